@@ -1,0 +1,61 @@
+/**
+ * What "change this file" means, as a value. Every reader of this package produces it and every writer consumes it.
+ * It is plain JSON: `JSON.parse(JSON.stringify(patch))` equals the patch.
+ */
+export interface Patch {
+  readonly files: readonly FilePatch[];
+}
+
+export type FileKind = "create" | "modify" | "delete" | "rename" | "copy";
+
+export interface FilePatch {
+  readonly kind: FileKind;
+  /** Path before the change, without `a/`; null for `create`. */
+  readonly before: string | null;
+  /** Path after the change, without `b/`; null for `delete`. */
+  readonly after: string | null;
+  readonly hunks: readonly Hunk[];
+  /** The hunks' new side is the whole file: what was there is replaced, whatever it was. */
+  readonly whole?: true;
+  /** File modes as git writes them, for instance "100644". */
+  readonly oldMode?: string;
+  readonly newMode?: string;
+  /** What git's extended header said beside paths and modes; absent for a plain unified diff. */
+  readonly git?: GitHeader;
+  /** What stood behind the path in the `---` and `+++` lines, usually a time stamp. */
+  readonly oldStamp?: string;
+  readonly newStamp?: string;
+  /** Why the change is made, where its writer said so (an edit block's `reason`, a protocol's rationale). */
+  readonly reason?: string;
+}
+
+export interface GitHeader {
+  /** The `index` line's two object names, as `old..new`. */
+  readonly index?: string;
+  /** Similarity of a rename or copy, in per cent. */
+  readonly similarity?: number;
+  /** Dissimilarity of a rewrite, in per cent. */
+  readonly dissimilarity?: number;
+}
+
+export interface Hunk {
+  /** Derived from the hunk's lines (and its ordinal among equal ones in the file), so it survives a re-read and a move. */
+  readonly id: string;
+  /**
+   * First line of the old side, counted from 1, exactly as a unified diff writes it (0 or the line before when the
+   * old side is empty). Null when the writer gave no place: SEARCH/REPLACE, str_replace, `@@ ... @@`.
+   */
+  readonly oldStart: number | null;
+  /** First line of the new side, by the same rule. */
+  readonly newStart: number | null;
+  /** Text behind the second `@@`: usually the enclosing function. */
+  readonly section?: string;
+  /**
+   * Lines as a unified diff writes them, first character ` `, `-` or `+`, without the line feed (a carriage return
+   * before it stays part of the line).
+   */
+  readonly lines: readonly string[];
+  /** The old side's last line has no line feed at its end ("\ No newline at end of file"). */
+  readonly oldNoNewline?: true;
+  readonly newNoNewline?: true;
+}

@@ -1,0 +1,19 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const packages = fileURLToPath(new URL("./packages", import.meta.url));
+
+// Tests run on the sources; what is published is checked by the packaging step.
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^@parlance\/protocols\/helpers\/(.+)$/, replacement: `${packages}/protocols/helpers/$1.ts` },
+      { find: /^@parlance\/([^/]+)\/(.+)$/, replacement: `${packages}/$1/src/$2.ts` },
+      { find: /^@parlance\/([^/]+)$/, replacement: `${packages}/$1/src/index.ts` },
+    ],
+  },
+  test: {
+    include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts"],
+    testTimeout: 30_000,
+  },
+});
