@@ -1,0 +1,67 @@
+/** The surfaces that generated interfaces are made of: what a caller holds (client) and what a handler is given (server). */
+
+export interface CallOptions {
+  /** Ends the call: the request is aborted, a stream's body is cancelled, a channel is closed. */
+  readonly signal?: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What `connect(...).someStream(input)` returns. The request is sent at once; messages are read as they are asked for. */
+export interface MessageStream<M> extends AsyncIterable<M> {
+  /** Settles when the server has accepted the request; rejects with what refused it. */
+  readonly opened: Promise<void>;
+  /**
+   * Reads the stream to its end and returns its text as the protocol defines it: what was appended, or the final text where
+   * the protocol has one. Rejects with `Refusal` when the stream ends in the protocol's error.
+   */
+  text(): Promise<string>;
+  /** Ends the stream. Leaving a `for await` loop does the same. */
+  cancel(): void;
+}
+
+/** How a channel ended. */
+export interface Closed {
+  /** WebSocket close code (RFC 6455, section 7.4). */
+  readonly code: number;
+  readonly reason: string;
+}
+
+/** One side of an open socket: `Out` is what this side sends, `In` what it receives, `Asks` maps an ask's type to its answers. */
+export interface Channel<Out, In, Asks = Record<never, never>> extends AsyncIterable<In>, AsyncDisposable {
+  /** Sends a message. Throws `Violation` if it breaks its schema, `Disconnected` when the channel has ended. */
+  send(message: Out): void;
+  /**
+   * Sends a message and returns its answer. Answers by order wait for the asks before them. An answer is not iterated;
+   * one that settles only a part is, and leaves the ask open.
+   */
+  ask<T extends keyof Asks & string>(message: Out & { readonly type: T }, options?: { readonly signal?: AbortSignal }): Promise<Asks[T]>;
+  /** Closes the channel, 1000 unless told otherwise, and resolves when it is closed. */
+  close(code?: number, reason?: string): Promise<void>;
+  /** Resolves when the channel ended normally (code 1000 or this side's close), rejects with `Disconnected` or `Violation` otherwise. */
+  readonly closed: Promise<Closed>;
+}
+
+/** A session's stream or channel, reached by its key from any handler. */
+export interface Session<Out, Asks = Record<never, never>> {
+  /** Sends to whoever reads this session; kept, within the server's limits, until somebody does. */
+  send(message: Out): void;
+  ask<T extends keyof Asks & string>(message: Out & { readonly type: T }, options?: { readonly signal?: AbortSignal }): Promise<Asks[T]>;
+}
+
+/** What a handler is given beside its input. */
+export interface Call<S = never> {
+  readonly request: Request;
+  /** Aborted when the caller has gone, the call is cancelled or the server closes. */
+  readonly signal: AbortSignal;
+  /** What `authenticate` returned. */
+  readonly principal: unknown;
+  /** The stream or channel of a session, whoever opened it. */
+  session(key: string): S;
+  /** The open ask that this operation answers, if there is one. It is settled with the input when the handler returns, unless the handler settles it. */
+  readonly ask?: OpenAsk;
+}
+
+export interface OpenAsk {
+  readonly message: { readonly type: string };
+  settle(answer: { readonly type: string }): void;
+}
