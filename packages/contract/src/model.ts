@@ -80,7 +80,7 @@ export interface Operation {
   readonly parameters?: Readonly<Record<string, Parameter>>;
   /**
    * Constants of the body or the query that tell two operations of one route apart. Filled in on the way out, not part
-   * of the input. A constant that is absent on the wire matches where the schema does not require it.
+   * of the input. Where none of them is said on the wire, the first operation of the route is meant.
    */
   readonly when?: Readonly<Record<string, Json>>;
   /** An object schema; its properties join the parameters in one flat input. */
@@ -271,8 +271,21 @@ export type TranscriptLine =
       readonly read?: true;
     }
   /** The server answers an operation that has no stream: `body` is the exact text. */
-  | { readonly from: "server"; readonly status: number; readonly type?: string; readonly body: string; readonly answer?: Json; readonly read?: true }
+  | {
+      readonly from: "server";
+      readonly status: number;
+      readonly type?: string;
+      readonly body: string;
+      readonly answer?: Json;
+      readonly read?: true;
+    }
   /** One message: `wire` is the exact text of the frame (an SSE block with its blank line, or a WebSocket text), `message` its form in memory, absent where it is unknown. */
-  | { readonly from: Side; readonly wire: string; readonly message?: Readonly<Record<string, Json>>; readonly read?: true; readonly unknown?: true }
+  | {
+      readonly from: Side;
+      readonly wire: string;
+      readonly message?: Readonly<Record<string, Json>>;
+      readonly read?: true;
+      readonly unknown?: true;
+    }
   /** The stream or socket ends. */
   | { readonly from: Side; readonly end: "done" | "close" | "cut" };

@@ -1,0 +1,75 @@
+import type { Contract, Fault, FaultPlaces, Json } from "@parlance/contract";
+import { Refusal } from "./errors.js";
+import { isObject, type JsonObject } from "./json.js";
+import { get, set } from "./pointer.js";
+import type { AnyMessage } from "./tag.js";
+
+/** An HTTP refusal before it is sent. */
+export interface Faulted {
+  readonly status: number;
+  readonly type: "application/json" | "text/plain";
+  readonly body: string;
+}
+
+/** A refusal in the protocol's own words, as the answer of an operation (undefined before one is known). */
+export function fault(contract: Contract, operation: string | undefined, refusal: Refusal): Faulted {
+  const status = statusOf(contract.fault, refusal);
+  const asText = operation === undefined ? undefined : contract.operations[operation]?.faults?.[status]?.text;
+  if (asText) return { status, type: "text/plain", body: refusal.message };
+  return { status, type: "application/json", body: JSON.stringify(write({}, contract.fault, contract.fault, refusal)) };
+}
+
+/** The inverse: what a status and a body say. A body that is not in the protocol's form is quoted in the message. */
+export function unfault(contract: Contract, status: number, body: string, retryAfter?: number): Refusal {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body);
+  } catch {
+    parsed = undefined;
+  }
+  const said = isObject(parsed) ? read(parsed, contract.fault) : {};
+  const shown = body.length > 200 ? `${body.slice(0, 200)}…` : body;
+  return new Refusal(said.text ?? (shown.trim() || `status ${status}`), { status, ...said, retryAfter });
+}
+
+/** A refusal as the message in which a stream or channel says that something failed. */
+export function faultMessage(contract: Contract, name: string, refusal: Refusal): AnyMessage {
+  const places = contract.messages[name]?.fault;
+  if (!places) throw new TypeError(`${contract.name}: ${name} does not say where its fault is`);
+  return write({ type: name }, places, contract.fault, refusal) as JsonObject & AnyMessage;
+}
+
+/** The inverse; undefined for a message that reports no fault. */
+export function unfaultMessage(contract: Contract, message: AnyMessage): Refusal | undefined {
+  const places = contract.messages[message.type]?.fault;
+  if (!places) return undefined;
+  const said = read(message as AnyMessage & JsonObject, places);
+  const status = said.code === undefined ? undefined : contract.fault.codes?.[said.code]?.status;
+  return new Refusal(said.text ?? message.type, { status, ...said });
+}
+
+function statusOf({ codes = {} }: Fault, refusal: Refusal): number {
+  return refusal.status ?? codes[refusal.code]?.status ?? 500;
+}
+
+function write(body: JsonObject, places: FaultPlaces, faults: Fault, refusal: Refusal): JsonObject {
+  const codes = faults.codes ?? {};
+  const status = statusOf(faults, refusal);
+  const code = codes[refusal.code] ? refusal.code : (Object.keys(codes).find((name) => codes[name]!.status === status) ?? refusal.code);
+  if (places.code) set(body, places.code[0]!, code);
+  set(body, places.text[0]!, refusal.message);
+  if (places.details && refusal.details !== undefined) set(body, places.details[0]!, refusal.details);
+  if (places.recoverable) set(body, places.recoverable[0]!, refusal.recoverable ?? codes[code]?.recoverable ?? refusal.retryable);
+  return body;
+}
+
+function read(body: JsonObject, places: FaultPlaces): { text?: string; code?: string; details?: Json; recoverable?: boolean } {
+  const first = (pointers: readonly string[] | undefined, type: string): unknown =>
+    pointers?.map((pointer) => get(body, pointer)).find((value) => value !== undefined && (type === "any" || typeof value === type));
+  return {
+    text: first(places.text, "string") as string | undefined,
+    code: first(places.code, "string") as string | undefined,
+    details: first(places.details, "any") as Json | undefined,
+    recoverable: first(places.recoverable, "boolean") as boolean | undefined,
+  };
+}

@@ -1,0 +1,79 @@
+import type { Side } from "@parlance/contract";
+import { Violation } from "./errors.js";
+
+/** What a parsed body is about, for the errors it may raise. */
+export interface Origin {
+  readonly protocol: string;
+  readonly side: Side;
+  readonly subject?: string;
+}
+
+export type JsonObject = { [key: string]: unknown };
+
+export const MAX_DEPTH = 64;
+
+/**
+ * JSON text (RFC 8259) to a value. Throws `Violation` for malformed text, nesting deeper than 64, and the keys by which
+ * a later merge would reach a prototype: `__proto__`, and `constructor` with a `prototype` inside.
+ */
+export function parseJson(text: string, origin: Origin): unknown {
+  if (nesting(text) > MAX_DEPTH) throw new Violation(`the body is nested deeper than ${MAX_DEPTH}`, { code: "too_deep", ...origin });
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    const shown = text.length > 80 ? `${text.slice(0, 80)}…` : text;
+    throw new Violation(`the body is not JSON: ${JSON.stringify(shown)}`, { code: "malformed_json", cause, ...origin });
+  }
+  if (SUSPICIOUS.test(text)) refuseForbiddenKeys(value, origin);
+  return value;
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** How deep the brackets go, strings skipped; shorter texts than twice the limit cannot reach it. */
+function nesting(text: string): number {
+  if (text.length <= 2 * MAX_DEPTH) return 0;
+  let depth = 0;
+  let deepest = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (inString) {
+      // Strings are most of a body: jump to the next quote, and step back over its escapes.
+      let quote = text.indexOf('"', i);
+      while (quote !== -1 && escaped(text, quote)) quote = text.indexOf('"', quote + 1);
+      if (quote === -1) return deepest;
+      i = quote;
+      inString = false;
+    } else if (c === 34) inString = true;
+    else if (c === 123 || c === 91) {
+      if (++depth > deepest) deepest = depth;
+    } else if (c === 125 || c === 93) depth--;
+  }
+  return deepest;
+}
+
+function escaped(text: string, quote: number): boolean {
+  let slashes = 0;
+  while (text.charCodeAt(quote - 1 - slashes) === 92) slashes++;
+  return slashes % 2 === 1;
+}
+
+/** The forbidden names, or an escape inside a key that could spell one. */
+const SUSPICIOUS = /__proto__|"constructor"|\\u00(?:5[fF]|6|7)/;
+
+function refuseForbiddenKeys(value: unknown, origin: Origin, at = ""): void {
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, inner] of Object.entries(value)) {
+    if (key === "__proto__" || (key === "constructor" && isObject(inner) && Object.hasOwn(inner, "prototype")))
+      throw new Violation(`the key ${key} is refused`, {
+        code: "forbidden_key",
+        flaws: [{ at: `${at}/${key}`, keyword: "propertyNames", params: { propertyName: key } }],
+        ...origin,
+      });
+    refuseForbiddenKeys(inner, origin, `${at}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`);
+  }
+}

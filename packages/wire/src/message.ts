@@ -1,0 +1,102 @@
+import type { Check, ContractValue, Side } from "@parlance/contract";
+import { type Flaw, Violation } from "./errors.js";
+import { isObject, type JsonObject, parseJson } from "./json.js";
+import { reader } from "./reading.js";
+import { type AnyMessage, isMessage, nameOf, tag, untag } from "./tag.js";
+
+export type AnyContract = ContractValue<unknown, unknown>;
+
+/** A message as text: the data of an SSE event or a WebSocket frame. */
+export interface Written {
+  readonly event?: string | undefined;
+  readonly data: string;
+}
+
+/** What was read: a message of the contract, or something that the contract does not know. */
+export type Read = { readonly message: AnyMessage } | { readonly unknown: Unknown };
+
+export interface Unknown {
+  readonly event?: string | undefined;
+  readonly body: unknown;
+}
+
+export interface Codec {
+  /** Throws `Violation` where the message is not one of the codec's or breaks its schema. */
+  encode(message: AnyMessage): Written;
+  /** Throws `Violation` where the text is not a JSON object, or is a known message that breaks its schema. */
+  decode(written: Written): Read;
+}
+
+export interface CodecOptions {
+  /** Who writes these messages. */
+  readonly side: Side;
+  /** The names that this stream or channel may carry, in contract order. */
+  readonly names: readonly string[];
+  /** How the writer writes: a profile of the contract. */
+  readonly profile?: string | undefined;
+}
+
+/** Messages of one direction of a stream or channel, to text and back. `decode(encode(m))` equals `m`. */
+export function codec(contract: AnyContract, { side, names, profile }: CodecOptions): Codec {
+  // Contract order decides which shape fits first, whatever order the stream lists its messages in.
+  const ordered = Object.keys(contract.messages).filter((name) => names.includes(name));
+  const read = reader(contract.reading, (rule) => rule.of === side && rule.operation === undefined);
+  const checks = new Map(ordered.map((name) => [name, checkOf(contract, contract.messages[name]!.schema)]));
+  const byEvent = contract.tag.in === "event";
+  const namedByEvent = contract.tag.in === "property" && contract.tag.event ? contract.tag.property : undefined;
+  const protocol = contract.name;
+
+  function encode(message: AnyMessage): Written {
+    const name = isMessage(message) ? message.type : undefined;
+    const check = name === undefined ? undefined : checks.get(name);
+    if (name === undefined || check === undefined)
+      throw new Violation(`${JSON.stringify(name ?? message)} is not a message that the ${side} sends here; it sends ${ordered.join(", ")}`, {
+        code: "unknown_message",
+        protocol,
+        side,
+        subject: name,
+      });
+    const { event, body } = tag(contract, message, profile);
+    assertChecked(check, body, { protocol, side, subject: name });
+    return { event, data: JSON.stringify(body) };
+  }
+
+  function decode({ event, data }: Written): Read {
+    let body = parseJson(data, { protocol, side, subject: event });
+    if (read) body = read(body);
+    if (byEvent) {
+      // The commonest tag, and the hottest path: one look-up names the message and its check.
+      const name = event ?? "message";
+      const check = checks.get(name);
+      if (check === undefined) return { unknown: { event, body } };
+      assertChecked(check, body, { protocol, side, subject: name });
+      (body as JsonObject).type = name;
+      return { message: body as AnyMessage };
+    }
+    if (!isObject(body))
+      throw new Violation("a message is a JSON object", { code: "not_an_object", protocol, side, subject: event });
+    if (namedByEvent !== undefined && event !== undefined && body[namedByEvent] === undefined) body[namedByEvent] = event;
+    const name = nameOf(contract, ordered, event, body);
+    if (name === undefined) return { unknown: { event, body } };
+    assertChecked(checks.get(name)!, body, { protocol, side, subject: name });
+    return { message: untag(contract, [name], { event, body })! };
+  }
+
+  return { encode, decode };
+}
+
+export function checkOf(contract: AnyContract, schema: string): Check {
+  const check = contract.checks[schema];
+  if (!check) throw new TypeError(`the contract ${contract.name} has no check for ${schema}: generate it again`);
+  return check;
+}
+
+/** Throws `Violation` with every flaw that the check found. */
+export function assertChecked(check: Check, body: unknown, origin: { protocol: string; side: Side; subject: string }): void {
+  if (check(body)) return;
+  throw new Violation(`${origin.subject} breaks its schema`, { code: "schema", flaws: flaws(check), ...origin });
+}
+
+export function flaws(check: Check): Flaw[] {
+  return (check.errors ?? []).map(({ instancePath, keyword, params }) => ({ at: instancePath, keyword, params }));
+}

@@ -1,0 +1,102 @@
+import type { Contract, Json, Parameter, Side } from "@parlance/contract";
+import { Violation } from "./errors.js";
+import { isObject, type JsonObject } from "./json.js";
+import { type AnyContract, assertChecked, checkOf } from "./message.js";
+
+/** The flat input of an operation or channel: path, query and body in one object. */
+export type Input = Readonly<Record<string, unknown>>;
+
+/** A request before it is sent: relative to the base URL, the body not yet text. */
+export interface Bound {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly body?: JsonObject;
+}
+
+/** What a server has read of a request when it asks which operation it is. */
+export interface Arrived {
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly body?: unknown;
+}
+
+/** An operation or channel and its flat input, to a request. The input is not checked here: the compiler and the server do. */
+export function bind(contract: Contract, name: string, input: Input): Bound {
+  const operation = contract.operations[name];
+  const { path, parameters = {} } = (operation ?? contract.channels[name])!;
+  const all: JsonObject = { ...input, ...operation?.when };
+  const target = path.replace(/\{(\w+)\}/g, (_, key: string) => {
+    const value = all[key];
+    if (value === undefined || value === "") throw new TypeError(`${contract.name}.${name}: ${key} is part of the path ${path} and may not be empty`);
+    return encodeURIComponent(String(value));
+  });
+  const query = new URLSearchParams();
+  const body: JsonObject = {};
+  for (const [key, value] of Object.entries(all)) {
+    if (value === undefined) continue;
+    if (parameters[key]?.in === "query") query.append(key, String(value));
+    else if (parameters[key] === undefined && !path.includes(`{${key}}`)) body[key] = value;
+  }
+  const search = query.size > 0 ? `?${query}` : "";
+  return { method: operation?.method ?? "GET", target: target + search, ...(operation?.body !== undefined && { body }) };
+}
+
+/**
+ * The inverse of `bind`, for the operations (or the one channel) that the route found. Throws `Violation` where the body
+ * breaks its schema, or names a field that the path or the query has already named.
+ */
+export function unbind(contract: AnyContract, names: readonly string[], { path, query, body }: Arrived): { name: string; input: Input } {
+  const side: Side = "client";
+  const name = choose(contract, names, query, body);
+  const operation = contract.operations[name];
+  const { parameters = {} } = (operation ?? contract.channels[name])!;
+  const origin = { protocol: contract.name, side, subject: name };
+  const input: JsonObject = {};
+  if (operation?.body !== undefined) {
+    if (!isObject(body)) throw new Violation("the request's body is a JSON object", { code: "not_an_object", ...origin });
+    Object.assign(input, body);
+  }
+  for (const [key, parameter] of Object.entries(parameters)) {
+    if (Object.hasOwn(input, key))
+      throw new Violation(`${key} belongs in the ${parameter.in}, not in the body`, {
+        code: "schema",
+        flaws: [{ at: `/${key}`, keyword: "additionalProperties", params: { additionalProperty: key } }],
+        ...origin,
+      });
+    const said = parameter.in === "path" ? path[key] : query.get(key);
+    if (said !== undefined && said !== null) input[key] = coerce(said, parameter);
+  }
+  for (const key of Object.keys(operation?.when ?? {})) delete input[key];
+  assertChecked(checkOf(contract, inputName(name)), input, origin);
+  return { name, input };
+}
+
+/** The title of the schema of an operation's or channel's flat input. */
+export function inputName(name: string): string {
+  return `${name[0]!.toUpperCase()}${name.slice(1)}Input`;
+}
+
+/** The operation of a route whose constants are said; the first one where none is. */
+function choose(contract: Contract, names: readonly string[], query: URLSearchParams, body: unknown): string {
+  const said = (name: string): [Json, unknown][] => {
+    const { parameters = {}, when = {} } = contract.operations[name] ?? {};
+    return Object.entries(when).map(([key, value]) => [
+      value,
+      parameters[key] ? (query.get(key) ?? undefined) : isObject(body) ? body[key] : undefined,
+    ]);
+  };
+  const exact = names.find((name) => said(name).every(([value, given]) => given === value));
+  if (exact !== undefined) return exact;
+  const silent = names.find((name) => said(name).every(([, given]) => given === undefined));
+  if (silent !== undefined) return silent;
+  const choices = names.map((name) => `${name} ${JSON.stringify(contract.operations[name]?.when)}`);
+  throw new Violation(`none of ${choices.join(", ")} is meant`, { code: "unknown_operation", protocol: contract.name, side: "client" });
+}
+
+/** Query and path values are text; a number or boolean that is not one stays text and fails its schema. */
+function coerce(said: string, { type }: Parameter): unknown {
+  if (type === "boolean" && (said === "true" || said === "false")) return said === "true";
+  if ((type === "integer" || type === "number") && /^-?\d+(\.\d+)?$/.test(said)) return Number(said);
+  return said;
+}

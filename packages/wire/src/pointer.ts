@@ -1,0 +1,31 @@
+import { isObject, type JsonObject } from "./json.js";
+
+/** The parts of a JSON Pointer (RFC 6901). */
+export function parts(pointer: string): string[] {
+  return pointer
+    .slice(1)
+    .split("/")
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+/** What stands at the pointer; undefined where the path does not lead anywhere. */
+export function get(body: unknown, pointer: string): unknown {
+  let value = body;
+  for (const part of parts(pointer)) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, part)) return undefined;
+    value = (value as JsonObject)[part];
+  }
+  return value;
+}
+
+/** Puts a value at the pointer, making the objects on the way. */
+export function set(body: JsonObject, pointer: string, value: unknown): void {
+  const path = parts(pointer);
+  const last = path.pop()!;
+  let place = body;
+  for (const part of path) {
+    if (!isObject(place[part])) place[part] = {};
+    place = place[part] as JsonObject;
+  }
+  place[last] = value;
+}
