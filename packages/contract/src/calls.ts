@@ -34,7 +34,10 @@ export interface Channel<Out, In, Asks = Record<never, never>> extends AsyncIter
    * Sends a message and returns its answer. Answers by order wait for the asks before them. An answer is not iterated;
    * one that settles only a part is, and leaves the ask open.
    */
-  ask<T extends keyof Asks & string>(message: Out & { readonly type: T }, options?: { readonly signal?: AbortSignal }): Promise<Asks[T]>;
+  ask<T extends keyof Asks & string>(
+    message: Out & { readonly type: T },
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<Asks[T]>;
   /** Closes the channel, 1000 unless told otherwise, and resolves when it is closed. */
   close(code?: number, reason?: string): Promise<void>;
   /** Resolves when the channel ended normally (code 1000 or this side's close), rejects with `Disconnected` or `Violation` otherwise. */
@@ -45,7 +48,10 @@ export interface Channel<Out, In, Asks = Record<never, never>> extends AsyncIter
 export interface Session<Out, Asks = Record<never, never>> {
   /** Sends to whoever reads this session; kept, within the server's limits, until somebody does. */
   send(message: Out): void;
-  ask<T extends keyof Asks & string>(message: Out & { readonly type: T }, options?: { readonly signal?: AbortSignal }): Promise<Asks[T]>;
+  ask<T extends keyof Asks & string>(
+    message: Out & { readonly type: T },
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<Asks[T]>;
 }
 
 /** What a handler is given beside its input. */

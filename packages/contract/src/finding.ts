@@ -1,0 +1,27 @@
+/** Something that is wrong with a contract, and where. */
+export interface Finding {
+  /** Which rule says so; stable, kebab-case. */
+  readonly rule: string;
+  /** What is wrong and what to do. */
+  readonly message: string;
+  /** Relative to the contract's folder. */
+  readonly file: string;
+  /** JSON Pointer (RFC 6901) into that file; "" is the whole of it. */
+  readonly pointer: string;
+}
+
+/** A contract that cannot be read. `findings` says everything that was wrong, the message says the first. */
+export class ContractError extends Error {
+  readonly code = "contract_unreadable";
+  readonly findings: readonly Finding[];
+
+  constructor(contract: string, findings: readonly Finding[]) {
+    const [first] = findings;
+    const more = findings.length > 1 ? ` (and ${findings.length - 1} more)` : "";
+    super(
+      first ? `${contract}/${first.file}${first.pointer && `#${first.pointer}`}: ${first.message}${more}` : contract,
+    );
+    this.name = "ContractError";
+    this.findings = findings;
+  }
+}

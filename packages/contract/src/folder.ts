@@ -1,0 +1,117 @@
+import { ContractError, type Finding } from "./finding.js";
+import type { ContractDocument, SchemaObject, TranscriptLine } from "./model.js";
+import { type Source, withoutProse } from "./prose.js";
+
+/** A contract's folder, wherever it was read from: path relative to the folder -> text. */
+export interface ContractFolder {
+  /** What the folder is called, for messages. */
+  readonly name: string;
+  readonly files: Readonly<Record<string, string>>;
+}
+
+/** What could be parsed of a folder, and what could not. */
+export interface ParsedFolder {
+  readonly source?: Source;
+  /** File -> schema, in the order of the files. */
+  readonly schemas: Readonly<Record<string, SchemaObject>>;
+  readonly transcripts: Readonly<Record<string, readonly TranscriptLine[]>>;
+  readonly findings: readonly Finding[];
+}
+
+const isObject = (value: unknown): value is Source =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Parses every file of a folder; broken ones are left out and reported. */
+export function parse(folder: ContractFolder): ParsedFolder {
+  const findings: Finding[] = [];
+  const json = (file: string, text: string, pointer = ""): Source | undefined => {
+    try {
+      const value: unknown = JSON.parse(text);
+      if (isObject(value)) return value;
+      findings.push({ rule: "json", file, pointer, message: "must be a JSON object" });
+    } catch (error) {
+      findings.push({ rule: "json", file, pointer, message: `is not JSON: ${(error as Error).message}` });
+    }
+    return undefined;
+  };
+  const files = Object.keys(folder.files).sort();
+  const within = (directory: string, extension: string) =>
+    files.filter((file) => file.startsWith(directory) && file.endsWith(extension));
+
+  const text = folder.files["contract.json"];
+  const source = text === undefined ? undefined : json("contract.json", text);
+  if (text === undefined) {
+    const message = "is missing: a contract is a folder with contract.json and messages/*.json";
+    findings.push({ rule: "missing", file: "contract.json", pointer: "", message });
+  }
+  const schemas: Record<string, SchemaObject> = {};
+  for (const file of within("messages/", ".json")) {
+    const schema = json(file, folder.files[file]!);
+    if (schema) schemas[file] = schema;
+  }
+  const transcripts: Record<string, TranscriptLine[]> = {};
+  for (const file of within("transcripts/", ".jsonl")) {
+    transcripts[file.slice("transcripts/".length, -".jsonl".length)] = folder.files[file]!.split("\n").flatMap(
+      (line, index) => (line ? ((json(file, line, `/${index}`) ?? []) as TranscriptLine) : []),
+    );
+  }
+  return { source, schemas, transcripts, findings };
+}
+
+/**
+ * Puts a folder together as one document: schemas by title, each with `$id` = `/<contract name>/<file>`.
+ * Throws `ContractError` when a file is missing or is not JSON, or a schema has no title of its own; what else may be wrong is lint's.
+ */
+export function assemble(folder: ContractFolder): ContractDocument {
+  const { source, schemas, transcripts, findings } = parse(folder);
+  const problems = [...findings];
+  const files: Record<string, string> = {};
+  const byTitle: Record<string, SchemaObject> = {};
+  for (const [file, schema] of Object.entries(schemas)) {
+    const { title } = schema;
+    if (typeof title !== "string" || title in files) {
+      const message =
+        typeof title === "string"
+          ? `has the title ${title}, and so has ${files[title]}: a title names one schema`
+          : 'needs a "title", the name of its type';
+      problems.push({ rule: "title", file, pointer: "/title", message });
+      continue;
+    }
+    files[title] = file;
+    byTitle[title] = { $id: `/${source?.name}/${file}`, ...schema };
+  }
+  const refer = (file: string) => {
+    const title = schemas[file]?.title;
+    if (title !== undefined) return title;
+    if (!(file in folder.files)) {
+      const message = `names ${file}, which does not exist`;
+      problems.push({ rule: "missing", file: "contract.json", pointer: placeOf(source, file), message });
+    }
+    return file;
+  };
+  if (!source) throw new ContractError(folder.name, problems);
+  let contract: ContractDocument["contract"];
+  try {
+    contract = withoutProse(source, refer);
+  } catch (cause) {
+    const message = `does not have the form of a contract (${(cause as Error).message}); parlance lint says where`;
+    throw new ContractError(folder.name, [...problems, { rule: "form", file: "contract.json", pointer: "", message }]);
+  }
+  if (problems.length > 0) throw new ContractError(folder.name, problems);
+  return { contract, source, schemas: byTitle, files, transcripts };
+}
+
+/** Where a string first stands in a JSON value. */
+export function placeOf(value: unknown, text: string): string {
+  if (typeof value !== "object" || value === null) return "";
+  for (const [key, child] of Object.entries(value)) {
+    const step = `/${escapePointer(key)}`;
+    if (child === text) return step;
+    const rest = placeOf(child, text);
+    if (rest) return step + rest;
+  }
+  return "";
+}
+
+/** One step of a JSON Pointer (RFC 6901, section 3). */
+export const escapePointer = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");

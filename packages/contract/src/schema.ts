@@ -1,0 +1,140 @@
+import type { ContractDocument, Json, Message, Operation, Schema, SchemaObject, Tag } from "./model.js";
+
+/** `list_files` -> `ListFiles`, `getSession` -> `GetSession`. */
+export const pascal = (name: string) =>
+  name.replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, first: string) => first.toUpperCase());
+
+/** What an object schema says about its own properties, through `$ref` and `allOf`. */
+export interface Members {
+  readonly properties: Readonly<Record<string, Schema>>;
+  readonly required: readonly string[];
+  /** The keywords beside them: `anyOf`, `dependentRequired`, `$defs`, … */
+  readonly rest: SchemaObject;
+}
+
+/** Flattens `$ref` and `allOf` at the root of an object schema. A `$ref` that does not resolve counts as empty; lint reports it. */
+export function members(document: ContractDocument, schema: SchemaObject): Members {
+  const { $id, title, description, examples, type, properties, required, allOf, $ref, ...rest } = schema;
+  const parts = [...((allOf as SchemaObject[] | undefined) ?? [])];
+  if (typeof $ref === "string") parts.unshift({ $ref });
+  const own: Members = {
+    properties: (properties as Record<string, Schema> | undefined) ?? {},
+    required: (required as string[] | undefined) ?? [],
+    rest,
+  };
+  return parts.reduceRight<Members>((sum, part) => {
+    const target = typeof part.$ref === "string" ? resolve(document, schema, part.$ref) : part;
+    const inner = members(document, { $id: schema.$id, ...target });
+    return {
+      properties: { ...inner.properties, ...sum.properties },
+      required: [...new Set([...inner.required, ...sum.required])],
+      rest: { ...inner.rest, ...sum.rest },
+    };
+  }, own);
+}
+
+/** The schema that a `$ref` at `from` means; its own local references are made to say their file, so that they still hold elsewhere. */
+function resolve(document: ContractDocument, from: SchemaObject, ref: string): SchemaObject {
+  const [file, fragment = ""] = ref.split("#") as [string, string?];
+  const here = String(from.$id);
+  const id = file === "" ? here : new URL(file, `parlance:${here}`).pathname;
+  const root = Object.values(document.schemas).find((schema) => schema.$id === id);
+  let found: unknown = file === "" && !root ? from : root;
+  for (const step of fragment.split("/").slice(1))
+    found = (found as Record<string, unknown> | undefined)?.[step.replaceAll("~1", "/").replaceAll("~0", "~")];
+  if (typeof found !== "object" || found === null) return {};
+  const { $id, ...schema } = found as SchemaObject;
+  return file === "" ? schema : inFile(schema, file);
+}
+
+/** A schema as another file of messages/ may hold it: local references name their file, and so its `$defs` stay there. */
+function inFile({ $defs, ...schema }: Readonly<Record<string, unknown>>, file: string): Record<string, Schema> {
+  const point = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(point);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, child]) =>
+        key === "$ref" && typeof child === "string" && child.startsWith("#")
+          ? [key, file + child]
+          : [key, point(child)],
+      ),
+    );
+  };
+  return point(schema) as Record<string, Schema>;
+}
+
+/**
+ * The flat input of an operation or a channel, as a caller gives it and a handler gets it: path parameters, query
+ * parameters and the body's properties, without the constants of `when`. Its title is `<Operation>Input`; relative
+ * references in it are those of a file in messages/.
+ */
+export function inputSchema(document: ContractDocument, name: string): SchemaObject {
+  const { contract, source } = document;
+  const owner = contract.operations[name] ?? contract.channels[name];
+  if (!owner) throw new RangeError(`${contract.name} has no operation or channel ${name}`);
+  const kind = name in contract.operations ? "operations" : "channels";
+  const prose = (source[kind] as Record<string, { parameters?: Record<string, SchemaObject>; summary?: string }>)[
+    name
+  ]!;
+  const { body, when = {} } = owner as Partial<Operation>;
+  const bodySchema: SchemaObject = body === undefined ? {} : (document.schemas[body] ?? {});
+  const inner = members(document, bodySchema);
+  const file = body === undefined ? "" : document.files[body]!.slice("messages/".length);
+
+  const properties: Record<string, Schema> = {};
+  const required: string[] = [];
+  for (const [key, { in: place, required: needed, ...schema }] of Object.entries(prose.parameters ?? {})) {
+    properties[key] = schema;
+    if (place === "path" || needed) required.push(key);
+  }
+  Object.assign(properties, inFile(inner.properties, file));
+  required.push(...inner.required);
+  for (const key of Object.keys(when)) delete properties[key];
+  const { examples } = bodySchema;
+  return {
+    $id: `/${contract.name}/messages/${pascal(name)}Input`,
+    title: `${pascal(name)}Input`,
+    ...(prose.summary !== undefined && { description: prose.summary }),
+    type: "object",
+    ...inFile(inner.rest, file),
+    properties,
+    required: required.filter((key) => !(key in when)),
+    // An input's examples are the body's only where the body is all there is.
+    ...(examples && !prose.parameters && { examples: examples.map((example) => omit(example, Object.keys(when))) }),
+  };
+}
+
+/**
+ * A message as it is in memory: flat, with `type` = its name in the contract; the tag's own property and the constants of
+ * its shape are gone. Title and relative references are those of the wire schema; examples are turned too.
+ */
+export function memorySchema(document: ContractDocument, name: string): SchemaObject {
+  const message = document.contract.messages[name];
+  const schema = message && document.schemas[message.schema];
+  if (!schema) throw new RangeError(`${document.contract.name} has no message ${name}`);
+  const dropped = tagProperties(document.contract.tag, message);
+  const { properties, required, rest } = members(document, schema);
+  const { $id, title, description, examples } = schema;
+  const memory = { type: { const: name } as Schema, ...(omit(properties as never, dropped) as Record<string, Schema>) };
+  return {
+    $id,
+    title,
+    ...(description !== undefined && { description }),
+    type: "object",
+    ...rest,
+    properties: memory,
+    required: ["type", ...required.filter((key) => key !== "type" && !dropped.includes(key))],
+    ...(examples && { examples: examples.map((example) => ({ type: name, ...(omit(example, dropped) as object) })) }),
+  };
+}
+
+/** The properties of the wire form that say which message it is, and so are not fields of the message in memory. */
+export function tagProperties(tag: Tag, message: Message): readonly string[] {
+  if (tag.in === "property") return [tag.property];
+  return tag.in === "shape" ? Object.keys(message.shape?.const ?? {}) : [];
+}
+
+function omit(value: Json, keys: readonly string[]): Json {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
+}
