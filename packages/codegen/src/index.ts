@@ -1,0 +1,2 @@
+export { generate } from "./generate.js";
+export { GenerateError } from "./names.js";

@@ -1,0 +1,74 @@
+import type { ContractDocument, Schema, SchemaObject } from "@parlance/contract";
+import { inputSchema, memorySchema } from "@parlance/contract/schema";
+import { compile } from "json-schema-to-typescript";
+import { hasInput } from "./interfaces.js";
+import { GenerateError } from "./names.js";
+import { mapSchema } from "./schema.js";
+
+const root = "EveryTypeOfThisContract";
+
+/** The schemas of everything that has a name in memory, by title: messages in their memory form, inputs, and all others as they are. */
+export function memoryForms(document: ContractDocument): {
+  forms: Record<string, SchemaObject>;
+  inputs: SchemaObject[];
+} {
+  const { contract, schemas } = document;
+  const forms: Record<string, SchemaObject> = { ...schemas };
+  for (const [name, { schema }] of Object.entries(contract.messages)) forms[schema] = memorySchema(document, name);
+  const inputs = Object.entries({ ...contract.operations, ...contract.channels })
+    .filter(([, call]) => hasInput(call))
+    .map(([name]) => inputSchema(document, name));
+  for (const input of inputs) forms[input.title!] = input;
+  return { forms, inputs };
+}
+
+/**
+ * The interfaces of all messages, inputs and answers. Compiled once from one root, so that a schema that many others refer
+ * to is one type. Objects are closed for the compiler though their schemas are open.
+ */
+export async function types(document: ContractDocument): Promise<string> {
+  const { contract } = document;
+  const { forms, inputs } = memoryForms(document);
+  const titles = new Set([
+    ...Object.values(contract.messages).map(({ schema }) => schema),
+    ...inputs.map(({ title }) => title!),
+    ...Object.values(contract.operations).flatMap(({ answer }) => answer.json ?? []),
+    contract.fault.schema,
+  ]);
+  const $defs = Object.fromEntries(
+    Object.entries(forms).map(([title, form]) => [title, inOneRoot(document, title, form)]),
+  );
+  const anyOf = [...titles].map((title) => ({ $ref: `#/$defs/${title}` }));
+  const text = await compile({ title: root, anyOf, $defs } as never, root, {
+    additionalProperties: false,
+    ignoreMinAndMaxItems: true,
+    bannerComment: "",
+    $refOptions: { resolve: { external: false } } as never,
+  });
+  const numbered = /^export (?:interface|type) (\w*\d)\b/m.exec(text)?.[1];
+  if (numbered !== undefined)
+    throw new GenerateError(
+      contract.name,
+      `two different types would be named ${numbered.replace(/\d+$/, "")}: a schema inside another has the title of a third, or something stands beside a $ref`,
+    );
+  return text
+    .replace(new RegExp(`^export type ${root} =[^;]*;\\n`), "")
+    .replace(/^( *)\/\*\*\n *\* ([^\n]*)\n *\*\/$/gm, "$1/** $2 */")
+    .replace(/^}\n(?=\/\*\*|export)/gm, "}\n\n")
+    .trim();
+}
+
+/** A form with its references turned from files into places under one root, and without what only a reader wants. */
+function inOneRoot(document: ContractDocument, title: string, form: SchemaObject): Schema {
+  const byFile = new Map(
+    Object.entries(document.files).map(([name, file]) => [`/${document.contract.name}/${file}`, name]),
+  );
+  return mapSchema(form, ({ $id, examples, ...schema }) => {
+    if (typeof schema.$ref !== "string") return schema;
+    const [file, fragment = ""] = schema.$ref.split("#") as [string, string?];
+    const target = file === "" ? title : byFile.get(new URL(file, `parlance:${form.$id}`).pathname);
+    if (target === undefined)
+      throw new GenerateError(document.contract.name, `${title} refers to ${schema.$ref}, which does not exist`);
+    return { ...schema, $ref: `#/$defs/${target}${fragment}` };
+  });
+}
