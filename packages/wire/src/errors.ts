@@ -99,7 +99,10 @@ export class Disconnected extends Error {
   /** Whether trying again cannot repeat an effect: false when the peer may have received something that must not be sent twice. */
   readonly retryable: boolean;
 
-  constructor(message: string, { code, retryable, cause }: { code: DisconnectedCode; retryable: boolean; cause?: unknown }) {
+  constructor(
+    message: string,
+    { code, retryable, cause }: { code: DisconnectedCode; retryable: boolean; cause?: unknown },
+  ) {
     super(message, { cause });
     this.code = code;
     this.retryable = retryable;

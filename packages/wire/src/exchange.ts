@@ -43,19 +43,25 @@ export function openAsks(contract: Contract, side: Side): OpenAsks {
   let asks: Waiting[] = [];
 
   function exchangeOf(message: AnyMessage): Exchange | undefined {
-    return exchanges.find(({ ask, when = {} }) => ask === message.type && matches(message as AnyMessage & JsonObject, when));
+    return exchanges.find(
+      ({ ask, when = {} }) => ask === message.type && matches(message as AnyMessage & JsonObject, when),
+    );
   }
 
   function find(reply: AnyMessage): Answered | undefined {
     const fields = reply as AnyMessage & JsonObject;
     const able = asks.flatMap((ask) => {
       const said = ask.exchange.answers.filter((answer) => (answer.message ?? answer.operation) === reply.type);
-      const how = said.find((answer) => ask.exchange.key === undefined || fields[answer.key ?? ask.exchange.key] === ask.key);
+      const how = said.find(
+        (answer) => ask.exchange.key === undefined || fields[answer.key ?? ask.exchange.key] === ask.key,
+      );
       return how ? [{ ask, how }] : [];
     });
     const chosen = able.find(({ ask }) => ask.exchange.key !== undefined) ?? byOrder(able, fields);
     if (!chosen) return undefined;
-    const partial = Object.entries(chosen.how.partial ?? {}).some(([key, values]) => values.some((value) => value === fields[key]));
+    const partial = Object.entries(chosen.how.partial ?? {}).some(([key, values]) =>
+      values.some((value) => value === fields[key]),
+    );
     return { ask: chosen.ask, partial };
   }
 
@@ -89,7 +95,10 @@ export function openAsks(contract: Contract, side: Side): OpenAsks {
  * By order, an answer is for the oldest ask that can have it. Two things know better: an answer that echoes the ask it is for,
  * and "busy", which is never for the ask that is being worked on but for the one after it.
  */
-function byOrder(able: readonly { ask: Waiting; how: Reply }[], reply: JsonObject): { ask: Waiting; how: Reply } | undefined {
+function byOrder(
+  able: readonly { ask: Waiting; how: Reply }[],
+  reply: JsonObject,
+): { ask: Waiting; how: Reply } | undefined {
   const echoed = able.find(({ ask, how }) => how.echo !== undefined && reply[how.echo] === ask.message.type);
   if (echoed) return echoed;
   const refused = able.filter(({ ask }) => ask.exchange.busy === reply.type);

@@ -55,17 +55,25 @@ function statusOf({ codes = {} }: Fault, refusal: Refusal): number {
 function write(body: JsonObject, places: FaultPlaces, faults: Fault, refusal: Refusal): JsonObject {
   const codes = faults.codes ?? {};
   const status = statusOf(faults, refusal);
-  const code = codes[refusal.code] ? refusal.code : (Object.keys(codes).find((name) => codes[name]!.status === status) ?? refusal.code);
+  const code = codes[refusal.code]
+    ? refusal.code
+    : (Object.keys(codes).find((name) => codes[name]!.status === status) ?? refusal.code);
   if (places.code) set(body, places.code[0]!, code);
   set(body, places.text[0]!, refusal.message);
   if (places.details && refusal.details !== undefined) set(body, places.details[0]!, refusal.details);
-  if (places.recoverable) set(body, places.recoverable[0]!, refusal.recoverable ?? codes[code]?.recoverable ?? refusal.retryable);
+  if (places.recoverable)
+    set(body, places.recoverable[0]!, refusal.recoverable ?? codes[code]?.recoverable ?? refusal.retryable);
   return body;
 }
 
-function read(body: JsonObject, places: FaultPlaces): { text?: string; code?: string; details?: Json; recoverable?: boolean } {
+function read(
+  body: JsonObject,
+  places: FaultPlaces,
+): { text?: string; code?: string; details?: Json; recoverable?: boolean } {
   const first = (pointers: readonly string[] | undefined, type: string): unknown =>
-    pointers?.map((pointer) => get(body, pointer)).find((value) => value !== undefined && (type === "any" || typeof value === type));
+    pointers
+      ?.map((pointer) => get(body, pointer))
+      .find((value) => value !== undefined && (type === "any" || typeof value === type));
   return {
     text: first(places.text, "string") as string | undefined,
     code: first(places.code, "string") as string | undefined,

@@ -17,7 +17,8 @@ export const MAX_DEPTH = 64;
  * a later merge would reach a prototype: `__proto__`, and `constructor` with a `prototype` inside.
  */
 export function parseJson(text: string, origin: Origin): unknown {
-  if (nesting(text) > MAX_DEPTH) throw new Violation(`the body is nested deeper than ${MAX_DEPTH}`, { code: "too_deep", ...origin });
+  if (nesting(text) > MAX_DEPTH)
+    throw new Violation(`the body is nested deeper than ${MAX_DEPTH}`, { code: "too_deep", ...origin });
   let value: unknown;
   try {
     value = JSON.parse(text);

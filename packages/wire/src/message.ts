@@ -50,12 +50,15 @@ export function codec(contract: AnyContract, { side, names, profile }: CodecOpti
     const name = isMessage(message) ? message.type : undefined;
     const check = name === undefined ? undefined : checks.get(name);
     if (name === undefined || check === undefined)
-      throw new Violation(`${JSON.stringify(name ?? message)} is not a message that the ${side} sends here; it sends ${ordered.join(", ")}`, {
-        code: "unknown_message",
-        protocol,
-        side,
-        subject: name,
-      });
+      throw new Violation(
+        `${JSON.stringify(name ?? message)} is not a message that the ${side} sends here; it sends ${ordered.join(", ")}`,
+        {
+          code: "unknown_message",
+          protocol,
+          side,
+          subject: name,
+        },
+      );
     const { event, body } = tag(contract, message, profile);
     assertChecked(check, body, { protocol, side, subject: name });
     return { event, data: JSON.stringify(body) };
@@ -75,7 +78,8 @@ export function codec(contract: AnyContract, { side, names, profile }: CodecOpti
     }
     if (!isObject(body))
       throw new Violation("a message is a JSON object", { code: "not_an_object", protocol, side, subject: event });
-    if (namedByEvent !== undefined && event !== undefined && body[namedByEvent] === undefined) body[namedByEvent] = event;
+    if (namedByEvent !== undefined && event !== undefined && body[namedByEvent] === undefined)
+      body[namedByEvent] = event;
     const name = nameOf(contract, ordered, event, body);
     if (name === undefined) return { unknown: { event, body } };
     assertChecked(checks.get(name)!, body, { protocol, side, subject: name });
@@ -92,7 +96,11 @@ export function checkOf(contract: AnyContract, schema: string): Check {
 }
 
 /** Throws `Violation` with every flaw that the check found. */
-export function assertChecked(check: Check, body: unknown, origin: { protocol: string; side: Side; subject: string }): void {
+export function assertChecked(
+  check: Check,
+  body: unknown,
+  origin: { protocol: string; side: Side; subject: string },
+): void {
   if (check(body)) return;
   throw new Violation(`${origin.subject} breaks its schema`, { code: "schema", flaws: flaws(check), ...origin });
 }

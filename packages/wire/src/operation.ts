@@ -28,7 +28,8 @@ export function bind(contract: Contract, name: string, input: Input): Bound {
   const all: JsonObject = { ...input, ...operation?.when };
   const target = path.replace(/\{(\w+)\}/g, (_, key: string) => {
     const value = all[key];
-    if (value === undefined || value === "") throw new TypeError(`${contract.name}.${name}: ${key} is part of the path ${path} and may not be empty`);
+    if (value === undefined || value === "")
+      throw new TypeError(`${contract.name}.${name}: ${key} is part of the path ${path} and may not be empty`);
     return encodeURIComponent(String(value));
   });
   const query = new URLSearchParams();
@@ -39,14 +40,22 @@ export function bind(contract: Contract, name: string, input: Input): Bound {
     else if (parameters[key] === undefined && !path.includes(`{${key}}`)) body[key] = value;
   }
   const search = query.size > 0 ? `?${query}` : "";
-  return { method: operation?.method ?? "GET", target: target + search, ...(operation?.body !== undefined && { body }) };
+  return {
+    method: operation?.method ?? "GET",
+    target: target + search,
+    ...(operation?.body !== undefined && { body }),
+  };
 }
 
 /**
  * The inverse of `bind`, for the operations (or the one channel) that the route found. Throws `Violation` where the body
  * breaks its schema, or names a field that the path or the query has already named.
  */
-export function unbind(contract: AnyContract, names: readonly string[], { path, query, body }: Arrived): { name: string; input: Input } {
+export function unbind(
+  contract: AnyContract,
+  names: readonly string[],
+  { path, query, body }: Arrived,
+): { name: string; input: Input } {
   const side: Side = "client";
   const name = choose(contract, names, query, body);
   const operation = contract.operations[name];
@@ -54,7 +63,8 @@ export function unbind(contract: AnyContract, names: readonly string[], { path, 
   const origin = { protocol: contract.name, side, subject: name };
   const input: JsonObject = {};
   if (operation?.body !== undefined) {
-    if (!isObject(body)) throw new Violation("the request's body is a JSON object", { code: "not_an_object", ...origin });
+    if (!isObject(body))
+      throw new Violation("the request's body is a JSON object", { code: "not_an_object", ...origin });
     Object.assign(input, body);
   }
   for (const [key, parameter] of Object.entries(parameters)) {
@@ -91,7 +101,11 @@ function choose(contract: Contract, names: readonly string[], query: URLSearchPa
   const silent = names.find((name) => said(name).every(([, given]) => given === undefined));
   if (silent !== undefined) return silent;
   const choices = names.map((name) => `${name} ${JSON.stringify(contract.operations[name]?.when)}`);
-  throw new Violation(`none of ${choices.join(", ")} is meant`, { code: "unknown_operation", protocol: contract.name, side: "client" });
+  throw new Violation(`none of ${choices.join(", ")} is meant`, {
+    code: "unknown_operation",
+    protocol: contract.name,
+    side: "client",
+  });
 }
 
 /** Query and path values are text; a number or boolean that is not one stays text and fails its schema. */

@@ -14,7 +14,8 @@ export function reader(rules: readonly Reading[] | undefined, applies: (rule: Re
 
 function read(body: unknown, rule: Reading): unknown {
   for (const [pointer, value] of Object.entries(rule.where ?? {})) if (get(body, pointer) !== value) return body;
-  for (const [pointer, name] of Object.entries(rule.rename ?? {})) visit(body, pointer, (at, key) => rename(at, key, name));
+  for (const [pointer, name] of Object.entries(rule.rename ?? {}))
+    visit(body, pointer, (at, key) => rename(at, key, name));
   for (const pointer of rule.remove ?? []) visit(body, pointer, (at, key) => delete at[key]);
   for (const [pointer, pairs] of Object.entries(rule.values ?? {}))
     visit(body, pointer, (at, key) => {

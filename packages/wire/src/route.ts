@@ -10,8 +10,16 @@ export type Route =
 /** Compiles the paths of a contract. The function returned is undefined for a path that the contract does not have. */
 export function router(contract: Contract): (method: string, pathname: string) => Route | undefined {
   const entries = [
-    ...Object.entries(contract.operations).map(([name, { method, path, alsoAt = [] }]) => ({ name, method: method as string, paths: [path, ...alsoAt] })),
-    ...Object.entries(contract.channels).map(([name, { path, alsoAt = [] }]) => ({ name, method: undefined, paths: [path, ...alsoAt] })),
+    ...Object.entries(contract.operations).map(([name, { method, path, alsoAt = [] }]) => ({
+      name,
+      method: method as string,
+      paths: [path, ...alsoAt],
+    })),
+    ...Object.entries(contract.channels).map(([name, { path, alsoAt = [] }]) => ({
+      name,
+      method: undefined,
+      paths: [path, ...alsoAt],
+    })),
   ].flatMap(({ name, method, paths }) => paths.map((path) => ({ name, method, segments: path.split("/") })));
   // A literal segment is preferred to a parameter, whatever the order in the contract (RFC 6570 has no rule of its own).
   entries.sort((a, b) => specificity(b.segments).localeCompare(specificity(a.segments)));

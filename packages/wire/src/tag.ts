@@ -42,7 +42,12 @@ export function untag(contract: Contract, names: readonly string[], { event, bod
 }
 
 /** The name alone: which message a frame is, before its tag is taken off. */
-export function nameOf(contract: Contract, names: readonly string[], event: string | undefined, body: JsonObject): string | undefined {
+export function nameOf(
+  contract: Contract,
+  names: readonly string[],
+  event: string | undefined,
+  body: JsonObject,
+): string | undefined {
   const { tag } = contract;
   if (tag.in === "shape") return names.find((name) => fits(contract.messages[name]!, body));
   const said = tag.in === "event" ? (event ?? "message") : (body[tag.property] ?? (tag.event ? event : undefined));

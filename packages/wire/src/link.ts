@@ -1,0 +1,202 @@
+import type { Channel, Closed, Side } from "@parlance/contract";
+import { Disconnected, Refusal, Violation } from "./errors.js";
+import { type OpenAsks, openAsks, type Waiting } from "./exchange.js";
+import { faultMessage } from "./fault.js";
+import { type AnyContract, codec, type Unknown } from "./message.js";
+import type { Port } from "./port.js";
+import { queue } from "./queue.js";
+import type { AnyMessage } from "./tag.js";
+
+export type AnyChannel = Channel<AnyMessage, AnyMessage, Record<string, AnyMessage>>;
+
+export interface LinkOptions {
+  /** Which channel of the contract. */
+  readonly channel: string;
+  /** Which side this is. */
+  readonly side: Side;
+  readonly profile?: string | undefined;
+  /** Characters of one incoming frame. */
+  readonly maxSize: number;
+  /** Characters that may wait for a reader before the link closes with `slow_reader`. */
+  readonly maxQueued: number;
+  readonly onUnknown?: ((unknown: Unknown) => void) | undefined;
+  /** Throwing closes the link with what was thrown; returning drops the frame and goes on. */
+  readonly onViolation: (violation: Violation) => void;
+}
+
+/** A channel over a port, for either side, and what only the side's own runtime may do with it. */
+export interface Link {
+  readonly channel: AnyChannel;
+  /** The asks that this side has open. */
+  readonly asks: OpenAsks;
+  /** Ends the link with an error for this side's reader. */
+  fail(error: unknown, code: number, reason: string): void;
+}
+
+const BUSY = "Another operation is already in progress. Please wait.";
+
+export function link(contract: AnyContract, port: Port, options: LinkOptions): Link {
+  const { channel: name, side, onUnknown, onViolation, maxSize, maxQueued } = options;
+  const described = contract.channels[name]!;
+  const peer: Side = side === "client" ? "server" : "client";
+  const outgoing = codec(contract, { side, names: described[side], profile: options.profile });
+  const incoming = codec(contract, { side: peer, names: described[peer] });
+  const mine = openAsks(contract, side);
+  const theirs = openAsks(contract, peer);
+  const inbox = queue<AnyMessage>({ limit: maxQueued });
+  const opening = { said: described.open?.[side], heard: side === "server" ? described.open?.client : undefined };
+  let turn: Promise<unknown> = Promise.resolve();
+  let closing = false;
+  let settleClosed!: { resolve(closed: Closed): void; reject(error: unknown): void };
+  const closed = new Promise<Closed>((resolve, reject) => {
+    settleClosed = { resolve, reject };
+  });
+  closed.catch(() => {});
+
+  function end(error: unknown): void {
+    inbox.end(error);
+    const reason =
+      error ?? new Disconnected(`${contract.name}.${name} is closed`, { code: "closed", retryable: false });
+    for (const ask of mine.list()) ask.fail?.(reason);
+  }
+
+  function fail(error: unknown, code: number, reason: string): void {
+    if (inbox.ended) return;
+    end(error);
+    settleClosed.reject(error);
+    port.close(code, reason);
+  }
+
+  /** Whatever breaks the contract from outside goes through here. */
+  function guard(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      if (!(error instanceof Violation)) return fail(error, 1011, "internal error");
+      try {
+        onViolation(error);
+      } catch (thrown) {
+        fail(thrown, error.code === "too_large" ? 1009 : 1008, error.code);
+      }
+    }
+  }
+
+  function hear(text: string): void {
+    if (text.length > maxSize)
+      throw new Violation(`a frame of ${text.length} characters is over the limit of ${maxSize}`, {
+        code: "too_large",
+        protocol: contract.name,
+        side: peer,
+        subject: name,
+      });
+    const read = incoming.decode({ data: text });
+    if ("unknown" in read) return onUnknown?.(read.unknown);
+    const { message } = read;
+    if (opening.heard !== undefined) {
+      if (message.type !== opening.heard)
+        throw new Violation(`${name} opens with ${opening.heard}, not with ${message.type}`, {
+          code: "opening",
+          protocol: contract.name,
+          side: peer,
+          subject: message.type,
+        });
+      opening.heard = undefined;
+    }
+    const answered = mine.answer(message);
+    if (answered && !answered.partial && answered.ask.settle) return answered.ask.settle(message);
+    const asked = theirs.exchangeOf(message);
+    if (asked?.busy !== undefined && theirs.busyWith(asked))
+      return say(faultMessage(contract, asked.busy, new Refusal(BUSY, { status: 409 })));
+    theirs.open(message);
+    if (!inbox.push(message, text.length))
+      fail(
+        new Disconnected(`${contract.name}.${name}: more than ${maxQueued} characters wait to be read`, {
+          code: "slow_reader",
+          retryable: false,
+        }),
+        1008,
+        "slow reader",
+      );
+  }
+
+  function say(message: AnyMessage): void {
+    if (inbox.ended || closing)
+      throw new Disconnected(`${contract.name}.${name} is closed: ${message.type} was not sent`, {
+        code: "closed",
+        retryable: true,
+      });
+    const { data } = outgoing.encode(message);
+    if (opening.said !== undefined && message.type !== opening.said)
+      throw new Violation(`${name} opens with ${opening.said}, not with ${message.type}`, {
+        code: "opening",
+        protocol: contract.name,
+        side,
+        subject: message.type,
+      });
+    opening.said = undefined;
+    port.send(data);
+  }
+
+  function send(message: AnyMessage): void {
+    say(message);
+    theirs.answer(message);
+    mine.open(message);
+  }
+
+  function ask(message: AnyMessage, { signal }: { readonly signal?: AbortSignal } = {}): Promise<AnyMessage> {
+    const exchange = mine.exchangeOf(message);
+    if (!exchange) return Promise.reject(new TypeError(`${contract.name}: ${message.type} asks nothing; send it`));
+    const put = () =>
+      new Promise<AnyMessage>((settle, fail) => {
+        signal?.throwIfAborted();
+        say(message);
+        const waiting: Waiting = mine.open(message, { settle, fail })!;
+        signal?.addEventListener("abort", () => {
+          // An answer by order still has its place in the line, so only an ask with a key can be taken back.
+          if (exchange.key !== undefined) mine.withdraw(waiting);
+          fail(signal.reason);
+        });
+      });
+    if (exchange.key !== undefined) return put();
+    const answer = turn.then(put, put);
+    turn = answer.catch(() => {});
+    return answer;
+  }
+
+  port.listen({
+    frame: (text) => {
+      if (!inbox.ended) guard(() => hear(text));
+    },
+    close(code, reason) {
+      if (code === 1000 || closing) {
+        end(undefined);
+        settleClosed.resolve({ code, reason });
+      } else {
+        const error = new Disconnected(
+          `${contract.name}.${name} was closed by the ${peer}: ${code}${reason && ` ${reason}`}`,
+          { code: "closed", retryable: true },
+        );
+        end(error);
+        settleClosed.reject(error);
+      }
+    },
+  });
+
+  const close: AnyChannel["close"] = async (code = 1000, reason = "") => {
+    if (!inbox.ended && !closing) {
+      closing = true;
+      port.close(code, reason);
+    }
+    await closed.catch(() => {});
+  };
+
+  const channel: AnyChannel = {
+    send,
+    ask,
+    close,
+    closed,
+    [Symbol.asyncIterator]: () => inbox[Symbol.asyncIterator](),
+    [Symbol.asyncDispose]: () => close(),
+  };
+  return { channel, asks: mine, fail };
+}

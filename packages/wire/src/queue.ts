@@ -1,0 +1,95 @@
+/** A queue between one that pushes and one that iterates, bounded by the weight of what waits. */
+export interface Queue<T> extends AsyncIterable<T> {
+  /** False when the item would put the queue over its limit; it is then not taken. */
+  push(item: T, weight: number): boolean;
+  /** Nothing more will come. With an error, the reader gets it after what waits. The first call counts. */
+  end(error?: unknown): void;
+  /** Drops what waits and ends. */
+  clear(): void;
+  readonly ended: boolean;
+  /** The sum of the weights of what waits. */
+  readonly weight: number;
+}
+
+export interface QueueOptions {
+  /** The sum of weights that may wait; one item is always taken into an empty queue. */
+  readonly limit: number;
+  /** Called when a reader has taken something. */
+  readonly onTake?: () => void;
+}
+
+/** One queue has one reader at a time; leaving a loop keeps what waits, and a new loop goes on from there. */
+export function queue<T>({ limit, onTake }: QueueOptions): Queue<T> {
+  let items: { item: T; weight: number }[] = [];
+  let head = 0;
+  let weight = 0;
+  let over: { error?: unknown } | undefined;
+  let wake: (() => void) | undefined;
+
+  function take(): IteratorResult<T> | undefined {
+    if (head < items.length) {
+      const { item, weight: taken } = items[head]!;
+      weight -= taken;
+      if (++head > 1024 && head * 2 > items.length) {
+        items = items.slice(head);
+        head = 0;
+      }
+      onTake?.();
+      return { value: item, done: false };
+    }
+    if (!over) return undefined;
+    if ("error" in over) {
+      const { error } = over;
+      over = {};
+      throw error;
+    }
+    return { value: undefined, done: true };
+  }
+
+  function rouse(): void {
+    wake?.();
+    wake = undefined;
+  }
+
+  return {
+    push(item, itemWeight) {
+      if (over) return true;
+      if (weight > 0 && weight + itemWeight > limit) return false;
+      items.push({ item, weight: itemWeight });
+      weight += itemWeight;
+      rouse();
+      return true;
+    },
+    end(...error) {
+      over ??= error.length > 0 && error[0] !== undefined ? { error: error[0] } : {};
+      rouse();
+    },
+    clear() {
+      items = [];
+      head = 0;
+      weight = 0;
+      over = {};
+      rouse();
+    },
+    get ended() {
+      return over !== undefined;
+    },
+    get weight() {
+      return weight;
+    },
+    [Symbol.asyncIterator]() {
+      return {
+        async next() {
+          for (;;) {
+            const taken = take();
+            if (taken) return taken;
+            await new Promise<void>((resolve) => {
+              wake = resolve;
+            });
+          }
+        },
+        return: async () => ({ value: undefined, done: true }),
+      };
+    },
+  };
+}
