@@ -1,0 +1,209 @@
+/**
+ * The linear-space difference of Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), over integers: both
+ * ends search for the middle of the shortest edit path, then the two halves are done in turn. Above the cost bound the
+ * search takes the furthest point reached instead, which costs minimality, never correctness.
+ */
+export function markChanges(
+  a: Int32Array,
+  b: Int32Array,
+  removed: (at: number) => void,
+  added: (at: number) => void,
+  cost: number,
+): void {
+  const diagonals = a.length + b.length + 3;
+  const search: Search = {
+    a,
+    b,
+    // Diagonals run from -b.length - 1 to a.length + 1; the offset makes them indexes.
+    offset: b.length + 1,
+    forward: new Int32Array(diagonals),
+    backward: new Int32Array(diagonals),
+    cost,
+    at: 0,
+    on: 0,
+    thorough: 0,
+  };
+  const stack = [0, a.length, 0, b.length, 0];
+  while (stack.length > 0) {
+    let minimal = stack.pop()! === 1;
+    let bEnd = stack.pop()!;
+    let bStart = stack.pop()!;
+    let aEnd = stack.pop()!;
+    let aStart = stack.pop()!;
+    for (;;) {
+      while (aStart < aEnd && bStart < bEnd && a[aStart] === b[bStart]) {
+        aStart++;
+        bStart++;
+      }
+      while (aStart < aEnd && bStart < bEnd && a[aEnd - 1] === b[bEnd - 1]) {
+        aEnd--;
+        bEnd--;
+      }
+      if (aStart === aEnd || bStart === bEnd) {
+        for (let i = aStart; i < aEnd; i++) removed(i);
+        for (let i = bStart; i < bEnd; i++) added(i);
+        break;
+      }
+      findMiddle(search, aStart, aEnd, bStart, bEnd, minimal);
+      const { at, on, thorough } = search;
+      stack.push(at, aEnd, on, bEnd, thorough & 2 ? 1 : 0);
+      aEnd = at;
+      bEnd = on;
+      minimal = (thorough & 1) === 1;
+    }
+  }
+}
+
+interface Search {
+  readonly a: Int32Array;
+  readonly b: Int32Array;
+  readonly offset: number;
+  readonly forward: Int32Array;
+  readonly backward: Int32Array;
+  readonly cost: number;
+  /** The point found. */
+  at: number;
+  on: number;
+  /** Which halves lie on a shortest path, so that their search needs no short cut: 1 the first, 2 the second. */
+  thorough: number;
+}
+
+/** A snake of this many equal lines is taken for a sure landmark. */
+const SNAKE = 20;
+/** Below this cost the search is always exact. */
+const EXACT_COST = 256;
+
+function findMiddle(
+  search: Search,
+  aStart: number,
+  aEnd: number,
+  bStart: number,
+  bEnd: number,
+  minimal: boolean,
+): void {
+  const { a, b, offset, forward, backward, cost } = search;
+  const lowest = aStart - bEnd;
+  const highest = aEnd - bStart;
+  const first = aStart - bStart;
+  const last = aEnd - bEnd;
+  const odd = ((first - last) & 1) === 1;
+  let fLow = first;
+  let fHigh = first;
+  let bLow = last;
+  let bHigh = last;
+  forward[offset + first] = aStart;
+  backward[offset + last] = aEnd;
+  for (let steps = 1; ; steps++) {
+    let landmark = false;
+    if (fLow > lowest) forward[offset + --fLow - 1] = -1;
+    else fLow++;
+    if (fHigh < highest) forward[offset + ++fHigh + 1] = -1;
+    else fHigh--;
+    for (let d = fHigh; d >= fLow; d -= 2) {
+      const down = forward[offset + d + 1]!;
+      const right = forward[offset + d - 1]!;
+      let x = right >= down ? right + 1 : down;
+      let y = x - d;
+      const from = x;
+      while (x < aEnd && y < bEnd && a[x] === b[y]) {
+        x++;
+        y++;
+      }
+      if (x - from > SNAKE) landmark = true;
+      forward[offset + d] = x;
+      if (odd && bLow <= d && d <= bHigh && backward[offset + d]! <= x) return found(search, x, y, 3);
+    }
+    if (bLow > lowest) backward[offset + --bLow - 1] = 0x7fffffff;
+    else bLow++;
+    if (bHigh < highest) backward[offset + ++bHigh + 1] = 0x7fffffff;
+    else bHigh--;
+    for (let d = bHigh; d >= bLow; d -= 2) {
+      const up = backward[offset + d - 1]!;
+      const left = backward[offset + d + 1]!;
+      let x = up < left ? up : left - 1;
+      let y = x - d;
+      const from = x;
+      while (x > aStart && y > bStart && a[x - 1] === b[y - 1]) {
+        x--;
+        y--;
+      }
+      if (from - x > SNAKE) landmark = true;
+      backward[offset + d] = x;
+      if (!odd && fLow <= d && d <= fHigh && x <= forward[offset + d]!) return found(search, x, y, 3);
+    }
+    if (minimal) continue;
+    if (landmark && steps > EXACT_COST) {
+      let best = 4 * steps;
+      let side = 0;
+      for (let d = fHigh; d >= fLow; d -= 2) {
+        const x = forward[offset + d]!;
+        const y = x - d;
+        const gain = x - aStart + (y - bStart) - Math.abs(d - first);
+        if (gain <= best || x < aStart + SNAKE || x >= aEnd || y < bStart + SNAKE || y >= bEnd) continue;
+        if (!isSnake(a, b, x - SNAKE, y - SNAKE)) continue;
+        best = gain;
+        side = 1;
+        found(search, x, y, 1);
+      }
+      if (side > 0) return;
+      for (let d = bHigh; d >= bLow; d -= 2) {
+        const x = backward[offset + d]!;
+        const y = x - d;
+        const gain = aEnd - x + (bEnd - y) - Math.abs(d - last);
+        if (gain <= best || x <= aStart || x > aEnd - SNAKE || y <= bStart || y > bEnd - SNAKE) continue;
+        if (!isSnake(a, b, x, y)) continue;
+        best = gain;
+        side = 2;
+        found(search, x, y, 2);
+      }
+      if (side > 0) return;
+    }
+    if (steps >= cost) return giveUp(search, aStart, aEnd, bStart, bEnd, fLow, fHigh, bLow, bHigh);
+  }
+}
+
+function found(search: Search, at: number, on: number, thorough: number): void {
+  search.at = at;
+  search.on = on;
+  search.thorough = thorough;
+}
+
+function isSnake(a: Int32Array, b: Int32Array, x: number, y: number): boolean {
+  for (let k = 0; k < SNAKE; k++) if (a[x + k] !== b[y + k]) return false;
+  return true;
+}
+
+/** Takes the point furthest from its corner. */
+function giveUp(
+  search: Search,
+  aStart: number,
+  aEnd: number,
+  bStart: number,
+  bEnd: number,
+  fLow: number,
+  fHigh: number,
+  bLow: number,
+  bHigh: number,
+): void {
+  const { offset, forward, backward } = search;
+  let far = -1;
+  let farX = 0;
+  for (let d = fHigh; d >= fLow; d -= 2) {
+    const x = Math.min(forward[offset + d]!, aEnd, bEnd + d);
+    if (x + x - d > far) {
+      far = x + x - d;
+      farX = x;
+    }
+  }
+  let near = 0x7fffffff;
+  let nearX = 0;
+  for (let d = bHigh; d >= bLow; d -= 2) {
+    const x = Math.max(backward[offset + d]!, aStart, bStart + d);
+    if (x + x - d < near) {
+      near = x + x - d;
+      nearX = x;
+    }
+  }
+  if (aEnd + bEnd - near < far - (aStart + bStart)) found(search, farX, far - farX, 1);
+  else found(search, nearX, near - nearX, 2);
+}

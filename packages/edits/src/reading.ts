@@ -1,0 +1,47 @@
+import type { Patch } from "./patch.js";
+
+/** What reading a unified diff gives: a patch and what had to be repaired to get it, or why there is none. */
+export type Reading =
+  | { readonly ok: true; readonly patch: Patch; readonly repairs: readonly Repair[] }
+  | { readonly ok: false; readonly errors: readonly ReadError[] };
+
+/** Something the reader understood although it was written wrongly. Strict reading refuses it instead. */
+export interface Repair {
+  readonly kind: RepairKind;
+  /** Line of the input, counted from 1. */
+  readonly line: number;
+  readonly message: string;
+}
+
+export type RepairKind =
+  | "prose" // text around the patch was left out
+  | "fence" // the patch stood in a markdown fence
+  | "carriage-return" // header lines, or all lines, ended with a carriage return
+  | "doubled-lines" // an empty line stood behind every line
+  | "missing-prefix" // a path had no `a/` or `b/`
+  | "absolute-path" // a path was absolute, for instance `a//home/me/x`
+  | "missing-file-header" // hunks without `---` and `+++`, given to the path of the options
+  | "missing-line-numbers" // `@@ ... @@`, `@@ -XXX,XX +XXX,XX @@`
+  | "hunk-header" // line numbers were there, but not written as the format has it
+  | "wrong-count" // the counts of the `@@` line did not fit the lines below it
+  | "missing-space" // a context line had no leading space
+  | "blank-context" // an empty line stood for an empty context line
+  | "misplaced-no-newline" // `\ No newline at end of file` behind a line that is not the last; ignored
+  | "empty-hunk" // a hunk that changes nothing; left out
+  | "missing-final-newline"; // the patch's last line had no line feed
+
+export interface ReadError {
+  /** Line of the input, counted from 1. */
+  readonly line: number;
+  readonly reason: ReadErrorReason;
+  readonly message: string;
+}
+
+export type ReadErrorReason =
+  | "no-hunk" // nothing in the input changes anything
+  | "no-file-header" // a hunk, but no file it belongs to
+  | "glued-header" // header lines without a line break between them
+  | "bad-header" // a header that contradicts itself or cannot be read
+  | "bad-hunk" // a hunk that cannot be read; in strict reading also any hunk that would need a repair
+  | "binary" // a binary patch
+  | "combined-diff"; // a diff of a merge commit (`@@@`)

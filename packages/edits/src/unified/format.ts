@@ -1,0 +1,77 @@
+import { countLines } from "../hunk.js";
+import type { FilePatch, Hunk, Patch } from "../patch.js";
+import { quoteName } from "./quote.js";
+
+/**
+ * Writes a patch as a unified diff, byte for byte as `git diff` writes it; what is not a plain change of lines gets
+ * git's extended header. Law: `parsePatch(formatPatch(p)).patch` equals `p`, for all that a unified diff can say: it has
+ * no word for `reason`, and a replacement of a whole file is written as a creation, since its old text is not known.
+ * Hunks without a place are written as `@@ ... @@`, which only lenient readers understand.
+ */
+export function formatPatch(patch: Patch): string {
+  const out: string[] = [];
+  for (const file of patch.files) {
+    if (file.git !== undefined || impliesGitHeader(file)) formatGitHeader(file, out);
+    if (file.hunks.length === 0) continue;
+    const created = file.before === null || file.whole === true;
+    out.push(`--- ${formatName("a/", created ? null : file.before, file.oldStamp)}\n`);
+    out.push(`+++ ${formatName("b/", file.after, file.newStamp)}\n`);
+    for (const hunk of file.hunks) formatHunk(hunk, out);
+  }
+  return out.join("");
+}
+
+/** Whether the change cannot be said by `---`, `+++` and hunks alone. */
+export function impliesGitHeader({ kind, oldMode, newMode, hunks }: FilePatch): boolean {
+  return kind === "rename" || kind === "copy" || (oldMode ?? newMode) !== undefined || hunks.length === 0;
+}
+
+function formatGitHeader(file: FilePatch, out: string[]): void {
+  const { kind, oldMode, newMode, git } = file;
+  const before = file.before ?? file.after ?? "";
+  const after = file.after ?? before;
+  const index = git?.index === undefined ? "" : `index ${git.index}`;
+  out.push(`diff --git ${quoteName(`a/${before}`)} ${quoteName(`b/${after}`)}\n`);
+  const modeInIndex = index !== "" && oldMode === newMode && oldMode !== undefined;
+  if (kind === "create") out.push(`new file mode ${newMode ?? "100644"}\n`);
+  else if (kind === "delete") out.push(`deleted file mode ${oldMode ?? "100644"}\n`);
+  else if (!modeInIndex) {
+    if (oldMode !== undefined) out.push(`old mode ${oldMode}\n`);
+    if (newMode !== undefined) out.push(`new mode ${newMode}\n`);
+  }
+  if (git?.similarity !== undefined) out.push(`similarity index ${git.similarity}%\n`);
+  if (git?.dissimilarity !== undefined) out.push(`dissimilarity index ${git.dissimilarity}%\n`);
+  if (kind === "rename" || kind === "copy")
+    out.push(`${kind} from ${quoteName(before)}\n${kind} to ${quoteName(after)}\n`);
+  if (index !== "") out.push(`${index}${modeInIndex ? ` ${oldMode}` : ""}\n`);
+}
+
+function formatName(prefix: string, path: string | null, stamp: string | undefined): string {
+  const name = path === null ? "/dev/null" : quoteName(prefix + path);
+  if (stamp !== undefined) return `${name}\t${stamp}`;
+  // A tab ends a name with blanks, so that GNU patch does not take what follows the blank for a time stamp.
+  return name.includes(" ") && !name.startsWith('"') ? `${name}\t` : name;
+}
+
+function formatHunk(hunk: Hunk, out: string[]): void {
+  const { oldStart, newStart, section, lines } = hunk;
+  const count = countLines(lines);
+  const place =
+    oldStart === null || newStart === null
+      ? "..."
+      : `-${formatRange(oldStart, count.old)} +${formatRange(newStart, count.new)}`;
+  out.push(section === undefined ? `@@ ${place} @@\n` : `@@ ${place} @@ ${section}\n`);
+  if (!hunk.oldNoNewline && !hunk.newNoNewline) {
+    out.push(lines.join("\n"), "\n");
+    return;
+  }
+  const lastOld = hunk.oldNoNewline ? lines.findLastIndex((line) => line[0] !== "+") : -1;
+  const lastNew = hunk.newNoNewline ? lines.findLastIndex((line) => line[0] !== "-") : -1;
+  lines.forEach((line, i) => {
+    out.push(line, i === lastOld || i === lastNew ? "\n\\ No newline at end of file\n" : "\n");
+  });
+}
+
+function formatRange(start: number, count: number): string {
+  return count === 1 ? `${start}` : `${start},${count}`;
+}

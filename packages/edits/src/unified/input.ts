@@ -1,0 +1,73 @@
+import type { ReadError, ReadErrorReason, Repair, RepairKind } from "../reading.js";
+
+/** The text being read, line by line, and what was found out about it on the way. */
+export interface Input {
+  readonly lines: readonly string[];
+  readonly strict: boolean;
+  /** The patch stands in a markdown fence of this many characters; 0 outside of one. */
+  fence: number;
+  readonly repairs: Repair[];
+  readonly errors: ReadError[];
+  /** Where each line stood in the text, if lines were taken out. */
+  readonly numbers: readonly number[] | null;
+}
+
+/** Opens the text: line endings of the patch itself, doubled lines and the final newline are put right here. */
+export function openInput(text: string, strict: boolean): Input {
+  const repairs: Repair[] = [];
+  const clean = text.startsWith("\ufeff") ? text.slice(1) : text;
+  const lineFeeds = clean.includes("\n");
+  const onlyReturns = !strict && !lineFeeds && clean.includes("\r");
+  const lines = clean.split(onlyReturns ? "\r" : "\n");
+  const input = { lines, strict, fence: 0, repairs, errors: [], numbers: null };
+  if (onlyReturns) repair(input, 0, "carriage-return", "The lines end with carriage returns only; read as line feeds.");
+  if (lines[lines.length - 1] === "") lines.pop();
+  else if (strict)
+    refuse(input, lines.length - 1, "bad-hunk", "The last line has no line feed: the patch may be cut off.");
+  else repair(input, lines.length - 1, "missing-final-newline", "The last line has no line feed; added.");
+  return strict ? input : undouble(input);
+}
+
+export function repair(input: Input, at: number, kind: RepairKind, message: string): void {
+  input.repairs.push({ kind, line: lineNumber(input, at), message });
+}
+
+export function refuse(input: Input, at: number, reason: ReadErrorReason, message: string): void {
+  input.errors.push({ reason, line: lineNumber(input, at), message });
+}
+
+function lineNumber(input: Input, at: number): number {
+  return input.numbers?.[at] ?? at + 1;
+}
+
+/** Takes out the empty lines where one stands behind every line from the first header on. */
+function undouble(input: Input): Input {
+  const { lines } = input;
+  const start = lines.findIndex(
+    (line, i) => line.startsWith("--- ") && lines[i + 1] === "" && lines[i + 2]?.startsWith("+++ "),
+  );
+  if (start < 0) return input;
+  const from = start - 2 >= 0 && lines[start - 1] === "" ? firstDoubled(lines, start) : start;
+  const kept = lines.slice(0, from);
+  const numbers = kept.map((_, i) => i + 1);
+  let i = from;
+  for (; i < lines.length && !/^(`{3,}|~{3,})\s*$/.test(lines[i]!); i += 2) {
+    if (i + 1 < lines.length && lines[i + 1] !== "") return input;
+    kept.push(lines[i]!);
+    numbers.push(i + 1);
+  }
+  for (; i < lines.length; i++) {
+    kept.push(lines[i]!);
+    numbers.push(i + 1);
+  }
+  repair(input, from, "doubled-lines", "An empty line stands behind every line; left out.");
+  return { ...input, lines: kept, numbers };
+}
+
+/** Git's extended header stands above `---`, doubled as well. */
+function firstDoubled(lines: readonly string[], start: number): number {
+  let i = start;
+  while (i >= 2 && lines[i - 1] === "" && /^(diff|index|new|old|deleted|similarity|rename|copy) /.test(lines[i - 2]!))
+    i -= 2;
+  return i;
+}
