@@ -134,6 +134,8 @@ export interface Channel {
   readonly server: readonly string[];
   /** Messages that must come first from each side. */
   readonly open?: { readonly client?: string; readonly server?: string };
+  /** The operation that ends the session, and with it this channel (close code 1000). */
+  readonly closedBy?: string;
   readonly fault?: string;
   readonly text?: TextPlaces;
 }
