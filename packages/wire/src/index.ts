@@ -22,7 +22,15 @@ export {
   type Written,
 } from "./message.js";
 export { type Arrived, type Bound, bind, type Input, inputName, unbind } from "./operation.js";
-export { type Port, type PortEvents, pair } from "./port.js";
+export {
+  type OpenSocket,
+  type Port,
+  type PortEvents,
+  pair,
+  type SocketLike,
+  type SocketRefused,
+  socketPort,
+} from "./port.js";
 export { type Queue, queue } from "./queue.js";
 export { reader } from "./reading.js";
 export { type Route, router } from "./route.js";

@@ -56,3 +56,59 @@ function end(): End {
     }),
   };
 }
+
+/** What a browser's WebSocket and the `ws` package's have in common. */
+export interface SocketLike {
+  send(data: string): void;
+  close(code?: number, reason?: string): void;
+  addEventListener(type: "message", listener: (event: { data: unknown }) => void): void;
+  addEventListener(type: "close", listener: (event: { code: number; reason: string }) => void): void;
+}
+
+/** An open WebSocket as a port. What arrives before `listen` waits for it. */
+export function socketPort(socket: SocketLike): Port {
+  let on: PortEvents | undefined;
+  const waiting: ((on: PortEvents) => void)[] = [];
+  function deliver(event: (on: PortEvents) => void): void {
+    if (on) event(on);
+    else waiting.push(event);
+  }
+  socket.addEventListener("message", ({ data }) => {
+    if (typeof data === "string") deliver((events) => events.frame(data));
+    else socket.close(1003, "text frames only");
+  });
+  socket.addEventListener("close", ({ code, reason }) => deliver((events) => events.close(code, reason)));
+  return {
+    send: (frame) => socket.send(frame),
+    close(code, reason) {
+      try {
+        socket.close(code, reason);
+      } catch {
+        // A browser lets a page close with 1000 and 3000 to 4999 only (WHATWG WebSockets, section 3.1).
+        socket.close(4000 + (code % 1000), reason);
+      }
+    },
+    listen(events) {
+      on = events;
+      for (const event of waiting.splice(0)) event(events);
+    },
+  };
+}
+
+/** How a client opens a socket. Resolves with a port, or with what the server answered instead of switching protocols. */
+export type OpenSocket = (
+  url: string,
+  init: {
+    readonly headers: Readonly<Record<string, string>>;
+    readonly protocols: readonly string[];
+    /** Bytes of one message. */
+    readonly maxSize: number;
+    readonly signal?: AbortSignal | undefined;
+  },
+) => Promise<Port | { readonly refused: SocketRefused }>;
+
+export interface SocketRefused {
+  readonly status: number;
+  readonly body: string;
+  readonly retryAfter?: number | undefined;
+}

@@ -1,0 +1,79 @@
+import type { CallOptions, ContractValue } from "@parlance/contract";
+import { type AnyContract, bind, type Input, Violation } from "@parlance/wire";
+import { type OpenOptions, openChannel } from "./channel.js";
+import type { ConnectOptions } from "./options.js";
+import { either, requests } from "./request.js";
+import { messageStream } from "./stream.js";
+
+/** A stream that is open, so that the end of its session is told from a cut. */
+interface Reading {
+  readonly session: unknown;
+  readonly closedBy: string;
+  /** The operation that ends the session, once it was called. */
+  ending?: Promise<unknown>;
+}
+
+/**
+ * A typed client of a contract: one method an operation and channel. Nothing is sent until a method is called.
+ *
+ * Errors: `Refusal` (the server said no), `Violation` (somebody broke the contract), `Disconnected` (nobody answered, or a
+ * stream stopped without one of its end messages).
+ */
+export function connect<Client>(contract: ContractValue<Client, never>, options: ConnectOptions = {}): Client {
+  const any = contract as unknown as AnyContract;
+  if (any.format !== 1)
+    throw new Violation(`the contract has format ${any.format}, this client reads format 1: update @parlance/client`, {
+      code: "format",
+      protocol: any.name,
+      side: "client",
+    });
+  const requesting = requests(any, options);
+  const readings = new Set<Reading>();
+  const client: Record<string, unknown> = {};
+
+  for (const [name, operation] of Object.entries(any.operations)) {
+    const takesInput = operation.parameters !== undefined || operation.body !== undefined;
+    const run = operation.answer.stream ? stream : call;
+    client[name] = takesInput
+      ? (input: Input, options?: CallOptions) => run(name, input, options)
+      : (options?: CallOptions) => run(name, {}, options);
+  }
+  for (const [name, { parameters }] of Object.entries(any.channels)) {
+    const open = (input: Input, how: OpenOptions = {}) => openChannel(any, options, requesting, name, input, how);
+    client[name] = parameters ? open : (how?: OpenOptions) => open({}, how);
+  }
+  return client as Client;
+
+  function call(name: string, input: Input, options: CallOptions = {}): Promise<unknown> {
+    const answer = requesting.call(name, input, options);
+    for (const reading of readings)
+      if (reading.closedBy === name && reading.session === sessionOf(input)) reading.ending = answer;
+    return answer;
+  }
+
+  function stream(name: string, input: Input, callOptions: CallOptions = {}) {
+    bind(any, name, input);
+    const described = any.operations[name]!.answer.stream!;
+    const reading: Reading | undefined =
+      described.closedBy === undefined ? undefined : { session: sessionOf(input), closedBy: described.closedBy };
+    if (reading) readings.add(reading);
+    return messageStream(any, options, {
+      name,
+      stream: described,
+      open: (signal) => requesting.send(name, input, { ...callOptions, signal: either(signal, callOptions.signal) }),
+      async sessionEnded() {
+        if (reading) readings.delete(reading);
+        return (
+          reading?.ending?.then(
+            () => true,
+            () => false,
+          ) ?? false
+        );
+      },
+    });
+  }
+
+  function sessionOf(input: Input): unknown {
+    return any.session === undefined ? undefined : input[any.session];
+  }
+}

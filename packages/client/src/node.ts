@@ -1,0 +1,89 @@
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { Readable } from "node:stream";
+import { type OpenSocket, socketPort } from "@parlance/wire";
+import { WebSocket } from "ws";
+
+/** A certificate authority, in PEM, that is trusted beside no other. */
+export interface Trust {
+  readonly ca: string | Buffer | readonly (string | Buffer)[];
+}
+
+/** Sockets by the `ws` package, which can carry headers: the `webSocket` of `connect` in Node. */
+export const webSocket: OpenSocket = openWith({});
+
+/** What `connect` needs for a server whose certificate a CA of your own has signed: `connect(loco, { baseUrl, ...trust({ ca }) })`. */
+export function trust({ ca }: Trust): { fetch: (request: Request) => Promise<Response>; webSocket: OpenSocket } {
+  const own = { ca: ca as Buffer[] };
+  return { fetch: (request) => fetchWith(request, own), webSocket: openWith(own) };
+}
+
+/** Bytes that are kept of a refusal's body. */
+const MAX_REFUSAL = 64 * 1024;
+
+interface OwnTrust {
+  readonly ca?: Buffer[];
+}
+
+function openWith(own: OwnTrust): OpenSocket {
+  return (url, { headers, protocols, maxSize, signal }) =>
+    new Promise((resolve, reject) => {
+      const socket = new WebSocket(url, [...protocols], {
+        headers,
+        maxPayload: maxSize,
+        perMessageDeflate: false,
+        ...own,
+      });
+      const abort = () => socket.terminate();
+      signal?.addEventListener("abort", abort, { once: true });
+      const settled = () => signal?.removeEventListener("abort", abort);
+      socket.on("open", () => {
+        settled();
+        resolve(socketPort(socket));
+      });
+      socket.on("error", (error) => {
+        settled();
+        reject(error);
+      });
+      socket.on("unexpected-response", (request, response) => {
+        const chunks: Buffer[] = [];
+        let size = 0;
+        response.on("data", (chunk: Buffer) => {
+          size += chunk.length;
+          if (size <= MAX_REFUSAL) chunks.push(chunk);
+        });
+        response.on("close", () => {
+          settled();
+          request.destroy();
+          const after = Number(response.headers["retry-after"]);
+          const body = Buffer.concat(chunks).toString();
+          resolve({
+            refused: { status: response.statusCode ?? 0, body, retryAfter: Number.isFinite(after) ? after : undefined },
+          });
+        });
+      });
+    });
+}
+
+/** Node's fetch takes no certificate authority, so this one is made of node:https. */
+function fetchWith(request: Request, own: OwnTrust): Promise<Response> {
+  const send = request.url.startsWith("https:") ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    const sent = send(
+      request.url,
+      { method: request.method, headers: Object.fromEntries(request.headers), signal: request.signal, ...own },
+      (answer) => {
+        const headers = new Headers();
+        for (const [name, value] of Object.entries(answer.headersDistinct))
+          for (const one of value ?? []) headers.append(name, one);
+        const status = answer.statusCode ?? 0;
+        const empty = status === 204 || status === 304;
+        if (empty) answer.resume();
+        resolve(new Response(empty ? null : (Readable.toWeb(answer) as ReadableStream), { status, headers }));
+      },
+    );
+    sent.on("error", reject);
+    if (request.body) Readable.fromWeb(request.body as import("node:stream/web").ReadableStream).pipe(sent);
+    else sent.end();
+  });
+}
