@@ -186,7 +186,7 @@ function isBoundary({ lines, fence }: Input, at: number): boolean {
       );
     case "`":
     case "~":
-      return (/^(`{3,}|~{3,})\s*$/.exec(line)?.[1]!.length ?? 0) >= Math.max(3, fence);
+      return (/^(`{3,}|~{3,})\s*$/.exec(line)?.[1]?.length ?? 0) >= Math.max(3, fence);
     default:
       return false;
   }

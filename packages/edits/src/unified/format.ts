@@ -50,7 +50,7 @@ function formatName(prefix: string, path: string | null, stamp: string | undefin
   const name = path === null ? "/dev/null" : quoteName(prefix + path);
   if (stamp !== undefined) return `${name}\t${stamp}`;
   // A tab ends a name with blanks, so that GNU patch does not take what follows the blank for a time stamp.
-  return name.includes(" ") && !name.startsWith('"') ? `${name}\t` : name;
+  return name.includes(" ") ? `${name}\t` : name;
 }
 
 function formatHunk(hunk: Hunk, out: string[]): void {
