@@ -22,6 +22,6 @@ export async function generate(document: ContractDocument): Promise<Readonly<Rec
   const { imports, declarations } = interfaces(document, new Set(optional));
   return {
     [`${name}.ts`]: `${header}${imports}\nimport { checks } from "./${name}.validators.js";\n\n${declared}\n\n${declarations}\n`,
-    [`${name}.validators.ts`]: `// @ts-nocheck\n${header}${checks}`,
+    [`${name}.validators.ts`]: `// @ts-nocheck\n${header}import type { Check } from "@parlance/contract";\n\n${checks}`,
   };
 }

@@ -19,6 +19,8 @@ const annotations = ["title", "description", "examples", "default", "deprecated"
 export async function validators(document: ContractDocument): Promise<string> {
   const ajv = new Ajv2020({
     strict: true,
+    // "then": { "required": […] } names properties that stand outside of it.
+    strictRequired: false,
     allowUnionTypes: true,
     // The words of an error are the runtime's, made of keyword and params; they would be half of the module.
     messages: false,
@@ -63,7 +65,10 @@ export async function validators(document: ContractDocument): Promise<string> {
   });
   // Minified for size, and printed over lines again so that a change can be read; what stood between was paths of this machine.
   const { code } = await transform(bundled.outputFiles[0]!.text, { format: "esm", target: "es2022" });
-  return code;
+  return code.replace(
+    /export \{\s*(\S+) as checks\s*\};\s*$/,
+    "export const checks: Readonly<Record<string, Check>> = $1;\n",
+  );
 }
 
 /** The titles of what goes over the wire as a whole: messages, answers and the fault body. */
