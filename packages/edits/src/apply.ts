@@ -1,11 +1,12 @@
 import { matchInPlace } from "./in-place.js";
 import { climb, type Match, type Rung, rungs, type Search } from "./ladder.js";
 import type { FilePatch, Hunk, Patch } from "./patch.js";
-import { type Rewriting, rewrite } from "./rewrite.js";
+import { rewrite } from "./rewrite.js";
 import { type Candidate, settle } from "./settle.js";
 import { type Sides, takeApart } from "./sides.js";
-import { type Splice, spliceText } from "./splice.js";
-import { readTarget } from "./target.js";
+import { spliceText } from "./splice.js";
+import { matchStrictly } from "./strict.js";
+import { readTarget, type Target } from "./target.js";
 
 export type ApplyResult =
   | { readonly ok: true; readonly text: string; readonly hunks: readonly AppliedHunk[] }
@@ -40,6 +41,8 @@ export type ConflictReason =
   | "stale"; // the file is in another state than the patch wants: a new file that has text, a deleted one with more of it
 
 export interface ApplyOptions {
+  /** The verdict of `git apply`: byte for byte, at another place only as git moves hunks (see `matchStrictly`). */
+  readonly strict?: boolean;
   /** The loosest rung that may be used; default "context". "anchors" is only for callers that show what they will change. */
   readonly loosest?: Rung;
 }
@@ -48,66 +51,116 @@ export interface ApplyOptions {
  * Applies the patch of one file to its text. A conflict is a value; nothing throws, and nothing is applied in part.
  * Laws: bytes outside the hunks stay; a line that was not matched is never deleted; context keeps the text's own bytes,
  * line endings, byte order mark and final newline; a place is taken only if it is the only one (or see `settle`).
+ * A patch without files changes nothing; one of several files has no one text and is refused as not found.
  */
 export function applyPatch(patch: FilePatch | Patch, text: string, options: ApplyOptions = {}): ApplyResult {
+  if ("files" in patch && patch.files.length > 1) return refuse([fileConflict("not-found")]);
   const file = "files" in patch ? patch.files[0] : patch;
-  if (!file || ("files" in patch && patch.files.length !== 1)) return refuse([fileConflict("not-found")]);
-  const { hunks } = file;
-  if (hunks.length === 0) return { ok: true, text, hunks: [] };
-  const inPlace = matchInPlace(hunks, text, true);
-  if (inPlace) return { ok: true, text: spliceText(text, inPlace), hunks: hunks.map(appliedInPlace) };
-  return applyByLadder(hunks, text, options);
+  if (!file) return { ok: true, text, hunks: [] };
+  if (file.whole) return replaceWhole(file, text);
+  const { hunks, kind } = file;
+  if (hunks.length === 0) return { ok: true, text: kind === "delete" ? "" : text, hunks: [] };
+  if (kind === "create" && text !== "")
+    return refuse([fileConflict(isNewText(file, text) ? "already-applied" : "stale")]);
+  const bare = !options.strict || hunks.every(({ lines }) => lines.every((line) => line[0] === "+" || line[0] === "-"));
+  const inPlace = matchInPlace(hunks, text, bare);
+  const result: ApplyResult = inPlace
+    ? { ok: true, text: spliceText(text, inPlace), hunks: hunks.map(appliedInPlace) }
+    : applyPlaced(hunks, text, options);
+  return kind === "delete" && result.ok && result.text !== "" ? refuse([fileConflict("stale")]) : result;
 }
 
-function applyByLadder(hunks: readonly Hunk[], text: string, options: ApplyOptions): ApplyResult {
-  const target = readTarget(
-    text,
-    hunks.some((hunk) => hunk.lines.some((line) => line.includes("\ufeff"))),
-  );
+/** The new side is the whole file. A text that is there lends it line endings and byte order mark. */
+function replaceWhole({ hunks, kind }: FilePatch, text: string): ApplyResult {
+  const hunk = hunks[0];
+  if (!hunk) return kind === "create" ? { ok: true, text: "", hunks: [] } : refuse([fileConflict("stale")]);
+  const { new: lines } = takeApart(hunk);
+  const mark = text.startsWith("\ufeff") && !lines[0]?.startsWith("\ufeff") ? "\ufeff" : "";
+  const returns = text.includes("\r\n") && !/(^|[^\r])\n/.test(text) && !lines.some((line) => line.endsWith("\r"));
+  const ending = returns ? "\r\n" : "\n";
+  const body = lines.join(ending) + (lines.length > 0 && !hunk.newNoNewline ? ending : "");
+  const repairs: Rung[] = [
+    ...(returns ? ["line-endings" as const] : []),
+    ...(mark ? ["byte-order-mark" as const] : []),
+  ];
+  return { ok: true, text: mark + body, hunks: [{ id: hunk.id, at: 1, offset: 0, repairs }] };
+}
+
+function isNewText(file: FilePatch, text: string): boolean {
+  const made = matchInPlace(file.hunks, "", true);
+  return made !== null && spliceText("", made) === text;
+}
+
+function applyPlaced(hunks: readonly Hunk[], text: string, options: ApplyOptions): ApplyResult {
+  const keepMark = options.strict || hunks.some((hunk) => hunk.lines.some((line) => line.includes("\ufeff")));
+  const target = readTarget(text, keepMark);
   const sides = hunks.map(takeApart);
-  const search: Search = { target, hunks: sides, indexes: new Map() };
-  const loosest = options.loosest ?? "context";
-  const conflicts: Conflict[] = [];
-  const candidates: Candidate[] = [];
-  for (const side of sides) {
-    if (side.old.length === 0) {
-      const at = side.hint ?? (text === "" ? 0 : -1);
-      if (at < 0 || at > target.lines.length) conflicts.push(conflict(side, "not-found", "exact", []));
-      else candidates.push({ sides: side, found: [], chosen: { rows: [], rung: "exact" } });
-      continue;
-    }
-    const climbed = climb(side, search, loosest);
-    if ("found" in climbed) candidates.push({ sides: side, found: climbed.found, chosen: null });
-    else conflicts.push(conflict(side, climbed.reason, climbed.rung, climbed.at));
-  }
-  settle(candidates);
-  const placed: { sides: Sides; match: Match; writing: Rewriting }[] = [];
-  for (const { sides: side, found, chosen } of candidates) {
-    if (chosen === null)
-      conflicts.push(
-        conflict(
-          side,
-          "ambiguous",
-          found[0]!.rung,
-          found.map((match) => match.rows[0]!),
-        ),
-      );
-    else placed.push({ sides: side, match: chosen, writing: rewrite(side, chosen, target) });
-  }
-  if (conflicts.length > 0) return refuse(conflicts);
-  const splices = placed.flatMap(({ writing }) => writing.splices).sort((a, b) => a.from - b.from || a.to - b.to);
+  const placement = options.strict ? placeStrictly(sides, target) : placeByLadder(sides, target, options.loosest);
+  if (placement.conflicts.length > 0) return refuse(placement.conflicts);
+  const written = placement.placed.map((placed) => ({
+    ...placed,
+    writing: rewrite(placed.sides, placed.match, target),
+  }));
+  const splices = written.flatMap(({ writing }) => writing.splices).sort((a, b) => a.from - b.from || a.to - b.to);
   return {
     ok: true,
     text: spliceText(text, splices),
-    hunks: placed.map(({ sides: { hunk, hint }, match, writing }) => {
-      const at = match.rows[0] ?? hint ?? 0;
+    hunks: written.map(({ sides: { hunk, hint }, match, writing }) => {
       const repairs = new Set(writing.repairs);
       if (match.rung !== "exact") repairs.add(match.rung);
-      const offset = hint === null ? 0 : at - hint;
+      const offset = hint === null ? 0 : match.row - hint;
       if (offset !== 0) repairs.add("place");
-      return { id: hunk.id, at: at + 1, offset, repairs: rungs.filter((rung) => repairs.has(rung)) };
+      return { id: hunk.id, at: match.row + 1, offset, repairs: rungs.filter((rung) => repairs.has(rung)) };
     }),
   };
+}
+
+interface Placement {
+  readonly placed: readonly { readonly sides: Sides; readonly match: Match }[];
+  readonly conflicts: readonly Conflict[];
+}
+
+function placeStrictly(hunks: readonly Sides[], target: Target): Placement {
+  const placed: { sides: Sides; match: Match }[] = [];
+  const conflicts: Conflict[] = [];
+  matchStrictly(hunks, target).forEach((match, i) => {
+    const sides = hunks[i]!;
+    if (typeof match === "string") conflicts.push(conflict(sides, match, "place", []));
+    else placed.push({ sides, match });
+  });
+  return { placed, conflicts };
+}
+
+function placeByLadder(hunks: readonly Sides[], target: Target, loosest: Rung = "context"): Placement {
+  const search: Search = { target, hunks, indexes: new Map() };
+  const conflicts: Conflict[] = [];
+  const candidates: Candidate[] = [];
+  for (const sides of hunks) {
+    if (sides.old.length === 0) {
+      const row = sides.hint ?? (target.text === "" ? 0 : -1);
+      if (row < 0 || row > target.lines.length) conflicts.push(conflict(sides, "not-found", "exact", []));
+      else candidates.push({ sides, found: [], chosen: { row, rows: [], rung: "exact" } });
+      continue;
+    }
+    const climbed = climb(sides, search, loosest);
+    if ("found" in climbed) candidates.push({ sides, found: climbed.found, chosen: null });
+    else conflicts.push(conflict(sides, climbed.reason, climbed.rung, climbed.at));
+  }
+  settle(candidates);
+  const placed: { sides: Sides; match: Match }[] = [];
+  for (const { sides, found, chosen } of candidates) {
+    if (chosen) placed.push({ sides, match: chosen });
+    else
+      conflicts.push(
+        conflict(
+          sides,
+          "ambiguous",
+          found[0]!.rung,
+          found.map((match) => match.row),
+        ),
+      );
+  }
+  return { placed, conflicts };
 }
 
 function appliedInPlace(hunk: Hunk): AppliedHunk {

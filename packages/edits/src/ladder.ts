@@ -3,7 +3,7 @@ import { findRows, indexLines, type LineIndex, type Target } from "./target.js";
 
 /**
  * How far a hunk had to be bent to fit, mildest first. `place`: it stood elsewhere. `final-newline`: text and patch differ
- * on the line feed at the end. `byte-order-mark` is never written by a model and always kept. The others name what was
+ * on the line feed at the end. `byte-order-mark`: the text's own was put back. The others name what was
  * not compared on lines that matched; nothing else was ignored.
  */
 export type Rung =
@@ -11,6 +11,7 @@ export type Rung =
   | "place"
   | "order"
   | "final-newline"
+  | "byte-order-mark"
   | "line-endings"
   | "trailing-space"
   | "typography"
@@ -21,6 +22,8 @@ export type Rung =
 
 /** A place for a hunk: the text's line for each of its old lines, or -1 where a context line has no partner. */
 export interface Match {
+  /** Line of the text, from 0, at which the hunk begins. */
+  readonly row: number;
   readonly rows: readonly number[];
   readonly rung: Rung;
 }
@@ -38,7 +41,7 @@ const trimmedEnd = (line: string) => line.trimEnd();
 
 /** Quotes, dashes and spaces as a keyboard has them. */
 export function plainTypography(line: string): string {
-  if (!/[^\x00-\x7f]/.test(line)) return line;
+  if (!/[^ -~\s]|[\u00a0\u2000-\u205f]/.test(line)) return line;
   return line
     .replace(/[\u2018\u2019\u201a\u201b]/g, "'")
     .replace(/[\u201c\u201d\u201e\u201f]/g, '"')
@@ -75,6 +78,7 @@ export const rungs: readonly Rung[] = [
   "place",
   "order",
   "final-newline",
+  "byte-order-mark",
   ...steps.slice(1).map((step) => step.rung),
   "context",
   "anchors",
@@ -107,7 +111,7 @@ export function climb(sides: Sides, search: Search, loosest: Rung): Climb {
     const applied = sides.inserted.size > 0 ? findRows(sides.new.map(step.patch), index, target.effort) : [];
     if (places === null || applied === null) return { reason: "ambiguous", rung: step.rung, at: [] };
     const fresh = places.filter((at) => !isInside(at, sides, applied));
-    const found = fresh.map((at) => ({ rows: old.map((_, i) => at + i), rung: step.rung }));
+    const found = fresh.map((at) => ({ row: at, rows: old.map((_, i) => at + i), rung: step.rung }));
     const fit = step.rung === "exact" ? found.filter((match) => endsAlike(match, sides, target)) : found;
     if (fit.length > 0) return { found: fit, rung: step.rung };
     if (found.length === 0 && applied.length > 0) return { reason: "already-applied", rung: step.rung, at: applied };

@@ -24,7 +24,7 @@ export function rewrite(sides: Sides, match: Match, target: Target): Rewriting {
       insert.push(...(sides.inserted.get(end) ?? []));
     }
     if (end > i || insert.length > 0) {
-      const first = rows[i] ?? (rows[i - 1] === undefined ? sides.hint! : rows[i - 1]! + 1);
+      const first = rows[i] ?? (i === 0 ? match.row : rows[i - 1]! + 1);
       const from = target.starts[first]!;
       const behind = end > i ? rows[end - 1]! + 1 : first;
       splices.push(writeLines(insert, from, target.starts[behind]!, sides, target, exact, repairs));

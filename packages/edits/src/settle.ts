@@ -23,12 +23,12 @@ export function settle(candidates: readonly Candidate[]): void {
     const [low, high] = [before[i], behind[i]];
     const ordered = low == null || high == null || start(low) < start(high);
     const between = candidate.found.filter(
-      (match) => !ordered || ((low == null || start(low) < row(match)) && (high == null || row(match) < start(high))),
+      (match) => !ordered || ((low == null || start(low) < match.row) && (high == null || match.row < start(high))),
     );
     if (between.length === 1) candidate.chosen = between[0]!;
     if (between.length < 2) return;
     const named = [0, drift(low), drift(high)].map((moved) =>
-      moved === null ? undefined : between.find((match) => row(match) === candidate.sides.hint! + moved),
+      moved === null ? undefined : between.find((match) => match.row === candidate.sides.hint! + moved),
     );
     const distinct = new Set(named.filter((match) => match !== undefined));
     if (distinct.size === 1) candidate.chosen = [...distinct][0]!;
@@ -45,12 +45,8 @@ function neighbours(candidates: readonly Candidate[]): (Candidate | null)[] {
   });
 }
 
-function row(match: Match): number {
-  return match.rows[0]!;
-}
-
 function start(candidate: Candidate): number {
-  return row(candidate.chosen!);
+  return candidate.chosen!.row;
 }
 
 /** How far a settled hunk stands from where its header says; null where there is none. */

@@ -1,0 +1,81 @@
+import { applyPatch } from "./apply.js";
+import { composeHunks } from "./compose-hunks.js";
+import { identifyHunks } from "./hunk.js";
+import { splitLines } from "./lines.js";
+import type { FileKind, FilePatch, Patch } from "./patch.js";
+
+export type Composition =
+  | { readonly ok: true; readonly patch: Patch }
+  | {
+      readonly ok: false;
+      /** The path, between the two patches, at which they do not fit. */
+      readonly path: string;
+      /** `no-line-numbers`: a hunk names no place. `mismatch`: the second patch is not about what the first one leaves. */
+      readonly reason: "no-line-numbers" | "mismatch";
+    };
+
+/**
+ * One patch for two in a row: `apply(compose(p, q), a) = apply(q, apply(p, a))`. No text is needed, but both patches must name
+ * lines exactly, as patches made by `createPatch` do; hunks that only a tolerant reading can place do not compose.
+ */
+export function composePatches(first: Patch, second: Patch): Composition {
+  const files: FilePatch[] = [];
+  const waiting = [...second.files];
+  for (const file of first.files) {
+    const next =
+      file.after === null
+        ? waiting.findIndex(({ kind, after }) => kind === "create" && after === file.before)
+        : waiting.findIndex(({ before }) => before === file.after);
+    if (next < 0) {
+      files.push(file);
+      continue;
+    }
+    const follower = waiting[next]!;
+    // A copy leaves what it was made from.
+    if (follower.kind === "copy") files.push(file);
+    waiting.splice(next, 1);
+    const composed = composeFiles(file, follower);
+    if (typeof composed === "string") return { ok: false, path: file.after ?? file.before ?? "", reason: composed };
+    if (composed) files.push(composed);
+  }
+  return { ok: true, patch: { files: [...files, ...waiting] } };
+}
+
+function composeFiles(first: FilePatch, second: FilePatch): FilePatch | null | "no-line-numbers" | "mismatch" {
+  if (first.kind === "create" && second.kind === "delete") return null;
+  const kind = composeKinds(first, second);
+  const frame: FilePatch = {
+    kind,
+    before: first.before,
+    after: second.after,
+    hunks: [],
+    ...(first.oldMode !== undefined && { oldMode: first.oldMode }),
+    ...((second.newMode ?? first.newMode) !== undefined && { newMode: second.newMode ?? first.newMode }),
+    ...(first.oldStamp !== undefined && { oldStamp: first.oldStamp }),
+    ...(second.newStamp !== undefined && { newStamp: second.newStamp }),
+    ...((first.git || second.git) && { git: {} }),
+    ...((second.reason ?? first.reason) !== undefined && { reason: second.reason ?? first.reason }),
+  };
+  if (second.whole) return { ...frame, hunks: second.hunks, whole: true };
+  if (first.whole) {
+    const middle = applyPatch(first, "");
+    const done = middle.ok ? applyPatch(second, middle.text) : middle;
+    return done.ok ? { ...frame, whole: true, hunks: identifyHunks(wholeHunk(done.text)) } : "mismatch";
+  }
+  const hunks = composeHunks(first.hunks, second.hunks);
+  return typeof hunks === "string" ? hunks : { ...frame, hunks: identifyHunks(hunks) };
+}
+
+function composeKinds(first: FilePatch, second: FilePatch): FileKind {
+  if (first.kind === "delete") return "modify";
+  if (first.kind === "create") return "create";
+  if (second.kind === "delete") return "delete";
+  if (second.kind === "copy" || first.kind === "copy") return "copy";
+  return first.before === second.after ? "modify" : "rename";
+}
+
+function wholeHunk(text: string): Omit<FilePatch["hunks"][number], "id">[] {
+  const { lines, newlineAtEnd } = splitLines(text);
+  const hunk = { oldStart: 0, newStart: lines.length > 0 ? 1 : 0, lines: lines.map((line) => `+${line}`) };
+  return [newlineAtEnd ? hunk : { ...hunk, newNoNewline: true as const }];
+}

@@ -1,0 +1,91 @@
+import type { Match } from "./ladder.js";
+import type { Sides } from "./sides.js";
+import { findRows, indexLines, type Target } from "./target.js";
+
+export type StrictMatch = Match | "not-found" | "overlap" | "ambiguous";
+
+/** Lines that earlier hunks have matched, sorted, by how many lines each made the text longer, and all of them together. */
+interface Taken {
+  readonly blocks: { readonly from: number; readonly to: number; readonly grown: number }[];
+  grown: number;
+}
+
+/**
+ * The places `git apply` takes: byte for byte; each hunk in the text that those before it made, nearest to the line its new
+ * side names, forward first; never on lines of an earlier hunk. A hunk that names line 1 must begin the text, one that ends without
+ * context must end it. A patch without any context is taken as under `--unidiff-zero`. Unlike git, a last line without line feed
+ * matches only the end of the text, and an insertion without context is not moved to the end.
+ */
+export function matchStrictly(hunks: readonly Sides[], target: Target): StrictMatch[] {
+  const bare = hunks.every(({ leading, trailing, deleted }) => leading + trailing === 0 && !deleted.includes(false));
+  const index = indexLines(
+    target.lines,
+    (line) => line,
+    hunks.flatMap((hunk) => hunk.old),
+  );
+  const taken: Taken = { blocks: [], grown: 0 };
+  return hunks.map((sides) => {
+    const rows =
+      sides.old.length > 0 ? findRows(sides.old, index, target.effort) : bareRows(sides, bare, taken, target);
+    if (rows === null) return "ambiguous";
+    const free = rows.filter((row) => !overlaps(taken, row, row + sides.old.length));
+    const row = nearest(free, sides, bare, taken, target);
+    if (row === null) return rows.length > free.length ? "overlap" : "not-found";
+    taken.grown += sides.new.length - sides.old.length;
+    insert(taken, row, row + sides.old.length, sides.new.length - sides.old.length);
+    return { rows: sides.old.map((_, i) => row + i), row, rung: "exact" };
+  });
+}
+
+function nearest(rows: readonly number[], sides: Sides, bare: boolean, taken: Taken, target: Target): number | null {
+  const { hunk, old } = sides;
+  const length = target.lines.length;
+  const begins = hunk.oldStart === 0 || (hunk.oldStart === 1 && !bare);
+  const ends = !bare && sides.trailing === 0;
+  const now = length + taken.grown;
+  const wanted = begins ? 0 : ends ? now - old.length : Math.max((hunk.newStart ?? 1) - 1, 0);
+  const from = wanted < 0 || wanted > now ? now : wanted;
+  let best: number | null = null;
+  let bestRank = Infinity;
+  for (const row of rows) {
+    const end = row + old.length;
+    const at = row + grownBefore(taken, row, target);
+    if ((begins && at !== 0) || (ends && end !== length)) continue;
+    if ((hunk.oldNoNewline === true) !== (old.length > 0 && end === length && !target.newlineAtEnd)) continue;
+    const distance = at - from;
+    const rank = distance > 0 ? 2 * distance - 1 : -2 * distance;
+    if (rank < bestRank) [best, bestRank] = [row, rank];
+  }
+  return best;
+}
+
+/** Where an insertion without context goes: where its number says. */
+function bareRows(sides: Sides, bare: boolean, taken: Taken, target: Target): number[] {
+  if (!bare) return target.lines.length === 0 ? [0] : [];
+  const at = Math.max((sides.hunk.newStart ?? 1) - 1, 0);
+  let grown = 0;
+  for (const block of taken.blocks) {
+    if (block.from + grown >= at) break;
+    grown += block.grown;
+  }
+  return [Math.min(Math.max(at - grown, 0), target.lines.length)];
+}
+
+function overlaps({ blocks }: Taken, from: number, to: number): boolean {
+  const last = blocks.at(-1);
+  return last !== undefined && from < last.to && blocks.some((block) => block.from < to && from < block.to);
+}
+
+function grownBefore(taken: Taken, row: number, target: Target): number {
+  if (row >= (taken.blocks.at(-1)?.to ?? 0)) return taken.grown;
+  target.effort.left -= taken.blocks.length;
+  let grown = 0;
+  for (const block of taken.blocks) if (block.to <= row) grown += block.grown;
+  return grown;
+}
+
+function insert({ blocks }: Taken, from: number, to: number, grown: number): void {
+  let at = blocks.length;
+  while (at > 0 && blocks[at - 1]!.from > from) at--;
+  blocks.splice(at, 0, { from, to, grown });
+}

@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+import { createPatch } from "../src/create.js";
+import { applied, composed, expectLaws } from "./laws.js";
+import { random } from "./random.js";
+import { editText, readSources } from "./sources.js";
+
+const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
+
+const small: readonly (readonly [before: string, after: string])[] = [
+  ["", "a\n"],
+  ["", "a"],
+  ["a\n", ""],
+  ["a", ""],
+  ["a", "a\n"],
+  ["a\n", "a"],
+  ["a\nb", "a\nb\nc"],
+  ["a\nb", "c\na\nb"],
+  ["a\r\nb\r\n", "a\r\nx\r\nb\r\n"],
+  ["a\nb\r\n", "a\r\nb\n"],
+  ["\ufeffa\nb\n", "\ufeffx\nb\n"],
+  ["\ufeffa\nb\n", "a\nb\n"],
+  ["x\n".repeat(20), "x\n".repeat(21)],
+  ["x\n".repeat(20), "x\n".repeat(19)],
+  ["\n".repeat(10), "\n".repeat(12)],
+  ["{\n}\n\n{\n}\n\n{\n}\n", "{\n}\n\n{\n}\n\n{\n}\n\n{\n}\n"],
+  ["a\n", "a\n"],
+];
+
+describe(`the laws of a patch, seed ${seed}`, () => {
+  test.each(small)("hold for %j to %j with every amount of context", (before, after) => {
+    for (const context of [0, 1, 2, 3, 10]) expectLaws(createPatch(before, after, { context }), before, after);
+  });
+
+  test("hold for random edits of real sources", () => {
+    const source = random(seed);
+    for (const text of readSources(250)) {
+      const after = editText(source, text, 1 + source.below(12));
+      expectLaws(createPatch(text, after, { context: source.pick([0, 1, 3, 3, 3, 8]) }), text, after);
+    }
+  });
+
+  test("hold for texts of few distinct lines, where every place looks like another", () => {
+    const source = random(seed);
+    const draw = () =>
+      Array.from({ length: source.below(40) }, () => source.pick(["", "a", "b", "}", "  a"])).join("\n");
+    for (let i = 0; i < 1500; i++) {
+      const [before, after] = [draw(), draw()];
+      expectLaws(createPatch(before, after, { context: source.below(5) }), before, after);
+      const near = editText(source, before, 1);
+      expectLaws(createPatch(before, near, { context: source.below(4) }), before, near);
+    }
+  });
+
+  test("patches in a row compose to one", () => {
+    const source = random(seed);
+    for (const text of readSources(150)) {
+      const middle = editText(source, text, 1 + source.below(8));
+      const last = editText(source, middle, 1 + source.below(8));
+      const context = source.pick([0, 1, 3, 6]);
+      const patch = composed(createPatch(text, middle, { context }), createPatch(middle, last, { context }));
+      expect(applied(patch, text)).toBe(last);
+      // Without context git takes a patch only if none of its hunks has any.
+      if (context > 0) expect(applied(patch, text, { strict: true })).toBe(last);
+    }
+  });
+});
