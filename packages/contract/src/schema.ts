@@ -13,7 +13,11 @@ export interface Members {
 }
 
 /** Flattens `$ref` and `allOf` at the root of an object schema. A `$ref` that does not resolve counts as empty; lint reports it. */
-export function members(document: ContractDocument, schema: SchemaObject): Members {
+export function members(
+  document: Pick<ContractDocument, "schemas">,
+  schema: SchemaObject,
+  trail: readonly string[] = [],
+): Members {
   const { $id, title, description, examples, type, properties, required, allOf, $ref, ...rest } = schema;
   const parts = [...((allOf as SchemaObject[] | undefined) ?? [])];
   if (typeof $ref === "string") parts.unshift({ $ref });
@@ -23,8 +27,11 @@ export function members(document: ContractDocument, schema: SchemaObject): Membe
     rest,
   };
   return parts.reduceRight<Members>((sum, part) => {
-    const target = typeof part.$ref === "string" ? resolve(document, schema, part.$ref) : part;
-    const inner = members(document, { $id: schema.$id, ...target });
+    const ref = typeof part.$ref === "string" ? part.$ref : undefined;
+    // A schema that is made of itself says nothing more the second time.
+    if (ref !== undefined && trail.includes(ref)) return sum;
+    const target = ref === undefined ? part : resolve(document, schema, ref);
+    const inner = members(document, { $id: schema.$id, ...target }, ref === undefined ? trail : [...trail, ref]);
     return {
       properties: { ...inner.properties, ...sum.properties },
       required: [...new Set([...inner.required, ...sum.required])],
@@ -34,7 +41,7 @@ export function members(document: ContractDocument, schema: SchemaObject): Membe
 }
 
 /** The schema that a `$ref` at `from` means; its own local references are made to say their file, so that they still hold elsewhere. */
-function resolve(document: ContractDocument, from: SchemaObject, ref: string): SchemaObject {
+function resolve(document: Pick<ContractDocument, "schemas">, from: SchemaObject, ref: string): SchemaObject {
   const [file, fragment = ""] = ref.split("#") as [string, string?];
   const here = String(from.$id);
   const id = file === "" ? here : new URL(file, `parlance:${here}`).pathname;

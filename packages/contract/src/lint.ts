@@ -1,0 +1,60 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import type { Finding } from "./finding.js";
+import { type ContractFolder, parse } from "./folder.js";
+import { conversations } from "./lint/conversations.js";
+import { examples, patterns } from "./lint/examples.js";
+import { exchanges } from "./lint/exchanges.js";
+import { form } from "./lint/form.js";
+import { names } from "./lint/names.js";
+import { routes } from "./lint/routes.js";
+import type { Rule, Subject } from "./lint/subject.js";
+import { tags } from "./lint/tags.js";
+import { titles } from "./lint/titles.js";
+import { vocabulary } from "./lint/vocabulary.js";
+import { withoutProse } from "./prose.js";
+
+export type { Finding } from "./finding.js";
+export { contractSchema } from "./lint/form.js";
+
+const rules: readonly Rule[] = [names, titles, routes, tags, exchanges, conversations];
+
+/**
+ * Everything that is wrong with a contract, by file and place; nothing when it is sound. One broken file does not hide the
+ * faults of others: what can be read is judged. Reading the folder is `read`'s, of `@parlance/contract/load`.
+ */
+export async function lint(folder: ContractFolder): Promise<Finding[]> {
+  const { source, schemas, transcripts, findings: broken } = parse(folder);
+  const findings = [...broken];
+  const { findings: formal, sound } = source ? form(source) : { findings: [], sound: false };
+  findings.push(...formal);
+
+  const written = sound ? source! : { ...nothing, name: folder.name };
+  const contract = withoutProse(written, (file) => file);
+  const identified = Object.entries(schemas).map(([file, schema]) => [
+    file,
+    { ...schema, $id: `/${contract.name}/${file}` },
+  ]);
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true, keywords: ["tsType"] });
+  addFormats.default(ajv);
+  const compiled = vocabulary({ schemas, contract }, ajv);
+  const subject: Subject = {
+    name: folder.name,
+    source: written,
+    contract,
+    schemas,
+    broken: compiled.broken,
+    identified: { schemas: Object.fromEntries(identified) },
+    transcripts,
+  };
+  findings.push(...compiled.findings, ...examples(subject, ajv), ...(await patterns(subject)));
+  if (sound) for (const rule of rules) findings.push(...rule(subject));
+  return findings.sort(byPlace);
+}
+
+/** What stands in for a contract.json that cannot be read, so that its schemas are judged all the same. */
+const nothing = { messages: {}, operations: {}, channels: {}, fault: { schema: "", text: [] } };
+
+const byPlace = (a: Finding, b: Finding) =>
+  compare(a.file, b.file) || compare(a.pointer, b.pointer) || compare(a.message, b.message);
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);

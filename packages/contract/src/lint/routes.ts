@@ -1,0 +1,112 @@
+import type { Finding } from "../finding.js";
+import type { ChannelContract, Operation } from "../index.js";
+import { inContract, list, membersOf, type Subject } from "./subject.js";
+
+/** Every call has one flat input, and every request is one call. */
+export function* routes(subject: Subject): Generator<Finding> {
+  const { operations, channels } = subject.contract;
+  for (const [name, operation] of Object.entries(operations)) {
+    yield* placeholders(operation, `/operations/${name}`);
+    yield* input(operation, `/operations/${name}`, subject);
+  }
+  for (const [name, channel] of Object.entries(channels)) yield* placeholders(channel, `/channels/${name}`);
+  yield* collisions(Object.entries(operations), "operations", subject);
+  yield* collisions(Object.entries(channels), "channels", subject);
+}
+
+const placeholdersOf = (path: string) => [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name!);
+
+function* placeholders(
+  { path, alsoAt = [], parameters = {} }: Operation | ChannelContract,
+  at: string,
+): Generator<Finding> {
+  const inPath = Object.keys(parameters).filter((name) => parameters[name]!.in === "path");
+  for (const [template, pointer] of [[path, `${at}/path`], ...alsoAt.map((also, i) => [also, `${at}/alsoAt/${i}`])]) {
+    const names = placeholdersOf(template!);
+    for (const name of names.filter((one) => !inPath.includes(one)))
+      yield inContract("path", pointer!, `has {${name}}, which is no parameter in the path: ${list(inPath)}`);
+    for (const name of inPath.filter((one) => !names.includes(one)))
+      yield inContract("path", pointer!, `does not have {${name}}, which is a parameter in the path`);
+  }
+}
+
+function* input({ parameters = {}, when = {}, body }: Operation, at: string, subject: Subject): Generator<Finding> {
+  const schema = subject.schemas[body ?? ""];
+  const { properties = {} } = membersOf(subject, body) ?? {};
+  if (schema && !subject.broken.has(body!) && schema.type !== "object" && Object.keys(properties).length === 0)
+    yield inContract(
+      "input",
+      `${at}/body`,
+      `${body} is not the schema of an object; a body's properties join one flat input`,
+    );
+  for (const name of Object.keys(properties))
+    if (name in parameters)
+      yield inContract(
+        "input",
+        `${at}/parameters/${name}`,
+        `collides with the property ${name} of ${body}: an input is flat, so one of the two needs another name`,
+      );
+  for (const [name, value] of Object.entries(when)) {
+    const place = parameters[name]?.in;
+    if (!(name in properties) && place !== "query")
+      yield inContract("when", `${at}/when/${name}`, `${name} is no property of the body and no query parameter`);
+    for (const [index, example] of (schema?.examples ?? []).entries()) {
+      const said = (example as Record<string, unknown> | null)?.[name];
+      if (place === undefined && said !== undefined && said !== value)
+        yield {
+          rule: "when",
+          file: body!,
+          pointer: `/examples/${index}/${name}`,
+          message: `is ${JSON.stringify(said)}, and contract.json#${at}/when says ${JSON.stringify(value)}`,
+        };
+    }
+  }
+}
+
+function* collisions(
+  calls: [string, Operation | ChannelContract][],
+  kind: string,
+  subject: Subject,
+): Generator<Finding> {
+  const places = calls.flatMap(([name, call]) =>
+    [call.path, ...(call.alsoAt ?? [])].map((template) => ({ name, call, template })),
+  );
+  for (const [index, one] of places.entries())
+    for (const other of places.slice(0, index)) {
+      if (one.name === other.name || !meet(one.template, other.template) || apart(one.call, other.call, subject))
+        continue;
+      const [first, second] = [one.call, other.call] as Operation[];
+      if (first!.method !== second!.method) continue;
+      const when = first!.when || second!.when;
+      yield inContract(
+        when ? "when" : "route",
+        `/${kind}/${one.name}/${when && first!.when ? "when" : "path"}`,
+        when
+          ? `does not tell ${one.name} from ${other.name}, which has the same route: both need "when" with one name, two values, and the name required by one of them`
+          : `${one.template} is also the route of ${other.name} (${other.template})`,
+      );
+    }
+}
+
+/** Whether some path fits both templates and neither is the plainer one: a literal step beats a placeholder. */
+function meet(one: string, other: string): boolean {
+  const left = one.split("/");
+  const right = other.split("/");
+  if (left.length !== right.length) return false;
+  const open = (step: string) => step.includes("{");
+  const steps = left.map((step, index) => [step, right[index]!] as const);
+  if (!steps.every(([a, b]) => open(a) || open(b) || a === b)) return false;
+  const plainer = (mine: 0 | 1) => steps.some((pair) => !open(pair[mine]) && open(pair[1 - mine]!));
+  return plainer(0) === plainer(1);
+}
+
+/** Whether `when` tells two calls apart: one name, two values, and not both read where the name is absent. */
+function apart(one: Operation | ChannelContract, other: Operation | ChannelContract, subject: Subject): boolean {
+  if (!("method" in one) || !("method" in other)) return false;
+  const demands = ({ parameters = {}, body }: Operation, name: string) =>
+    parameters[name]?.required === true || membersOf(subject, body)?.required.includes(name) === true;
+  return Object.entries(one.when ?? {}).some(
+    ([name, value]) =>
+      other.when?.[name] !== undefined && other.when[name] !== value && (demands(one, name) || demands(other, name)),
+  );
+}

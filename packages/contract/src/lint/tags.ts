@@ -1,0 +1,89 @@
+import type { Finding } from "../finding.js";
+import { escapePointer } from "../folder.js";
+import type { Json, Message, SchemaObject } from "../model.js";
+import { tagProperties } from "../schema.js";
+import { inContract, list, membersOf, type Subject, said } from "./subject.js";
+
+/** Every frame says which message it is, and `type` stays free to say it in memory. */
+export function* tags(subject: Subject): Generator<Finding> {
+  const { contract, schemas } = subject;
+  for (const [name, message] of Object.entries(contract.messages)) {
+    const file = message.schema;
+    const schema = schemas[file];
+    const at = `/messages/${escapePointer(name)}`;
+    if (message.shape && contract.tag.in !== "shape")
+      yield inContract(
+        "tag",
+        `${at}/shape`,
+        `is for contracts whose tag is in the shape; this one's is in the ${contract.tag.in}`,
+      );
+    const inner = membersOf(subject, file);
+    if (!schema || !inner) continue;
+    const { properties, required } = inner;
+    if ("type" in properties && !tagProperties(contract.tag, message).includes("type"))
+      yield {
+        rule: "type",
+        file,
+        pointer: placeOfProperty(schema, "type"),
+        message:
+          "is not the tag, and in memory `type` is the message's name: " +
+          (contract.tag.in === "shape"
+            ? 'if it is a constant, put it in the message\'s "shape"; if not, give the property a name of its own'
+            : "give the property a name of its own") +
+          `, such as ${name.replace(/[^A-Za-z0-9]/g, "_")}_type`,
+      };
+    for (const [property, value] of constants(subject, name, message)) {
+      const said = properties[property] as SchemaObject | undefined;
+      if (!said || JSON.stringify(said.const) !== JSON.stringify(value))
+        yield {
+          rule: "tag",
+          file,
+          pointer: said ? placeOfProperty(schema, property) : "",
+          message: `needs the property ${property} with { "const": ${JSON.stringify(value)} }: the tag of ${name}`,
+        };
+      else if (!required.includes(property) && !(contract.tag.in === "property" && contract.tag.event))
+        yield { rule: "tag", file, pointer: "/required", message: `does not have ${property}, the tag of ${name}` };
+    }
+  }
+  if (contract.tag.in === "shape") yield* shapes(subject);
+}
+
+function constants({ contract }: Subject, name: string, { shape }: Message): [string, Json][] {
+  if (contract.tag.in === "property") return [[contract.tag.property, name]];
+  return contract.tag.in === "shape" ? Object.entries(shape?.const ?? {}) : [];
+}
+
+const placeOfProperty = ({ properties = {} }: SchemaObject, name: string) =>
+  Object.hasOwn(properties as object, name) ? `/properties/${escapePointer(name)}` : "";
+
+/** Of the messages of its direction, in contract order, the first that fits an example is the example's own. */
+function* shapes(subject: Subject): Generator<Finding> {
+  const { contract, schemas } = subject;
+  for (const side of ["client", "server"] as const) {
+    const names = said(subject, side);
+    for (const name of names)
+      for (const [index, example] of (schemas[contract.messages[name]!.schema]?.examples ?? []).entries()) {
+        const fitting = names.filter((one) => fits(contract.messages[one]!, example));
+        if (fitting[0] === name) continue;
+        yield {
+          rule: "shape",
+          file: contract.messages[name]!.schema,
+          pointer: `/examples/${index}`,
+          message:
+            fitting.length === 0
+              ? `fits no message of the ${side}'s, not even ${name}: see contract.json#/messages/${escapePointer(name)}/shape`
+              : `is read as ${fitting[0]}, which fits too and comes first; the ${side}'s messages that fit: ${list(fitting)}`,
+        };
+      }
+  }
+}
+
+function fits({ shape = {} }: Message, body: Json): boolean {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return false;
+  const own = body as Readonly<Record<string, Json>>;
+  return (
+    Object.entries(shape.const ?? {}).every(([key, value]) => JSON.stringify(own[key]) === JSON.stringify(value)) &&
+    (shape.required ?? []).every((key) => Object.hasOwn(own, key)) &&
+    !(shape.forbidden ?? []).some((key) => Object.hasOwn(own, key))
+  );
+}
