@@ -19,7 +19,7 @@ interface Reading {
  * Errors: `Refusal` (the server said no), `Violation` (somebody broke the contract), `Disconnected` (nobody answered, or a
  * stream stopped without one of its end messages).
  */
-export function connect<Client>(contract: ContractValue<Client, never>, options: ConnectOptions = {}): Client {
+export function connect<Client>(contract: ContractValue<Client, unknown>, options: ConnectOptions = {}): Client {
   const any = contract as unknown as AnyContract;
   if (any.format !== 1)
     throw new Violation(`the contract has format ${any.format}, this client reads format 1: update @parlance/client`, {

@@ -20,6 +20,8 @@ export interface LinkOptions {
   /** Characters that may wait for a reader before the link closes with `slow_reader`. */
   readonly maxQueued: number;
   readonly onUnknown?: ((unknown: Unknown) => void) | undefined;
+  /** Sees every message, and who wrote it. */
+  readonly onMessage?: ((message: AnyMessage, from: Side) => void) | undefined;
   /** Throwing closes the link with what was thrown; returning drops the frame and goes on. */
   readonly onViolation: (violation: Violation) => void;
 }
@@ -29,6 +31,8 @@ export interface Link {
   readonly channel: AnyChannel;
   /** The asks that this side has open. */
   readonly asks: OpenAsks;
+  /** Sends a message that answers nothing and asks nothing: a report about the peer's last frame. */
+  say(message: AnyMessage): void;
   /** Ends the link with an error for this side's reader. */
   fail(error: unknown, code: number, reason: string): void;
 }
@@ -36,7 +40,7 @@ export interface Link {
 const BUSY = "Another operation is already in progress. Please wait.";
 
 export function link(contract: AnyContract, port: Port, options: LinkOptions): Link {
-  const { channel: name, side, onUnknown, onViolation, maxSize, maxQueued } = options;
+  const { channel: name, side, onMessage, onUnknown, onViolation, maxSize, maxQueued } = options;
   const described = contract.channels[name]!;
   const peer: Side = side === "client" ? "server" : "client";
   const outgoing = codec(contract, { side, names: described[side], profile: options.profile });
@@ -102,6 +106,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
         });
       opening.heard = undefined;
     }
+    onMessage?.(message, peer);
     const answered = mine.answer(message);
     if (answered && !answered.partial && answered.ask.settle) return answered.ask.settle(message);
     const asked = theirs.exchangeOf(message);
@@ -134,6 +139,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
         subject: message.type,
       });
     opening.said = undefined;
+    onMessage?.(message, side);
     port.send(data);
   }
 
@@ -198,5 +204,5 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
     [Symbol.asyncIterator]: () => inbox[Symbol.asyncIterator](),
     [Symbol.asyncDispose]: () => close(),
   };
-  return { channel, asks: mine, fail };
+  return { channel, asks: mine, say, fail };
 }

@@ -1,0 +1,131 @@
+import {
+  type AnyChannel,
+  type AnyContract,
+  type Faulted,
+  fault,
+  faultMessage,
+  link,
+  type Port,
+  type Refusal,
+  unbind,
+  Violation,
+} from "@parlance/wire";
+import { refuse } from "./answer.js";
+import { type Called, MAX_MESSAGE_SIZE, MAX_QUEUED } from "./options.js";
+import { callOf, identify, refusalOf, type Serving, sessionOf, tell } from "./serving.js";
+
+/** What a server says to somebody who asks for a socket: no, or how to go on once it is open. */
+export type Accepted =
+  | { readonly refused: Faulted & { readonly headers: Readonly<Record<string, string>> } }
+  | { readonly run: (port: Port) => void };
+
+/** Decides on a handshake: never throws. */
+export async function accept(
+  serving: Serving,
+  name: string,
+  path: Readonly<Record<string, string>>,
+  request: Request,
+): Promise<Accepted> {
+  try {
+    const principal = await identify(serving, request);
+    const { input } = unbind(serving.contract, [name], { path, query: new URL(request.url).searchParams });
+    const called: Called = { operation: name, input, request, principal };
+    await serving.options.hooks?.request?.(called);
+    return { run: (port) => void converse(serving, called, port) };
+  } catch (error) {
+    const { headers } = refuse(serving, request, error, name);
+    return { refused: { ...fault(serving.contract, name, refusalOf(error)), headers } };
+  }
+}
+
+async function converse(serving: Serving, called: Called, port: Port): Promise<void> {
+  const { contract, options, handlers, sessions, closing } = serving;
+  const { hooks } = options;
+  const name = called.operation;
+  const described = contract.channels[name]!;
+
+  function report(refusal: Refusal, about?: string): void {
+    if (described.fault === undefined) return;
+    const echo = echoOf(contract, described.fault);
+    const message = faultMessage(contract, described.fault, refusal);
+    wire.say(echo !== undefined && about !== undefined ? Object.assign(message, { [echo]: about }) : message);
+  }
+
+  const wire = link(contract, port, {
+    channel: name,
+    side: "server",
+    profile: options.profile,
+    maxSize: options.maxMessageSize ?? MAX_MESSAGE_SIZE,
+    maxQueued: options.maxQueued ?? MAX_QUEUED,
+    onMessage: hooks?.message && ((message, from) => hooks.message!(called, message, from)),
+    onUnknown(unknown) {
+      hooks?.unknown?.(called, unknown);
+      // Where answers come by order somebody waits for one; elsewhere a newer peer may say more than this contract knows.
+      if (!answersByOrder(contract)) return;
+      const what = JSON.stringify(unknown.body).slice(0, 200);
+      report(
+        refusalOf(
+          new Violation(`unknown message ${what}`, {
+            code: "unknown_message",
+            protocol: contract.name,
+            side: "client",
+          }),
+        ),
+      );
+    },
+    onViolation(violation) {
+      const refusal = refusalOf(violation);
+      tell(hooks, called.request, refusal, violation, name);
+      if (violation.code === "opening" || violation.code === "too_large") throw violation;
+      report(refusal, violation.subject);
+    },
+  });
+  const { channel } = wire;
+  const gone = new AbortController();
+  const leave = () => gone.abort(new DOMException("the channel is closed", "AbortError"));
+  channel.closed.then(leave, leave);
+  const shut = () => void channel.close(1001, "the server is closing");
+  closing.addEventListener("abort", shut, { once: true });
+
+  const key = sessionOf(serving, called);
+  const subscriber = { send: channel.send, ask: channel.ask, end: () => void channel.close() };
+  const unsubscribe = key === undefined ? () => {} : sessions.subscribe(key, subscriber);
+  hooks?.open?.(called);
+  let how: "done" | "gone" | "failed" = "done";
+  try {
+    const handler = handlers[name];
+    if (!handler) throw new TypeError(`${contract.name} is served without a handler for ${name}`);
+    await (handler as (input: unknown, channel: AnyChannel, call: unknown) => unknown)(
+      called.input,
+      channel,
+      callOf(serving, called, gone.signal),
+    );
+    if (gone.signal.aborted) how = "gone";
+    await channel.close();
+  } catch (error) {
+    how = gone.signal.aborted ? "gone" : "failed";
+    if (how === "failed") {
+      const refusal = refusalOf(error);
+      tell(hooks, called.request, refusal, error, name);
+      try {
+        report(refusal);
+      } catch {
+        // The channel is not open for a fault yet; the close code says it.
+      }
+      wire.fail(error, 1011, "the handler failed");
+    }
+  } finally {
+    unsubscribe();
+    closing.removeEventListener("abort", shut);
+    hooks?.close?.(called, how);
+  }
+}
+
+/** The property in which a fault names the message that it is about. */
+function echoOf(contract: AnyContract, message: string): string | undefined {
+  return contract.exchanges?.flatMap(({ answers }) => answers).find((answer) => answer.message === message)?.echo;
+}
+
+function answersByOrder({ exchanges = [] }: AnyContract): boolean {
+  return exchanges.some(({ by, key }) => by === "client" && key === undefined);
+}

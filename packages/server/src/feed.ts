@@ -1,0 +1,124 @@
+import { encodeComment } from "@parlance/wire";
+
+/** Where the text of a stream goes. */
+export interface Sink {
+  /** Returns a promise when no more should be written until it settles. */
+  write(text: string): Promise<void> | undefined;
+  end(): void;
+}
+
+/** A stream's text, ready to be written to one sink. */
+export interface Feed {
+  /** Writes everything; resolves when the stream is over or `stop` was called. */
+  run(sink: Sink): Promise<void>;
+  /** The reader has gone. */
+  stop(): void;
+}
+
+export interface FeedOptions {
+  /** Milliseconds between heartbeats; 0 for none. */
+  readonly heartbeat: number;
+  readonly onStop: () => void;
+}
+
+/** Characters that are written without waiting for the end of the tick. */
+const FULL = 64 * 1024;
+
+/**
+ * Blocks of text to a sink. What is said within one tick is one write: joined events cost a third of single ones. The source is
+ * asked for more only when the sink has room, so a slow reader pauses a generator.
+ */
+export function feed(blocks: AsyncIterator<string>, { heartbeat, onStop }: FeedOptions): Feed {
+  let stopped = false;
+  let stop: () => void = () => {};
+  const halted = new Promise<undefined>((resolve) => {
+    stop = () => resolve(undefined);
+  });
+
+  async function run(sink: Sink): Promise<void> {
+    let buffer = "";
+    let scheduled = false;
+    let room: Promise<void> | undefined;
+    let quiet = true;
+
+    function flush(): void {
+      scheduled = false;
+      if (buffer === "" || stopped) return;
+      const text = buffer;
+      buffer = "";
+      quiet = false;
+      room = sink.write(text);
+    }
+    const beat = setInterval(
+      () => {
+        if (quiet && !room) room = sink.write(encodeComment(""));
+        quiet = true;
+      },
+      heartbeat || 2 ** 31 - 1,
+    );
+
+    try {
+      while (!stopped) {
+        const step = await blocks.next();
+        if (step.done || stopped) break;
+        buffer += step.value;
+        if (buffer.length >= FULL) flush();
+        else if (!scheduled) {
+          scheduled = true;
+          defer(flush);
+        }
+        if (room) {
+          await Promise.race([room, halted]);
+          room = undefined;
+        }
+      }
+      flush();
+      if (!stopped) sink.end();
+    } finally {
+      clearInterval(beat);
+    }
+  }
+
+  return {
+    run,
+    stop() {
+      if (stopped) return;
+      stopped = true;
+      stop();
+      onStop();
+    },
+  };
+}
+
+/** Runs after the promises of this tick. */
+const defer: (run: () => void) => void =
+  typeof setImmediate === "function" ? setImmediate : (run) => void setTimeout(run, 0);
+
+/** A feed as a web stream: the body of a `Response`. */
+export function readable(source: Feed): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let wanted: (() => void) | undefined;
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const sink: Sink = {
+          write(text) {
+            controller.enqueue(encoder.encode(text));
+            if ((controller.desiredSize ?? 0) > 0) return undefined;
+            return new Promise((resolve) => {
+              wanted = resolve;
+            });
+          },
+          end: () => controller.close(),
+        };
+        source.run(sink).catch((error) => controller.error(error));
+      },
+      pull() {
+        wanted?.();
+        wanted = undefined;
+      },
+      cancel: () => source.stop(),
+    },
+    { highWaterMark: FULL, size: (chunk) => chunk?.length ?? 0 },
+  );
+}

@@ -1,0 +1,7 @@
+export type { Call, Channel, OpenAsk, Session } from "@parlance/contract";
+export { Disconnected, Refusal, Violation } from "@parlance/wire";
+export type { Answer } from "./answer.js";
+export type { Accepted } from "./channel.js";
+export type { Feed, Sink } from "./feed.js";
+export type { Called, Hooks, ServeOptions } from "./options.js";
+export { type App, serve } from "./serve.js";

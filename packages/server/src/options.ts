@@ -1,0 +1,45 @@
+import type { Side } from "@parlance/contract";
+import type { AnyMessage, Input, Refusal, Unknown } from "@parlance/wire";
+
+export interface ServeOptions {
+  readonly hooks?: Hooks;
+  /** Says who is calling, or throws `Refusal`. Returning undefined refuses with 401. Without it, everybody may call. */
+  readonly authenticate?: (request: Request) => unknown;
+  /** Writes a superset of the documented form, by the name that the contract gives it. */
+  readonly profile?: string;
+  /** Bytes of a request body, characters of a frame: 1 MiB unless told. */
+  readonly maxMessageSize?: number;
+  /** Characters that may wait, on either way of a channel or for a session that nobody reads: 1 Mi unless told. */
+  readonly maxQueued?: number;
+  /** Milliseconds between the comments that keep an idle stream alive: 15,000 unless told, 0 for none. */
+  readonly heartbeat?: number;
+}
+
+export const MAX_MESSAGE_SIZE = 1024 * 1024;
+export const MAX_QUEUED = 1024 * 1024;
+export const HEARTBEAT = 15_000;
+
+/** A call as hooks see it. */
+export interface Called {
+  /** The operation's or channel's name in the contract. */
+  readonly operation: string;
+  readonly input: Input;
+  readonly request: Request;
+  readonly principal: unknown;
+}
+
+/** What happens, in the order in which it happens. A hook that throws `Refusal` in `request` refuses the call. */
+export interface Hooks {
+  /** A call whose input is right is about to reach its handler. */
+  readonly request?: (call: Called) => void | Promise<void>;
+  /** A stream has sent its headers, or a channel is open. */
+  readonly open?: (call: Called) => void;
+  /** A message was received or is being sent. */
+  readonly message?: (call: Called, message: AnyMessage, from: Side) => void;
+  /** Something came that the contract does not know. */
+  readonly unknown?: (call: Called, unknown: Unknown) => void;
+  /** A call, or one message of a channel, is refused. `cause` is what was thrown: a bug in a handler is seen here and nowhere else. */
+  readonly refuse?: (request: Request, refusal: Refusal, cause: unknown, operation?: string) => void;
+  /** A stream or channel is over: `done` by the protocol, `gone` by the peer, `failed` by an error. */
+  readonly close?: (call: Called, how: "done" | "gone" | "failed") => void;
+}

@@ -1,0 +1,69 @@
+import type { ContractValue } from "@parlance/contract";
+import { type AnyContract, type OpenSocket, pair, router, Violation } from "@parlance/wire";
+import { type Answer, answer, toResponse } from "./answer.js";
+import { type Accepted, accept } from "./channel.js";
+import { MAX_QUEUED, type ServeOptions } from "./options.js";
+import type { Handlers, Serving } from "./serving.js";
+import { sessions } from "./session.js";
+
+/** A contract with handlers behind it. */
+export interface App {
+  readonly contract: AnyContract;
+  /** Answers any request; refuses in the protocol's own words, and never throws. */
+  fetch(request: Request): Promise<Response>;
+  /** Opens channels in memory: `connect(contract, { fetch: app.fetch, webSocket: app.webSocket })`. */
+  readonly webSocket: OpenSocket;
+  /** Whether the path is one of this contract's, whatever the method. */
+  knows(pathname: string): boolean;
+  /** For adapters: an answer that is not yet a `Response`. */
+  answer(request: Request, gone: AbortSignal): Promise<Answer>;
+  /** For adapters: what to do with a request for a socket. */
+  accept(request: Request): Promise<Accepted>;
+  /** Aborts every handler's signal and closes every channel with 1001. */
+  close(): void;
+}
+
+/**
+ * Serves a contract. The handlers are plain functions, one an operation, an async generator for a stream, and
+ * `(input, channel, call)` for a channel.
+ */
+export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, options: ServeOptions = {}): App {
+  const any = contract as unknown as AnyContract;
+  if (any.format !== 1)
+    throw new Violation(`the contract has format ${any.format}, this server reads format 1: update @parlance/server`, {
+      code: "format",
+      protocol: any.name,
+      side: "server",
+    });
+  const closing = new AbortController();
+  const serving: Serving = {
+    contract: any,
+    handlers: handlers as Handlers,
+    options,
+    sessions: sessions(any, options.maxQueued ?? MAX_QUEUED),
+    closing: closing.signal,
+  };
+  const route = router(any);
+  const routeOf = (request: Request) => route(request.method, new URL(request.url).pathname);
+  const app: App = {
+    contract: any,
+    knows: (pathname) => route("GET", pathname) !== undefined,
+    answer: (request, gone) => answer(serving, routeOf(request), request, gone),
+    fetch: async (request) => toResponse(await app.answer(request, request.signal)),
+    async accept(request) {
+      const found = routeOf(request);
+      if (found && "channel" in found) return accept(serving, found.channel, found.path, request);
+      const { status, headers, body } = await app.answer(request, request.signal);
+      return { refused: { status, headers, type: "application/json", body: String(body) } };
+    },
+    async webSocket(url, { headers }) {
+      const accepted = await app.accept(new Request(url.replace(/^ws/, "http"), { headers }));
+      if ("refused" in accepted) return accepted;
+      const [near, far] = pair();
+      accepted.run(far);
+      return near;
+    },
+    close: () => closing.abort(new DOMException("the server is closing", "AbortError")),
+  };
+  return app;
+}

@@ -1,0 +1,57 @@
+import type { Call, OpenAsk } from "@parlance/contract";
+import { type AnyContract, Refusal, Violation } from "@parlance/wire";
+import type { Called, Hooks, ServeOptions } from "./options.js";
+import type { Sessions } from "./session.js";
+
+/** An app's handlers, as the runtime calls them. */
+export type Handlers = Readonly<Record<string, (input: unknown, ...rest: unknown[]) => unknown>>;
+
+export interface Serving {
+  readonly contract: AnyContract;
+  readonly handlers: Handlers;
+  readonly options: ServeOptions;
+  readonly sessions: Sessions;
+  /** Aborted when the app closes. */
+  readonly closing: AbortSignal;
+}
+
+/** The principal behind a request, or a refusal with 401. */
+export async function identify({ options }: Serving, request: Request): Promise<unknown> {
+  if (!options.authenticate) return undefined;
+  const principal = await options.authenticate(request);
+  if (principal === undefined || principal === null || principal === false)
+    throw new Refusal("a valid bearer token is needed", { status: 401 });
+  return principal;
+}
+
+export function callOf(
+  serving: Serving,
+  { request, principal }: Called,
+  signal: AbortSignal,
+  ask?: OpenAsk,
+): Call<unknown> {
+  return { request, principal, signal, session: serving.sessions.session, ...(ask && { ask }) };
+}
+
+export function sessionOf({ contract }: Serving, { input }: Called): string | undefined {
+  const key = contract.session === undefined ? undefined : input[contract.session];
+  return key === undefined ? undefined : String(key);
+}
+
+/** Whatever was thrown, as the protocol's own fault. What is not a refusal is reported to the hook and hidden from the peer. */
+export function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  if (error instanceof Violation && error.side === "client")
+    return new Refusal(error.message, { status: error.code === "too_large" ? 413 : 400 });
+  return new Refusal("the server failed", { status: 500 });
+}
+
+export function tell(
+  hooks: Hooks | undefined,
+  request: Request,
+  refusal: Refusal,
+  cause: unknown,
+  name?: string,
+): void {
+  hooks?.refuse?.(request, refusal, cause, name);
+}

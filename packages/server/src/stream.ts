@@ -1,0 +1,120 @@
+import { type AnyMessage, codec, encode, faultMessage, queue, Refusal } from "@parlance/wire";
+import { type Feed, feed } from "./feed.js";
+import { type Called, HEARTBEAT, MAX_QUEUED } from "./options.js";
+import { refusalOf, type Serving, sessionOf, tell } from "./serving.js";
+
+/** How the stream's handler is stopped, and how it hears of it. */
+export interface Leaving {
+  readonly signal: AbortSignal;
+  readonly leave: () => void;
+}
+
+/**
+ * A handler's messages as Server-Sent Events. Resolves when the first message is there, so that a handler can still refuse with
+ * a status of its own; rejects with what the handler threw before it.
+ */
+export async function streamFeed(
+  serving: Serving,
+  called: Called,
+  messages: AsyncIterable<AnyMessage>,
+  { signal, leave }: Leaving,
+): Promise<Feed> {
+  const { contract, options } = serving;
+  const { hooks, heartbeat = HEARTBEAT } = options;
+  const described = contract.operations[called.operation]!.answer.stream!;
+  const written = codec(contract, { side: "server", names: described.messages, profile: options.profile });
+  const ends = new Set(described.end);
+  const mayEnd = new Set(described.mayEnd);
+  const iterator =
+    described.closedBy === undefined
+      ? messages[Symbol.asyncIterator]()
+      : withSession(serving, called, messages, signal);
+
+  function block(message: AnyMessage): string {
+    const text = encode(written.encode(message));
+    hooks?.message?.(called, message, "server");
+    return text;
+  }
+
+  async function* blocks(first: IteratorResult<AnyMessage>): AsyncGenerator<string> {
+    let how: "done" | "gone" | "failed" = "gone";
+    try {
+      let last = "";
+      for (let step = first; !step.done; step = await iterator.next()) {
+        yield block(step.value);
+        last = step.value.type;
+        if (ends.has(last)) break;
+      }
+      how = "done";
+      const complete = ends.size === 0 || ends.has(last) || mayEnd.has(last) || signal.aborted;
+      if (!complete) throw new TypeError(`${called.operation} returned without ${[...ends].join(" or ")}`);
+    } catch (error) {
+      how = signal.aborted ? "gone" : "failed";
+      const refusal = refusalOf(error);
+      if (!signal.aborted) {
+        tell(hooks, called.request, refusal, error, called.operation);
+        if (described.fault !== undefined) yield block(faultMessage(contract, described.fault, refusal));
+      }
+    } finally {
+      hooks?.close?.(called, how);
+      Promise.resolve(iterator.return?.()).catch(() => {});
+    }
+  }
+
+  const first = await iterator.next();
+  if (first.done && ends.size > 0)
+    throw new TypeError(`${called.operation} returned without ${[...ends].join(" or ")}`);
+  // The first message is checked while a status can still say that it is wrong.
+  if (!first.done) written.encode(first.value);
+  hooks?.open?.(called);
+  const source = blocks(first);
+  return feed(source, {
+    heartbeat,
+    onStop() {
+      leave();
+      source.return(undefined).catch(() => {});
+    },
+  });
+}
+
+/** The handler's own messages and what others send to the session, until the session ends. */
+function withSession(
+  serving: Serving,
+  called: Called,
+  messages: AsyncIterable<AnyMessage>,
+  signal: AbortSignal,
+): AsyncIterator<AnyMessage> {
+  const key = sessionOf(serving, called) ?? "";
+  const { maxQueued = MAX_QUEUED } = serving.options;
+  const inbox = queue<AnyMessage>({ limit: maxQueued });
+  const put = (message: AnyMessage): void => {
+    if (!inbox.push(message, JSON.stringify(message).length))
+      inbox.end(
+        new Refusal(`the reader of session ${key} is more than ${maxQueued} characters behind`, { status: 503 }),
+      );
+  };
+  const own = messages[Symbol.asyncIterator]();
+  let unsubscribe = () => {};
+
+  async function* both(): AsyncGenerator<AnyMessage> {
+    const onAbort = () => inbox.end();
+    signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      // The handler's first step comes before anything else: it may refuse.
+      const first = await own.next();
+      if (!first.done) yield first.value;
+      unsubscribe = serving.sessions.subscribe(key, { send: put, end: () => inbox.end() });
+      if (!first.done) drain(own, put).catch((error) => inbox.end(error));
+      yield* inbox;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      unsubscribe();
+      Promise.resolve(own.return?.()).catch(() => {});
+    }
+  }
+  return both();
+}
+
+async function drain(from: AsyncIterator<AnyMessage>, put: (message: AnyMessage) => void): Promise<void> {
+  for (let step = await from.next(); !step.done; step = await from.next()) put(step.value);
+}
