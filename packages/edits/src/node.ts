@@ -1,0 +1,10 @@
+export type { PlanConflict, PlanReason } from "./node/conflict.js";
+export type { FileStat, Files, OpenFile } from "./node/files.js";
+export { contentHash } from "./node/hash.js";
+export { checkName, type NameCheck, type NameReason, type NameRules } from "./node/names.js";
+export { type Move, type Plan, type PlannedFile, type PlanOptions, planEdits } from "./node/plan.js";
+export { type Recovery, recover } from "./node/recover.js";
+export type { Access, FileReason, RootOptions } from "./node/root.js";
+export type { FileState } from "./node/stage.js";
+export { undo } from "./node/undo.js";
+export { applyPlan, type NotWritten, type WriteResult, type Written } from "./node/write.js";

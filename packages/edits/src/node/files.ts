@@ -1,0 +1,66 @@
+import { constants } from "node:fs";
+import * as fs from "node:fs/promises";
+
+/**
+ * The file-system calls that applying edits makes, and no others. `nodeFiles` is the real one; tests put a port here
+ * that fails, or ends the process, at the n-th call.
+ */
+export interface Files {
+  open(path: string, flags: number, mode?: number): Promise<OpenFile>;
+  lstat(path: string): Promise<FileStat>;
+  link(from: string, to: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  unlink(path: string): Promise<void>;
+  mkdir(path: string): Promise<unknown>;
+  rmdir(path: string): Promise<void>;
+  readdir(path: string): Promise<string[]>;
+  realpath(path: string): Promise<string>;
+}
+
+export interface OpenFile {
+  readonly fd: number;
+  stat(): Promise<FileStat>;
+  readFile(): Promise<Uint8Array>;
+  writeFile(bytes: Uint8Array): Promise<void>;
+  chown(uid: number, gid: number): Promise<void>;
+  chmod(mode: number): Promise<void>;
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface FileStat {
+  readonly dev: number;
+  readonly ino: number;
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  readonly size: number;
+  readonly mtimeMs: number;
+  isFile(): boolean;
+  isDirectory(): boolean;
+  isSymbolicLink(): boolean;
+}
+
+export const nodeFiles: Files = fs;
+
+// Windows has neither flag; there the checks of `root.ts` by real path are all there is.
+const NOFOLLOW = constants.O_NOFOLLOW ?? 0;
+export const OPEN_DIRECTORY = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | NOFOLLOW;
+/** Not blocking, so that a pipe put in a file's place cannot hold the process. */
+export const OPEN_FILE = constants.O_RDONLY | NOFOLLOW | (constants.O_NONBLOCK ?? 0);
+export const CREATE_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NOFOLLOW;
+
+/** The error code of a failed call, for instance "ENOENT". */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error ? String(error.code) : undefined;
+}
+
+/** The call's value, or null where what it names is not there. */
+export async function orMissing<T>(call: Promise<T>): Promise<T | null> {
+  try {
+    return await call;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return null;
+    throw error;
+  }
+}

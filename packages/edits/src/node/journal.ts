@@ -1,0 +1,196 @@
+import { randomBytes } from "node:crypto";
+import { codeOf, type Files, orMissing } from "./files.js";
+import { checkName, RESERVED } from "./names.js";
+import { begin, currentOwner, end, isAlive, type Owner } from "./owner.js";
+import { type Directory, FileRefusal, openDirectory, readRegular, writeNew } from "./root.js";
+import { isRecord } from "./shape.js";
+
+/**
+ * What a plan is about to do, on disk before it does any of it. The directory `.parlance-journal` in the root is also
+ * the lock: it is made complete under another name and then renamed, which fails while there is one. It holds
+ * `pending.json`; renaming that to `committed.json` is the one step by which all the old files become all the new ones.
+ */
+export interface Journal {
+  readonly version: 1;
+  /** 12 hex digits; the names of the plan's temporary files are made from it. */
+  readonly id: string;
+  readonly owner: Owner;
+  readonly files: readonly JournalFile[];
+  /** Directories that the plan makes, outer ones first. */
+  readonly directories: readonly string[];
+}
+
+export interface JournalFile {
+  readonly path: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+export type JournalState = "pending" | "committed";
+
+const JOURNAL = `${RESERVED}journal`;
+const LIMIT = 256 << 20;
+
+/** Temporary names in the target's directory: the new content, and a second name for the old. */
+export function newName(journal: Journal, index: number): string {
+  return `${RESERVED}${journal.id}-${index}.new`;
+}
+
+export function oldName(journal: Journal, index: number): string {
+  return `${RESERVED}${journal.id}-${index}.old`;
+}
+
+/** Writes the journal and takes the lock; null where another journal has it. */
+export async function openJournal(
+  root: Directory,
+  files: Files,
+  entries: readonly JournalFile[],
+  directories: readonly string[],
+): Promise<Journal | null> {
+  const journal: Journal = {
+    version: 1,
+    id: randomBytes(6).toString("hex"),
+    owner: currentOwner(),
+    files: entries,
+    directories,
+  };
+  begin(journal.id);
+  try {
+    if (await placeJournal(root, files, journal)) return journal;
+  } catch (error) {
+    end(journal.id);
+    throw error;
+  }
+  end(journal.id);
+  return null;
+}
+
+async function placeJournal(root: Directory, files: Files, journal: Journal): Promise<boolean> {
+  const draft = draftName(journal);
+  await files.mkdir(root.at(draft));
+  const directory = await openOwn(files, root, draft);
+  try {
+    const bytes = new TextEncoder().encode(JSON.stringify(journal));
+    await writeNew(files, directory.at("pending.json"), bytes, { mode: 0o600 });
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+  try {
+    await files.rename(root.at(draft), root.at(JOURNAL));
+  } catch (error) {
+    const code = codeOf(error) ?? "";
+    await removeDraft(root, files, draft);
+    // Windows says EPERM where the others say that the directory is not empty.
+    if (["ENOTEMPTY", "EEXIST"].includes(code) || (code === "EPERM" && process.platform === "win32")) return false;
+    throw error;
+  }
+  await root.sync();
+  return true;
+}
+
+/** The turning point. Before it a crash gives the old files, after it the new ones. */
+export async function commitJournal(root: Directory, files: Files): Promise<void> {
+  await renameState(root, files, "pending", "committed");
+}
+
+/** Takes the commit back after it failed half way, for instance in making itself durable. */
+export async function uncommitJournal(root: Directory, files: Files): Promise<void> {
+  const found = await readJournal(root, files);
+  if (found?.state === "committed") await renameState(root, files, "committed", "pending");
+}
+
+async function renameState(root: Directory, files: Files, from: JournalState, to: JournalState): Promise<void> {
+  const directory = await openOwn(files, root, JOURNAL);
+  try {
+    await files.rename(directory.at(`${from}.json`), directory.at(`${to}.json`));
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+async function openOwn(files: Files, root: Directory, name: string): Promise<Directory> {
+  const directory = await openDirectory(files, root, name);
+  if (directory === null) throw new FileRefusal("missing", name, `Somebody removed ${name} while edits were applied.`);
+  return directory;
+}
+
+/** Releases the lock in one step, and then clears away what is left of it. */
+export async function closeJournal(root: Directory, files: Files, journal: Journal): Promise<void> {
+  const draft = draftName(journal);
+  await files.rename(root.at(JOURNAL), root.at(draft));
+  await root.sync();
+  await removeDraft(root, files, draft);
+}
+
+export interface FoundJournal {
+  /** Null for a journal that cannot be read: a damaged disk's, a newer version's, or somebody's trap. */
+  readonly journal: Journal | null;
+  readonly state: JournalState;
+}
+
+/** The root's journal, or null. What it says is checked as if a stranger had written it, which may be so. */
+export async function readJournal(root: Directory, files: Files): Promise<FoundJournal | null> {
+  const directory = await openDirectory(files, root, JOURNAL);
+  if (directory === null) return null;
+  try {
+    for (const state of ["pending", "committed"] as const) {
+      const content = await readRegular(files, directory, `${state}.json`, LIMIT);
+      if (content) return { journal: parseJournal(new TextDecoder().decode(content.bytes)), state };
+    }
+    return { journal: null, state: "pending" };
+  } finally {
+    await directory.close();
+  }
+}
+
+function parseJournal(text: string): Journal | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (!isRecord(value) || value.version !== 1 || typeof value.id !== "string" || !/^[0-9a-f]{12}$/.test(value.id))
+    return null;
+  const { owner, files, directories } = value;
+  if (!isRecord(owner) || typeof owner.host !== "string") return null;
+  for (const number of [owner.pid, owner.started, owner.thread]) if (!Number.isSafeInteger(number)) return null;
+  if (!Array.isArray(files) || !Array.isArray(directories)) return null;
+  const paths = [...files.map((file) => (isRecord(file) ? file.path : null)), ...directories];
+  if (!paths.every((path) => typeof path === "string" && checkName(path, "posix").ok)) return null;
+  const hashes: unknown[] = files.flatMap(({ before, after }) => [before, after]);
+  if (!hashes.every((hash) => hash === null || (typeof hash === "string" && /^sha256:[0-9a-f]{64}$/.test(hash))))
+    return null;
+  return value as unknown as Journal;
+}
+
+/** Removes what processes that are no more left of journals they were making or clearing away. */
+export async function removeDrafts(root: Directory, files: Files): Promise<void> {
+  for (const name of await files.readdir(root.at("."))) {
+    const match = DRAFT.exec(name);
+    if (!match) continue;
+    const [pid, started, thread] = match[1]!.split(".").map(Number) as [number, number, number];
+    // The host is not in the name; a draft of another host's process is left alone unless that id is free here.
+    const owner = { ...currentOwner(), pid, started, thread };
+    if (!isAlive(owner, match[2]!)) await removeDraft(root, files, name);
+  }
+}
+
+const DRAFT = /^\.parlance-draft-(\d+\.\d+\.\d+)-([0-9a-f]{12})$/;
+
+function draftName({ id, owner }: Journal): string {
+  return `${RESERVED}draft-${owner.pid}.${owner.started}.${owner.thread}-${id}`;
+}
+
+async function removeDraft(root: Directory, files: Files, draft: string): Promise<void> {
+  const directory = await openDirectory(files, root, draft);
+  if (directory === null) return;
+  try {
+    for (const state of ["pending", "committed"]) await orMissing(files.unlink(directory.at(`${state}.json`)));
+  } finally {
+    await directory.close();
+  }
+  await orMissing(files.rmdir(root.at(draft)));
+}

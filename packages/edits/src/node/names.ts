@@ -1,0 +1,128 @@
+/**
+ * Which paths an edit may name. Pure, so both systems' rules are tested on either. A path is refused for what any
+ * system could make of it, not for what this one does: a patch travels.
+ *
+ * - `windows` (the default of `planEdits` everywhere): a name that every system stores as it is written.
+ * - `posix`: also devices' names, trailing dots, colons and backslashes, which only Windows gives a meaning.
+ */
+export type NameRules = "posix" | "windows";
+
+export type NameReason =
+  | "empty"
+  | "absolute"
+  | "drive"
+  | "unc"
+  | "parent"
+  | "dot"
+  | "control"
+  | "encoding"
+  | "separator"
+  | "stream"
+  | "device"
+  | "character"
+  | "trailing"
+  | "git"
+  | "reserved"
+  | "too-long";
+
+export type NameCheck =
+  | { readonly ok: true; readonly parts: readonly string[] }
+  | { readonly ok: false; readonly reason: NameReason; readonly message: string };
+
+const EXPLAIN: Record<NameReason, string> = {
+  empty: "is empty or has an empty component",
+  absolute: "is absolute; write it relative to the root",
+  drive: "begins with a drive; write it relative to the root",
+  unc: "is a network or device path; write it relative to the root",
+  parent: "goes up with `..`; write it relative to the root",
+  dot: "has a `.` component",
+  control: "has a control character",
+  encoding: "is not well-formed Unicode",
+  separator: "has a backslash; separate components with `/`",
+  stream: "names an alternate stream (`:`)",
+  device: "names a Windows device",
+  character: "has a character that Windows does not store in a name",
+  trailing: "has a component that ends in a dot or a space, or begins with a space",
+  git: "is inside git's own directory",
+  reserved: "uses a name that applying edits keeps for itself",
+  "too-long": "is longer than 4,096 bytes or has a component longer than 255",
+};
+
+/** Names of the journal, temporary files and backups begin with this; no edit may use it. */
+export const RESERVED = ".parlance-";
+
+// Superscript digits count as digits here: Windows reads COM¹ as COM1.
+const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[0-9¹²³])$/i;
+// C0, DEL and C1 controls, and the line separators that would split a path in a log or a patch.
+const CONTROL = /[\p{Cc}\u2028\u2029]/u;
+// The code points that HFS+ ignores when it compares names, as git's is_hfs_dotgit lists them.
+const IGNORABLE = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
+
+/** Splits a path into components, or says why no edit may name it. A leading `./` is dropped. Never throws. */
+export function checkName(path: string, rules: NameRules): NameCheck {
+  const refuse = (reason: NameReason): NameCheck => ({
+    ok: false,
+    reason,
+    message: `The path ${quote(path)} ${EXPLAIN[reason]}.`,
+  });
+  if (path === "") return refuse("empty");
+  if (/\p{Surrogate}/u.test(path)) return refuse("encoding");
+  if (CONTROL.test(path)) return refuse("control");
+  if (/^[\\/]{2}/.test(path)) return refuse("unc");
+  if (/^[\\/]/.test(path)) return refuse("absolute");
+  if (/^[a-z]:/i.test(path)) return refuse("drive");
+  if (utf8Length(path) > 4096) return refuse("too-long");
+  const parts = path.replace(/^\.\//, "").split("/");
+  for (const part of parts) {
+    const reason = checkComponent(part, rules);
+    if (reason) return refuse(reason);
+  }
+  return { ok: true, parts };
+}
+
+function checkComponent(part: string, rules: NameRules): NameReason | undefined {
+  if (part === "") return "empty";
+  // `.. ` and `...` are the parent to some of Windows' interfaces, `..\x` to all of them.
+  if (/^\.\.(?:[ .\\]|$)/.test(part) || /[\\]\.\.(?:\\|$)/.test(part)) return "parent";
+  if (part === ".") return "dot";
+  if (part.split("\\").some(isGit)) return "git";
+  if (foldName(part).startsWith(RESERVED)) return "reserved";
+  if (utf8Length(part) > 255) return "too-long";
+  if (rules === "posix") return undefined;
+  if (part.includes("\\")) return "separator";
+  if (part.includes(":")) return "stream";
+  if (/[<>"|?*]/.test(part)) return "character";
+  // Windows strips these, and then opens another file than the one that was checked.
+  if (/[. ]$|^ /.test(part)) return "trailing";
+  // A device stays a device with any extension: `NUL.txt`, `con .tar.gz`.
+  if (DEVICE.test(part.split(".")[0]!.trimEnd())) return "device";
+  return undefined;
+}
+
+/** `.git` as any file system may read it: any case, HFS+'s ignorable code points, NTFS short names, streams and tails. */
+function isGit(part: string): boolean {
+  const plain = part
+    .replace(IGNORABLE, "")
+    .replace(/:.*$/s, "")
+    .replace(/[. ]+$/, "");
+  return /^(?:\.git|git~[0-9]+)$/i.test(plain);
+}
+
+/**
+ * Two names with one fold are one file on some file system (NTFS, APFS, HFS+, a case-folding ext4): case, canonical
+ * composition and ignorable code points do not tell them apart.
+ */
+export function foldName(name: string): string {
+  return name.replace(IGNORABLE, "").normalize("NFD").toUpperCase().toLowerCase().normalize("NFC");
+}
+
+function utf8Length(text: string): number {
+  return new TextEncoder().encode(text).length;
+}
+
+/** A path as it may be shown in a message: nothing in it can move a cursor or hide a part of it. */
+export function quote(path: string): string {
+  const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path;
+  const byNumber = (c: string) => `\\u{${c.codePointAt(0)!.toString(16)}}`;
+  return `"${shown.replace(/[\p{C}\u2028\u2029]/gu, byNumber)}"`;
+}

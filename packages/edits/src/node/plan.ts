@@ -1,0 +1,188 @@
+import type { AppliedHunk, ApplyOptions } from "../apply.js";
+import type { FilePatch, Patch } from "../patch.js";
+import { describeChanges } from "./changes.js";
+import { type PlanConflict, toConflict } from "./conflict.js";
+import { nodeFiles } from "./files.js";
+import { checkName, type NameRules, quote } from "./names.js";
+import { recoverIn } from "./recover.js";
+import { openRoot, type RootOptions } from "./root.js";
+import { checkShape, isRecord } from "./shape.js";
+import { type Episode, type FileState, look, type Stage, stageFile } from "./stage.js";
+import { closeTree, growTree } from "./tree.js";
+
+export interface PlanOptions extends RootOptions {
+  /** The directory that every path is relative to, and outside of which nothing is read or written. */
+  readonly root: string;
+  /** What files must hold: `sha256:<hex>` of their bytes, or null for a file that must not exist. */
+  readonly preconditions?: Readonly<Record<string, string | null>>;
+  /** Which names are refused; default "windows", so that what applies here applies everywhere. */
+  readonly rules?: NameRules;
+  /** Bytes that a file may have; default 64 MiB. */
+  readonly limit?: number;
+  readonly apply?: ApplyOptions;
+}
+
+/** Plain data: it may be shown, stored, sent to a reviewer and come back. `applyPlan` trusts none of it. */
+export interface Plan {
+  /** The root's real path. */
+  readonly root: string;
+  /** What will change, each path once, whatever number of file patches touched it. */
+  readonly files: readonly PlannedFile[];
+  readonly moves: readonly Move[];
+  /** The same change as a patch against the files as they are now: what `formatPatch` shows as a preview. */
+  readonly preview: Patch;
+  /** Where each file patch's hunks were found, in the order of the patches. */
+  readonly hunks: readonly { readonly path: string; readonly hunks: readonly AppliedHunk[] }[];
+  /** All that stands in the way. Unless this is empty `applyPlan` writes nothing. */
+  readonly conflicts: readonly PlanConflict[];
+}
+
+export interface PlannedFile {
+  readonly path: string;
+  readonly before: FileState | null;
+  readonly after: FileState | null;
+}
+
+export interface Move {
+  readonly from: string;
+  readonly to: string;
+}
+
+const LIMIT = 64 << 20;
+
+/**
+ * Works out what patches do to the files below a root, without writing any. Several patches, and several file patches for
+ * one path, go on from each other. Never throws for what a patch says: every refusal is one of the plan's conflicts.
+ * A plan that a crash left half carried out is undone or finished first.
+ */
+export async function planEdits(patches: Patch | readonly Patch[], options: PlanOptions): Promise<Plan> {
+  const files = options.files ?? nodeFiles;
+  const conflicts: PlanConflict[] = [];
+  const hunks: { path: string; hunks: readonly AppliedHunk[] }[] = [];
+  let root: Awaited<ReturnType<typeof openRoot>>;
+  try {
+    root = await openRoot(options.root, options);
+  } catch (error) {
+    return {
+      root: options.root,
+      files: [],
+      moves: [],
+      preview: { files: [] },
+      hunks,
+      conflicts: [toConflict(error, null)],
+    };
+  }
+  const tree = growTree(root, files);
+  try {
+    const stage: Stage = {
+      tree,
+      rules: process.platform === "win32" ? "windows" : (options.rules ?? "windows"),
+      limit: options.limit ?? LIMIT,
+      apply: options.apply ?? {},
+      disk: new Map(),
+      now: new Map(),
+      moves: [],
+      folds: new Map(),
+    };
+    const recovered = await recoverIn(root, files);
+    if (recovered.conflict) conflicts.push(recovered.conflict);
+    await checkPreconditions(stage, options.preconditions ?? {}, conflicts);
+    for (const patch of Array.isArray(patches) ? patches : [patches]) await stagePatch(stage, patch, conflicts, hunks);
+    const planned = await listChanges(stage, conflicts);
+    return {
+      root: root.real,
+      files: planned,
+      moves: stage.moves,
+      preview: describeChanges(planned, stage.moves),
+      hunks,
+      conflicts,
+    };
+  } catch (error) {
+    return {
+      root: options.root,
+      files: [],
+      moves: [],
+      preview: { files: [] },
+      hunks,
+      conflicts: [...conflicts, toConflict(error, null)],
+    };
+  } finally {
+    await closeTree(tree);
+  }
+}
+
+async function checkPreconditions(
+  stage: Stage,
+  preconditions: Readonly<Record<string, string | null>>,
+  conflicts: PlanConflict[],
+): Promise<void> {
+  for (const [path, wanted] of Object.entries(preconditions)) {
+    const name = checkName(path, stage.rules);
+    if (!name.ok) {
+      conflicts.push({ path, reason: name.reason, message: name.message });
+      continue;
+    }
+    try {
+      const hash = (await look(stage, name.parts.join("/")))?.hash ?? null;
+      if (hash !== wanted) conflicts.push({ path, reason: "stale", message: staleMessage(path, wanted, hash) });
+    } catch (error) {
+      conflicts.push(toConflict(error, path));
+    }
+  }
+}
+
+export function staleMessage(path: string, wanted: string | null, found: string | null): string {
+  return `${quote(path)} has changed: ${found === null ? "it is gone" : `it is ${found}`}, ${wanted === null ? "and should not exist" : `not ${wanted}`}. Read it again.`;
+}
+
+async function stagePatch(
+  stage: Stage,
+  patch: Patch,
+  conflicts: PlanConflict[],
+  hunks: { path: string; hunks: readonly AppliedHunk[] }[],
+): Promise<void> {
+  if (!isRecord(patch) || !Array.isArray(patch.files)) {
+    conflicts.push({ path: null, reason: "malformed", message: "The patch has no array of files." });
+    return;
+  }
+  const sound: FilePatch[] = [];
+  patch.files.forEach((file: FilePatch, index) => {
+    const wrong = checkShape(file);
+    if (wrong === null) sound.push(file);
+    else conflicts.push({ path: null, reason: "malformed", message: `File ${index + 1} of the patch ${wrong}.` });
+  });
+  const leaving = new Set(
+    sound.filter(({ kind }) => kind === "rename" || kind === "delete").map(({ before }) => before!),
+  );
+  const episode: Episode = { base: new Map(stage.now), leaving, written: new Set() };
+  for (const file of sound) {
+    const staged = await stageFile(stage, episode, file);
+    if (staged.ok) hunks.push({ path: staged.path, hunks: staged.hunks });
+    else conflicts.push(staged.conflict);
+  }
+}
+
+/** The stage against the disk: paths that end as they began are left out. */
+async function listChanges(stage: Stage, conflicts: PlanConflict[]): Promise<PlannedFile[]> {
+  const planned: PlannedFile[] = [];
+  for (const [path, after] of stage.now) {
+    const before = stage.disk.get(path) ?? null;
+    if (after) checkParents(stage, path, conflicts);
+    if (before?.hash === after?.hash && before?.mode === after?.mode) continue;
+    planned.push({ path, before, after });
+  }
+  return planned.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** A file that the plan leaves in place cannot be another one's directory. */
+function checkParents(stage: Stage, path: string, conflicts: PlanConflict[]): void {
+  for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
+    const parent = path.slice(0, end);
+    if (!stage.now.get(parent)) continue;
+    conflicts.push({
+      path,
+      reason: "not-directory",
+      message: `${quote(parent)} is a file, so ${quote(path)} cannot be in it.`,
+    });
+  }
+}

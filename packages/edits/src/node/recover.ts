@@ -1,0 +1,176 @@
+import { type PlanConflict, toConflict } from "./conflict.js";
+import { codeOf, type Files, nodeFiles, orMissing } from "./files.js";
+import { contentHash } from "./hash.js";
+import { closeJournal, type Journal, newName, oldName, readJournal, removeDrafts } from "./journal.js";
+import { isAlive } from "./owner.js";
+import { type Content, type Directory, FileRefusal, openRoot, type RootOptions, readRegular } from "./root.js";
+import { closeTree, growTree, type Tree, walk } from "./tree.js";
+
+export interface Recovery {
+  /** `clean`: there was nothing to do. `rolled-back`: all files are the old ones. `completed`: all are the new ones. */
+  readonly state: "clean" | "rolled-back" | "completed" | "refused";
+  /** Paths that somebody changed after the crash: their text stays, and the old one is beside it under the name given. */
+  readonly kept: readonly { readonly path: string; readonly old: string }[];
+  readonly conflict?: PlanConflict;
+}
+
+/**
+ * Takes back, or finishes, what a crashed `applyPlan` left in a root. It may itself be killed at any point and run again.
+ * A plan that a living process is carrying out is left alone (`busy`).
+ */
+export async function recover(root: string, options: RootOptions = {}): Promise<Recovery> {
+  try {
+    const directory = await openRoot(root, options);
+    try {
+      return await recoverIn(directory, options.files ?? nodeFiles);
+    } finally {
+      await directory.close();
+    }
+  } catch (error) {
+    return { state: "refused", kept: [], conflict: toConflict(error, null) };
+  }
+}
+
+/** `recover` in a root that is open already, and stays open. */
+export async function recoverIn(root: Directory, files: Files): Promise<Recovery> {
+  await removeDrafts(root, files);
+  const found = await readJournal(root, files);
+  if (found === null) return { state: "clean", kept: [] };
+  const { journal, state } = found;
+  if (journal === null) {
+    const message =
+      "The root's journal (.parlance-journal) cannot be read. If nothing else is applying edits, remove it.";
+    return { state: "refused", kept: [], conflict: { path: null, reason: "journal", message } };
+  }
+  if (isAlive(journal.owner, journal.id)) return { state: "refused", kept: [], conflict: busy(journal) };
+  const tree = growTree(root, files);
+  try {
+    const kept = state === "pending" ? await rollBack(tree, journal) : await finish(tree, journal);
+    await closeJournal(root, files, journal);
+    return { state: state === "pending" ? "rolled-back" : "completed", kept };
+  } finally {
+    // The root stays open: it is the caller's.
+    tree.open.delete("");
+    await closeTree(tree);
+  }
+}
+
+export function busy({ owner }: Journal): PlanConflict {
+  const message = `Process ${owner.pid} on ${owner.host} is applying edits in this root. Try again when it has ended; if it is gone, remove .parlance-journal.`;
+  return { path: null, reason: "busy", message };
+}
+
+/** Puts the old files back. `touched` tells which targets were replaced, where that is known. */
+export async function rollBack(
+  tree: Tree,
+  journal: Journal,
+  touched?: ReadonlySet<string>,
+): Promise<{ path: string; old: string }[]> {
+  const { files } = tree;
+  const kept: { path: string; old: string }[] = [];
+  await eachFile(tree, journal, async (directory, name, index) => {
+    const { path, before, after } = journal.files[index]!;
+    const spare = directory.at(newName(journal, index));
+    const backup = oldName(journal, index);
+    if (before === null) await removeCreated(files, directory, name, after!, newName(journal, index));
+    else {
+      const old = await readOrNothing(files, directory, backup);
+      // A backup that was being copied when the process ended is no backup; its target is untouched then.
+      if (old !== null && contentHash(old.bytes) === before) {
+        const there = await orMissing(files.lstat(directory.at(name)));
+        const target = await readOrNothing(files, directory, name);
+        const hash = target && contentHash(target.bytes);
+        const replaced = touched ? touched.has(path) : there?.ino !== old.stat.ino;
+        if (replaced && hash === after && (there === null) === (after === null))
+          await files.rename(directory.at(backup), directory.at(name));
+        else if (replaced && hash !== before) {
+          kept.push({ path, old: backup });
+          await orMissing(files.unlink(spare));
+          return;
+        }
+      }
+      await orMissing(files.unlink(directory.at(backup)));
+    }
+    await orMissing(files.unlink(spare));
+  });
+  for (const path of [...journal.directories].reverse()) await removeEmpty(tree, path);
+  return kept;
+}
+
+/** A new file is taken away again if it is still the one that was put there. */
+async function removeCreated(
+  files: Files,
+  directory: Directory,
+  name: string,
+  after: string,
+  spare: string,
+): Promise<void> {
+  const target = await readOrNothing(files, directory, name);
+  if (target === null || contentHash(target.bytes) !== after) return;
+  const source = await orMissing(files.lstat(directory.at(spare)));
+  if (source === null || source.ino === target.stat.ino) await files.unlink(directory.at(name));
+}
+
+/** Clears away what only rolling back would have needed, and directories that the plan emptied. */
+export async function finish(tree: Tree, journal: Journal): Promise<[]> {
+  const { files } = tree;
+  await eachFile(tree, journal, async (directory, _name, index) => {
+    await orMissing(files.unlink(directory.at(newName(journal, index))));
+    await orMissing(files.unlink(directory.at(oldName(journal, index))));
+  });
+  // As git has it: a directory whose last file went goes too.
+  for (const { path, after } of journal.files) {
+    if (after !== null) continue;
+    for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1))
+      if (!(await removeEmpty(tree, path.slice(0, end)))) break;
+  }
+  return [];
+}
+
+async function eachFile(
+  tree: Tree,
+  journal: Journal,
+  visit: (directory: Directory, name: string, index: number) => Promise<void>,
+): Promise<void> {
+  for (const [index, { path }] of journal.files.entries()) {
+    const parts = path.split("/");
+    const directory = await walkOrNothing(tree, parts);
+    if (directory) await visit(directory, parts.at(-1)!, index);
+  }
+  for (const directory of tree.open.values()) await directory.sync();
+}
+
+/** Null where the way is not there or no longer one of plain directories: then nothing of ours can be reached. */
+async function walkOrNothing(tree: Tree, parts: readonly string[]): Promise<Directory | null> {
+  try {
+    const { directory, missing } = await walk(tree, parts);
+    return missing === null ? directory : null;
+  } catch (error) {
+    if (error instanceof FileRefusal) return null;
+    throw error;
+  }
+}
+
+/** What is there if it is a regular file; whatever else somebody put there is not ours to judge. */
+async function readOrNothing(files: Files, directory: Directory, name: string): Promise<Content | null> {
+  try {
+    return await readRegular(files, directory, name, Number.POSITIVE_INFINITY);
+  } catch (error) {
+    if (error instanceof FileRefusal) return null;
+    throw error;
+  }
+}
+
+async function removeEmpty(tree: Tree, path: string): Promise<boolean> {
+  const parts = path.split("/");
+  const parent = await walkOrNothing(tree, parts);
+  if (parent === null) return false;
+  try {
+    await tree.files.rmdir(parent.at(parts.at(-1)!));
+    return true;
+  } catch (error) {
+    // Not empty, not there, or no directory any more: it is not ours to remove.
+    if (["ENOTEMPTY", "EEXIST", "ENOENT", "ENOTDIR"].includes(codeOf(error) ?? "")) return false;
+    throw error;
+  }
+}

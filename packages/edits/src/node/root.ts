@@ -1,0 +1,225 @@
+import { join } from "node:path";
+import {
+  CREATE_FILE,
+  codeOf,
+  type FileStat,
+  type Files,
+  nodeFiles,
+  OPEN_DIRECTORY,
+  OPEN_FILE,
+  orMissing,
+} from "./files.js";
+import { foldName, quote } from "./names.js";
+
+/**
+ * Directories by handle. On Linux a component is opened with O_DIRECTORY and O_NOFOLLOW from its parent's handle, and
+ * everything inside it is named `/proc/self/fd/<n>/<name>`, so what was checked is what is used: swapping a directory
+ * for a symlink in between leads nowhere. No symlink is followed below the root, not even one that stays inside.
+ * Where there is no /proc the same checks are made by real path before each use. That is best effort: a process that
+ * swaps directories at the right microsecond can win there.
+ */
+export interface Directory {
+  /** For messages: where the directory is below the root, "" for the root. */
+  readonly path: string;
+  /** Where it was when it was opened, symlinks resolved. */
+  readonly real: string;
+  readonly access: Access;
+  /** A path for the next call that names `name` in this very directory. */
+  at(name: string): string;
+  /** Throws `FileRefusal` when the directory is no longer where it was opened; by handle this always holds. */
+  verify(): Promise<void>;
+  /** Makes the directory's entries durable. */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type FileReason =
+  | "stale"
+  | "not-utf8"
+  | "missing"
+  | "symlink"
+  | "not-regular"
+  | "not-directory"
+  | "too-large"
+  | "case-collision"
+  | "moved";
+
+/** A path that cannot be used, with the reason; the callers in this folder turn it into a conflict. */
+export class FileRefusal extends Error {
+  readonly reason: FileReason;
+  readonly path: string;
+  constructor(reason: FileReason, path: string, message: string) {
+    super(message);
+    this.name = "FileRefusal";
+    this.reason = reason;
+    this.path = path;
+  }
+}
+
+/** `handles` as on Linux, or `paths` as everywhere else; by default what the system has. */
+export type Access = "handles" | "paths";
+
+export interface RootOptions {
+  readonly access?: Access;
+  readonly files?: Files;
+}
+
+/** Opens the root, which may itself be reached through symlinks: whoever names the root means what it leads to. */
+export async function openRoot(root: string, options: RootOptions = {}): Promise<Directory> {
+  const files = options.files ?? nodeFiles;
+  const real = await orMissing(files.realpath(root));
+  if (real === null) throw new FileRefusal("missing", "", `The root ${quote(root)} does not exist.`);
+  const access = options.access ?? ((await hasHandles(files)) ? "handles" : "paths");
+  return open(files, access, real, real, "");
+}
+
+async function hasHandles(files: Files): Promise<boolean> {
+  if (process.platform !== "linux") return false;
+  return (await orMissing(files.lstat("/proc/self/fd"))) !== null;
+}
+
+/** The open directory, or null where the parent has no such entry. */
+export async function openDirectory(files: Files, parent: Directory, name: string): Promise<Directory | null> {
+  const path = parent.path === "" ? name : `${parent.path}/${name}`;
+  return orMissing(open(files, parent.access, parent.at(name), join(parent.real, name), path));
+}
+
+function open(files: Files, access: Access, at: string, real: string, path: string): Promise<Directory> {
+  return access === "handles" ? byHandle(files, at, real, path) : byPath(files, real, path);
+}
+
+async function byHandle(files: Files, at: string, real: string, path: string): Promise<Directory> {
+  const handle = await files.open(at, OPEN_DIRECTORY).catch(async (error) => {
+    // Linux says ENOTDIR for a symlink too when both flags are given; which of the two it was only shapes the message.
+    if (codeOf(error) !== "ENOTDIR" && codeOf(error) !== "ELOOP") throw error;
+    throw notDirectory(path, await orMissing(files.lstat(at)));
+  });
+  return {
+    path,
+    real,
+    access: "handles",
+    at: (name) => `/proc/self/fd/${handle.fd}/${name}`,
+    verify: async () => {},
+    sync: () => handle.sync(),
+    close: () => handle.close(),
+  };
+}
+
+async function byPath(files: Files, real: string, path: string): Promise<Directory> {
+  const verify = async (): Promise<void> => {
+    const stat = await files.lstat(real);
+    if (!stat.isDirectory()) throw notDirectory(path, stat);
+    if ((await files.realpath(real)) !== real)
+      throw new FileRefusal("moved", path, `The directory ${quote(path)} is now reached through a symlink.`);
+  };
+  await verify();
+  return {
+    path,
+    real,
+    access: "paths",
+    at: (name) => join(real, name),
+    verify,
+    sync: async () => {
+      // Windows cannot open a directory to sync it; its renames are as durable as it makes them.
+      const handle = await files.open(real, OPEN_DIRECTORY).catch(() => null);
+      await handle?.sync().catch(() => {});
+      await handle?.close();
+    },
+    close: async () => {},
+  };
+}
+
+function notDirectory(path: string, stat: FileStat | null): FileRefusal {
+  return stat?.isSymbolicLink()
+    ? new FileRefusal("symlink", path, `${quote(path)} is a symlink; edits do not go through symlinks.`)
+    : new FileRefusal("not-directory", path, `${quote(path)} is not a directory.`);
+}
+
+/** The bytes and facts of a regular file. `limit` is in bytes. */
+export interface Content {
+  readonly bytes: Uint8Array;
+  readonly stat: FileStat;
+}
+
+/** Reads a regular file in a directory; null where there is none. Throws `FileRefusal` for anything else. */
+export async function readRegular(
+  files: Files,
+  directory: Directory,
+  name: string,
+  limit: number,
+): Promise<Content | null> {
+  const path = directory.path === "" ? name : `${directory.path}/${name}`;
+  await directory.verify();
+  // Looked at before it is opened, because opening a device can already do something.
+  const seen = await orMissing(files.lstat(directory.at(name)));
+  if (seen === null) return null;
+  refuseIrregular(path, seen);
+  const handle = await orMissing(
+    files.open(directory.at(name), OPEN_FILE).catch((error) => {
+      if (codeOf(error) === "ELOOP") throw new FileRefusal("symlink", path, `${quote(path)} is a symlink.`);
+      throw error;
+    }),
+  );
+  if (handle === null) return null;
+  try {
+    const stat = await handle.stat();
+    refuseIrregular(path, stat);
+    if (stat.size > limit)
+      throw new FileRefusal(
+        "too-large",
+        path,
+        `${quote(path)} has ${stat.size} bytes, more than the limit of ${limit}.`,
+      );
+    return { bytes: await handle.readFile(), stat };
+  } finally {
+    await handle.close();
+  }
+}
+
+function refuseIrregular(path: string, stat: FileStat): void {
+  if (stat.isSymbolicLink())
+    throw new FileRefusal("symlink", path, `${quote(path)} is a symlink; edits do not go through symlinks.`);
+  if (!stat.isFile()) throw new FileRefusal("not-regular", path, `${quote(path)} is not a regular file.`);
+}
+
+export interface NewFile {
+  readonly mode: number;
+  /** The mode is only asked for: the process's umask takes bits away, as for any new file. */
+  readonly umask?: true;
+  /** Whose the file should be; kept where the system lets us. */
+  readonly owner?: { readonly uid: number; readonly gid: number } | null;
+}
+
+/** Writes a new file durably and gives the mode that it got. There must be nothing of that name. */
+export async function writeNew(
+  files: Files,
+  at: string,
+  bytes: Uint8Array,
+  { mode, umask, owner }: NewFile,
+): Promise<number> {
+  const handle = await files.open(at, CREATE_FILE, umask ? mode | 0o066 : 0o600);
+  try {
+    await handle.writeFile(bytes);
+    // Before the mode, because a change of owner clears mode bits.
+    if (owner) await handle.chown(owner.uid, owner.gid).catch(() => {});
+    if (!umask) await handle.chmod(mode);
+    await handle.sync();
+    return (await handle.stat()).mode & 0o7777;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Refuses a new name that another system could not tell from one that is already in the directory. */
+export async function refuseCollision(files: Files, directory: Directory, name: string): Promise<void> {
+  const fold = foldName(name);
+  for (const other of await files.readdir(directory.at(".")))
+    if (other !== name && foldName(other) === fold) {
+      const path = directory.path === "" ? name : `${directory.path}/${name}`;
+      throw new FileRefusal(
+        "case-collision",
+        path,
+        `${quote(path)} differs only in case or composition from ${quote(other)}, which is there.`,
+      );
+    }
+}

@@ -1,0 +1,185 @@
+import { type AppliedHunk, type ApplyOptions, applyPatch } from "../apply.js";
+import type { FilePatch } from "../patch.js";
+import { type PlanConflict, type PlanReason, toConflict } from "./conflict.js";
+import { contentHash, decodeText, encodeText } from "./hash.js";
+import { checkName, foldName, type NameRules, quote } from "./names.js";
+import { FileRefusal, readRegular, refuseCollision } from "./root.js";
+import { type Tree, walk } from "./tree.js";
+
+/** A file's text with what identifies its bytes. */
+export interface FileState {
+  readonly text: string;
+  /** `sha256:<hex>` of the bytes. */
+  readonly hash: string;
+  /** Permission bits. */
+  readonly mode: number;
+  /** The mode is not a file's own but what a patch asks for; the process's umask takes part in it. */
+  readonly umask?: true;
+}
+
+/** The workspace as it will be: what is on disk, under what the file patches so far have made of it. */
+export interface Stage {
+  readonly tree: Tree;
+  readonly rules: NameRules;
+  readonly limit: number;
+  readonly apply: ApplyOptions;
+  readonly disk: Map<string, FileState | null>;
+  readonly now: Map<string, FileState | null>;
+  readonly moves: { readonly from: string; readonly to: string }[];
+  /** Every path and directory named so far, by its fold. */
+  readonly folds: Map<string, string>;
+}
+
+/** What a git patch refers to: the state at its start, whichever of its files comes first. */
+export interface Episode {
+  readonly base: ReadonlyMap<string, FileState | null>;
+  /** Paths that some file of the patch moves away or deletes, so that another may take their place. */
+  readonly leaving: ReadonlySet<string>;
+  readonly written: Set<string>;
+}
+
+export type Staged =
+  | { readonly ok: true; readonly path: string; readonly hunks: readonly AppliedHunk[] }
+  | { readonly ok: false; readonly conflict: PlanConflict };
+
+/** Applies one file patch to the stage; on a conflict the stage stays as it was. */
+export async function stageFile(stage: Stage, episode: Episode, file: FilePatch): Promise<Staged> {
+  const shown = file.after ?? file.before;
+  try {
+    return await stageChecked(stage, episode, file);
+  } catch (error) {
+    return { ok: false, conflict: toConflict(error, shown) };
+  }
+}
+
+async function stageChecked(stage: Stage, episode: Episode, file: FilePatch): Promise<Staged> {
+  const path = file.after ?? file.before ?? "";
+  const refuse = (reason: PlanReason, message: string): Staged => ({ ok: false, conflict: { path, reason, message } });
+
+  const before = file.before === null ? null : claimName(stage, file.before);
+  const after = file.after === null ? null : claimName(stage, file.after);
+  if (before?.conflict) return { ok: false, conflict: before.conflict };
+  if (after?.conflict) return { ok: false, conflict: after.conflict };
+  for (const mode of [file.oldMode, file.newMode])
+    if (mode !== undefined && !mode.startsWith("100"))
+      return refuse(
+        "mode",
+        `The patch gives ${quote(path)} the mode ${mode}, which is no regular file's; only those are edited.`,
+      );
+
+  const source = before ? await lookSource(stage, episode, file, before.path) : null;
+  if (before && source === null && !file.whole)
+    return refuse("missing", `${quote(before.path)} does not exist, so it cannot be changed by a ${file.kind}.`);
+
+  const applied = applyPatch(file, source?.text ?? "", stage.apply);
+  if (!applied.ok) {
+    const message = `${quote(path)} does not take the patch.`;
+    return { ok: false, conflict: { path, reason: "hunks", message, hunks: applied.conflicts } };
+  }
+
+  if (after && file.kind !== "modify") {
+    const refusal = await checkTarget(stage, episode, file, after.path, applied.text);
+    if (refusal) return { ok: false, conflict: refusal };
+  }
+  let state: FileState | null = null;
+  if (after) {
+    const bytes = encodeText(applied.text);
+    if (bytes === null)
+      return refuse("not-utf8", `The new text of ${quote(path)} has half of a surrogate pair, which UTF-8 cannot say.`);
+    state = { text: applied.text, hash: contentHash(bytes), ...newMode(file, source) };
+  }
+  if (before && (file.kind === "delete" || file.kind === "rename")) {
+    // A git patch that swaps two names has already put the other file here.
+    if (file.git === undefined || !episode.written.has(before.path)) stage.now.set(before.path, null);
+  }
+  if (after) {
+    stage.now.set(after.path, state);
+    episode.written.add(after.path);
+    if (before && file.kind === "rename") stage.moves.push({ from: before.path, to: after.path });
+  }
+  return { ok: true, path: after?.path ?? before?.path ?? "", hunks: applied.hunks };
+}
+
+interface Claim {
+  readonly path: string;
+  readonly conflict?: PlanConflict;
+}
+
+/** Checks a name by the rules, and against every other name of the plan that some file system takes for the same. */
+function claimName(stage: Stage, name: string): Claim {
+  const checked = checkName(name, stage.rules);
+  if (!checked.ok) return { path: name, conflict: { path: name, reason: checked.reason, message: checked.message } };
+  let prefix = "";
+  for (const part of checked.parts) {
+    prefix = prefix === "" ? part : `${prefix}/${part}`;
+    const fold = foldName(prefix);
+    const other = stage.folds.get(fold);
+    if (other === undefined) stage.folds.set(fold, prefix);
+    else if (other !== prefix) {
+      const message = `${quote(name)} and ${quote(other)} differ only in case or composition; on some systems they are one.`;
+      return { path: name, conflict: { path: name, reason: "case-collision", message } };
+    }
+  }
+  return { path: prefix };
+}
+
+/** Renames and copies of a git patch start from the state before the patch, as `git apply` has it; all else goes on from the last. */
+async function lookSource(stage: Stage, episode: Episode, file: FilePatch, path: string): Promise<FileState | null> {
+  const fromBase = file.git !== undefined && (file.kind === "rename" || file.kind === "copy");
+  const held = (fromBase ? episode.base : stage.now).get(path);
+  return held === undefined ? readState(stage, path) : held;
+}
+
+async function checkTarget(
+  stage: Stage,
+  episode: Episode,
+  file: FilePatch,
+  path: string,
+  text: string,
+): Promise<PlanConflict | null> {
+  const there = await look(stage, path);
+  if (there === null) {
+    const parts = path.split("/");
+    const { directory, missing } = await walk(stage.tree, parts);
+    await refuseCollision(stage.tree.files, directory, missing ?? parts.at(-1)!);
+    return null;
+  }
+  if (file.whole || (episode.leaving.has(path) && !episode.written.has(path))) return null;
+  return file.kind === "create" && there.text === text
+    ? { path, reason: "already-applied", message: `${quote(path)} is there already, with the very text it should get.` }
+    : { path, reason: "exists", message: `${quote(path)} exists already, so a ${file.kind} would overwrite it.` };
+}
+
+/** The file as the stage has it now; null where there is none. */
+export async function look(stage: Stage, path: string): Promise<FileState | null> {
+  const held = stage.now.get(path);
+  return held === undefined ? readState(stage, path) : held;
+}
+
+async function readState(stage: Stage, path: string): Promise<FileState | null> {
+  const known = stage.disk.get(path);
+  if (known !== undefined) return known;
+  const state = await readDisk(stage.tree, path, stage.limit);
+  stage.disk.set(path, state);
+  return state;
+}
+
+/** Reads a file below the root. Throws `FileRefusal` for what is not a regular file with valid UTF-8 in it. */
+export async function readDisk(tree: Tree, path: string, limit: number): Promise<FileState | null> {
+  const parts = path.split("/");
+  const { directory, missing } = await walk(tree, parts);
+  const content = missing === null ? await readRegular(tree.files, directory, parts.at(-1)!, limit) : null;
+  if (content === null) return null;
+  const text = decodeText(content.bytes);
+  if (text === null)
+    throw new FileRefusal("not-utf8", path, `${quote(path)} is not valid UTF-8; only text in UTF-8 is edited.`);
+  return { text, hash: contentHash(content.bytes), mode: content.stat.mode & 0o7777 };
+}
+
+function newMode({ newMode }: FilePatch, source: FileState | null): { mode: number; umask?: true } {
+  const executable = newMode?.endsWith("755");
+  if (source === null) return { mode: executable ? 0o755 : 0o644, umask: true };
+  if (newMode === undefined) return { mode: source.mode, ...(source.umask && { umask: true }) };
+  // As git does it: only the executable bits are the patch's to say, and they follow the read bits.
+  return { mode: executable ? source.mode | ((source.mode & 0o444) >> 2) : source.mode & ~0o111 };
+}

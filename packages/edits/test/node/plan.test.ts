@@ -1,0 +1,259 @@
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createPatch, formatPatch, type Patch, parsePatch } from "@parlance/edits";
+import { applyPlan, contentHash, type PlanOptions, planEdits, undo } from "@parlance/edits/node";
+import { describe, expect, test } from "vitest";
+import { makeWorkspace, snapshot } from "./workspace.js";
+
+function read(text: string): Patch {
+  const reading = parsePatch(text);
+  if (!reading.ok) throw new Error(reading.errors[0]!.message);
+  return reading.patch;
+}
+
+function hunkless(kind: "delete" | "rename" | "copy", before: string, after: string | null): Patch {
+  return { files: [{ kind, before, after, hunks: [] }] };
+}
+
+/** Plans, applies, and proves that undoing gives back the very tree there was. */
+async function carryOut(
+  files: Record<string, string>,
+  patches: Patch | readonly Patch[],
+  options: Partial<PlanOptions> = {},
+) {
+  const root = makeWorkspace(files);
+  const old = snapshot(root);
+  const plan = await planEdits(patches, { root, ...options });
+  expect(plan.conflicts).toEqual([]);
+  expect(snapshot(root)).toEqual(old);
+  const written = await applyPlan(plan, options);
+  if (!written.ok) throw new Error(written.conflicts[0]!.message);
+  const after = snapshot(root);
+  expect(JSON.parse(JSON.stringify(plan))).toEqual(plan);
+
+  const back = await planEdits(written.inverse, { root, ...options });
+  expect(back.conflicts).toEqual([]);
+  expect(back.files.map(({ after }) => after?.text ?? null)).toEqual(
+    written.files.map(({ before }) => before?.text ?? null),
+  );
+  const undone = await undo(written, options);
+  if (!undone.ok) throw new Error(undone.conflicts[0]!.message);
+  expect(snapshot(root)).toEqual(old);
+  const redone = await undo(undone, options);
+  expect(redone.ok && snapshot(root)).toEqual(after);
+  return { plan, written, after };
+}
+
+const texts = { "a.txt": "one\ntwo\nthree\n", "src/b.ts": "let b = 1;\n" };
+
+describe.each(["handles", "paths"] as const)("a plan carried out by %s", (access) => {
+  test.skipIf(access === "handles" && process.platform !== "linux")(
+    "creates, modifies and deletes files and directories",
+    async () => {
+      const patches = [
+        createPatch(texts["a.txt"], "one\n2\nthree\n", { path: "a.txt" }),
+        createPatch("", "new\n", { oldPath: null, newPath: "deep/er/c.txt" }),
+        createPatch(texts["src/b.ts"], "", { oldPath: "src/b.ts", newPath: null }),
+      ];
+      const { after, written } = await carryOut(texts, patches, { access });
+      expect(after).toEqual({
+        "a.txt": "644 one\n2\nthree\n",
+        "deep/": "directory",
+        "deep/er/": "directory",
+        "deep/er/c.txt": expect.stringMatching(/^6\d\d new\n$/),
+      });
+      expect(written.files.map(({ path, before, after }) => [path, before?.hash ?? null, after?.hash ?? null])).toEqual(
+        [
+          ["a.txt", contentHash(texts["a.txt"]), contentHash("one\n2\nthree\n")],
+          ["deep/er/c.txt", null, contentHash("new\n")],
+          ["src/b.ts", contentHash(texts["src/b.ts"]), null],
+        ],
+      );
+    },
+  );
+
+  test.skipIf(access === "handles" && process.platform !== "linux")(
+    "renames, copies and changes what it moved",
+    async () => {
+      const renamed = read(
+        "diff --git a/a.txt b/lib/z.txt\nsimilarity index 60%\nrename from a.txt\nrename to lib/z.txt\n--- a/a.txt\n+++ b/lib/z.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n",
+      );
+      const { after, plan } = await carryOut(texts, [renamed, hunkless("copy", "src/b.ts", "src/c.ts")], { access });
+      expect(Object.keys(after)).toEqual(["lib/", "lib/z.txt", "src/", "src/b.ts", "src/c.ts"]);
+      expect(after["lib/z.txt"]).toBe("644 one\n2\nthree\n");
+      expect(formatPatch(plan.preview)).toContain("rename from a.txt\nrename to lib/z.txt\n");
+    },
+  );
+});
+
+test("file patches for one path go on from each other, within a patch and across patches", async () => {
+  const chain: Patch[] = [
+    {
+      files: [
+        ...createPatch("", "x\n", { oldPath: null, newPath: "n" }).files,
+        ...createPatch("x\n", "y\n", { path: "n" }).files,
+      ],
+    },
+    hunkless("rename", "n", "m"),
+    hunkless("copy", "m", "o"),
+    hunkless("delete", "m", null),
+  ];
+  const { plan, after } = await carryOut({ "keep.txt": "" }, chain);
+  expect(plan.files.map(({ path, after }) => [path, after?.text])).toEqual([["o", "y\n"]]);
+  expect(Object.keys(after)).toEqual(["keep.txt", "o"]);
+});
+
+test("a git patch may swap two names and copy from what it also changes", async () => {
+  const swap = read(
+    "diff --git a/a b/b\nsimilarity index 100%\nrename from a\nrename to b\ndiff --git a/b b/a\nsimilarity index 100%\nrename from b\nrename to a\n" +
+      "diff --git a/c b/c\n--- a/c\n+++ b/c\n@@ -1 +1 @@\n-c\n+C\ndiff --git a/c b/d\nsimilarity index 100%\ncopy from c\ncopy to d\n",
+  );
+  const { after } = await carryOut({ a: "A\n", b: "B\n", c: "c\n" }, swap);
+  expect(after).toEqual({ a: "644 B\n", b: "644 A\n", c: "644 C\n", d: "644 c\n" });
+});
+
+test("modes are kept, and only the executable bits are a patch's to say", async () => {
+  const root = makeWorkspace({ kept: "a\n", made: "a\n" });
+  chmodSync(join(root, "kept"), 0o4750);
+  chmodSync(join(root, "made"), 0o640);
+  const mode = {
+    files: [{ ...createPatch("a\n", "b\n", { path: "made" }).files[0]!, oldMode: "100644", newMode: "100755" }],
+  };
+  const plan = await planEdits([createPatch("a\n", "b\n", { path: "kept" }), mode], { root });
+  const written = await applyPlan(plan);
+  expect(snapshot(root)).toEqual({ kept: "4750 b\n", made: "750 b\n" });
+  expect(written.ok && (await undo(written)).ok).toBe(true);
+  expect(snapshot(root)).toEqual({ kept: "4750 a\n", made: "640 a\n" });
+});
+
+test("byte order mark, line endings and a missing final newline stay as they are", async () => {
+  const { after } = await carryOut(
+    { bom: "\ufeffone\r\ntwo\r\nthree" },
+    read("--- a/bom\n+++ b/bom\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"),
+  );
+  expect(Buffer.from(after.bom!.slice(4), "latin1").toString("utf8")).toBe("\ufeffone\r\n2\r\nthree");
+});
+
+test("a whole file replaces what is there, and makes what is not", async () => {
+  const whole = (path: string, text: string): Patch => ({
+    files: [{ ...createPatch("", text, { oldPath: null, newPath: path }).files[0]!, whole: true }],
+  });
+  const { after } = await carryOut({ old: "old\n" }, [whole("old", "new\n"), whole("fresh", "text\n")]);
+  expect(after).toEqual({ old: "644 new\n", fresh: expect.stringContaining("text\n") });
+});
+
+describe("what stands in the way is told, all of it, and nothing is written", () => {
+  const binary = Uint8Array.of(0x61, 0xff, 0x0a);
+  const change = (path: string) => createPatch("a\n", "b\n", { path });
+  const cases: [string, string, Patch | readonly Patch[], Partial<PlanOptions>?][] = [
+    ["a file that is not there", "missing", change("nowhere")],
+    ["a directory that is not there", "missing", change("nowhere/a")],
+    ["a new file where there is one", "exists", createPatch("", "b\n", { oldPath: null, newPath: "a" })],
+    ["a new file that is there already", "already-applied", createPatch("", "a\n", { oldPath: null, newPath: "a" })],
+    ["a rename onto a file", "exists", hunkless("rename", "a", "b")],
+    ["a directory in a file's place", "not-regular", change("dir")],
+    ["a file in a directory's place", "not-directory", change("a/b")],
+    ["a symlink to a file inside", "symlink", change("link")],
+    ["a symlink to a directory inside", "symlink", change("linkdir/a")],
+    ["a new file through a symlink", "symlink", createPatch("", "b\n", { oldPath: null, newPath: "linkdir/new" })],
+    ["bytes that are not UTF-8", "not-utf8", change("binary")],
+    ["half a surrogate pair", "not-utf8", createPatch("a\n", "\ud800\n", { path: "a" })],
+    ["a file above the limit", "too-large", change("a"), { limit: 1 }],
+    [
+      "a symlink's mode",
+      "mode",
+      { files: [{ kind: "create", before: null, after: "s", newMode: "120000", hunks: [] }] },
+    ],
+    [
+      "a submodule's mode",
+      "mode",
+      { files: [{ kind: "create", before: null, after: "s", newMode: "160000", hunks: [] }] },
+    ],
+    ["a name that differs in case", "case-collision", createPatch("", "b\n", { oldPath: null, newPath: "A" })],
+    [
+      "a directory that differs in case",
+      "case-collision",
+      createPatch("", "b\n", { oldPath: null, newPath: "DIR/new" }),
+    ],
+    [
+      "two new names that differ in case",
+      "case-collision",
+      ["x/q", "X/r"].map((p) => createPatch("", "b\n", { oldPath: null, newPath: p })),
+    ],
+    [
+      "a file that would be a directory",
+      "not-directory",
+      ["x", "x/y"].map((p) => createPatch("", "b\n", { oldPath: null, newPath: p })),
+    ],
+    ["a hunk that does not fit", "hunks", createPatch("other\n", "b\n", { path: "a" })],
+    ["a delete of another text", "hunks", createPatch("other\n", "", { oldPath: "a", newPath: null })],
+    ["a precondition that does not hold", "stale", change("a"), { preconditions: { b: contentHash("x") } }],
+    ["a precondition of absence", "stale", change("a"), { preconditions: { b: null } }],
+    ["a precondition outside", "parent", change("a"), { preconditions: { "../b": null } }],
+    ["a path that goes up", "parent", change("../a")],
+    ["git's own directory", "git", createPatch("", "b\n", { oldPath: null, newPath: ".GIT/hooks/pre-commit" })],
+    ["the journal", "reserved", createPatch("", "b\n", { oldPath: null, newPath: ".parlance-journal/pending.json" })],
+    ["no patch at all", "malformed", JSON.parse("{}")],
+    ["a root that is not there", "missing", change("a"), { root: "/nowhere/at/all" }],
+  ];
+  test.each(cases)("%s: %s", async (_what, reason, patches, options) => {
+    const root = makeWorkspace({ a: "a\n", b: "a\n", "dir/a": "a\n", binary });
+    symlinkSync("a", join(root, "link"));
+    symlinkSync("dir", join(root, "linkdir"));
+    const old = snapshot(root);
+    const plan = await planEdits([createPatch("a\n", "fine\n", { path: "dir/a" }), ...[patches].flat()], {
+      root,
+      ...options,
+    });
+    expect(plan.conflicts.map((conflict) => conflict.reason)).toEqual([reason]);
+    expect(await applyPlan(plan)).toEqual({ ok: false, conflicts: plan.conflicts });
+    expect(snapshot(root)).toEqual(old);
+  });
+
+  test("every conflict is listed, not only the first", async () => {
+    const root = makeWorkspace({ a: "a\n" });
+    const plan = await planEdits([change("../x"), change("a"), change("gone"), change("nul")], { root });
+    expect(plan.conflicts.map(({ path, reason }) => [path, reason])).toEqual([
+      ["../x", "parent"],
+      ["gone", "missing"],
+      ["nul", "device"],
+    ]);
+  });
+});
+
+describe("what changed between plan and write is stale", () => {
+  const spoil: [string, (root: string) => void][] = [
+    ["a text", (root) => writeFileSync(join(root, "a"), "else\n")],
+    ["a mode", (root) => chmodSync(join(root, "a"), 0o755)],
+    ["a new file's path", (root) => writeFileSync(join(root, "new"), "else\n")],
+  ];
+  test.each(spoil)("%s", async (_what, change) => {
+    const root = makeWorkspace({ a: "a\n", b: "a\n" });
+    const patches = [createPatch("a\n", "b\n", { path: "a" }), createPatch("a\n", "b\n", { path: "b" })];
+    const plan = await planEdits([...patches, createPatch("", "n\n", { oldPath: null, newPath: "new" })], { root });
+    change(root);
+    const old = snapshot(root);
+    const result = await applyPlan(plan);
+    expect(!result.ok && result.conflicts.map(({ reason }) => reason)).toEqual(["stale"]);
+    expect(snapshot(root)).toEqual(old);
+  });
+
+  test("undo too refuses to take back what somebody has changed since", async () => {
+    const root = makeWorkspace({ a: "a\n", b: "a\n" });
+    const patches = [createPatch("a\n", "b\n", { path: "a" }), createPatch("a\n", "b\n", { path: "b" })];
+    const written = await applyPlan(await planEdits(patches, { root }));
+    writeFileSync(join(root, "b"), "mine\n");
+    const undone = written.ok && (await undo(written));
+    expect(undone && !undone.ok && undone.conflicts.map(({ path, reason }) => [path, reason])).toEqual([
+      ["b", "stale"],
+    ]);
+    expect(snapshot(root)).toEqual({ a: "644 b\n", b: "644 mine\n" });
+  });
+});
+
+test("a directory that was empty before is still there after an edit beside it", async () => {
+  const root = makeWorkspace({ a: "a\n" });
+  mkdirSync(join(root, "empty"));
+  await applyPlan(await planEdits(createPatch("a\n", "", { oldPath: "a", newPath: null }), { root }));
+  expect(snapshot(root)).toEqual({ "empty/": "directory" });
+});
