@@ -129,8 +129,8 @@ function place(policy: WorkspacePolicy, request: CommandRequest): CommandRun | s
   if (mode === "local_terminal") return { mode };
   const limit = (name: "time_limit_ms" | "output_limit_bytes") => policy[name] ?? defaultPolicy[name];
   for (const name of ["time_limit_ms", "output_limit_bytes"] as const)
-    if (request[name] !== undefined && !(request[name] <= limit(name)))
-      return `${name} ${request[name]} is over the policy's ${limit(name)}.`;
+    if (request[name] !== undefined && !(request[name] > 0 && request[name] <= limit(name)))
+      return `${name} is ${request[name]}; the policy allows 1 to ${limit(name)}.`;
   return {
     mode,
     time_limit_ms: request.time_limit_ms ?? limit("time_limit_ms"),
