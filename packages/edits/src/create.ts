@@ -1,7 +1,7 @@
 import { type Change, type DiffOptions, diffLines } from "./diff.js";
 import { identifyHunks } from "./hunk.js";
-import { type Lines, splitLines } from "./lines.js";
 import type { FilePatch, Hunk, Patch } from "./patch.js";
+import { endsInNewline, lineAt, readSource, type Source } from "./source.js";
 
 export interface CreateOptions extends DiffOptions {
   /** Path of the file, before and after. Default "file". */
@@ -24,8 +24,8 @@ export function createPatch(before: string, after: string, options: CreateOption
   const path = options.path ?? "file";
   const oldPath = options.oldPath === undefined ? path : options.oldPath;
   const newPath = options.newPath === undefined ? path : options.newPath;
-  const old = splitLines(oldPath === null ? "" : before);
-  const now = splitLines(newPath === null ? "" : after);
+  const old = readSource(oldPath === null ? "" : before);
+  const now = readSource(newPath === null ? "" : after);
   const hunks = before === after && oldPath !== null && newPath !== null ? [] : createHunks(old, now, options);
   const kind = oldPath === null ? "create" : newPath === null ? "delete" : oldPath === newPath ? "modify" : "rename";
   if (hunks.length === 0 && kind === "modify") return { files: [] };
@@ -41,7 +41,7 @@ export function createPatch(before: string, after: string, options: CreateOption
   return { files: [file] };
 }
 
-function createHunks(before: Lines, after: Lines, options: CreateOptions): Hunk[] {
+function createHunks(before: Source, after: Source, options: CreateOptions): Hunk[] {
   const context = Math.max(0, options.context ?? 3);
   const changes = diffLines(before, after, options);
   const hunks: Omit<Hunk, "id">[] = [];
@@ -54,27 +54,27 @@ function createHunks(before: Lines, after: Lines, options: CreateOptions): Hunk[
   return identifyHunks(hunks);
 }
 
-function createHunk(before: Lines, after: Lines, changes: readonly Change[], context: number): Omit<Hunk, "id"> {
+function createHunk(before: Source, after: Source, changes: readonly Change[], context: number): Omit<Hunk, "id"> {
   const first = changes[0]!;
   const last = changes[changes.length - 1]!;
   const oldStart = Math.max(0, first.oldStart - context);
   const newStart = first.newStart - (first.oldStart - oldStart);
-  const oldEnd = Math.min(before.lines.length, last.oldEnd + context);
+  const oldEnd = Math.min(before.length, last.oldEnd + context);
   const newEnd = last.newEnd + (oldEnd - last.oldEnd);
   const lines: string[] = [];
   let at = oldStart;
   for (const change of changes) {
-    while (at < change.oldStart) lines.push(` ${before.lines[at++]}`);
-    while (at < change.oldEnd) lines.push(`-${before.lines[at++]}`);
-    for (let i = change.newStart; i < change.newEnd; i++) lines.push(`+${after.lines[i]}`);
+    while (at < change.oldStart) lines.push(` ${lineAt(before, at++)}`);
+    while (at < change.oldEnd) lines.push(`-${lineAt(before, at++)}`);
+    for (let i = change.newStart; i < change.newEnd; i++) lines.push(`+${lineAt(after, i)}`);
   }
-  while (at < oldEnd) lines.push(` ${before.lines[at++]}`);
+  while (at < oldEnd) lines.push(` ${lineAt(before, at++)}`);
   return {
     // An empty side is named by the line before it.
     oldStart: oldEnd > oldStart ? oldStart + 1 : oldStart,
     newStart: newEnd > newStart ? newStart + 1 : newStart,
     lines,
-    ...(oldEnd === before.lines.length && oldEnd > oldStart && !before.newlineAtEnd && { oldNoNewline: true as const }),
-    ...(newEnd === after.lines.length && newEnd > newStart && !after.newlineAtEnd && { newNoNewline: true as const }),
+    ...(oldEnd === before.length && oldEnd > oldStart && !endsInNewline(before) && { oldNoNewline: true as const }),
+    ...(newEnd === after.length && newEnd > newStart && !endsInNewline(after) && { newNoNewline: true as const }),
   };
 }

@@ -1,5 +1,6 @@
-import type { Lines } from "./lines.js";
-import { markChanges } from "./myers.js";
+import { compareNumbers } from "./myers.js";
+import { slideChanges } from "./slide.js";
+import { commonEnds, internLines, type Source } from "./source.js";
 
 /** Lines `oldStart` to `oldEnd` of the old text (counted from 0, end excluded) became `newStart` to `newEnd` of the new. */
 export interface Change {
@@ -17,36 +18,79 @@ export interface DiffOptions {
   cost?: number;
 }
 
-/** The changes that make the old text into the new one, in order, no two touching. */
-export function diffLines(before: Lines, after: Lines, options: DiffOptions = {}): Change[] {
-  const a = before.lines;
-  const b = after.lines;
-  const keys = new Map<string, number>();
-  const left = intern(before, keys);
-  const right = intern(after, keys);
+/**
+ * The changes that make the old text into the new one, in order, no two touching. As git does it: lines become integers,
+ * the equal ends are left out and the lines that only one side has, the rest is compared, and the runs found are moved to
+ * where they read well. Time is linear in the lines but for a factor of the cost; any cost gives correct changes.
+ */
+export function diffLines(a: Source, b: Source, options: DiffOptions = {}): Change[] {
   const removed = new Uint8Array(a.length + 1);
   const added = new Uint8Array(b.length + 1);
-  const cost = options.cost ?? Math.max(256, Math.sqrt(a.length + b.length));
-  markChanges(
-    left,
-    right,
-    (at) => (removed[at] = 1),
-    (at) => (added[at] = 1),
-    cost,
-  );
+  const { start, end } = commonEnds(a, b);
+  const { left, right, size } = internLines(a, b, start, a.length - end, b.length - end);
+  const inLeft = countEach(left, size);
+  const inRight = countEach(right, size);
+  const keptLeft = dropSingles(left, inRight, options.cost, removed.subarray(start));
+  const keptRight = dropSingles(right, inLeft, options.cost, added.subarray(start));
+  const cost = options.cost ?? Math.max(256, Math.sqrt(keptLeft.length + keptRight.length));
+  const kept = compareNumbers(take(left, keptLeft), take(right, keptRight), cost);
+  for (let i = 0; i < keptLeft.length; i++) if (kept.removed[i] === 1) removed[start + keptLeft[i]!] = 1;
+  for (let i = 0; i < keptRight.length; i++) if (kept.added[i] === 1) added[start + keptRight[i]!] = 1;
+  slideChanges(a, removed, added);
+  slideChanges(b, added, removed);
   return collect(removed, added, a.length, b.length);
 }
 
-function intern({ lines, newlineAtEnd }: Lines, keys: Map<string, number>): Int32Array {
-  const ids = new Int32Array(lines.length);
-  for (let i = 0; i < lines.length; i++) {
-    // No line holds a line feed, so this makes a last line without one differ from every other.
-    const key = i === lines.length - 1 && !newlineAtEnd ? `${lines[i]}\n` : lines[i]!;
-    let id = keys.get(key);
-    if (id === undefined) keys.set(key, (id = keys.size));
-    ids[i] = id;
+function take(values: Int32Array, indexes: Int32Array): Int32Array {
+  return indexes.map((index) => values[index]!);
+}
+
+function countEach(keys: Int32Array, size: number): Int32Array {
+  const counts = new Int32Array(size);
+  for (let i = 0; i < keys.length; i++) counts[keys[i]!]!++;
+  return counts;
+}
+
+const DROP = 0;
+const KEEP = 1;
+const FREQUENT = 2;
+
+/**
+ * Marks the lines that the other side does not have as changed and gives the indexes of the others. A line that the other
+ * side has very often goes too where it stands among such lines: it would only make the search longer.
+ */
+function dropSingles(keys: Int32Array, inOther: Int32Array, cost: number | undefined, changed: Uint8Array): Int32Array {
+  const frequent =
+    cost === Number.POSITIVE_INFINITY ? Number.POSITIVE_INFINITY : Math.min(1024, Math.sqrt(keys.length));
+  const fate = new Uint8Array(keys.length);
+  for (let i = 0; i < keys.length; i++) {
+    const count = inOther[keys[i]!]!;
+    fate[i] = count === 0 ? DROP : count >= frequent ? FREQUENT : KEEP;
   }
-  return ids;
+  const kept = new Int32Array(keys.length);
+  let length = 0;
+  for (let i = 0; i < keys.length; i++) {
+    if (fate[i] === KEEP || (fate[i] === FREQUENT && !isAmongDropped(fate, i))) kept[length++] = i;
+    else changed[i] = 1;
+  }
+  return kept.subarray(0, length);
+}
+
+/** Whether dropped lines stand on both sides and three in four of the lines around, up to the next kept one, are dropped. */
+function isAmongDropped(fate: Uint8Array, at: number): boolean {
+  let dropped = 0;
+  let frequent = 2;
+  for (const step of [-1, 1]) {
+    const before = dropped;
+    const limit = step < 0 ? Math.max(0, at - 100) : Math.min(fate.length - 1, at + 100);
+    for (let i = at + step; step < 0 ? i >= limit : i <= limit; i += step) {
+      if (fate[i] === KEEP) break;
+      if (fate[i] === DROP) dropped++;
+      else frequent++;
+    }
+    if (dropped === before) return false;
+  }
+  return frequent * 4 < dropped + frequent;
 }
 
 function collect(removed: Uint8Array, added: Uint8Array, oldLength: number, newLength: number): Change[] {

@@ -3,13 +3,9 @@
  * ends search for the middle of the shortest edit path, then the two halves are done in turn. Above the cost bound the
  * search takes the furthest point reached instead, which costs minimality, never correctness.
  */
-export function markChanges(
-  a: Int32Array,
-  b: Int32Array,
-  removed: (at: number) => void,
-  added: (at: number) => void,
-  cost: number,
-): void {
+export function compareNumbers(a: Int32Array, b: Int32Array, cost: number): { removed: Uint8Array; added: Uint8Array } {
+  const removed = new Uint8Array(a.length);
+  const added = new Uint8Array(b.length);
   const diagonals = a.length + b.length + 3;
   const search: Search = {
     a,
@@ -40,8 +36,8 @@ export function markChanges(
         bEnd--;
       }
       if (aStart === aEnd || bStart === bEnd) {
-        for (let i = aStart; i < aEnd; i++) removed(i);
-        for (let i = bStart; i < bEnd; i++) added(i);
+        removed.fill(1, aStart, aEnd);
+        added.fill(1, bStart, bEnd);
         break;
       }
       findMiddle(search, aStart, aEnd, bStart, bEnd, minimal);
@@ -52,6 +48,7 @@ export function markChanges(
       minimal = (thorough & 1) === 1;
     }
   }
+  return { removed, added };
 }
 
 interface Search {
