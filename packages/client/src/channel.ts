@@ -1,16 +1,14 @@
 import type { CallOptions, Json } from "@parlance/contract";
 import {
-  type AnyChannel,
   type AnyContract,
   bind,
   Disconnected,
   type Input,
-  link,
   type OpenSocket,
-  socketPort,
   unfault,
   type Violation,
 } from "@parlance/wire";
+import { type AnyChannel, link, socketPort } from "@parlance/wire/link";
 import { type ConnectOptions, MAX_MESSAGE_SIZE, MAX_QUEUED } from "./options.js";
 import { either, type Requests } from "./request.js";
 
@@ -51,6 +49,7 @@ export async function openChannel(
     channel: name,
     side: "client",
     profile: connection.profile,
+    incoming: contract.checks,
     maxSize: maxMessageSize,
     maxQueued,
     onUnknown: connection.onUnknown,

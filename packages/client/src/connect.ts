@@ -1,6 +1,6 @@
 import type { CallOptions, ContractValue } from "@parlance/contract";
 import { type AnyContract, bind, type Input, Violation } from "@parlance/wire";
-import { type OpenOptions, openChannel } from "./channel.js";
+import type { OpenOptions } from "./channel.js";
 import type { ConnectOptions } from "./options.js";
 import { either, requests } from "./request.js";
 import { messageStream } from "./stream.js";
@@ -39,7 +39,11 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
       : (options?: CallOptions) => run(name, {}, options);
   }
   for (const [name, { parameters }] of Object.entries(any.channels)) {
-    const open = (input: Input, how: OpenOptions = {}) => openChannel(any, options, requesting, name, input, how);
+    const open = async (input: Input, how: OpenOptions = {}) => {
+      // A page that only streams never loads what channels need.
+      const { openChannel } = await import("./channel.js");
+      return openChannel(any, options, requesting, name, input, how);
+    };
     client[name] = parameters ? open : (how?: OpenOptions) => open({}, how);
   }
   return client as Client;

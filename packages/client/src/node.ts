@@ -1,7 +1,8 @@
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { Readable } from "node:stream";
-import { type OpenSocket, socketPort } from "@parlance/wire";
+import type { OpenSocket } from "@parlance/wire";
+import { socketPort } from "@parlance/wire/link";
 import { WebSocket } from "ws";
 
 /** A certificate authority, in PEM, that is trusted beside no other. */

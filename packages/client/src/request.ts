@@ -93,7 +93,7 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
     const body = parseJson(text, origin);
     const read = reader(contract.reading, (rule) => rule.of === "server" && rule.operation === name);
     const documented = read ? read(body) : body;
-    assertChecked(checkOf(contract, answer.json), documented, origin);
+    assertChecked(checkOf(contract, contract.checks, answer.json), documented, origin);
     return documented;
   }
 

@@ -33,7 +33,7 @@ export function messageStream(
     maxMessageSize = MAX_MESSAGE_SIZE,
     idleTimeout = IDLE_TIMEOUT,
   } = connection;
-  const messages = codec(contract, { side: "server", names: stream.messages });
+  const messages = codec(contract, { side: "server", names: stream.messages, checks: contract.checks });
   const ends = new Set(stream.end);
   const mayEnd = new Set(stream.mayEnd);
   const abort = new AbortController();

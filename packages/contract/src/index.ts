@@ -5,6 +5,7 @@ export type {
   Channel as ChannelContract,
   Check,
   CheckError,
+  Checks,
   Contract,
   ContractDocument,
   ContractValue,

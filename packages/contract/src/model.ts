@@ -223,6 +223,8 @@ export interface Check {
   errors?: readonly CheckError[] | null;
 }
 
+export type Checks = Readonly<Record<SchemaName, Check>>;
+
 export interface CheckError {
   readonly instancePath: string;
   readonly keyword: string;
@@ -234,8 +236,10 @@ export interface CheckError {
  * interfaces of its operations.
  */
 export interface ContractValue<Client, Handlers> extends Contract {
-  /** By schema title; `<Operation>Input` for the flat input of an operation or channel. */
-  readonly checks: Readonly<Record<SchemaName, Check>>;
+  /** Of what the server writes, by schema title: all that a client needs. */
+  readonly checks: Checks;
+  /** Of what the client writes, `<Operation>Input` for the flat input of an operation or channel. Only a server loads them. */
+  readonly accepts: () => Promise<{ readonly checks: Checks }>;
   readonly types?: { readonly client: Client; readonly handlers: Handlers };
 }
 

@@ -44,7 +44,7 @@ export async function answer(
     const body = takesBody
       ? await readBody(contract, request, name, serving.options.maxMessageSize ?? MAX_MESSAGE_SIZE)
       : undefined;
-    const unbound = unbind(contract, route.operations, { path: route.path, query, body });
+    const unbound = unbind(contract, await serving.accepts(), route.operations, { path: route.path, query, body });
     name = unbound.name;
     const called: Called = { operation: name, input: unbound.input, request, principal };
     await serving.options.hooks?.request?.(called);
@@ -81,7 +81,11 @@ async function run(serving: Serving, called: Called, gone: AbortSignal): Promise
   if (answer.text !== undefined)
     return { status: answer.status, headers: { "Content-Type": answer.text }, body: String(value) };
   if (answer.json === undefined) return { status: answer.status, headers: {}, body: "" };
-  assertChecked(checkOf(contract, answer.json), value, { protocol: contract.name, side: "server", subject: name });
+  assertChecked(checkOf(contract, contract.checks, answer.json), value, {
+    protocol: contract.name,
+    side: "server",
+    subject: name,
+  });
   return { status: answer.status, headers: { "Content-Type": "application/json" }, body: JSON.stringify(value) };
 }
 

@@ -1,15 +1,15 @@
+import type { Checks } from "@parlance/contract";
 import {
-  type AnyChannel,
   type AnyContract,
   type Faulted,
   fault,
   faultMessage,
-  link,
   type Port,
   type Refusal,
   unbind,
   Violation,
 } from "@parlance/wire";
+import { type AnyChannel, link } from "@parlance/wire/link";
 import { refuse } from "./answer.js";
 import { type Called, MAX_MESSAGE_SIZE, MAX_QUEUED } from "./options.js";
 import { callOf, identify, refusalOf, type Serving, sessionOf, tell } from "./serving.js";
@@ -28,17 +28,18 @@ export async function accept(
 ): Promise<Accepted> {
   try {
     const principal = await identify(serving, request);
-    const { input } = unbind(serving.contract, [name], { path, query: new URL(request.url).searchParams });
+    const incoming = await serving.accepts();
+    const { input } = unbind(serving.contract, incoming, [name], { path, query: new URL(request.url).searchParams });
     const called: Called = { operation: name, input, request, principal };
     await serving.options.hooks?.request?.(called);
-    return { run: (port) => void converse(serving, called, port) };
+    return { run: (port) => void converse(serving, incoming, called, port) };
   } catch (error) {
     const { headers } = refuse(serving, request, error, name);
     return { refused: { ...fault(serving.contract, name, refusalOf(error)), headers } };
   }
 }
 
-async function converse(serving: Serving, called: Called, port: Port): Promise<void> {
+async function converse(serving: Serving, incoming: Checks, called: Called, port: Port): Promise<void> {
   const { contract, options, handlers, sessions, closing } = serving;
   const { hooks } = options;
   const name = called.operation;
@@ -55,6 +56,8 @@ async function converse(serving: Serving, called: Called, port: Port): Promise<v
     channel: name,
     side: "server",
     profile: options.profile,
+    outgoing: contract.checks,
+    incoming,
     maxSize: options.maxMessageSize ?? MAX_MESSAGE_SIZE,
     maxQueued: options.maxQueued ?? MAX_QUEUED,
     onMessage: hooks?.message && ((message, from) => hooks.message!(called, message, from)),

@@ -10,7 +10,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { type Duplex, Readable } from "node:stream";
 import type { SecureContextOptions } from "node:tls";
-import { socketPort } from "@parlance/wire";
+import { socketPort } from "@parlance/wire/link";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Answer } from "./answer.js";
 import type { Sink } from "./feed.js";

@@ -1,5 +1,6 @@
-import type { ContractValue } from "@parlance/contract";
-import { type AnyContract, type OpenSocket, pair, router, Violation } from "@parlance/wire";
+import type { Checks, ContractValue } from "@parlance/contract";
+import { type AnyContract, type OpenSocket, router, Violation } from "@parlance/wire";
+import { pair } from "@parlance/wire/link";
 import { type Answer, answer, toResponse } from "./answer.js";
 import { type Accepted, accept } from "./channel.js";
 import { MAX_QUEUED, type ServeOptions } from "./options.js";
@@ -36,8 +37,13 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
       side: "server",
     });
   const closing = new AbortController();
+  let accepts: Promise<Checks> | undefined;
   const serving: Serving = {
     contract: any,
+    accepts: () => {
+      accepts ??= any.accepts().then(({ checks }) => checks);
+      return accepts;
+    },
     handlers: handlers as Handlers,
     options,
     sessions: sessions(any, options.maxQueued ?? MAX_QUEUED),

@@ -1,4 +1,4 @@
-import type { Call, OpenAsk } from "@parlance/contract";
+import type { Call, Checks, OpenAsk } from "@parlance/contract";
 import { type AnyContract, Refusal, Violation } from "@parlance/wire";
 import type { Called, Hooks, ServeOptions } from "./options.js";
 import type { Sessions } from "./session.js";
@@ -8,6 +8,8 @@ export type Handlers = Readonly<Record<string, (input: unknown, ...rest: unknown
 
 export interface Serving {
   readonly contract: AnyContract;
+  /** Checks of what clients write; loaded by the first request. */
+  readonly accepts: () => Promise<Checks>;
   readonly handlers: Handlers;
   readonly options: ServeOptions;
   readonly sessions: Sessions;

@@ -1,5 +1,6 @@
 import type { Session } from "@parlance/contract";
-import { type Answered, type AnyContract, type AnyMessage, Disconnected, openAsks } from "@parlance/wire";
+import { type AnyContract, type AnyMessage, Disconnected } from "@parlance/wire";
+import { type Answered, openAsks } from "@parlance/wire/link";
 
 export type AnySession = Session<AnyMessage, Record<string, AnyMessage>>;
 

@@ -1,4 +1,5 @@
-import { type AnyMessage, codec, encode, faultMessage, queue, Refusal } from "@parlance/wire";
+import { type AnyMessage, codec, encode, faultMessage, Refusal } from "@parlance/wire";
+import { queue } from "@parlance/wire/link";
 import { type Feed, feed } from "./feed.js";
 import { type Called, HEARTBEAT, MAX_QUEUED } from "./options.js";
 import { refusalOf, type Serving, sessionOf, tell } from "./serving.js";
@@ -22,7 +23,12 @@ export async function streamFeed(
   const { contract, options } = serving;
   const { hooks, heartbeat = HEARTBEAT } = options;
   const described = contract.operations[called.operation]!.answer.stream!;
-  const written = codec(contract, { side: "server", names: described.messages, profile: options.profile });
+  const written = codec(contract, {
+    side: "server",
+    names: described.messages,
+    checks: contract.checks,
+    profile: options.profile,
+  });
   const ends = new Set(described.end);
   const mayEnd = new Set(described.mayEnd);
   const iterator =

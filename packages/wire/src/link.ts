@@ -1,4 +1,4 @@
-import type { Channel, Closed, Side } from "@parlance/contract";
+import type { Channel, Checks, Closed, Side } from "@parlance/contract";
 import { Disconnected, Refusal, Violation } from "./errors.js";
 import { type OpenAsks, openAsks, type Waiting } from "./exchange.js";
 import { faultMessage } from "./fault.js";
@@ -15,6 +15,10 @@ export interface LinkOptions {
   /** Which side this is. */
   readonly side: Side;
   readonly profile?: string | undefined;
+  /** Checks of what this side sends; a client leaves them out. */
+  readonly outgoing?: Checks;
+  /** Checks of what it receives. */
+  readonly incoming: Checks;
   /** Characters of one incoming frame. */
   readonly maxSize: number;
   /** Characters that may wait for a reader before the link closes with `slow_reader`. */
@@ -43,8 +47,13 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
   const { channel: name, side, onMessage, onUnknown, onViolation, maxSize, maxQueued } = options;
   const described = contract.channels[name]!;
   const peer: Side = side === "client" ? "server" : "client";
-  const outgoing = codec(contract, { side, names: described[side], profile: options.profile });
-  const incoming = codec(contract, { side: peer, names: described[peer] });
+  const outgoing = codec(contract, {
+    side,
+    names: described[side],
+    checks: options.outgoing,
+    profile: options.profile,
+  });
+  const incoming = codec(contract, { side: peer, names: described[peer], checks: options.incoming });
   const mine = openAsks(contract, side);
   const theirs = openAsks(contract, peer);
   const inbox = queue<AnyMessage>({ limit: maxQueued });
@@ -206,3 +215,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
   };
   return { channel, asks: mine, say, fail };
 }
+
+export { type Answered, type OpenAsks, openAsks, type Waiting } from "./exchange.js";
+export { pair, type SocketLike, socketPort } from "./port.js";
+export { type Queue, queue } from "./queue.js";

@@ -1,4 +1,4 @@
-import type { Contract, Json, Parameter, Side } from "@parlance/contract";
+import type { Checks, Contract, Json, Parameter, Side } from "@parlance/contract";
 import { Violation } from "./errors.js";
 import { isObject, type JsonObject } from "./json.js";
 import { type AnyContract, assertChecked } from "./message.js";
@@ -53,6 +53,7 @@ export function bind(contract: Contract, name: string, input: Input): Bound {
  */
 export function unbind(
   contract: AnyContract,
+  checks: Checks,
   names: readonly string[],
   { path, query, body }: Arrived,
 ): { name: string; input: Input } {
@@ -79,7 +80,7 @@ export function unbind(
   }
   for (const key of Object.keys(operation?.when ?? {})) delete input[key];
   // An operation that takes nothing has no schema to break.
-  const check = contract.checks[inputName(name)];
+  const check = checks[inputName(name)];
   if (check) assertChecked(check, input, origin);
   return { name, input };
 }
