@@ -1,10 +1,11 @@
+import { exactForm } from "./form.js";
 import { matchInPlace } from "./in-place.js";
 import { climb, type Match, type Rung, rungs, type Search } from "./ladder.js";
 import type { FilePatch, Hunk, Patch } from "./patch.js";
 import { rewrite } from "./rewrite.js";
 import { type Candidate, settle } from "./settle.js";
 import { type Sides, takeApart } from "./sides.js";
-import { spliceText } from "./splice.js";
+import { type Splice, spliceText } from "./splice.js";
 import { matchStrictly } from "./strict.js";
 import { readTarget, type Target } from "./target.js";
 
@@ -96,23 +97,53 @@ function applyPlaced(hunks: readonly Hunk[], text: string, options: ApplyOptions
   const target = readTarget(text, keepMark);
   const sides = hunks.map(takeApart);
   const placement = options.strict ? placeStrictly(sides, target) : placeByLadder(sides, target, options.loosest);
-  if (placement.conflicts.length > 0) return refuse(placement.conflicts);
-  const written = placement.placed.map((placed) => ({
-    ...placed,
-    writing: rewrite(placed.sides, placed.match, target),
-  }));
-  const splices = written.flatMap(({ writing }) => writing.splices).sort((a, b) => a.from - b.from || a.to - b.to);
-  return {
-    ok: true,
-    text: spliceText(text, splices),
-    hunks: written.map(({ sides: { hunk, hint }, match, writing }) => {
-      const repairs = new Set(writing.repairs);
-      if (match.rung !== "exact") repairs.add(match.rung);
-      const offset = hint === null ? 0 : match.row - hint;
-      if (offset !== 0) repairs.add("place");
-      return { id: hunk.id, at: match.row + 1, offset, repairs: rungs.filter((rung) => repairs.has(rung)) };
-    }),
-  };
+  const conflicts = [...placement.conflicts];
+  const splices: Splice[] = [];
+  const applied: AppliedHunk[] = [];
+  for (const { sides: side, match } of placement.placed) {
+    const writing = rewrite(side, match, target);
+    if (!writing) {
+      conflicts.push(conflict(side, "ambiguous", match.rung, [match.row]));
+      continue;
+    }
+    splices.push(...writing.splices);
+    const { hunk, hint } = side;
+    const offset = hint === null ? 0 : match.row - hint;
+    const repairs = new Set(writing.repairs);
+    if (match.rung === "context" || match.rung === "anchors") repairs.add(match.rung);
+    if (offset !== 0) repairs.add("place");
+    applied.push({ id: hunk.id, at: match.row + 1, offset, repairs: rungs.filter((rung) => repairs.has(rung)) });
+  }
+  conflicts.push(...findOverlaps(placement.placed));
+  if (conflicts.length > 0) return refuse(conflicts);
+  splices.sort((a, b) => a.from - b.from || a.to - b.to);
+  return { ok: true, text: spliceText(text, splices), hunks: applied };
+}
+
+/** Hunks may share context, but no line that one deletes, and no place at which both insert. */
+function findOverlaps(placed: Placement["placed"]): Conflict[] {
+  const deletedBy = new Map<number, number>();
+  const insertedBy = new Map<number, number>();
+  const conflicts = new Set<number>();
+  placed.forEach(({ sides, match }, i) => {
+    for (const { from, to, insert } of sides.changes) {
+      for (const row of match.rows.slice(from, to)) {
+        if (deletedBy.has(row)) conflicts.add(i);
+        deletedBy.set(row, i);
+      }
+      if (insert.length === 0) continue;
+      const before = match.rows.slice(0, from).findLast((row) => row >= 0);
+      const at = match.rows.slice(from).find((row) => row >= 0) ?? (before === undefined ? match.row : before + 1);
+      if (sides.old.length > 0 && insertedBy.has(at)) conflicts.add(i);
+      insertedBy.set(at, i);
+    }
+  });
+  placed.forEach(({ match }, i) => {
+    for (const row of match.rows) if ((deletedBy.get(row) ?? i) !== i) conflicts.add(i);
+  });
+  return [...conflicts].map((i) =>
+    conflict(placed[i]!.sides, "overlap", placed[i]!.match.rung, [placed[i]!.match.row]),
+  );
 }
 
 interface Placement {
@@ -139,7 +170,7 @@ function placeByLadder(hunks: readonly Sides[], target: Target, loosest: Rung = 
     if (sides.old.length === 0) {
       const row = sides.hint ?? (target.text === "" ? 0 : -1);
       if (row < 0 || row > target.lines.length) conflicts.push(conflict(sides, "not-found", "exact", []));
-      else candidates.push({ sides, found: [], chosen: { row, rows: [], rung: "exact" } });
+      else candidates.push({ sides, found: [], chosen: { row, rows: [], rung: "exact", form: exactForm } });
       continue;
     }
     const climbed = climb(sides, search, loosest);

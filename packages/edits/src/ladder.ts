@@ -1,3 +1,6 @@
+import { alignContext } from "./context.js";
+import { exactForm, type Form, learnForm, type Pair } from "./form.js";
+import { looseLine, plainTabs, plainTypography, withoutReturn } from "./normal.js";
 import type { Sides } from "./sides.js";
 import { findRows, indexLines, type LineIndex, type Target } from "./target.js";
 
@@ -26,6 +29,7 @@ export interface Match {
   readonly row: number;
   readonly rows: readonly number[];
   readonly rung: Rung;
+  readonly form: Form;
 }
 
 interface Step {
@@ -36,32 +40,7 @@ interface Step {
 }
 
 const same = (line: string) => line;
-const withoutReturn = (line: string) => (line.endsWith("\r") ? line.slice(0, -1) : line);
 const trimmedEnd = (line: string) => line.trimEnd();
-
-/** Quotes, dashes and spaces as a keyboard has them. */
-export function plainTypography(line: string): string {
-  if (!/[^ -~\s]|[\u00a0\u2000-\u205f]/.test(line)) return line;
-  return line
-    .replace(/[\u2018\u2019\u201a\u201b]/g, "'")
-    .replace(/[\u201c\u201d\u201e\u201f]/g, '"')
-    .replace(/[\u2010-\u2015\u2212]/g, "-")
-    .replace(/[\u00a0\u2000-\u200a\u202f\u205f]/g, " ")
-    .replaceAll("\u2026", "...");
-}
-
-/** A tab that a model wrote as backslash and t. */
-export function plainTabs(line: string): string {
-  return line.includes("\\t") ? line.replaceAll("\\t", "\t") : line;
-}
-
-/** White space at the ends is not compared, and inside a line a run of it counts as one space. */
-export function looseLine(line: string): string {
-  return plainTypography(line)
-    .trim()
-    .replace(/[ \t]+/g, " ");
-}
-
 const trimmedPlain = (line: string) => plainTypography(line).trimEnd();
 
 const steps: readonly Step[] = [
@@ -106,17 +85,58 @@ export function climb(sides: Sides, search: Search, loosest: Rung): Climb {
     if (rungs.indexOf(step.rung) > rungs.indexOf(loosest)) break;
     last = step.rung;
     const index = stepIndex(step, search);
-    const old = sides.old.map(step.patch);
-    const places = findRows(old, index, target.effort);
-    const applied = sides.inserted.size > 0 ? findRows(sides.new.map(step.patch), index, target.effort) : [];
+    const places = findRows(sides.old.map(step.patch), index, target.effort);
+    const applied = sides.inserts ? findRows(sides.new.map(step.patch), index, target.effort) : [];
     if (places === null || applied === null) return { reason: "ambiguous", rung: step.rung, at: [] };
     const fresh = places.filter((at) => !isInside(at, sides, applied));
-    const found = fresh.map((at) => ({ row: at, rows: old.map((_, i) => at + i), rung: step.rung }));
-    const fit = step.rung === "exact" ? found.filter((match) => endsAlike(match, sides, target)) : found;
-    if (fit.length > 0) return { found: fit, rung: step.rung };
-    if (found.length === 0 && applied.length > 0) return { reason: "already-applied", rung: step.rung, at: applied };
+    if (fresh.length === 0 && applied.length > 0) return { reason: "already-applied", rung: step.rung, at: applied };
+    const found = fresh.flatMap((row) => readMatch(sides, row, step.rung, target) ?? []);
+    if (found.length > 0) return { found, rung: step.rung };
   }
-  return { reason: "not-found", rung: last, at: [] };
+  if (last !== "indentation" || rungs.indexOf(loosest) < rungs.indexOf("context")) {
+    return { reason: "not-found", rung: last, at: [] };
+  }
+  const alignments = alignContext(sides, stepIndex(steps.at(-1)!, search), target.effort);
+  if (alignments === null) return { reason: "ambiguous", rung: "context", at: [] };
+  const found: Match[] = [];
+  for (const { rows, mistyped } of alignments) {
+    const form = contextForm(sides, rows, mistyped, target);
+    const row = rows.find((at) => at >= 0)! - rows.findIndex((at) => at >= 0);
+    if (form) found.push({ row: Math.max(row, 0), rows, rung: "context", form });
+  }
+  if (found.length === 1) return { found, rung: "context" };
+  const at = found.map((match) => match.row);
+  return { reason: found.length > 1 ? "ambiguous" : "not-found", rung: "context", at };
+}
+
+/** A place where all old lines stand in a row, if there is a form for what is to be inserted. */
+function readMatch(sides: Sides, row: number, rung: Rung, target: Target): Match | null {
+  const rows = sides.old.map((_, i) => row + i);
+  if (rung === "exact") return endsAlike(rows, sides, target) ? { row, rows, rung, form: exactForm } : null;
+  const form = learnForm(pairUp(sides, rows, target), target.text);
+  return form && { row, rows, rung, form };
+}
+
+/** Where not all lines agree on a form the deleted ones say how the place is written; without any, it must be as the patch is. */
+function contextForm(
+  sides: Sides,
+  rows: readonly number[],
+  mistyped: ReadonlySet<number>,
+  target: Target,
+): Form | null {
+  const matched = rows.map((row, i) => (mistyped.has(i) ? -1 : row));
+  const form = learnForm(pairUp(sides, matched, target), target.text);
+  if (form) return form;
+  const deleted = pairUp(
+    sides,
+    matched.map((row, i) => (sides.deleted[i] ? row : -1)),
+    target,
+  );
+  return deleted.some(({ text }) => text.trim() !== "") ? learnForm(deleted, target.text) : null;
+}
+
+function pairUp(sides: Sides, rows: readonly number[], target: Target): Pair[] {
+  return rows.flatMap((row, i) => (row < 0 ? [] : { patch: sides.old[i]!, text: target.lines[row]! }));
 }
 
 function stepIndex(step: Step, search: Search): LineIndex {
@@ -151,7 +171,7 @@ export function isTrusted(at: number, sides: Sides): boolean {
 }
 
 /** Byte for byte, the last line of a text without final newline is another line than the same one with it. */
-function endsAlike(match: Match, sides: Sides, target: Target): boolean {
-  const atEnd = match.rows.at(-1) === target.lines.length - 1;
+function endsAlike(rows: readonly number[], sides: Sides, target: Target): boolean {
+  const atEnd = rows.at(-1) === target.lines.length - 1;
   return (sides.hunk.oldNoNewline === true) === (atEnd && !target.newlineAtEnd);
 }

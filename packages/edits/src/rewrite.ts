@@ -9,27 +9,26 @@ export interface Rewriting {
   readonly repairs: ReadonlySet<Rung>;
 }
 
-/** Deletes what was matched, writes what is new; the text's context lines are never written. */
-export function rewrite(sides: Sides, match: Match, target: Target): Rewriting {
-  const repairs = new Set<Rung>();
+/** Deletes what was matched and writes what is new; the text's context lines are never written. Null: a new line has no form. */
+export function rewrite(sides: Sides, { row, rows, form, rung }: Match, target: Target): Rewriting | null {
+  const repairs = new Set<Rung>(form.repairs);
   const splices: Splice[] = [];
-  const { rows } = match;
-  const exact = match.rung === "exact";
-  let i = 0;
-  while (i <= sides.old.length) {
-    let end = i;
-    const insert = [...(sides.inserted.get(i) ?? [])];
-    while (end < sides.old.length && sides.deleted[end]) {
-      end++;
-      insert.push(...(sides.inserted.get(end) ?? []));
+  for (const change of sides.changes) {
+    const lines = change.insert.map(form.write);
+    if (lines.includes(null)) return null;
+    const deleted = rows.slice(change.from, change.to).filter((at) => at >= 0);
+    const before = rows.slice(0, change.from).findLast((at) => at >= 0);
+    const first =
+      deleted[0] ?? (before === undefined ? (rows.slice(change.to).find((at) => at >= 0) ?? row) : before + 1);
+    const from = target.starts[first]!;
+    const to = target.starts[deleted.length > 0 ? deleted.at(-1)! + 1 : first]!;
+    if (from < to || lines.length > 0) {
+      splices.push({
+        from,
+        to,
+        insert: writeLines(lines as string[], from, to, sides, target, rung === "exact", repairs),
+      });
     }
-    if (end > i || insert.length > 0) {
-      const first = rows[i] ?? (i === 0 ? match.row : rows[i - 1]! + 1);
-      const from = target.starts[first]!;
-      const behind = end > i ? rows[end - 1]! + 1 : first;
-      splices.push(writeLines(insert, from, target.starts[behind]!, sides, target, exact, repairs));
-    }
-    i = end + 1;
   }
   return { splices, repairs };
 }
@@ -43,25 +42,20 @@ function writeLines(
   target: Target,
   exact: boolean,
   repairs: Set<Rung>,
-): Splice {
-  const { text } = target;
-  const atEnd = to === text.length;
+): string {
+  const { text, newlineAtEnd } = target;
+  const { oldNoNewline, newNoNewline } = sides.hunk;
   const ending = exact ? "\n" : lineEnding(text, from);
-  let insert = "";
-  for (const line of lines) insert += (exact || !line.endsWith("\r") ? line : line.slice(0, -1)) + ending;
-  if (!atEnd || text === "")
-    return { from, to, insert: text === "" && sides.hunk.newNoNewline ? insert.slice(0, -1) : insert };
-  const newline = target.newlineAtEnd;
-  const known = from === to ? newline : newline !== (sides.hunk.oldNoNewline === true);
-  const wanted = known ? !sides.hunk.newNoNewline : newline;
+  const body = lines.join(ending);
+  if (text === "") return newNoNewline ? body : body + ending;
+  if (to < text.length) return lines.length > 0 ? body + ending : "";
+  // The patch's word on the final line feed counts where it knew the text's; else the text's own stays.
+  const known = newlineAtEnd !== (oldNoNewline === true);
   if (!known) repairs.add("final-newline");
-  if (from < to) return { from, to, insert: wanted ? insert : insert.slice(0, -ending.length) };
+  const newline = known ? !newNoNewline : newlineAtEnd;
+  const end = lines.length > 0 && newline ? ending : "";
   // Behind a last line without line feed the feed comes first.
-  return {
-    from,
-    to,
-    insert: newline ? (wanted ? insert : insert.slice(0, -ending.length)) : ending + insert.slice(0, -ending.length),
-  };
+  return from === to && !newlineAtEnd ? ending + body + end : body + end;
 }
 
 /** The ending of the line at an offset, or of the one before it. */

@@ -7,8 +7,8 @@ export interface Sides {
   readonly new: readonly string[];
   /** For each old line: is it to be deleted? */
   readonly deleted: readonly boolean[];
-  /** Inserted lines by the number of old lines before them, in order. */
-  readonly inserted: ReadonlyMap<number, readonly string[]>;
+  readonly changes: readonly Change[];
+  readonly inserts: boolean;
   /** Context lines before the first and behind the last change. */
   readonly leading: number;
   readonly trailing: number;
@@ -16,31 +16,41 @@ export interface Sides {
   readonly hint: number | null;
 }
 
+/** Old lines `from` up to `to` are deleted, and these lines stand in their place. */
+export interface Change {
+  readonly from: number;
+  readonly to: number;
+  readonly insert: readonly string[];
+}
+
 export function takeApart(hunk: Hunk): Sides {
   const old: string[] = [];
   const after: string[] = [];
   const deleted: boolean[] = [];
-  const inserted = new Map<number, string[]>();
-  let leading = -1;
+  const changes: { from: number; to: number; insert: string[] }[] = [];
+  let open: (typeof changes)[number] | null = null;
+  let leading = 0;
   let trailing = 0;
   for (const line of hunk.lines) {
     const mark = line[0];
     const body = line.slice(1);
-    if (mark === "+" || mark === "-") {
-      if (leading < 0) leading = old.length;
-      trailing = 0;
-    } else trailing++;
-    if (mark === "+") {
-      after.push(body);
-      const group = inserted.get(old.length);
-      if (group) group.push(body);
-      else inserted.set(old.length, [body]);
-      continue;
+    const isChange = mark === "+" || mark === "-";
+    if (isChange && open === null) {
+      open = { from: old.length, to: old.length, insert: [] };
+      changes.push(open);
+    } else if (!isChange) open = null;
+    if (mark !== "+") {
+      old.push(body);
+      deleted.push(mark === "-");
     }
-    old.push(body);
-    deleted.push(mark === "-");
     if (mark !== "-") after.push(body);
+    if (mark === "+") open?.insert.push(body);
+    if (mark === "-") open!.to++;
+    if (isChange) trailing = 0;
+    else trailing++;
+    if (changes.length === 0) leading = old.length;
   }
   const hint = hunk.oldStart === null ? null : old.length > 0 ? hunk.oldStart - 1 : hunk.oldStart;
-  return { hunk, old, new: after, deleted, inserted, leading: Math.max(leading, 0), trailing, hint };
+  const inserts = changes.some(({ insert }) => insert.length > 0);
+  return { hunk, old, new: after, deleted, changes, inserts, leading, trailing, hint };
 }

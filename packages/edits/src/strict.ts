@@ -1,3 +1,4 @@
+import { exactForm } from "./form.js";
 import type { Match } from "./ladder.js";
 import type { Sides } from "./sides.js";
 import { findRows, indexLines, type Target } from "./target.js";
@@ -33,7 +34,7 @@ export function matchStrictly(hunks: readonly Sides[], target: Target): StrictMa
     if (row === null) return rows.length > free.length ? "overlap" : "not-found";
     taken.grown += sides.new.length - sides.old.length;
     insert(taken, row, row + sides.old.length, sides.new.length - sides.old.length);
-    return { rows: sides.old.map((_, i) => row + i), row, rung: "exact" };
+    return { rows: sides.old.map((_, i) => row + i), row, rung: "exact", form: exactForm };
   });
 }
 

@@ -1,0 +1,28 @@
+// What lines have in common that differ only in how they were typed.
+
+export function withoutReturn(line: string): string {
+  return line.endsWith("\r") ? line.slice(0, -1) : line;
+}
+
+/** Quotes, dashes and spaces as a keyboard has them. */
+export function plainTypography(line: string): string {
+  if (!/[^ -~\s]|[\u00a0\u2000-\u205f]/.test(line)) return line;
+  return line
+    .replace(/[\u2018\u2019\u201a\u201b]/g, "'")
+    .replace(/[\u201c\u201d\u201e\u201f]/g, '"')
+    .replace(/[\u2010-\u2015\u2212]/g, "-")
+    .replace(/[\u00a0\u2000-\u200a\u202f\u205f]/g, " ")
+    .replaceAll("\u2026", "...");
+}
+
+/** A tab that a model wrote as backslash and t. */
+export function plainTabs(line: string): string {
+  return line.includes("\\t") ? line.replaceAll("\\t", "\t") : line;
+}
+
+/** White space at the ends is not compared, and inside a line a run of it counts as one space. */
+export function looseLine(line: string): string {
+  return plainTypography(line)
+    .trim()
+    .replace(/[ \t]+/g, " ");
+}
