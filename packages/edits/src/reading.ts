@@ -28,7 +28,20 @@ export type RepairKind =
   | "blank-context" // an empty line stood for an empty context line
   | "misplaced-no-newline" // `\ No newline at end of file` behind a line that is not the last; ignored
   | "empty-hunk" // a hunk that changes nothing; left out
-  | "missing-final-newline"; // the patch's last line had no line feed
+  | "missing-final-newline" // the patch's last line had no line feed
+  | EditRepairKind;
+
+/** What is repaired in the forms that are no unified diffs. */
+export type EditRepairKind =
+  | "missing-action" // an edit block without `action` that has old and new content
+  | "missing-bar" // content below its key without `|`
+  | "unindented-content" // content that stands as far left as its key
+  | "indented-block" // the whole block was indented; what all its lines share was taken off
+  | "unknown-key" // a key that the form does not have; left out
+  | "bad-line-number" // a line number that is none; left out
+  | "marker" // a divider of another length, `*** End Patch` missing before the closing fence
+  | "missing-plus" // a line of an added file without its `+`
+  | "anchor"; // an `@@` line or `*** End of File` that a patch cannot hold; the place is found without it
 
 export interface ReadError {
   /** Line of the input, counted from 1. */
@@ -44,4 +57,14 @@ export type ReadErrorReason =
   | "bad-header" // a header that contradicts itself or cannot be read
   | "bad-hunk" // a hunk that cannot be read; in strict reading also any hunk that would need a repair
   | "binary" // a binary patch
-  | "combined-diff"; // a diff of a merge commit (`@@@`)
+  | "combined-diff" // a diff of a merge commit (`@@@`)
+  | EditErrorReason;
+
+/** What cannot be read in the forms that are no unified diffs. */
+export type EditErrorReason =
+  | "unfinished" // the text ended, or another block began, before the block's end
+  | "too-long" // the block is longer than the reader's limit
+  | "no-path" // nothing says which file is meant
+  | "no-change" // old and new text are the same
+  | "ambiguous" // markers in the content: where the old text ends is not certain
+  | "bad-block"; // the block breaks its form; the message says how

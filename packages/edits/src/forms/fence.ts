@@ -1,0 +1,86 @@
+/** A markdown code fence's opening line. */
+export interface Fence {
+  readonly mark: string;
+  readonly length: number;
+  readonly indent: string;
+  /** What stands behind the backticks: usually a language. */
+  readonly info: string;
+}
+
+/** Lines longer than this never open a block, so a reader need not hold back more than this many UTF-16 code units. */
+export const HEAD_LIMIT = 1024;
+
+export function openFence(line: string): Fence | null {
+  const match = /^([ \t]*)(`{3,}|~{3,})([^`]*)$/.exec(line);
+  if (match === null) return null;
+  const [, indent, marks, info] = match;
+  return { mark: marks![0]!, length: marks!.length, indent: indent!, info: info!.trim() };
+}
+
+/**
+ * CommonMark: a fence is closed by at least as many of the same marks and nothing else. The closing line may be indented
+ * up to three columns further than the opening one; a caller whose content is prefixed by a space allows none.
+ */
+export function closesFence(line: string, fence: Fence, slack = 3): boolean {
+  const match = /^([ \t]*)(`{3,}|~{3,})\s*$/.exec(line);
+  if (match === null) return false;
+  const [, indent, marks] = match;
+  return indent!.length <= fence.indent.length + slack && marks![0] === fence.mark && marks!.length >= fence.length;
+}
+
+/** CommonMark: the lines in an indented fence lose as much indentation as the fence has, or as they have. */
+export function outdent(line: string, fence: Fence | null): string {
+  const width = fence?.indent.length ?? 0;
+  return width === 0 ? line : line.slice(Math.min(width, /^[ \t]*/.exec(line)![0].length));
+}
+
+/** A fence that no line of the content can close. */
+export function fenceFor(lines: Iterable<string>): string {
+  let longest = 2;
+  for (const line of lines) {
+    const marks = /^[ \t+-]*(`{3,})/.exec(line)?.[1];
+    if (marks !== undefined && marks.length > longest) longest = marks.length;
+  }
+  return "`".repeat(longest + 1);
+}
+
+const LABEL = /^\s*(?:(?:#{1,6}|\/\/|\d+\.|[-*])\s+){0,2}(?:(?:filename|filepath|file|path)\s*:\s*)?/i;
+
+/**
+ * The path that a line consists of, as models write it above a block: bare, as a heading or comment, after `File:`, in
+ * backticks, in asterisks or in `<path>`. Null for any other line, above all for a line of prose.
+ */
+export function parsePathLine(line: string): string | null {
+  if (line.length > HEAD_LIMIT) return null;
+  const label = LABEL.exec(line)![0];
+  const rest = line.slice(label.length).trim();
+  const quoted = /^(?:\*\*)?`([^`]+)`(?:\*\*)?:?$/.exec(rest) ?? /^<path>(.+)<\/path>$/.exec(rest);
+  if (quoted !== null) return /\w/.test(quoted[1]!) ? quoted[1]! : null;
+  const path = /^\*\*([^\s*]+)\*\*:?$/.exec(rest)?.[1] ?? rest.replace(/:$/, "");
+  if (!/^[^\s`*<>|"?]*\w[^\s`*<>|"?]*$/.test(path) || path.includes("://")) return null;
+  const shaped = /[^.]\.[\w-]+$|^\.[\w-]+$|[/\\]\S*\w$|^(?:Make|Docker|Gem|Rake|Proc)file$/.test(path);
+  return shaped || /:\s*$/.test(label) ? path : null;
+}
+
+/** The path in a fence's info string: `ts:src/a.ts`, `src/a.ts`, `ts src/a.ts`, `ts title="src/a.ts"`, `12:20:src/a.ts`. */
+export function parseInfoPath(info: string): string | null {
+  const named = /(?:^|[\s{])(?:title|file|filename|path)=["']?([^"'\s}]+)/.exec(info);
+  if (named !== null) return named[1]!;
+  const last = info.split(/\s+/).pop()!;
+  return parsePathLine(last.replace(/^(?:\d+:\d+:|[\w+#-]+:(?=[\w./]))/, ""));
+}
+
+/**
+ * Whether the start of a line, read so far, may still become a line that opens a block or belongs to its head. False must
+ * be final: no continuation of the line may be an opening line, because the reader then passes the line on as text.
+ */
+export function mayOpen(start: string): boolean {
+  if (start.length > HEAD_LIMIT) return false;
+  const label = LABEL.exec(start)![0];
+  const rest = start.slice(label.length);
+  // One word, with or without a label; quoted paths may contain blanks.
+  if (/^\S*\s*$/.test(rest) || /^(?:\*\*)?`[^`]*`?(?:\*\*)?:?\s*$|^<path>/.test(rest)) return true;
+  const text = start.trimStart();
+  if (/^(?:`{3}|~{3}|--- |diff --git )/.test(text) || /^[<-]+ \w{0,6}>?\s*$/.test(text)) return true;
+  return "*** Begin Patch".startsWith(text.trimEnd()) || "diff --git".startsWith(text);
+}

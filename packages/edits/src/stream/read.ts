@@ -1,0 +1,39 @@
+import { beginPatch } from "../forms/begin-patch.js";
+import type { Form } from "../forms/block.js";
+import { editBlocks } from "../forms/edit-block.js";
+import { searchReplace } from "../forms/search-replace.js";
+import { strReplace } from "../forms/str-replace.js";
+import { unifiedDiffs } from "../forms/unified.js";
+import { wholeFiles } from "../forms/whole-file.js";
+import type { Reading } from "../reading.js";
+import type { EditReader, ReadOptions } from "./event.js";
+import { parseWith } from "./parse.js";
+import { scanEdits } from "./scan.js";
+
+export interface EditOptions extends ReadOptions {
+  /** Take a path with a fenced block below it for the file's whole new text. Default false: it may be an example. */
+  readonly wholeFiles?: boolean;
+}
+
+const FORMS: readonly Form[] = [editBlocks, searchReplace, beginPatch, unifiedDiffs, strReplace];
+
+/**
+ * A reader for a model's output while it is being typed: push the pieces as they come, and text and edits come out, of
+ * every form that models write. Law: the events, adjacent text joined, are a function of the whole output and not of how
+ * it was cut. No marker line of a block is in the text. Time is linear; memory is that of one block, at most `limit`.
+ */
+export function readEdits(options: EditOptions = {}): EditReader {
+  return scanEdits(formsOf(options), options);
+}
+
+/**
+ * Reads a whole text that may hold edits of any form, into one patch. All or nothing: a block that cannot be read refuses
+ * the text. Several blocks for one file are all about the file as it was before the first.
+ */
+export function parseEdits(text: string, options: EditOptions = {}): Reading {
+  return parseWith(formsOf(options), text, options);
+}
+
+function formsOf(options: EditOptions): readonly Form[] {
+  return options.wholeFiles ? [...FORMS, wholeFiles] : FORMS;
+}

@@ -1,0 +1,248 @@
+import type { Form, Head } from "../forms/block.js";
+import {
+  closesFence,
+  type Fence,
+  HEAD_LIMIT,
+  mayOpen,
+  openFence,
+  outdent,
+  parseInfoPath,
+  parsePathLine,
+} from "../forms/fence.js";
+import type { EditEvent, EditReader, ReadOptions } from "./event.js";
+import { announce, closeBlock, keepLine, type OpenBlock, overflow } from "./open-block.js";
+
+/** Lines held back because a later one may make them the head of a block. */
+interface Held {
+  readonly raws: readonly string[];
+  readonly path: string | null;
+  readonly innerPath: string | null;
+  readonly fence: Fence | null;
+  /** Lines between the fence and the line at hand, blank ones left out. */
+  readonly inner: number;
+}
+
+const NOTHING: Held = { raws: [], path: null, innerPath: null, fence: null, inner: 0 };
+
+/**
+ * Reads a model's output in pieces, in time linear in its length; memory is that of one block.
+ * Law: the events, adjacent text joined, are a function of the whole output and not of how it was cut.
+ */
+export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): EditReader {
+  const limit = options.limit ?? 4 << 20;
+  let events: EditEvent[] = [];
+  /** The line at hand as far as it has come; or `passing`: its start went out as text and its rest will. */
+  let partial = "";
+  let passing = false;
+  let lineNumber = 0;
+  let edits = 0;
+  let open: OpenBlock | null = null;
+  let held = NOTHING;
+  /** A code fence that is prose: nothing in it opens a block. */
+  let prose: Fence | null = null;
+  /** The fence around a finished block: more blocks may follow in it, and its end is no text. */
+  let wrapper: Fence | null = null;
+  let previousPath: string | null = null;
+
+  return {
+    push(text) {
+      let from = 0;
+      for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", from)) {
+        takePiece(text.slice(from, end + 1));
+        endLine();
+        from = end + 1;
+      }
+      if (from < text.length) takePiece(text.slice(from));
+      return drain();
+    },
+    end({ complete = false } = {}) {
+      if (partial !== "" || passing) endLine();
+      if (open === null) release();
+      else if (open.block.tentative) giveUp(open);
+      else {
+        closeBlock(open, complete ? "complete" : "cut", emit);
+        open.maybe.forEach(emitText);
+        open = null;
+      }
+      return drain();
+    },
+  };
+
+  function drain(): EditEvent[] {
+    const drained = events;
+    events = [];
+    return drained;
+  }
+
+  function emit(event: EditEvent): void {
+    events.push(event);
+  }
+
+  function emitText(text: string): void {
+    if (text !== "") emit({ type: "text", text });
+  }
+
+  function takePiece(piece: string): void {
+    if (passing) return emitText(piece);
+    if (open?.failed) {
+      // Enough to see whether the line ends the block; a longer one is taken for a part of it.
+      if (partial.length <= HEAD_LIMIT) partial = (partial + piece).slice(0, HEAD_LIMIT + 1);
+      return;
+    }
+    partial += piece;
+    if (open !== null && open.size + partial.length > limit) outgrow(open);
+    if (open === null && !mayMatter()) {
+      release();
+      emitText(partial);
+      partial = "";
+      passing = true;
+    }
+  }
+
+  /** Whether the line at hand may become anything but text. */
+  function mayMatter(): boolean {
+    if (held.fence !== null) return partial.length <= limit;
+    return prose === null ? mayOpen(partial) : partial.length <= HEAD_LIMIT && /^\s*[`~]*\s*$/.test(partial);
+  }
+
+  function endLine(): void {
+    const raw = partial;
+    partial = "";
+    lineNumber++;
+    if (!passing) route(raw);
+    passing = false;
+  }
+
+  function route(raw: string): void {
+    if (open !== null) feed(open, raw);
+    else if (prose !== null) {
+      if (closesFence(raw, prose)) prose = null;
+      emitText(raw);
+    } else if (held.fence === null && wrapper !== null && closesFence(raw, wrapper)) {
+      release();
+      wrapper = null;
+    } else if (held.fence !== null && raw.replace(/\n$/, "").length > limit) {
+      release();
+      route(raw);
+    } else if (tryOpen(raw, false) || hold(raw) || tryOpen(raw, true)) {
+      return;
+    } else if (held === NOTHING) emitText(raw);
+    else {
+      release();
+      route(raw);
+    }
+  }
+
+  function tryOpen(raw: string, settled: boolean): boolean {
+    const { raws, path, innerPath, fence } = held;
+    const around = fence ?? wrapper;
+    const head: Head = {
+      line: outdent(chomp(raw), around),
+      before: raws.length === 0 ? "" : outdent(chomp(raws[raws.length - 1]!), around),
+      path,
+      innerPath,
+      fence: around && { ...around, indent: "" },
+      atFenceStart: fence !== null,
+      settled,
+      previousPath,
+      defaultPath: options.path ?? null,
+    };
+    for (const form of forms) {
+      const block = form.open(head);
+      if (block === null) continue;
+      open = {
+        block,
+        form: form.name,
+        edit: edits,
+        firstLine: lineNumber - raws.length,
+        fence: around,
+        raws: [],
+        size: 0,
+        maybe: [],
+        path: null,
+        announced: false,
+        failed: false,
+      };
+      if (!block.ownsFence) wrapper = around;
+      held = NOTHING;
+      for (const line of raws) keepLine(open, line, emit);
+      if (!block.tentative) announce(open, emit);
+      feed(open, raw);
+      return true;
+    }
+    return false;
+  }
+
+  function hold(raw: string): boolean {
+    const line = chomp(raw);
+    const { raws, path, fence } = held;
+    if (line.length > HEAD_LIMIT) return false;
+    const opened = openFence(line);
+    const dashes = line.startsWith("--- ");
+    const named = dashes ? null : parsePathLine(line);
+    if (opened !== null) {
+      if (fence !== null || (raws.length > 0 && path === null)) return false;
+      held = { ...held, raws: [...raws, raw], fence: opened, path: parseInfoPath(opened.info) ?? path };
+    } else if (line.trim() === "") {
+      if ((path === null && fence === null) || raws.length > 4) return false;
+      held = { ...held, raws: [...raws, raw] };
+    } else if (fence !== null) {
+      if (held.inner === 2) return false;
+      held = { ...held, raws: [...raws, raw], inner: held.inner + 1, innerPath: named ?? held.innerPath };
+    } else {
+      if (raws.length > 0 || (named === null && !dashes)) return false;
+      held = { ...held, raws: [raw], path: named };
+    }
+    return true;
+  }
+
+  /** What was held back is text after all. */
+  function release(): void {
+    const { raws, fence } = held;
+    held = NOTHING;
+    prose = fence ?? prose;
+    raws.forEach(emitText);
+  }
+
+  function feed(current: OpenBlock, raw: string): void {
+    if (!current.failed && current.size + raw.length > limit) outgrow(current);
+    if (open === null) return route(raw);
+    if (current.failed && raw.length > HEAD_LIMIT) return;
+    const taken = current.block.take(outdent(raw.replace(/\n$/, ""), current.fence));
+    if (taken === "maybe") {
+      current.maybe.push(raw);
+      return;
+    }
+    const pending = [...current.maybe, raw];
+    current.maybe = [];
+    if (taken !== "past") for (const each of pending) keepLine(current, each, emit);
+    if (taken === "text") return giveUp(current);
+    if (taken === "more") return;
+    closeBlock(current, "closed", emit);
+    leave(current);
+    if (taken === "past") pending.forEach(route);
+  }
+
+  function leave({ block }: OpenBlock): void {
+    open = null;
+    edits++;
+    previousPath = block.path ?? previousPath;
+  }
+
+  function outgrow(current: OpenBlock): void {
+    if (current.block.tentative) giveUp(current);
+    else overflow(current, limit, emit);
+  }
+
+  /** The lines were no edit but a code fence of the prose, which the last one may have closed. */
+  function giveUp({ raws, maybe, fence }: OpenBlock): void {
+    const lines = [...raws, ...maybe];
+    open = null;
+    prose = fence !== null && closesFence(lines[lines.length - 1] ?? "", fence) ? null : fence;
+    lines.forEach(emitText);
+  }
+}
+
+function chomp(raw: string): string {
+  return raw.replace(/\r?\n$/, "");
+}
