@@ -1,0 +1,101 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { isDeepStrictEqual } from "node:util";
+import type { ContractDocument, Json } from "@parlance/contract";
+import { load } from "@parlance/contract/load";
+import { type AnyContract, codec, decoder } from "@parlance/wire";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, it } from "vitest";
+import { agentsmithy } from "../src/agentsmithy.js";
+import { based } from "../src/based.js";
+import { emacsAgent } from "../src/emacs-agent.js";
+import { foldGateway } from "../src/fold-gateway.js";
+import { loco } from "../src/loco.js";
+
+/**
+ * Every JSON sample that the five protocol documents print, a line each, in the documents' order: the section, the schema
+ * it is an example of (none for a message that the protocol does not know), and the JSON, with comments dropped,
+ * ellipses removed, alternatives written out one by one, and code samples' payloads evaluated.
+ */
+interface Sample {
+  readonly at: string;
+  readonly says?: string;
+  readonly json: Json;
+}
+
+const path = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
+const lines = (file: string) => readFileSync(file, "utf8").trimEnd().split("\n");
+const contracts: readonly AnyContract[] = [agentsmithy, based, emacsAgent, foldGateway, loco];
+
+for (const contract of contracts) {
+  const document = await load(path(`../../../schemas/${contract.name}`));
+  const samples = lines(path(`documents/${contract.name}.jsonl`)).map((line) => JSON.parse(line) as Sample);
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  for (const schema of Object.values(document.schemas)) ajv.addSchema(schema);
+  const shown = [...examples(document), ...carried(contract.name)].map(shortened);
+
+  describe(`Of the ${contract.name} document, the sample`, () => {
+    for (const [index, { at, says, json }] of samples.entries()) {
+      const title = `${index + 1}, under "${at}",`;
+      if (says === undefined) {
+        it(`${title} is not a message of the protocol`, () =>
+          expect(rewritten(contract, undefined, json)).toBeUndefined());
+      } else {
+        it(`${title} fits ${says}`, () => {
+          const check = ajv.getSchema(document.schemas[says]!.$id as string)!;
+          expect(check(json), JSON.stringify(check.errors)).toBe(true);
+        });
+        if (messageOf(contract, says) !== undefined)
+          it(`${title} is written as it was read`, () => expect(rewritten(contract, says, json)).toEqual(json));
+      }
+      it(`${title} stands in the schemas or in a transcript`, () =>
+        expect(shown.some((other) => isDeepStrictEqual(other, shortened(json)))).toBe(true));
+    }
+  });
+}
+
+/** What is written of what was read; undefined for an unknown message. */
+function rewritten(contract: AnyContract, says: string | undefined, json: Json): unknown {
+  const name = says && messageOf(contract, says);
+  const directions = [
+    ...Object.values(contract.operations).flatMap(({ answer }) => (answer.stream ? [answer.stream.messages] : [])),
+    ...Object.values(contract.channels).flatMap(({ client, server }) => [client, server]),
+  ];
+  const names = name === undefined ? directions.flat() : directions.find((direction) => direction.includes(name))!;
+  const sentByClient = Object.values(contract.channels).some(({ client }) => client === names);
+  const { decode, encode } = codec(contract, { side: sentByClient ? "client" : "server", names });
+  const read = decode({ event: contract.tag.in === "event" ? name : undefined, data: JSON.stringify(json) });
+  return "message" in read ? JSON.parse(encode(read.message).data) : undefined;
+}
+
+function messageOf(contract: AnyContract, schema: string): string | undefined {
+  return Object.keys(contract.messages).find((name) => contract.messages[name]!.schema === schema);
+}
+
+function examples({ schemas }: ContractDocument): Json[] {
+  return Object.values(schemas).flatMap((schema) => schema.examples ?? []);
+}
+
+/** Everything that a contract's transcripts carry, as JSON. */
+function carried(name: string): Json[] {
+  const folder = path(`../../../schemas/${name}/transcripts`);
+  return readdirSync(folder)
+    .flatMap((file) => lines(`${folder}/${file}`))
+    .flatMap((line) => {
+      const { wire = "", body = "", request } = JSON.parse(line);
+      return [wire, ...events(wire), body, request?.body ?? ""];
+    })
+    .filter((text) => /^[{[]/.test(text))
+    .map((text) => JSON.parse(text) as Json);
+}
+
+function events(wire: string): string[] {
+  const found: string[] = [];
+  decoder({ onEvent: ({ data }) => found.push(data), onTooLarge() {}, maxSize: Infinity }).push(wire);
+  return found;
+}
+
+/** The documents print a hash as its first digits; the examples show whole ones. */
+function shortened(json: Json): Json {
+  return JSON.parse(JSON.stringify(json).replace(/(?<="sha256:[0-9a-f]{6})[0-9a-f]*(?=")/g, "")) as Json;
+}
