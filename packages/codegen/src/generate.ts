@@ -6,8 +6,9 @@ import { types } from "./types.js";
 import { validators } from "./validators.js";
 
 /**
- * The TypeScript of a contract: `<name>.ts` with its types and its value, `<name>.validators.ts` with its checks, by file
- * name. Equal documents give equal bytes. Throws `GenerateError` when two things would have one name.
+ * The TypeScript of a contract, by file name: `<name>.ts` with its types and its value, `<name>.validators.ts` with the checks
+ * of what the server writes, `<name>.accepts.ts` with those of what the client writes, which a server loads when it needs them.
+ * Equal documents give equal bytes. Throws `GenerateError` when two things would have one name.
  */
 export async function generate(document: ContractDocument): Promise<Readonly<Record<string, string>>> {
   const { name, format } = document.contract;
@@ -18,10 +19,17 @@ export async function generate(document: ContractDocument): Promise<Readonly<Rec
     .map(([call]) => inputSchema(document, call))
     .filter(({ required }) => (required as string[]).length === 0)
     .map(({ title }) => title!);
-  const [declared, checks] = await Promise.all([types(document), validators(document)]);
+  const [declared, written, accepted] = await Promise.all([
+    types(document),
+    validators(document, "server"),
+    validators(document, "client"),
+  ]);
   const { imports, declarations } = interfaces(document, new Set(optional));
+  const checks = (code: string) =>
+    `// @ts-nocheck\n${header}import type { Checks } from "@parlance/contract";\n\n${code}`;
   return {
     [`${name}.ts`]: `${header}${imports}\nimport { checks } from "./${name}.validators.js";\n\n${declared}\n\n${declarations}\n`,
-    [`${name}.validators.ts`]: `// @ts-nocheck\n${header}import type { Check } from "@parlance/contract";\n\n${checks}`,
+    [`${name}.validators.ts`]: checks(written),
+    [`${name}.accepts.ts`]: checks(accepted),
   };
 }

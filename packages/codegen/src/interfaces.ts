@@ -96,7 +96,10 @@ export function interfaces(
       `/** A session, as any handler reaches it by its \`${contract.session}\`. */\nexport type ${Protocol}Session = ${ours("Session", messages, asks)};`,
     );
   }
-  const value = literal(contract as unknown as Json).replace(/}$/, "  checks,\n}");
+  const value = literal(contract as unknown as Json).replace(
+    /}$/,
+    `  checks,\n  accepts: () => import("./${contract.name}.accepts.js"),\n}`,
+  );
   declarations.push(
     `/** What \`connect(${camel(contract.name)}, …)\` returns. */\nexport interface ${Protocol} {\n${client.join("\n")}\n}`,
     `/** What \`serve(${camel(contract.name)}, …)\` takes. */\nexport interface ${Protocol}Handlers {\n${handlers.join("\n")}\n}`,

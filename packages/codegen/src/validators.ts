@@ -1,22 +1,20 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ContractDocument, SchemaObject } from "@parlance/contract";
+import type { ContractDocument, SchemaObject, Side } from "@parlance/contract";
 import { inputSchema } from "@parlance/contract/schema";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
 import { fastFormats } from "ajv-formats/dist/formats.js";
 import { build, transform } from "esbuild";
 import { hasInput } from "./interfaces.js";
-import { mapSchema } from "./schema.js";
-
-/** What a check does not need: prose, and the type of a value for the compiler. */
-const annotations = ["title", "description", "examples", "default", "deprecated", "tsType", "$comment"];
+import { useSmallKeywords } from "./keywords.js";
+import { canonical, rules } from "./rules.js";
 
 /**
- * A module that exports `checks`: by title, a function for the wire form of every message, the flat input of every call,
- * every JSON answer and the fault body. No runtime of ajv is left in it, and no `new Function`.
+ * A module that exports `checks` of what one side writes, by title: the wire form of its messages; of the server also every
+ * JSON answer and the fault body, of the client the flat inputs. No runtime of ajv is left in it, and no `new Function`.
  */
-export async function validators(document: ContractDocument): Promise<string> {
+export async function validators(document: ContractDocument, side: Side): Promise<string> {
   const ajv = new Ajv2020({
     strict: true,
     // "then": { "required": […] } names properties that stand outside of it.
@@ -29,32 +27,29 @@ export async function validators(document: ContractDocument): Promise<string> {
   });
   // Both are needed by unevaluatedProperties and $dynamicRef only, which a contract may not use, and cost a tenth in size.
   Object.assign(ajv.opts, { unevaluated: false, dynamicRef: false });
+  useSmallKeywords(ajv);
   for (const [name, format] of Object.entries(fastFormats)) {
     // A regular expression goes into the module by itself; a function would bring all formats with it.
     const pattern = typeof format === "object" && "validate" in format ? format.validate : format;
     if (pattern instanceof RegExp) ajv.addFormat(name, pattern);
   }
-  const bare = (schema: SchemaObject) =>
-    mapSchema(schema, (one) => Object.fromEntries(Object.entries(one).filter(([key]) => !annotations.includes(key))));
-  for (const schema of Object.values(document.schemas)) ajv.addSchema(bare(schema) as object);
 
-  const exported: Record<string, string> = {};
-  for (const title of wireForms(document)) exported[title] = document.schemas[title]!.$id as string;
-  for (const [name, call] of Object.entries({ ...document.contract.operations, ...document.contract.channels })) {
-    if (!hasInput(call)) continue;
-    const input = inputSchema(document, name);
-    ajv.addSchema(bare(input) as object);
-    exported[input.title!] = input.$id as string;
-  }
-  const titles = Object.keys(exported).sort();
+  const schemas = wireForms(document, side);
+  for (const schema of Object.values({ ...document.schemas, ...schemas })) ajv.addSchema(rules(schema) as object);
+  // Schemas that say the same are checked by one function.
+  const first = new Map<string, string>();
+  const checks = Object.entries(schemas).map(([title, schema]) => {
+    const text = canonical(schema);
+    if (!first.has(text)) first.set(text, title);
+    return `${title}: ${first.get(text)}`;
+  });
   // ajv's types know this module as CommonJS only.
-  const source = (
-    standalone as unknown as { default: (ajv: Ajv2020, names: Record<string, string>) => string }
-  ).default(ajv, Object.fromEntries(titles.map((title) => [title, exported[title]!])));
+  const print = (standalone as unknown as { default: (ajv: Ajv2020, ids: Record<string, unknown>) => string }).default;
+  const source = print(ajv, Object.fromEntries([...first.values()].map((title) => [title, schemas[title]!.$id])));
   const module = withoutSchemaPaths(source).replace(/export const (?=\w+ = validate\d+;)/g, "const ");
   const bundled = await build({
     stdin: {
-      contents: `${module}export const checks = { ${titles.join(", ")} };`,
+      contents: `${module}export const checks = { ${checks.join(", ")} };`,
       resolveDir: dirname(fileURLToPath(import.meta.url)),
     },
     bundle: true,
@@ -65,19 +60,28 @@ export async function validators(document: ContractDocument): Promise<string> {
   });
   // Minified for size, and printed over lines again so that a change can be read; what stood between was paths of this machine.
   const { code } = await transform(bundled.outputFiles[0]!.text, { format: "esm", target: "es2022" });
-  return code.replace(
-    /export \{\s*(\S+) as checks\s*\};\s*$/,
-    "export const checks: Readonly<Record<string, Check>> = $1;\n",
-  );
+  return code.replace(/export \{\s*(\S+) as checks\s*\};\s*$/, "export const checks: Checks = $1;\n");
 }
 
-/** The titles of what goes over the wire as a whole: messages, answers and the fault body. */
-function wireForms({ contract }: ContractDocument): Set<string> {
-  return new Set([
-    ...Object.values(contract.messages).map(({ schema }) => schema),
-    ...Object.values(contract.operations).flatMap(({ answer }) => answer.json ?? []),
-    contract.fault.schema,
-  ]);
+/** The schemas of what one side writes, by title and in its order. */
+export function wireForms(document: ContractDocument, side: Side): Readonly<Record<string, SchemaObject>> {
+  const { contract, schemas } = document;
+  const calls = Object.entries({ ...contract.operations, ...contract.channels });
+  const messages = Object.values(contract.channels).flatMap((channel) => channel[side]);
+  const forms: SchemaObject[] = [];
+  if (side === "client")
+    forms.push(...calls.filter(([, call]) => hasInput(call)).map(([name]) => inputSchema(document, name)));
+  else {
+    const answers = Object.values(contract.operations).map(({ answer }) => answer);
+    messages.push(...answers.flatMap(({ stream }) => stream?.messages ?? []));
+    forms.push(
+      ...answers.flatMap(({ json }) => json ?? []).map((title) => schemas[title]!),
+      schemas[contract.fault.schema]!,
+    );
+  }
+  for (const message of messages) forms.push(schemas[contract.messages[message]!.schema]!);
+  const byTitle = new Map(forms.map((schema) => [schema.title!, schema]));
+  return Object.fromEntries([...byTitle].sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 /** An error's place in the schema is not part of `CheckError`, and repeats what keyword and instance path say. */

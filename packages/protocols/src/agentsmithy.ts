@@ -176,4 +176,5 @@ export const agentsmithy: ContractValue<Agentsmithy, AgentsmithyHandlers> = {
   fault: { schema: "FaultBody", text: ["/error", "/detail", "/detail/0/msg"] },
   retry: { waits: [1] },
   checks,
+  accepts: () => import("./agentsmithy.accepts.js"),
 };

@@ -171,8 +171,8 @@ export type SessionServerMessage =
 
 /** What the client asks, and what answers it. */
 export interface SessionClientAsks {
-  prompt: FileCreatedMessage | DiffGeneratedMessage | EditErrorMessage | ErrorMessage;
-  apply_diff: DiffAppliedMessage | ApplyDiffErrorMessage | ErrorMessage;
+  prompt: FileCreatedMessage | DiffGeneratedMessage | EditErrorMessage | OperationRejectedMessage | ErrorMessage;
+  apply_diff: DiffAppliedMessage | ApplyDiffErrorMessage | OperationRejectedMessage | ErrorMessage;
   upload_file: FileUploadedMessage | ErrorMessage;
   list_files: FileListMessage | ErrorMessage;
   read_file: FileContentMessage | ReadFileErrorMessage | ErrorMessage;
@@ -265,6 +265,7 @@ export const based: ContractValue<Based, BasedHandlers> = {
         { message: "file_created" },
         { message: "diff_generated" },
         { message: "edit_error" },
+        { message: "operation_rejected" },
         { message: "error", echo: "action" },
       ],
       busy: "operation_rejected",
@@ -272,7 +273,12 @@ export const based: ContractValue<Based, BasedHandlers> = {
     {
       ask: "apply_diff",
       by: "client",
-      answers: [{ message: "diff_applied" }, { message: "apply_diff_error" }, { message: "error", echo: "action" }],
+      answers: [
+        { message: "diff_applied" },
+        { message: "apply_diff_error" },
+        { message: "operation_rejected" },
+        { message: "error", echo: "action" },
+      ],
       busy: "operation_rejected",
     },
     { ask: "upload_file", by: "client", answers: [{ message: "file_uploaded" }, { message: "error", echo: "action" }] },
@@ -289,4 +295,5 @@ export const based: ContractValue<Based, BasedHandlers> = {
   ],
   fault: { schema: "ErrorMessage", text: ["/error"] },
   checks,
+  accepts: () => import("./based.accepts.js"),
 };

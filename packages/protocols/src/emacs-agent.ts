@@ -613,4 +613,5 @@ export const emacsAgent: ContractValue<EmacsAgent, EmacsAgentHandlers> = {
   },
   retry: { waits: [2, 4, 8] },
   checks,
+  accepts: () => import("./emacs-agent.accepts.js"),
 };

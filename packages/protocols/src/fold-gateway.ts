@@ -167,4 +167,5 @@ export const foldGateway: ContractValue<FoldGateway, FoldGatewayHandlers> = {
   reading: [{ of: "server", operation: "listAgents", values: { "/*/capabilities": [[null, []]] } }],
   fault: { schema: "FaultBody", text: ["/error"] },
   checks,
+  accepts: () => import("./fold-gateway.accepts.js"),
 };

@@ -395,7 +395,7 @@ export interface SetPolicyInput {
   command_approval?: "always" | "prompt" | "never";
   /** Leading words of commands that run without asking, such as "npm test". */
   allowed_commands?: string[];
-  /** Leading words of commands that never run. */
+  /** Words that no command that runs may hold one after the other, such as "rm -rf". */
   blocked_commands?: string[];
   /** Tools that ask before they run. */
   tools_requiring_approval?: string[];
@@ -499,7 +499,7 @@ export interface WorkspacePolicy {
   command_approval?: "always" | "prompt" | "never";
   /** Leading words of commands that run without asking, such as "npm test". */
   allowed_commands?: string[];
-  /** Leading words of commands that never run. */
+  /** Words that no command that runs may hold one after the other, such as "rm -rf". */
   blocked_commands?: string[];
   /** Tools that ask before they run. */
   tools_requiring_approval?: string[];
@@ -947,20 +947,25 @@ export const loco: ContractValue<Loco, LocoHandlers> = {
     codes: {
       RETRIEVAL_FAILED: { recoverable: true },
       MODEL_ERROR: { status: 502, recoverable: true },
-      POLICY_VIOLATION: { status: 403 },
-      INVALID_REQUEST: { status: 400 },
+      INVALID_REQUEST: { status: 400, recoverable: true },
       UNAUTHORIZED: { status: 401, recoverable: false },
+      FORBIDDEN: { status: 403, recoverable: false },
+      POLICY_VIOLATION: { status: 403 },
       NOT_FOUND: { status: 404, recoverable: false },
       SESSION_NOT_FOUND: { status: 404, recoverable: false },
       WORKSPACE_NOT_FOUND: { status: 404, recoverable: false },
       METHOD_NOT_ALLOWED: { status: 405, recoverable: false },
+      CONFLICT: { status: 409, recoverable: true },
       INDEX_BUSY: { status: 409, recoverable: true },
       PAYLOAD_TOO_LARGE: { status: 413, recoverable: false },
       UNSUPPORTED_MEDIA_TYPE: { status: 415, recoverable: false },
+      UPGRADE_REQUIRED: { status: 426, recoverable: false },
       INTERNAL_ERROR: { status: 500, recoverable: false },
       AGENT_ERROR: { status: 500, recoverable: true },
+      NOT_IMPLEMENTED: { status: 501, recoverable: false },
       UNAVAILABLE: { status: 503, recoverable: true },
     },
   },
   checks,
+  accepts: () => import("./loco.accepts.js"),
 };
