@@ -1,6 +1,8 @@
+import { markFew } from "./greedy.js";
+import { type Interned, internByHash, internExactly } from "./intern.js";
 import { compareNumbers } from "./myers.js";
 import { slideChanges } from "./slide.js";
-import { commonEnds, internLines, type Source } from "./source.js";
+import { commonEnds, isSameRun, type Source } from "./source.js";
 
 /** Lines `oldStart` to `oldEnd` of the old text (counted from 0, end excluded) became `newStart` to `newEnd` of the new. */
 export interface Change {
@@ -24,21 +26,55 @@ export interface DiffOptions {
  * where they read well. Time is linear in the lines but for a factor of the cost; any cost gives correct changes.
  */
 export function diffLines(a: Source, b: Source, options: DiffOptions = {}): Change[] {
+  const { start, end } = commonEnds(a, b);
+  const aEnd = a.length - end;
+  const bEnd = b.length - end;
   const removed = new Uint8Array(a.length + 1);
   const added = new Uint8Array(b.length + 1);
-  const { start, end } = commonEnds(a, b);
-  const { left, right, size } = internLines(a, b, start, a.length - end, b.length - end);
-  const inLeft = countEach(left, size);
-  const inRight = countEach(right, size);
-  const keptLeft = dropSingles(left, inRight, options.cost, removed.subarray(start));
-  const keptRight = dropSingles(right, inLeft, options.cost, added.subarray(start));
-  const cost = options.cost ?? Math.max(256, Math.sqrt(keptLeft.length + keptRight.length));
-  const kept = compareNumbers(take(left, keptLeft), take(right, keptRight), cost);
-  for (let i = 0; i < keptLeft.length; i++) if (kept.removed[i] === 1) removed[start + keptLeft[i]!] = 1;
-  for (let i = 0; i < keptRight.length; i++) if (kept.added[i] === 1) added[start + keptRight[i]!] = 1;
+  if (!markFew(a, b, start, aEnd, bEnd, removed, added)) {
+    markMany(internByHash(a, b, start, aEnd, bEnd), start, options.cost, removed, added);
+    if (!isTrue(a, b, removed, added)) {
+      removed.fill(0);
+      added.fill(0);
+      markMany(internExactly(a, b, start, aEnd, bEnd), start, options.cost, removed, added);
+    }
+  }
   slideChanges(a, removed, added);
   slideChanges(b, added, removed);
   return collect(removed, added, a.length, b.length);
+}
+
+function markMany(
+  { left, right, size }: Interned,
+  start: number,
+  limit: number | undefined,
+  removed: Uint8Array,
+  added: Uint8Array,
+): void {
+  const keptLeft = dropSingles(left, countEach(right, size), limit, removed.subarray(start));
+  const keptRight = dropSingles(right, countEach(left, size), limit, added.subarray(start));
+  const cost = limit ?? Math.max(256, Math.sqrt(keptLeft.length + keptRight.length));
+  const kept = compareNumbers(take(left, keptLeft), take(right, keptRight), cost);
+  for (let i = 0; i < keptLeft.length; i++) if (kept.removed[i] === 1) removed[start + keptLeft[i]!] = 1;
+  for (let i = 0; i < keptRight.length; i++) if (kept.added[i] === 1) added[start + keptRight[i]!] = 1;
+}
+
+/** Whether what is not marked is equal, not only of equal hash. */
+function isTrue(a: Source, b: Source, removed: Uint8Array, added: Uint8Array): boolean {
+  let i = 0;
+  let j = 0;
+  while (i < a.length && j < b.length) {
+    while (removed[i] === 1) i++;
+    while (added[j] === 1) j++;
+    const from = i;
+    const other = j;
+    while (i < a.length && j < b.length && removed[i] === 0 && added[j] === 0) {
+      i++;
+      j++;
+    }
+    if (!isSameRun(a, from, b, other, i - from)) return false;
+  }
+  return true;
 }
 
 function take(values: Int32Array, indexes: Int32Array): Int32Array {

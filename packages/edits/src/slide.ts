@@ -126,11 +126,11 @@ function nearest(from: number, step: 1 | -1, length: number, indentOf: (line: nu
 }
 
 /** Columns of white space in front of the line's text, tabs to multiples of 8, at most 200; -1 for a blank line. */
-function measureIndent({ codes, starts }: Source, line: number): number {
+function measureIndent({ text, starts }: Source, line: number): number {
   let columns = 0;
   const end = starts[line + 1]!;
   for (let i = starts[line]!; i < end; i++) {
-    const code = codes[i]!;
+    const code = text.charCodeAt(i);
     if (code === 32) columns++;
     else if (code === 9) columns += 8 - (columns % 8);
     else if (code < 9 || code > 13) return columns;

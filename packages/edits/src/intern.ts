@@ -1,0 +1,82 @@
+import type { Source } from "./source.js";
+
+export interface Interned {
+  /** One number for each line; equal lines have equal numbers, below `size`. */
+  readonly left: Int32Array;
+  readonly right: Int32Array;
+  readonly size: number;
+}
+
+/**
+ * Numbers the lines `start` to `aEnd` and `bEnd` by two 32-bit hashes of each. Different lines may in theory get one
+ * number: the caller compares what it takes for equal, and if it is not, numbers the lines once more by `internExactly`.
+ */
+export function internByHash(a: Source, b: Source, start: number, aEnd: number, bEnd: number): Interned {
+  const total = aEnd + bEnd - 2 * start;
+  const mask = (2 << (32 - Math.clz32(total))) - 1;
+  const slots = new Int32Array(mask + 1);
+  const keys = new Int32Array(2 * total + 2);
+  let size = 0;
+  const intern = (source: Source, to: number): Int32Array => {
+    const { starts } = source;
+    const from = starts[start]!;
+    const codes = readCodes(source.text.slice(from, starts[to]));
+    const numbers = new Int32Array(to - start);
+    for (let line = 0, i = 0; line < numbers.length; line++) {
+      const end = starts[start + line + 1]! - from;
+      let first = 0;
+      let second = 0;
+      for (; i < end; i++) {
+        const code = codes[i]!;
+        first = (Math.imul(first, MULTIPLIER) + code) | 0;
+        second = (Math.imul(second ^ code, MULTIPLIER_2) + 1) | 0;
+      }
+      let slot = (first ^ (first >>> 15) ^ second) & mask;
+      let number = slots[slot]!;
+      while (number > 0 && (keys[2 * number - 2] !== first || keys[2 * number - 1] !== second)) {
+        slot = (slot + 1) & mask;
+        number = slots[slot]!;
+      }
+      if (number === 0) {
+        keys[2 * size] = first;
+        keys[2 * size + 1] = second;
+        slots[slot] = number = ++size;
+      }
+      numbers[line] = number - 1;
+    }
+    return numbers;
+  };
+  return { left: intern(a, aEnd), right: intern(b, bEnd), size };
+}
+
+export function internExactly(a: Source, b: Source, start: number, aEnd: number, bEnd: number): Interned {
+  const seen = new Map<string, number>();
+  const intern = ({ text, starts }: Source, to: number): Int32Array => {
+    const numbers = new Int32Array(to - start);
+    for (let i = start; i < to; i++) {
+      const line = text.slice(starts[i], starts[i + 1]);
+      const number = seen.get(line) ?? seen.size;
+      if (number === seen.size) seen.set(line, number);
+      numbers[i - start] = number;
+    }
+    return numbers;
+  };
+  return { left: intern(a, aEnd), right: intern(b, bEnd), size: seen.size };
+}
+
+/** Chosen anew in every process, so that nobody can write a file whose lines all have one hash. */
+const MULTIPLIER = randomOdd();
+const MULTIPLIER_2 = randomOdd();
+
+function randomOdd(): number {
+  return (Math.random() * 0x100000000) | 1;
+}
+
+/** The code units, as bytes where all of them are ASCII: half the memory, and encoded by the machine. */
+function readCodes(text: string): Uint8Array | Uint16Array {
+  const bytes = new TextEncoder().encode(text);
+  if (bytes.length === text.length) return bytes;
+  const codes = new Uint16Array(text.length);
+  for (let i = 0; i < codes.length; i++) codes[i] = text.charCodeAt(i);
+  return codes;
+}
