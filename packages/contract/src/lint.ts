@@ -21,9 +21,10 @@ const rules: readonly Rule[] = [names, titles, routes, tags, exchanges, conversa
 
 /**
  * Everything that is wrong with a contract, by file and place; nothing when it is sound. One broken file does not hide the
- * faults of others: what can be read is judged. Reading the folder is `read`'s, of `@parlance/contract/load`.
+ * faults of others: what can be read is judged. Reading the folder is `read`'s, of `@parlance/contract/load`. Whether regular
+ * expressions can be made slow takes a second to tell; without `patterns` it is not asked.
  */
-export async function lint(folder: ContractFolder): Promise<Finding[]> {
+export async function lint(folder: ContractFolder, { patterns: weighed = true } = {}): Promise<Finding[]> {
   const { source, schemas, transcripts, findings: broken } = parse(folder);
   const findings = [...broken];
   const { findings: formal, sound } = source ? form(source) : { findings: [], sound: false };
@@ -47,7 +48,8 @@ export async function lint(folder: ContractFolder): Promise<Finding[]> {
     identified: { schemas: Object.fromEntries(identified) },
     transcripts,
   };
-  findings.push(...compiled.findings, ...examples(subject, ajv), ...(await patterns(subject)));
+  findings.push(...compiled.findings, ...examples(subject, ajv));
+  if (weighed) findings.push(...(await patterns(subject)));
   if (sound) for (const rule of rules) findings.push(...rule(subject));
   return findings.sort(byPlace);
 }

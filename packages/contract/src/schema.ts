@@ -8,7 +8,7 @@ export const pascal = (name: string) =>
 export interface Members {
   readonly properties: Readonly<Record<string, Schema>>;
   readonly required: readonly string[];
-  /** The keywords beside them: `anyOf`, `dependentRequired`, `$defs`, … */
+  /** The keywords beside them: `type`, `anyOf`, `dependentRequired`, `$defs`, … */
   readonly rest: SchemaObject;
 }
 
@@ -18,7 +18,7 @@ export function members(
   schema: SchemaObject,
   trail: readonly string[] = [],
 ): Members {
-  const { $id, title, description, examples, type, properties, required, allOf, $ref, ...rest } = schema;
+  const { $id, title, description, examples, properties, required, allOf, $ref, ...rest } = schema;
   const parts = [...((allOf as SchemaObject[] | undefined) ?? [])];
   if (typeof $ref === "string") parts.unshift({ $ref });
   const own: Members = {

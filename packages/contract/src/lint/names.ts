@@ -3,16 +3,14 @@ import { escapePointer } from "../folder.js";
 import type { FaultPlaces, SchemaObject, Stream, TextPlaces } from "../model.js";
 import { inContract, list, membersOf, type Subject } from "./subject.js";
 
-/** Everything that contract.json names is there, and everything that is there is named. */
+/** Everything that contract.json names is there, and every message is said by somebody. */
 export function* names(subject: Subject): Generator<Finding> {
   const { contract, source, schemas } = subject;
   if (contract.name !== subject.name)
     yield inContract("name", "/name", `is "${contract.name}" in a folder called "${subject.name}"; they are the same`);
 
-  const used = new Set<string>();
   const file = function* (name: unknown, pointer: string): Generator<Finding> {
     if (typeof name !== "string") return;
-    used.add(name);
     if (!(name in schemas)) yield inContract("name", pointer, `names ${name}, which does not exist or is not JSON`);
   };
   for (const [name, { schema }] of Object.entries(contract.messages))
@@ -52,7 +50,6 @@ export function* names(subject: Subject): Generator<Finding> {
     yield* among(Object.keys(additions), Object.keys(contract.messages), `/profiles/${profile}`, "the messages");
   if (contract.session !== undefined && !owners(subject).some((owner) => contract.session! in (owner.parameters ?? {})))
     yield inContract("name", "/session", `no operation or channel has a parameter ${contract.session}`);
-  yield* unreferenced(subject, used);
 }
 
 const owners = ({ contract }: Subject) => [...Object.values(contract.operations), ...Object.values(contract.channels)];
@@ -112,14 +109,5 @@ function* places(places: FaultPlaces, file: string, at: string, subject: Subject
       if (!schema) yield inContract("name", `${at}/${kind}/0`, `${file} has no ${places[kind]![0]}`);
       if (!schema) break;
     }
-  }
-}
-
-function* unreferenced({ schemas }: Subject, used: ReadonlySet<string>): Generator<Finding> {
-  const text = JSON.stringify(schemas);
-  for (const file of Object.keys(schemas)) {
-    const name = file.slice("messages/".length);
-    if (!used.has(file) && !text.includes(`"$ref":"${name}"`) && !text.includes(`"$ref":"${name}#`))
-      yield { rule: "unused", file, pointer: "", message: "nothing names this schema; name it or delete it" };
   }
 }

@@ -1,5 +1,5 @@
 import type { Finding } from "../finding.js";
-import type { ChannelContract, Operation } from "../index.js";
+import type { Channel, Operation } from "../model.js";
 import { inContract, list, membersOf, type Subject } from "./subject.js";
 
 /** Every call has one flat input, and every request is one call. */
@@ -16,10 +16,7 @@ export function* routes(subject: Subject): Generator<Finding> {
 
 const placeholdersOf = (path: string) => [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name!);
 
-function* placeholders(
-  { path, alsoAt = [], parameters = {} }: Operation | ChannelContract,
-  at: string,
-): Generator<Finding> {
+function* placeholders({ path, alsoAt = [], parameters = {} }: Operation | Channel, at: string): Generator<Finding> {
   const inPath = Object.keys(parameters).filter((name) => parameters[name]!.in === "path");
   for (const [template, pointer] of [[path, `${at}/path`], ...alsoAt.map((also, i) => [also, `${at}/alsoAt/${i}`])]) {
     const names = placeholdersOf(template!);
@@ -63,11 +60,7 @@ function* input({ parameters = {}, when = {}, body }: Operation, at: string, sub
   }
 }
 
-function* collisions(
-  calls: [string, Operation | ChannelContract][],
-  kind: string,
-  subject: Subject,
-): Generator<Finding> {
+function* collisions(calls: [string, Operation | Channel][], kind: string, subject: Subject): Generator<Finding> {
   const places = calls.flatMap(([name, call]) =>
     [call.path, ...(call.alsoAt ?? [])].map((template) => ({ name, call, template })),
   );
@@ -101,7 +94,7 @@ function meet(one: string, other: string): boolean {
 }
 
 /** Whether `when` tells two calls apart: one name, two values, and not both read where the name is absent. */
-function apart(one: Operation | ChannelContract, other: Operation | ChannelContract, subject: Subject): boolean {
+function apart(one: Operation | Channel, other: Operation | Channel, subject: Subject): boolean {
   if (!("method" in one) || !("method" in other)) return false;
   const demands = ({ parameters = {}, body }: Operation, name: string) =>
     parameters[name]?.required === true || membersOf(subject, body)?.required.includes(name) === true;

@@ -1,0 +1,37 @@
+import { readdir, stat } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import { type ContractFolder, read } from "@parlance/contract/load";
+import { type Io, UsageError } from "./io.js";
+
+/** A contract's folder and where it is. */
+export interface Place {
+  /** As shown: relative to where the command runs. Empty where it is not on the disk. */
+  readonly path: string;
+  readonly folder: ContractFolder;
+}
+
+/** The contracts at a path: one, or all that are in it, by name. `single` tells which it was. */
+export async function contractsAt(directory: string, io: Io): Promise<{ places: Place[]; single: boolean }> {
+  const root = resolve(io.cwd, directory);
+  if (!(await isDirectory(root))) throw new UsageError(`${directory} is not a folder; parlance init starts a contract`);
+  const single = await isContract(root);
+  const children = (await readdir(root)).sort().map((name) => join(root, name));
+  const found = single ? [root] : await only(children, isContract);
+  if (found.length === 0)
+    throw new UsageError(
+      `${directory} has no contract.json, and neither has a folder in it; parlance init starts a contract`,
+    );
+  const places = found.map(async (path) => ({ path: relative(io.cwd, path) || ".", folder: await read(path) }));
+  return { places: await Promise.all(places), single };
+}
+
+/** A folder of messages without contract.json is a contract too, one with a fault. */
+const isContract = async (path: string) =>
+  (await isDirectory(path)) && (await readdir(path)).some((name) => name === "contract.json" || name === "messages");
+
+export const isDirectory = async (path: string) => (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+
+async function only(paths: readonly string[], test: (path: string) => Promise<boolean>): Promise<string[]> {
+  const passed = await Promise.all(paths.map(test));
+  return paths.filter((_, index) => passed[index]);
+}

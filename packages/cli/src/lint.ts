@@ -1,0 +1,46 @@
+import { parseArgs } from "node:util";
+import { lint } from "@parlance/contract/lint";
+import { contractsAt, type Place } from "./folders.js";
+import { exit, type Io } from "./io.js";
+import { fileIn, lineOf, print, type Remark } from "./report.js";
+
+export const help = `parlance lint [DIR] [--json]
+
+Says everything that is wrong with the contract in DIR, or with every contract in it (default ./schemas).
+
+  --json    one JSON document: { "findings": [{ contract, rule, message, file, line, pointer }] }
+
+Exit codes: 0 nothing is wrong, 1 something is, 2 usage, or a folder that cannot be read.
+`;
+
+export async function command(argv: string[], io: Io): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: argv,
+    options: { json: { type: "boolean" } },
+    allowPositionals: true,
+  });
+  const { places } = await contractsAt(positionals[0] ?? "schemas", io);
+  const findings = await faults(places);
+  if (values.json) io.out(`${JSON.stringify({ findings }, null, 2)}\n`);
+  else print(findings, io);
+  if (!values.json) {
+    const contracts = `${places.length} ${places.length === 1 ? "contract" : "contracts"}`;
+    io.err(findings.length === 0 ? `${contracts}: nothing is wrong\n` : `${contracts}: ${findings.length} wrong\n`);
+  }
+  return findings.length === 0 ? exit.fine : exit.findings;
+}
+
+/** What lint says about contracts, with the lines of their files. */
+export async function faults(places: readonly Place[], options?: { readonly patterns?: boolean }): Promise<Remark[]> {
+  const all = places.map(async ({ path, folder }) =>
+    (await lint(folder, options)).map(({ rule, message, file, pointer }) => ({
+      contract: folder.name,
+      rule,
+      message,
+      file: fileIn(path, file),
+      line: lineOf(folder, file, pointer),
+      pointer,
+    })),
+  );
+  return (await Promise.all(all)).flat();
+}

@@ -1,0 +1,65 @@
+import { posix, relative, resolve } from "node:path";
+import type { ContractFolder } from "@parlance/contract/load";
+import * as jsonc from "jsonc-parser";
+import type { Io } from "./io.js";
+
+/** One thing to tell about a place in a file. */
+export interface Remark {
+  readonly contract: string;
+  readonly rule: string;
+  readonly message: string;
+  /** Relative to where the command runs. */
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  readonly pointer: string;
+}
+
+/** Prints remarks for people, and for GitHub where it runs the command: an annotation at the line of a pull request. */
+export function print(remarks: readonly Remark[], io: Io): void {
+  for (const remark of remarks) {
+    const { file, line, pointer, message, rule } = remark;
+    io.out(`${file}:${line}${pointer && ` ${pointer}`}: ${message} [${rule}]\n`);
+    if (io.env.GITHUB_ACTIONS) io.out(annotation(remark, io));
+  }
+}
+
+/** https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions: paths are relative to the repository. */
+function annotation({ file, line, pointer, message, rule }: Remark, io: Io): string {
+  const path = relative(io.env.GITHUB_WORKSPACE ?? io.cwd, resolve(io.cwd, file)).replaceAll("\\", "/");
+  const data = (text: string) => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  const property = (text: string) => data(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+  const words = `file=${property(path)},line=${line},title=${property(`parlance ${rule}`)}`;
+  return `::error ${words}::${data(`${pointer && `${pointer}: `}${message}`)}\n`;
+}
+
+/** The line, from 1, where a JSON Pointer points in a file of a contract; of what is not there, the nearest that is. */
+export const lineOf = (folder: ContractFolder, file: string, pointer: string): number =>
+  find(folder, file, pointer).line;
+
+/** Whether a file of a contract has what a JSON Pointer points to. */
+export const has = (folder: ContractFolder, file: string, pointer: string): boolean =>
+  find(folder, file, pointer).exact;
+
+function find(folder: ContractFolder, file: string, pointer: string): { line: number; exact: boolean } {
+  const text = folder.files[file];
+  if (text === undefined) return { line: 1, exact: false };
+  const steps = pointer
+    .split("/")
+    .slice(1)
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+  if (file.endsWith(".jsonl")) return { line: Number(steps[0] ?? 0) + 1, exact: true };
+  let node = jsonc.parseTree(text);
+  let exact = true;
+  for (const step of steps) {
+    const next = node && jsonc.findNodeAtLocation(node, [node.type === "array" ? Number(step) : step]);
+    exact = next !== undefined;
+    if (!next) break;
+    node = next;
+  }
+  // A property's own line is that of its name, not of a value that may begin on the next.
+  const offset = node?.parent?.type === "property" ? node.parent.offset : (node?.offset ?? 0);
+  return { line: text.slice(0, offset).split("\n").length, exact };
+}
+
+export const fileIn = (path: string, file: string) => posix.join(path.replaceAll("\\", "/"), file);

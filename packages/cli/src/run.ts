@@ -1,0 +1,59 @@
+import { exit, type Io, UsageError } from "./io.js";
+
+interface Command {
+  readonly summary: string;
+  /** Loaded when it is called: a command does not wait for what only another needs. */
+  load(): Promise<{ readonly help: string; command(argv: string[], io: Io): Promise<number> }>;
+}
+
+const commands: Readonly<Record<string, Command>> = {
+  init: { summary: "write a first contract to edit", load: () => import("./init.js") },
+  lint: { summary: "say everything that is wrong with contracts", load: () => import("./lint.js") },
+  generate: { summary: "write TypeScript and validators from contracts", load: () => import("./generate.js") },
+  compat: {
+    summary: "say what changed between two versions, and for whom it breaks",
+    load: () => import("./compat.js"),
+  },
+};
+
+const help = `parlance <command>: contracts for the conversation between an editor and a coding agent
+
+${Object.entries(commands)
+  .map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`)
+  .join("\n")}
+
+parlance <command> --help tells the rest.
+Exit codes: 0 fine, 1 findings, 2 usage, or a file that cannot be read or written.
+`;
+
+/** Runs one command and returns its exit code; nothing is thrown but what is wrong with this program. */
+export async function run(argv: readonly string[], io: Io): Promise<number> {
+  const [name, ...rest] = argv;
+  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+    (name === undefined ? io.err : io.out)(help);
+    return name === undefined ? exit.usage : exit.fine;
+  }
+  const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (!entry) {
+    io.err(`parlance: there is no command ${name}; there are ${Object.keys(commands).join(", ")}\n`);
+    return exit.usage;
+  }
+  const { help: own, command } = await entry.load();
+  if (rest.includes("--help") || rest.includes("-h")) {
+    io.out(own);
+    return exit.fine;
+  }
+  try {
+    return await command(rest, io);
+  } catch (error) {
+    const known = error instanceof UsageError || isParseArgsError(error) || isSystemError(error);
+    if (!known) throw error;
+    io.err(`parlance ${name}: ${(error as Error).message}\n`);
+    return exit.usage;
+  }
+}
+
+const isParseArgsError = (error: unknown) =>
+  error instanceof TypeError && String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS");
+
+const isSystemError = (error: unknown) => error instanceof Error && "syscall" in error;
