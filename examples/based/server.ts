@@ -1,0 +1,60 @@
+import { based, type SessionClientMessage, type SessionServerMessage } from "@parlance/protocols/based";
+import { type App, serve } from "@parlance/server";
+import { think } from "../demo/agent.js";
+import { applyDiff } from "../demo/workspace.js";
+
+/** The agent on one socket a user. The files are the session's own: uploaded, changed here, and read back. */
+export function serveBased(): App {
+  return serve(based, {
+    async session(_, channel) {
+      const files = new Map<string, string>();
+      channel.send({ type: "initial_state", files: [], activeFile: null });
+      // One message after the other; a second prompt or diff meanwhile is rejected by the runtime.
+      for await (const message of channel) channel.send(answer(files, message));
+    },
+  });
+}
+
+function answer(files: Map<string, string>, message: SessionClientMessage): SessionServerMessage {
+  switch (message.type) {
+    case "prompt": {
+      const code = files.get(message.activeFile ?? "");
+      if (message.activeFile === undefined || code === undefined)
+        return {
+          type: "edit_error",
+          error: `Please select a file to edit. Active file '${message.activeFile}' not found or invalid.`,
+        };
+      const filename = message.activeFile;
+      const steps = think(message.prompt, new Map([[filename, code]]));
+      const edit = [...steps].flatMap((step) => (step.does === "edit" ? [step.edit] : []))[0];
+      return {
+        type: "diff_generated",
+        filename,
+        diff: edit?.diff ?? "",
+        new_code: edit?.after ?? code,
+        old_code: code,
+      };
+    }
+    case "apply_diff": {
+      const code = files.get(message.filename);
+      if (code === undefined) return { type: "apply_diff_error", error: `File not found: ${message.filename}` };
+      try {
+        const new_code = applyDiff(message.diff, code);
+        files.set(message.filename, new_code);
+        return { type: "diff_applied", filename: message.filename, new_code };
+      } catch (error) {
+        return { type: "apply_diff_error", error: `Patch failed: ${(error as Error).message}` };
+      }
+    }
+    case "upload_file":
+      files.set(message.filename, message.content);
+      return { type: "file_uploaded", filename: message.filename, files: [...files.keys()] };
+    case "list_files":
+      return { type: "file_list", files: [...files.keys()] };
+    case "read_file": {
+      const content = files.get(message.filename);
+      if (content === undefined) return { type: "read_file_error", error: "File not found" };
+      return { type: "file_content", filename: message.filename, content };
+    }
+  }
+}

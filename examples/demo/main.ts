@@ -1,0 +1,139 @@
+import type { App } from "@parlance/server";
+import { listen } from "@parlance/server/node";
+import { talkAgentsmithy } from "../agentsmithy/client.js";
+import { serveAgentsmithy } from "../agentsmithy/server.js";
+import { talkBased } from "../based/client.js";
+import { serveBased } from "../based/server.js";
+import { talkEmacsAgent } from "../emacs-agent/client.js";
+import { serveEmacsAgent } from "../emacs-agent/server.js";
+import { talkFoldGateway } from "../fold-gateway/client.js";
+import { serveFoldGateway } from "../fold-gateway/server.js";
+import { talkLoco } from "../loco/client.js";
+import { serveLoco, TOKEN } from "../loco/server.js";
+import { checkRenamed, PROMPT } from "./check.js";
+import { meter } from "./meter.js";
+import type { Print, Story } from "./story.js";
+import { copyWorkspace, type Workspace } from "./workspace.js";
+
+interface Protocol {
+  readonly carrier: string;
+  readonly serve: (workspace: Workspace) => App;
+  readonly talk: (story: Story) => Promise<void>;
+  /** A line to try by hand. */
+  readonly hint: (url: string) => string;
+}
+
+const json = (body: unknown) => `-H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;
+
+const protocols: Record<string, Protocol> = {
+  agentsmithy: {
+    carrier: "SSE in POST",
+    serve: serveAgentsmithy,
+    talk: talkAgentsmithy,
+    hint: (url) => `curl -N ${url}/api/chat ${json({ messages: [{ role: "user", content: PROMPT }], stream: true })}`,
+  },
+  loco: {
+    carrier: "HTTP + WebSocket",
+    serve: serveLoco,
+    talk: talkLoco,
+    hint: (url) => `curl ${url}/v1/workspaces -H 'Authorization: Bearer ${TOKEN}'`,
+  },
+  "emacs-agent": {
+    carrier: "HTTP + SSE",
+    serve: serveEmacsAgent,
+    talk: talkEmacsAgent,
+    hint: (url) => `curl ${url}/api/sessions ${json({ project_path: "." })}`,
+  },
+  based: {
+    carrier: "WebSocket",
+    serve: serveBased,
+    talk: talkBased,
+    hint: (url) => `npx wscat -c ${url.replace(/^http/, "ws")}/ws -x '{"action":"list_files"}'`,
+  },
+  "fold-gateway": {
+    carrier: "SSE in POST",
+    serve: serveFoldGateway,
+    talk: talkFoldGateway,
+    hint: (url) => `curl -N ${url}/api/send ${json({ content: PROMPT })}`,
+  },
+};
+
+const args = process.argv.slice(2);
+const chosen = args.filter((arg) => !arg.startsWith("--"));
+const unknown = [
+  ...chosen.filter((name) => !protocols[name]),
+  ...args.filter((arg) => arg.startsWith("--") && arg !== "--serve"),
+];
+if (unknown.length > 0) {
+  console.error(`unknown: ${unknown.join(", ")}. Usage: demo [--serve] [${Object.keys(protocols).join(" | ")}]`);
+  process.exit(2);
+}
+const names = chosen.length > 0 ? chosen : Object.keys(protocols);
+await (args.includes("--serve") ? stay(names) : tell(names));
+
+/** Each conversation in turn, on a workspace of its own, and a table of them. */
+async function tell(names: readonly string[]): Promise<void> {
+  const rows: string[][] = [["protocol", "carrier", "messages", "bytes", "ms", "files changed"]];
+  for (const name of names) {
+    const { carrier, serve, talk } = protocols[name]!;
+    const workspace = await copyWorkspace();
+    const server = await listen(serve(workspace));
+    const counted = meter();
+    console.log(`\n── ${name} (${carrier}) at ${server.url}`);
+    const start = performance.now();
+    try {
+      await talk({ baseUrl: server.url, connection: counted.connection, workspace, prompt: PROMPT, print: printer() });
+      const files = await checkRenamed(workspace);
+      const ms = (performance.now() - start).toFixed(0);
+      rows.push([name, carrier, String(counted.messages), String(counted.bytes), ms, String(files)]);
+    } catch (error) {
+      console.error(`\n  ✗ ${name}: ${(error as Error).stack}`);
+      rows.push([name, carrier, "-", "-", "-", "FAILED"]);
+      process.exitCode = 1;
+    } finally {
+      await server.close();
+      await workspace.remove();
+    }
+  }
+  console.log(`\n${table(rows)}`);
+}
+
+/** The servers alone, until the process is interrupted. */
+async function stay(names: readonly string[]): Promise<void> {
+  const workspace = await copyWorkspace();
+  console.log(`workspace: ${workspace.root}`);
+  const servers = await Promise.all(
+    names.map(async (name) => [name, await listen(protocols[name]!.serve(workspace))] as const),
+  );
+  for (const [name, { url }] of servers) console.log(`\n${name}\n  ${protocols[name]!.hint(url)}`);
+  console.log("\nCtrl-C ends them.");
+  process.once("SIGINT", async () => {
+    await Promise.all(servers.map(([, server]) => server.close()));
+    await workspace.remove();
+  });
+}
+
+function printer(): Print {
+  let inText = false;
+  return {
+    text(text) {
+      process.stdout.write(inText ? text : `  ${text}`);
+      inText = !text.endsWith("\n");
+    },
+    note(what) {
+      console.log(`${inText ? "\n" : ""}  · ${what}`);
+      inText = false;
+    },
+  };
+}
+
+function table(rows: readonly string[][]): string {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => (column < 2 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)))
+        .join("  "),
+    )
+    .join("\n");
+}

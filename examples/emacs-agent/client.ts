@@ -1,0 +1,46 @@
+import { connect } from "@parlance/client";
+import { emacsAgent } from "@parlance/protocols/emacs-agent";
+import { runAlone } from "../demo/alone.js";
+import type { Story } from "../demo/story.js";
+import { serveEmacsAgent } from "./server.js";
+
+/** Prompts in one request, listens in another, and approves the agent's write tools in a third. */
+export async function talkEmacsAgent({ baseUrl, connection, workspace, prompt, print }: Story): Promise<void> {
+  const agent = connect(emacsAgent, { baseUrl, ...connection });
+  const { session_id } = await agent.createSession({
+    project_path: workspace.root,
+    config: { auto_approve_readonly: true },
+  });
+  const events = agent.events({ session_id });
+  await events.opened;
+  await agent.prompt({ session_id, text: prompt, context: { current_file: "src/cart.ts" } });
+  let working = false;
+  for await (const message of events) {
+    switch (message.type) {
+      case "agent.state":
+        // Idle before the work is how the stream begins; idle after it is how a turn ends.
+        if (working && message.state === "idle") await agent.endSession({ session_id });
+        working = message.state !== "idle";
+        break;
+      case "message.delta":
+        print.text(message.content);
+        break;
+      case "tool.call":
+        if (message.requires_approval) await agent.approve({ session_id, tool_call_id: message.tool_call_id });
+        print.note(`${message.requires_approval ? "approved " : ""}${message.tool}`);
+        break;
+      case "tool.result":
+        print.note(`${message.status}: ${message.result?.split("\n").join(", ")}`);
+        break;
+      case "file.changed":
+        print.note(`changed ${message.path}`);
+        break;
+      case "error":
+        throw new Error(message.message);
+    }
+  }
+  const { tool_calls } = await agent.getTranscript({ session_id });
+  print.note(`ended after ${tool_calls.length} tool calls`);
+}
+
+await runAlone(import.meta.url, serveEmacsAgent, talkEmacsAgent);

@@ -1,0 +1,38 @@
+import { connect } from "@parlance/client";
+import { formatPatch, parsePatch } from "@parlance/edits";
+import { foldGateway } from "@parlance/protocols/fold-gateway";
+import { runAlone } from "../demo/alone.js";
+import type { Story } from "../demo/story.js";
+import { serveFoldGateway } from "./server.js";
+
+/** Finds an agent, prompts it, and applies the diffs that stand in its answer. */
+export async function talkFoldGateway({ baseUrl, connection, workspace, prompt, print }: Story): Promise<void> {
+  const gateway = connect(foldGateway, { baseUrl, ...connection });
+  print.note(`${await gateway.health()}, ${await gateway.ready()}`);
+  const [agent] = await gateway.listAgents();
+  let answer = "";
+  for await (const message of gateway.send({ content: prompt, sender: "demo", agent_id: agent?.id })) {
+    switch (message.type) {
+      case "text":
+        if (!message.text.includes("```")) print.text(message.text);
+        break;
+      case "tool_use":
+        print.note(`${message.name} ${message.input_json}`);
+        break;
+      case "done":
+        // Text events may be dropped by a busy gateway; this is the whole of it.
+        answer = message.full_response;
+        break;
+      case "error":
+        throw new Error(message.error);
+    }
+  }
+  const read = parsePatch(answer);
+  if (!read.ok) throw new Error(`no diff in the answer: ${JSON.stringify(read)}`);
+  for (const file of read.patch.files) {
+    await workspace.apply(formatPatch({ files: [file] }));
+    print.note(`applied ${file.after}`);
+  }
+}
+
+await runAlone(import.meta.url, serveFoldGateway, talkFoldGateway);

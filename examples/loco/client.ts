@@ -1,0 +1,58 @@
+import { createHash } from "node:crypto";
+import { connect } from "@parlance/client";
+import { loco } from "@parlance/protocols/loco";
+import { runAlone } from "../demo/alone.js";
+import type { Story } from "../demo/story.js";
+import { serveLoco, TOKEN } from "./server.js";
+
+/** Registers the workspace, opens a session, and applies the patches that are proposed: in loco that is the client's part. */
+export async function talkLoco({ baseUrl, connection, workspace, prompt, print }: Story): Promise<void> {
+  const agent = connect(loco, { baseUrl, token: TOKEN, ...connection });
+  const { id: workspace_id } = await agent.registerWorkspace({ path: workspace.root });
+  const { id: session_id } = await agent.createSession({ workspace_id, title: "demo" });
+  const client_info = { name: "demo", version: "0.1.0", capabilities: ["diff_preview"] };
+  await using session = await agent.stream({ session_id }, { open: { client_info } });
+  session.send({ type: "client.user_message", message: prompt, context: { command: "/refactor" } });
+
+  for await (const message of session) {
+    switch (message.type) {
+      case "assistant.token":
+        print.text(message.token);
+        break;
+      case "tool.execute":
+        if (message.status === "completed") print.note(`${message.tool_name} ${JSON.stringify(message.result)}`);
+        break;
+      case "tool.request_approval":
+        print.note(`approved ${message.tool_name} of ${message.args.file_path}`);
+        session.send({
+          type: "client.approval_response",
+          request_id: message.request_id,
+          approved: true,
+          scope: "all",
+        });
+        break;
+      case "patch.proposed": {
+        const { path, text } = await workspace.apply(message.diff);
+        const applied_hash = `sha256:${createHash("sha256").update(text).digest("hex")}`;
+        session.send({
+          type: "client.patch_apply_result",
+          patch_id: message.patch_id,
+          file_path: path,
+          success: true,
+          error: null,
+          applied_hash,
+        });
+        print.note(`applied ${path}: ${message.rationale}`);
+        break;
+      }
+      case "server.error":
+        throw new Error(message.error.message);
+      case "assistant.message_final":
+        print.note(`final, ${message.metadata?.files_modified} files`);
+        await agent.deleteSession({ session_id });
+        return;
+    }
+  }
+}
+
+await runAlone(import.meta.url, serveLoco, talkLoco);

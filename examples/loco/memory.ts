@@ -1,0 +1,82 @@
+import { randomUUID } from "node:crypto";
+import type {
+  LocoHandlers,
+  ModelConfiguration,
+  SessionInfo,
+  Workspace,
+  WorkspacePolicy,
+} from "@parlance/protocols/loco";
+import { Refusal } from "@parlance/server";
+
+/** Everything of loco but its stream, kept in memory. */
+export function memory(): {
+  handlers: Omit<LocoHandlers, "stream">;
+  session(id: string): SessionInfo;
+  policy(workspaceId: string): WorkspacePolicy;
+} {
+  const workspaces = new Map<string, Workspace>();
+  const policies = new Map<string, WorkspacePolicy>();
+  const sessions = new Map<string, SessionInfo>();
+  let model: ModelConfiguration = { provider: "none", model_name: "rename-agent" };
+
+  function known<T>(map: ReadonlyMap<string, T>, id: string, what: string): T {
+    const value = map.get(id);
+    if (value === undefined) throw new Refusal(`${what} ${id} does not exist`, { status: 404 });
+    return value;
+  }
+  const workspace = (id: string): Workspace => known(workspaces, id, "workspace");
+  const session = (id: string): SessionInfo => known(sessions, id, "session");
+  const policy = (id: string): WorkspacePolicy => policies.get(workspace(id).id) ?? {};
+  // The files are read anew at each prompt: there is nothing to index.
+  const index = ({ workspace_id }: { workspace_id: string }) => {
+    workspace(workspace_id);
+    return { index_status: "complete" as const };
+  };
+
+  const handlers: Omit<LocoHandlers, "stream"> = {
+    health: () => ({ status: "healthy", version: "0.1.0" }),
+    listWorkspaces: () => [...workspaces.values()],
+    registerWorkspace({ path, name = path }) {
+      const existing = [...workspaces.values()].find((one) => one.path === path);
+      const registered = existing ?? { id: randomUUID(), path, name, created_at: new Date().toISOString() };
+      workspaces.set(registered.id, registered);
+      return registered;
+    },
+    getWorkspace: ({ workspace_id }) => workspace(workspace_id),
+    getPolicy: ({ workspace_id }) => policy(workspace_id),
+    setPolicy({ workspace_id, ...set }) {
+      policies.set(workspace(workspace_id).id, set);
+      return set;
+    },
+    rebuildIndex: index,
+    refreshIndex: index,
+    updateIndex: index,
+    getIndexStatus: index,
+    createSession({ workspace_id, title }) {
+      const created: SessionInfo = {
+        id: randomUUID(),
+        workspace_id: workspace(workspace_id).id,
+        title,
+        created_at: new Date().toISOString(),
+        status: "active",
+      };
+      sessions.set(created.id, created);
+      return created;
+    },
+    listSessions: ({ workspace_id }) =>
+      [...sessions.values()].filter((one) => workspace_id === undefined || one.workspace_id === workspace_id),
+    getSession: ({ session_id }) => session(session_id),
+    deleteSession({ session_id }) {
+      session(session_id);
+      sessions.delete(session_id);
+      return { success: true };
+    },
+    listModels: () => [{ provider: "none", model_name: "rename-agent", capabilities: ["refactor"] }],
+    getCurrentModel: () => model,
+    setCurrentModel: (configuration) => {
+      model = configuration;
+      return model;
+    },
+  };
+  return { handlers, session, policy };
+}
