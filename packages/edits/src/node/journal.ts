@@ -22,8 +22,11 @@ export interface Journal {
 
 export interface JournalFile {
   readonly path: string;
+  /** Hashes of the bytes. */
   readonly before: string | null;
   readonly after: string | null;
+  /** The old file's permission bits; by hash and mode a backup shows that it is complete. */
+  readonly mode: number | null;
 }
 
 export type JournalState = "pending" | "committed";
@@ -163,6 +166,7 @@ function parseJournal(text: string): Journal | null {
   const hashes: unknown[] = files.flatMap(({ before, after }) => [before, after]);
   if (!hashes.every((hash) => hash === null || (typeof hash === "string" && /^sha256:[0-9a-f]{64}$/.test(hash))))
     return null;
+  if (!files.every(({ before, mode }) => (before === null ? mode === null : Number.isSafeInteger(mode)))) return null;
   return value as unknown as Journal;
 }
 

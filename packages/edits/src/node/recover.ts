@@ -69,14 +69,14 @@ export async function rollBack(
   const { files } = tree;
   const kept: { path: string; old: string }[] = [];
   await eachFile(tree, journal, async (directory, name, index) => {
-    const { path, before, after } = journal.files[index]!;
+    const { path, before, after, mode } = journal.files[index]!;
     const spare = directory.at(newName(journal, index));
     const backup = oldName(journal, index);
     if (before === null) await removeCreated(files, directory, name, after!, newName(journal, index));
     else {
       const old = await readOrNothing(files, directory, backup);
       // A backup that was being copied when the process ended is no backup; its target is untouched then.
-      if (old !== null && contentHash(old.bytes) === before) {
+      if (old !== null && contentHash(old.bytes) === before && (old.stat.mode & 0o7777) === mode) {
         const there = await orMissing(files.lstat(directory.at(name)));
         const target = await readOrNothing(files, directory, name);
         const hash = target && contentHash(target.bytes);

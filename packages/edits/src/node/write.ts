@@ -108,6 +108,7 @@ async function carryOut(plan: Plan, steps: readonly Step[], tree: Tree): Promise
   const entries = steps.map(({ file: { path, before }, bytes }) => ({
     path,
     before: before?.hash ?? null,
+    mode: before?.mode ?? null,
     after: bytes && contentHash(bytes),
   }));
   const journal = await openJournal(root, files, entries, [...directories]);

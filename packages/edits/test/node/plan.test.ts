@@ -158,7 +158,7 @@ describe("what stands in the way is told, all of it, and nothing is written", ()
     ["a new file through a symlink", "symlink", createPatch("", "b\n", { oldPath: null, newPath: "linkdir/new" })],
     ["bytes that are not UTF-8", "not-utf8", change("binary")],
     ["half a surrogate pair", "not-utf8", createPatch("a\n", "\ud800\n", { path: "a" })],
-    ["a file above the limit", "too-large", change("a"), { limit: 1 }],
+    ["a file above the limit", "too-large", change("big"), { limit: 10 }],
     [
       "a symlink's mode",
       "mode",
@@ -197,7 +197,7 @@ describe("what stands in the way is told, all of it, and nothing is written", ()
     ["a root that is not there", "missing", change("a"), { root: "/nowhere/at/all" }],
   ];
   test.each(cases)("%s: %s", async (_what, reason, patches, options) => {
-    const root = makeWorkspace({ a: "a\n", b: "a\n", "dir/a": "a\n", binary });
+    const root = makeWorkspace({ a: "a\n", b: "a\n", "dir/a": "a\n", big: "a\n".repeat(6), binary });
     symlinkSync("a", join(root, "link"));
     symlinkSync("dir", join(root, "linkdir"));
     const old = snapshot(root);

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -13,6 +14,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll } from "vitest";
 
+// In memory where there is such a file system: the tests sync some hundred thousand times.
+const base = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 const made: string[] = [];
 afterAll(() => {
   for (const directory of made) rmSync(directory, { recursive: true, force: true });
@@ -20,7 +23,7 @@ afterAll(() => {
 
 /** A new directory with these files; a text that ends in nothing special is just written. Removed after the tests. */
 export function makeWorkspace(files: Readonly<Record<string, string | Uint8Array>>): string {
-  const root = mkdtempSync(join(tmpdir(), "parlance-edits-"));
+  const root = mkdtempSync(join(base, "parlance-edits-"));
   made.push(root);
   fill(root, files);
   return root;

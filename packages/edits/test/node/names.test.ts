@@ -1,0 +1,123 @@
+import { mkdirSync } from "node:fs";
+import * as fs from "node:fs/promises";
+import { join } from "node:path";
+import { createPatch, type Patch } from "@parlance/edits";
+import { applyPlan, checkName, type Files, type NameRules, planEdits, undo } from "@parlance/edits/node";
+import { expect, test } from "vitest";
+import { hostileNames } from "./hostile-names.js";
+import { fill, makeWorkspace, snapshot } from "./workspace.js";
+
+const rulesOf: NameRules[] = ["posix", "windows"];
+const operations: Record<string, (name: string) => Patch> = {
+  create: (name) => createPatch("", "evil\n", { oldPath: null, newPath: name }),
+  modify: (name) => createPatch("secret\n", "evil\n", { path: name }),
+  delete: (name) => createPatch("secret\n", "", { oldPath: name, newPath: null }),
+  "rename to": (name) => ({ files: [{ kind: "rename", before: "inside", after: name, hunks: [] }] }),
+  "rename from": (name) => ({ files: [{ kind: "rename", before: name, after: "fresh", hunks: [] }] }),
+  "copy to": (name) => ({ files: [{ kind: "copy", before: "inside", after: name, hunks: [] }] }),
+};
+
+test("the table has at least 300 different names", () => {
+  expect(new Set(hostileNames.map(([name]) => name)).size).toBeGreaterThanOrEqual(300);
+});
+
+test("each hostile name is refused for the reason it has", () => {
+  const found = hostileNames.map(([name]) => [name, ...rulesOf.map((rules) => reasonOf(name, rules))]);
+  expect(found).toEqual(hostileNames);
+});
+
+function reasonOf(name: string, rules: NameRules): string | null {
+  const checked = checkName(name, rules);
+  return checked.ok ? null : checked.reason;
+}
+
+test.each([
+  ["src/index.ts"],
+  ["./README.md"],
+  [".gitignore"],
+  [".github/workflows/ci.yml"],
+  [".gitmodules"],
+  ["git"],
+  ["agit~1"],
+  ["console.log"],
+  ["com10.txt"],
+  ["nulls.c"],
+  ["..a"],
+  ["a..b"],
+  ["näme mit Leerzeichen.txt"],
+  ["日本語/ファイル.md"],
+  ["emoji 🎉.txt"],
+  ["a'b$(c)`d`;e&f.sh"],
+  ["-rf"],
+  ["~/x"],
+  [".env"],
+  ["a".repeat(255)],
+])("%s is an ordinary name by both rules", (name) => {
+  for (const rules of rulesOf) expect(checkName(name, rules)).toMatchObject({ ok: true });
+});
+
+test("no message carries a control character or an invisible one from a name", () => {
+  for (const [name] of hostileNames) {
+    const checked = checkName(name, "windows");
+    if (!checked.ok) expect(checked.message).not.toMatch(/[\p{C}\u2028\u2029]/u);
+  }
+});
+
+test("no operation by a hostile name reads or writes anything, and none that POSIX allows leaves the root", async () => {
+  const outer = makeWorkspace({ secret: "secret\n", file: "secret\n", "etc/passwd": "secret\n" });
+  const root = join(outer, "root");
+  let checks = 0;
+  for (const rules of rulesOf) {
+    for (const [operation, make] of Object.entries(operations)) {
+      await fs.rm(root, { recursive: true, force: true });
+      mkdirSync(root, { recursive: true });
+      fill(root, { inside: "secret\n", "dir/file": "secret\n" });
+      const before = snapshot(outer);
+      for (const [name, posix, windows] of hostileNames) {
+        const used: string[] = [];
+        const plan = await planEdits(make(name), { root, rules, files: recording(used) });
+        const reasons = plan.conflicts.map(({ reason }) => reason);
+        const expected = rules === "posix" ? posix : windows;
+        checks++;
+        if (expected !== null) {
+          expect([operation, name, reasons]).toEqual([operation, name, [expected]]);
+          expect((await applyPlan(plan, { files: recording(used) })).ok).toBe(false);
+        } else if (operation === "create") {
+          const written = await applyPlan(plan, { files: recording(used) });
+          expect(written.ok && (await undo(written)).ok).toBe(true);
+        }
+        // Without a name that is allowed, only the root itself is looked at: for a journal, and to be opened.
+        const looked = used.filter(
+          (path) =>
+            !/^(?:.*\/root|\/proc\/self\/fd|\/proc\/self\/fd\/\d+\/(?:\.|\.parlance-journal|inside))$/.test(path),
+        );
+        if (expected !== null) expect([operation, name, looked]).toEqual([operation, name, []]);
+        for (const path of used) expect(path).not.toMatch(/\/\.\.(?:\/|$)/);
+      }
+      expect(snapshot(outer)).toEqual(before);
+    }
+  }
+  expect(checks).toBeGreaterThanOrEqual(2500);
+});
+
+/** The real file system, with every path that it is given noted down. */
+function recording(used: string[]): Files {
+  const noted =
+    <A extends unknown[], R>(call: (...args: A) => R) =>
+    (...args: A): R => {
+      used.push(...args.filter((arg) => typeof arg === "string"));
+      return call(...args);
+    };
+  const { open, lstat, link, rename, unlink, mkdir, rmdir, readdir, realpath } = fs;
+  return {
+    open: noted((path: string, flags: number, mode?: number) => open(path, flags, mode)),
+    lstat: noted((path: string) => lstat(path)),
+    link: noted(link),
+    rename: noted(rename),
+    unlink: noted(unlink),
+    mkdir: noted((path: string) => mkdir(path)),
+    rmdir: noted((path: string) => rmdir(path)),
+    readdir: noted((path: string) => readdir(path)),
+    realpath: noted((path: string) => realpath(path)),
+  };
+}
