@@ -20,12 +20,17 @@ export interface DiffOptions {
   cost?: number;
 }
 
+export interface LineDiffOptions extends DiffOptions {
+  /** Choose among equal places of a change by blank lines and indentation (default), or leave it as low as it goes. */
+  readable?: boolean;
+}
+
 /**
  * The changes that make the old text into the new one, in order, no two touching. As git does it: lines become integers,
  * the equal ends are left out and the lines that only one side has, the rest is compared, and the runs found are moved to
  * where they read well. Time is linear in the lines but for a factor of the cost; any cost gives correct changes.
  */
-export function diffLines(a: Source, b: Source, options: DiffOptions = {}): Change[] {
+export function diffLines(a: Source, b: Source, options: LineDiffOptions = {}): Change[] {
   const { start, end } = commonEnds(a, b);
   const aEnd = a.length - end;
   const bEnd = b.length - end;
@@ -39,8 +44,8 @@ export function diffLines(a: Source, b: Source, options: DiffOptions = {}): Chan
       markMany(internExactly(a, b, start, aEnd, bEnd), start, options.cost, removed, added);
     }
   }
-  slideChanges(a, removed, added);
-  slideChanges(b, added, removed);
+  slideChanges(a, removed, added, options.readable ?? true);
+  slideChanges(b, added, removed, options.readable ?? true);
   return collect(removed, added, a.length, b.length);
 }
 

@@ -18,19 +18,11 @@ export function internByHash(a: Source, b: Source, start: number, aEnd: number, 
   const keys = new Int32Array(2 * total + 2);
   let size = 0;
   const intern = (source: Source, to: number): Int32Array => {
-    const { starts } = source;
-    const from = starts[start]!;
-    const codes = readCodes(source.text.slice(from, starts[to]));
     const numbers = new Int32Array(to - start);
-    for (let line = 0, i = 0; line < numbers.length; line++) {
-      const end = starts[start + line + 1]! - from;
-      let first = 0;
-      let second = 0;
-      for (; i < end; i++) {
-        const code = codes[i]!;
-        first = (Math.imul(first, MULTIPLIER) + code) | 0;
-        second = (Math.imul(second ^ code, MULTIPLIER_2) + 1) | 0;
-      }
+    const hashes = hashLines(source, start, to);
+    for (let line = 0; line < numbers.length; line++) {
+      const first = hashes[2 * line]!;
+      const second = hashes[2 * line + 1]!;
       let slot = (first ^ (first >>> 15) ^ second) & mask;
       let number = slots[slot]!;
       while (number > 0 && (keys[2 * number - 2] !== first || keys[2 * number - 1] !== second)) {
@@ -64,13 +56,30 @@ export function internExactly(a: Source, b: Source, start: number, aEnd: number,
   return { left: intern(a, aEnd), right: intern(b, bEnd), size: seen.size };
 }
 
-/** Chosen anew in every process, so that nobody can write a file whose lines all have one hash. */
-const MULTIPLIER = randomOdd();
-const MULTIPLIER_2 = randomOdd();
-
-function randomOdd(): number {
-  return (Math.random() * 0x100000000) | 1;
+/** Two hashes for each line. The multipliers are new in every process, so that nobody can write lines of one hash. */
+function hashLines({ text, starts }: Source, start: number, end: number): Int32Array {
+  const from = starts[start]!;
+  const codes = readCodes(text.slice(from, starts[end]));
+  const hashes = new Int32Array(2 * (end - start));
+  const multiplier = MULTIPLIERS[0]!;
+  const another = MULTIPLIERS[1]!;
+  let i = 0;
+  for (let line = start; line < end; line++) {
+    const stop = starts[line + 1]! - from;
+    let first = 0;
+    let second = 0;
+    for (; i < stop; i++) {
+      const code = codes[i]!;
+      first = (Math.imul(first, multiplier) + code) | 0;
+      second = (Math.imul(second ^ code, another) + 1) | 0;
+    }
+    hashes[2 * (line - start)] = first;
+    hashes[2 * (line - start) + 1] = second;
+  }
+  return hashes;
 }
+
+const MULTIPLIERS = Int32Array.of((Math.random() * 0x100000000) | 1, (Math.random() * 0x100000000) | 1);
 
 /** The code units, as bytes where all of them are ASCII: half the memory, and encoded by the machine. */
 function readCodes(text: string): Uint8Array | Uint16Array {

@@ -6,7 +6,7 @@ import { isSameLine, type Source } from "./source.js";
  * otherwise the place is chosen that splits the text best: at blank lines, in front of the less indented. The scores are
  * those of git's indent heuristic (diff.indentHeuristic), found by its authors over a large corpus of human judgements.
  */
-export function slideChanges(source: Source, changed: Uint8Array, others: Uint8Array): void {
+export function slideChanges(source: Source, changed: Uint8Array, others: Uint8Array, readable: boolean): void {
   const indentOf = (line: number) => measureIndent(source, line);
   const length = source.length;
   // `start` to `end` is a run of changed lines in this text; `other` to `otherEnd` is the run, often empty, that stands
@@ -59,7 +59,7 @@ export function slideChanges(source: Source, changed: Uint8Array, others: Uint8A
       } while (end - start !== size);
       if (end !== highest) {
         if (beside >= 0) while (otherEnd === otherStart) slideUp();
-        else {
+        else if (readable) {
           const best = bestSplit(Math.max(highest, end - size - 1, end - FURTHEST), end, size, length, indentOf);
           while (end > best) slideUp();
         }
