@@ -35,7 +35,7 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
     const takesInput = operation.parameters !== undefined || operation.body !== undefined;
     const run = operation.answer.stream ? stream : call;
     client[name] = takesInput
-      ? (input: Input, options?: CallOptions) => run(name, input, options)
+      ? (input: Input = {}, options?: CallOptions) => run(name, input, options)
       : (options?: CallOptions) => run(name, {}, options);
   }
   for (const [name, { parameters }] of Object.entries(any.channels)) {

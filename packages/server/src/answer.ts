@@ -75,7 +75,11 @@ async function run(serving: Serving, called: Called, gone: AbortSignal): Promise
   };
   const value = await handler(input, callOf(serving, called, gone, ask));
   if (ask && !settled) ask.settle(reply);
-  const ended = Object.values(contract.operations).some((operation) => operation.answer.stream?.closedBy === name);
+  const streams = [
+    ...Object.values(contract.operations).map(({ answer }) => answer.stream),
+    ...Object.values(contract.channels),
+  ];
+  const ended = streams.some((stream) => stream?.closedBy === name);
   if (ended && session !== undefined) serving.sessions.end(session);
 
   if (answer.text !== undefined)
