@@ -1,2 +1,3 @@
+export { docs } from "./docs.js";
 export { generate } from "./generate.js";
 export { GenerateError } from "./names.js";

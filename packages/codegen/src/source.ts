@@ -1,0 +1,79 @@
+import type { ContractDocument, Json, Method, SchemaObject } from "@parlance/contract";
+import { mapSchema } from "./schema.js";
+
+/** `contract.json` as its meta-schema has it: the prose and the constraints that the runtime's contract leaves out. */
+export interface Source {
+  readonly title: string;
+  readonly description?: string;
+  readonly version?: string;
+  readonly auth?: { readonly description?: string };
+  readonly operations: Readonly<Record<string, SourceCall>>;
+  readonly channels: Readonly<Record<string, SourceCall>>;
+  readonly exchanges?: readonly { readonly description?: string }[];
+  readonly reading?: readonly { readonly description: string }[];
+  readonly fault: {
+    readonly codes?: Readonly<Record<string, { readonly status?: number; readonly description: string }>>;
+  };
+  readonly retry?: { readonly description?: string };
+}
+
+export interface SourceCall {
+  readonly method: Method;
+  readonly path: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly parameters?: Readonly<Record<string, SourceParameter>>;
+  readonly answer: { readonly description?: string; readonly examples?: readonly string[] };
+  readonly faults?: Readonly<
+    Record<string, { readonly description: string; readonly text?: true; readonly examples?: readonly string[] }>
+  >;
+}
+
+export interface SourceParameter extends SchemaObject {
+  readonly in: "path" | "query";
+  readonly required?: true;
+}
+
+export const sourceOf = (document: ContractDocument) => document.source as unknown as Source;
+
+/** All schemas by title, without their ids, with references turned by `at`: title and the fragment after it. */
+export function schemasAt(document: ContractDocument, at: (title: string) => string): Record<string, Json> {
+  const byId = new Map(Object.entries(document.schemas).map(([title, schema]) => [schema.$id, title]));
+  const placed = Object.entries(document.schemas).map(([title, schema]) => {
+    const moved = mapSchema(schema, ({ $id, tsType, ...one }) => {
+      if (typeof one.$ref !== "string") return one;
+      const [file, fragment = ""] = one.$ref.split("#") as [string, string?];
+      const target = file === "" ? title : byId.get(new URL(file, `parlance:${schema.$id}`).pathname);
+      return { ...one, $ref: `${at(target ?? file)}${fragment}` };
+    });
+    return [title, moved];
+  });
+  return Object.fromEntries(placed);
+}
+
+/** The examples of a schema in the form of OpenAPI, or none. */
+export function examplesOf(examples: readonly Json[] | undefined): { examples?: Record<string, { value: Json }> } {
+  if (!examples?.length) return {};
+  return {
+    examples: Object.fromEntries(examples.map((value, index) => [`example ${index + 1}`.replace(" ", "-"), { value }])),
+  };
+}
+
+/** What a transcript shows of a stream, as it goes over the wire: all frames from a call to the end. */
+export function recorded(document: ContractDocument, operation: string): string | undefined {
+  for (const lines of Object.values(document.transcripts)) {
+    const start = lines.findIndex((line) => "call" in line && line.call === operation);
+    if (start < 0) continue;
+    const rest = lines.slice(start + 1);
+    const end = rest.findIndex((line) => "call" in line || "end" in line);
+    const frames = rest.slice(0, end < 0 ? undefined : end).flatMap((line) => ("wire" in line ? line.wire : []));
+    if (frames.length > 0) return frames.join("");
+  }
+  return undefined;
+}
+
+/** A path without the rest of its URL, for the places where a document wants a host and a path. */
+export function hostOf(url: string): { host: string; protocol: string; pathname?: string } {
+  const { host, protocol, pathname } = new URL(url);
+  return { host, protocol: protocol.slice(0, -1), ...(pathname !== "/" && { pathname }) };
+}

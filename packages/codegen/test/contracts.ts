@@ -1,0 +1,14 @@
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { ContractDocument } from "@parlance/contract";
+import { load } from "@parlance/contract/load";
+
+const schemas = fileURLToPath(new URL("../../../schemas/", import.meta.url));
+
+/** Every contract of this repository, by name. */
+export const documents: readonly ContractDocument[] = await Promise.all(
+  readdirSync(schemas, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => load(schemas + name)),
+);
+export const named = documents.map((document) => [document.contract.name, document] as const);
