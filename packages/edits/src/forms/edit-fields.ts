@@ -2,7 +2,7 @@ import { closesFence, type Fence, openFence } from "./fence.js";
 
 export type Key = "file" | "action" | "line_start" | "line_end" | "old_content" | "new_content" | "reason";
 
-const KEY = /^[ \t]*(file|action|line_start|line_end|old_content|new_content|reason)[ \t]*:(?=\s|$)(.*)$/;
+const KEY = /^[ \t]*(file|action|line_start|line_end|old_content|new_content|reason)[ \t]*:(?=\s|$)(.*)$/s;
 const ANY_KEY = /^[ \t]*[A-Za-z_]\w*[ \t]*:(?=\s|$)/;
 
 /** Where the reading of an edit block stands between two lines: enough to tell content from keys and from the end. */

@@ -79,8 +79,8 @@ export function mayOpen(start: string): boolean {
   const label = LABEL.exec(start)![0];
   const rest = start.slice(label.length);
   // One word, with or without a label; quoted paths may contain blanks.
-  if (/^\S*\s*$/.test(rest) || /^(?:\*\*)?`[^`]*`?(?:\*\*)?:?\s*$|^<path>/.test(rest)) return true;
+  if (/^\S*\s*$/.test(rest) || /^\*{0,2}`[^`]*`?[*:]*\s*$|^<path>/.test(rest)) return true;
   const text = start.trimStart();
-  if (/^(?:`{3}|~{3}|--- |diff --git )/.test(text) || /^[<-]+ \w{0,6}>?\s*$/.test(text)) return true;
+  if (/^(?:`{3}|~{3}|--- |\+\+\+ |diff --git )/.test(text) || /^[<-]+ \w{0,6}>?\s*$/.test(text)) return true;
   return "*** Begin Patch".startsWith(text.trimEnd()) || "diff --git".startsWith(text);
 }

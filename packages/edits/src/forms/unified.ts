@@ -12,7 +12,10 @@ export const unifiedDiffs: Form = {
   open({ line, before, path, innerPath, fence, atFenceStart, defaultPath }) {
     const named = line.startsWith("+++ ") && before.startsWith("--- ");
     const bare = atFenceStart && /^(?:diff|patch|udiff)\b/.test(fence!.info) && line.startsWith("@@");
-    if (!named && !bare && !line.startsWith("diff --git ")) return null;
+    const git = /^diff --git (?:"?[a-z]\/|\S+ \S+\s*$)/.test(line);
+    // Header lines on one line are nothing but a broken diff: `parsePatch` says so.
+    const glued = /^--- \S.* \+\+\+ \S.*@@ -/.test(line);
+    if (!named && !bare && !git && !glued) return null;
     const known = innerPath ?? path ?? defaultPath;
     return openUnified(fence, named ? pathOf(before.slice(4)) : bare ? known : null, known);
   },

@@ -48,10 +48,10 @@ function tell(open: OpenBlock, raws: readonly string[], emit: (event: EditEvent)
 
 /** Says that the block is too long and lets go of its lines. */
 export function overflow(open: OpenBlock, limit: number, emit: (event: EditEvent) => void): void {
-  const { edit, firstLine, raws, size } = open;
+  const { edit, firstLine, raws } = open;
   const message = `The block that begins at line ${firstLine} is longer than ${limit} UTF-16 code units; read it with a higher limit or ask for smaller edits.`;
   const line = firstLine + raws.length;
-  emit({ type: "error", edit, error: { line, reason: "too-long", message }, source: size === 0 ? "" : raws.join("") });
+  emit({ type: "error", edit, error: { line, reason: "too-long", message }, source: raws.join("") });
   open.failed = true;
   open.raws = [];
   open.maybe = [];

@@ -57,6 +57,7 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
     },
     end({ complete = false } = {}) {
       if (partial !== "" || passing) endLine();
+      if (open === null && held.fence !== null) openBlock("", true);
       if (open === null) release();
       else if (open.block.tentative) giveUp(open);
       else {
@@ -134,6 +135,14 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
   }
 
   function tryOpen(raw: string, settled: boolean): boolean {
+    openBlock(raw, settled);
+    if (open === null) return false;
+    feed(open, raw);
+    return true;
+  }
+
+  /** Opens the block whose head ends with this line, if there is one; the line is still to be fed to it. */
+  function openBlock(raw: string, settled: boolean): void {
     const { raws, path, innerPath, fence } = held;
     const around = fence ?? wrapper;
     const head: Head = {
@@ -167,10 +176,8 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
       held = NOTHING;
       for (const line of raws) keepLine(open, line, emit);
       if (!block.tentative) announce(open, emit);
-      feed(open, raw);
-      return true;
+      return;
     }
-    return false;
   }
 
   function hold(raw: string): boolean {

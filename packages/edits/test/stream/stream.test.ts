@@ -1,0 +1,196 @@
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import { createPatch } from "../../src/create.js";
+import { parseBeginPatch } from "../../src/forms/begin-patch.js";
+import { parseEditBlocks } from "../../src/forms/edit-block.js";
+import { parseSearchReplace } from "../../src/forms/search-replace.js";
+import { parseStrReplace } from "../../src/forms/str-replace.js";
+import { parseWholeFiles } from "../../src/forms/whole-file.js";
+import { parseEdits, readEdits } from "../../src/stream/read.js";
+import { formatPatch } from "../../src/unified/format.js";
+import { eventsOf, readAnswers } from "./answers.js";
+
+const numRuns = process.env.PARLANCE_LONG ? 20_000 : 2_000;
+const seed = Number(process.env.PARLANCE_SEED ?? 20_261_121);
+
+/** Lines that mean something to some form, so that random texts come near to every decision. */
+const LINES = [
+  ...new Set(readAnswers().flatMap(({ text }) => text.split("\n"))),
+  "``` ```",
+  "````",
+  "~~~",
+  "+++ b/x",
+  "--- ",
+  "@@@",
+  "\\",
+  "\u2028",
+  "\ufeff```edit",
+  "__proto__: x",
+  '{"path":"a","edits":[{"old_str":"a","new_str":"b"}]}',
+];
+const text = fc
+  .array(fc.oneof({ weight: 6, arbitrary: fc.constantFrom(...LINES) }, fc.string({ maxLength: 12 })), { maxLength: 14 })
+  .map((lines) => lines.join("\n"));
+const options = fc.record(
+  { path: fc.constantFrom("open.ts"), limit: fc.constantFrom(20, 200, 1 << 20), wholeFiles: fc.boolean() },
+  { requiredKeys: [] },
+);
+
+describe(`whatever the text (seed ${seed})`, () => {
+  it("the reader gives the same events however the text is cut, and never throws", () => {
+    fc.assert(
+      fc.property(text, options, fc.array(fc.nat(300), { maxLength: 8 }), (whole, given, cuts) => {
+        const places = [0, ...cuts.map((cut) => Math.min(cut, whole.length)).sort((a, b) => a - b), whole.length];
+        const pieces = places.slice(1).map((end, i) => whole.slice(places[i], end));
+        const expected = eventsOf([whole], given);
+        expect(eventsOf(pieces, given)).toEqual(expected);
+        expect(eventsOf(whole.split(""), given)).toEqual(expected);
+      }),
+      { numRuns, seed },
+    );
+  });
+
+  it.each([
+    ["edit blocks", parseEditBlocks],
+    ["SEARCH/REPLACE", parseSearchReplace],
+    ["Begin Patch", parseBeginPatch],
+    ["whole files", parseWholeFiles],
+    ["str_replace", (input: string) => parseStrReplace(input)],
+    ["every form", (input: string) => parseEdits(input, { wholeFiles: true })],
+  ] as const)("the parser of %s gives a patch with changes or errors with a line, and never throws", (_, parse) => {
+    fc.assert(
+      fc.property(text, (input) => {
+        const reading = parse(input);
+        if (reading.ok) {
+          expect(reading.patch.files.length).toBeGreaterThan(0);
+          expect(JSON.parse(JSON.stringify(reading.patch))).toEqual(reading.patch);
+        } else for (const { line, message } of reading.errors) expect(line > 0 && message.length > 10).toBe(true);
+      }),
+      { numRuns, seed },
+    );
+  });
+
+  it("any JSON value as a call is a patch or an error", () => {
+    const names = ["command", "path", "old_str", "new_str", "file_text", "insert_line", "edits", "input", "arguments"];
+    const value = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { depthSize: "small" },
+        fc.constantFrom("str_replace", "create", "insert", "a\nb", "", 3, -1, null, true),
+        fc.array(tie("value"), { maxLength: 3 }),
+        fc.dictionary(fc.constantFrom(...names), tie("value"), { maxKeys: 6 }),
+      ),
+    })).value;
+    const property = fc.property(value, (call) => {
+      expect(parseStrReplace(call).ok).toBeTypeOf("boolean");
+    });
+    fc.assert(property, { numRuns, seed });
+  });
+});
+
+/** How much longer the second run takes than the first: the median of five pairs, one right after the other. */
+function growth(first: () => void, second: () => void): number {
+  const time = (run: () => void) => {
+    const start = performance.now();
+    run();
+    return performance.now() - start;
+  };
+  const ratios = Array.from({ length: 5 }, () => {
+    const once = time(first);
+    // Below a millisecond a ratio says nothing of growth.
+    return time(second) / Math.max(1, once);
+  });
+  return ratios.sort((a, b) => a - b)[2]!;
+}
+
+const body = (n: number) => Array.from({ length: n }, (_, i) => `  line ${i} of the text\n`).join("");
+
+test.each<[string, (n: number) => string]>([
+  ["one long edit block", (n) => `\`\`\`edit\nfile: a\naction: create\nnew_content: |\n${body(n)}\`\`\`\n`],
+  ["one long SEARCH block", (n) => `a.ts\n<<<<<<< SEARCH\nx\n=======\n${body(n)}>>>>>>> REPLACE\n`],
+  ["many SEARCH blocks", (n) => "a.ts\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n".repeat(n / 4)],
+  ["a long diff", (n) => formatPatch(createPatch("", body(n), { oldPath: null }))],
+  ["one line without an end", (n) => "x y ".repeat(n * 5)],
+  ["one line of backticks", (n) => "`".repeat(n * 10)],
+  ["one line of blanks", (n) => " ".repeat(n * 20)],
+  ["paths", (n) => "src/a.ts\n".repeat(n)],
+  ["openings without an end", (n) => "a.ts\n<<<<<<< SEARCH\n".repeat(n)],
+  ["fences that open and close", (n) => "```\n".repeat(n)],
+  ["blank lines in a diff", (n) => `--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\n${"\n".repeat(n)}`],
+  ["a json value in a fence", (n) => `\`\`\`json\n{"a": "${"x".repeat(n * 10)}"}\n\`\`\`\n`],
+  ["quotes in a scalar", (n) => `\`\`\`edit\nfile: a\nreason: "${'\\"'.repeat(n * 5)}\n\`\`\`\n`],
+])("twice of %s costs at most 2.6 times as much, in pieces of one and of many", (_, make) => {
+  const read = (whole: string, size: number) => {
+    const reader = readEdits();
+    for (let at = 0; at < whole.length; at += size) reader.push(whole.slice(at, at + size));
+    reader.end();
+  };
+  for (const [size, n] of [
+    [1, 8_000],
+    [4096, 40_000],
+  ] as const) {
+    const [once, twice] = [make(n), make(2 * n)];
+    // The machine may be busy elsewhere; what is quadratic is so every time.
+    let ratio = Number.POSITIVE_INFINITY;
+    for (let attempt = 0; attempt < 5 && ratio > 2.6; attempt++)
+      ratio = growth(
+        () => read(once, size),
+        () => read(twice, size),
+      );
+    expect(ratio, `pieces of ${size}`).toBeLessThanOrEqual(2.6);
+  }
+});
+
+test("a block beyond the limit is let go of, and the text behind it comes", () => {
+  const reader = readEdits({ limit: 1000 });
+  const events = reader.push("a.ts\n<<<<<<< SEARCH\n");
+  for (let i = 0; i < 1000; i++) events.push(...reader.push("one more line of many\n"));
+  events.push(...reader.push(">>>>>>> REPLACE\nbye\n"), ...reader.end());
+  expect(events.filter((event) => event.type === "error")).toMatchObject([{ error: { reason: "too-long" } }]);
+  expect(events.reduce((sum, event) => sum + JSON.stringify(event).length, 0)).toBeLessThan(5000);
+  expect(events.at(-1)).toEqual({ type: "text", text: "bye\n" });
+});
+
+test("text comes as it is typed, not when its line ends", () => {
+  const reader = readEdits();
+  expect(reader.push("The change")).toEqual([{ type: "text", text: "The change" }]);
+  expect(reader.push(" is")).toEqual([{ type: "text", text: " is" }]);
+});
+
+test("the start, the path and every line of a block come before its end", () => {
+  const reader = readEdits();
+  reader.push("```edit\n");
+  expect(reader.push("file: a.py\n")).toEqual([
+    { type: "path", edit: 0, path: "a.py" },
+    { type: "progress", edit: 0, text: "file: a.py\n" },
+  ]);
+});
+
+test("a bare diff with too few lines is cut off in a stream, and repaired where the text is known to be whole", () => {
+  const diff = "--- a/a\n+++ b/a\n@@ -1,9 +1,9 @@\n one\n-two\n+TWO\n";
+  const reader = readEdits();
+  expect([...reader.push(diff), ...reader.end()].at(-1)).toMatchObject({
+    type: "error",
+    error: { reason: "unfinished" },
+  });
+  expect(parseEdits(diff)).toMatchObject({ ok: true, repairs: [{ kind: "wrong-count", line: 3 }] });
+});
+
+test("several blocks for one file are one entry, with places in the file as it was", () => {
+  const block = (line: number, old: string, now: string) =>
+    `\`\`\`edit\nfile: a\naction: edit\nline_start: ${line}\nold_content: |\n  ${old}\nnew_content: |\n  ${now}\n\`\`\`\n`;
+  const reading = parseEdits(block(9, "x", "y\n  z") + block(2, "a", "b\n  c"));
+  expect(reading).toMatchObject({
+    ok: true,
+    patch: {
+      files: [
+        {
+          before: "a",
+          hunks: [
+            { oldStart: 9, newStart: 10 },
+            { oldStart: 2, newStart: 2 },
+          ],
+        },
+      ],
+    },
+  });
+});
