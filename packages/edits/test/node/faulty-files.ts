@@ -5,9 +5,10 @@ import type { Files, OpenFile } from "@parlance/edits/node";
  * What goes wrong at the n-th call of the file system:
  * - `crash-before`, `crash-after`: the process ends before the call, or right after it took effect; no later call does.
  * - `crash-within`: a write gets half of its bytes down, and then the process ends.
+ * - `hang-after`: the call takes effect, the process says so on its output and waits to be killed.
  * - `error-before`, `error-after`: the call fails with EIO, once, without or with its effect.
  */
-export type Fault = "crash-before" | "crash-after" | "crash-within" | "error-before" | "error-after";
+export type Fault = "hang-after" | "crash-before" | "crash-after" | "crash-within" | "error-before" | "error-after";
 
 export interface FaultyFiles extends Files {
   /** Calls seen so far. */
@@ -27,7 +28,11 @@ export function faultyFiles(at: number, fault: Fault): FaultyFiles {
     if (++count !== at) return run();
     if (fault.startsWith("crash")) crashed = true;
     if (fault === "crash-within") await half?.();
-    if (fault.endsWith("after")) await run();
+    if (fault.endsWith("after")) await run().catch(() => {});
+    if (fault === "hang-after") {
+      process.stdout.write("here\n");
+      await new Promise((_, reject) => setTimeout(reject, 600_000));
+    }
     throw fault.startsWith("crash")
       ? new Crash("The process is gone.")
       : Object.assign(new Error("EIO: i/o error, test"), { code: "EIO" });

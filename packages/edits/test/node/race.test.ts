@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createPatch, type Patch } from "@parlance/edits";
 import { applyPlan, planEdits, recover } from "@parlance/edits/node";
