@@ -1,0 +1,93 @@
+import { fileURLToPath } from "node:url";
+import type { Checks, TranscriptLine } from "@parlance/contract";
+import { load } from "@parlance/contract/load";
+import { type AnyContract, bind, codec, decoder, encode, fault, reader, router, unbind, unfault } from "@parlance/wire";
+import { describe, expect, it } from "vitest";
+import { agentsmithy } from "../src/agentsmithy.js";
+import { based } from "../src/based.js";
+import { emacsAgent } from "../src/emacs-agent.js";
+import { foldGateway } from "../src/fold-gateway.js";
+import { loco } from "../src/loco.js";
+
+// Every line of every transcript is read as it says, and written as it stands unless it is of the form that is only read.
+for (const contract of [agentsmithy, based, emacsAgent, foldGateway, loco] as readonly AnyContract[]) {
+  const folder = fileURLToPath(new URL(`../../../schemas/${contract.name}`, import.meta.url));
+  const { transcripts } = await load(folder);
+  const { checks: accepts } = await contract.accepts();
+
+  describe.each(Object.entries(transcripts))(`The ${contract.name} transcript %s`, (_, lines) => {
+    let call = "";
+    let carrier = "";
+    for (const [index, line] of lines.entries()) {
+      if ("call" in line) call = line.call;
+      if ("call" in line && (contract.channels[call] || contract.operations[call]?.answer.stream)) carrier = call;
+      const [asked, opened] = [call, carrier];
+      if ("call" in line) it(`asks ${call} in line ${index + 1}`, () => request(contract, accepts, line));
+      if ("status" in line) it(`answers ${asked} in line ${index + 1}`, () => answer(contract, asked, line));
+      if ("wire" in line)
+        it(`carries ${line.message?.type ?? "something unknown"} in line ${index + 1}`, () =>
+          message(contract, accepts, opened, line));
+    }
+  });
+}
+
+type Line<Key extends string> = Extract<TranscriptLine, { readonly [key in Key]: unknown }>;
+
+function request(contract: AnyContract, accepts: Checks, { call, input, request, read }: Line<"call">): void {
+  if (!request) return;
+  const { pathname, searchParams: query } = new URL(request.target, contract.url);
+  const route = router(contract)(request.method, pathname)!;
+  expect(route).not.toHaveProperty("allow");
+  const body = request.body === undefined ? undefined : JSON.parse(request.body);
+  const names = "operations" in route ? route.operations : [(route as { channel: string }).channel];
+  const path = (route as { path: Record<string, string> }).path;
+  expect(unbind(contract, accepts, names, { path, query, body })).toEqual({ name: call, input });
+  if (read) return;
+  const bound = bind(contract, call, input);
+  expect({ ...bound, body: JSON.stringify(bound.body) }).toEqual({ ...request, body: request.body });
+}
+
+function answer(contract: AnyContract, call: string, line: Line<"status">): void {
+  const { status, type, body, answer, read } = line;
+  if (status >= 400) {
+    const refusal = unfault(contract, status, body);
+    if (!read) expect(fault(contract, call, refusal)).toEqual({ status, type, body });
+    else expect(body).toContain(refusal.message);
+    return;
+  }
+  const { answer: declared } = contract.operations[call]!;
+  expect(status).toBe(declared.status);
+  if (declared.text) expect([type, body]).toEqual([declared.text, answer]);
+  if (!declared.json) return;
+  const tolerate = reader(contract.reading, ({ of, operation }) => of === "server" && operation === call);
+  const said = JSON.parse(body);
+  expect(tolerate ? tolerate(said) : said).toEqual(answer);
+  if (!read) expect(body).toBe(JSON.stringify(answer));
+}
+
+function message(
+  contract: AnyContract,
+  accepts: Checks,
+  carrier: string,
+  { from, wire, message, read }: Line<"wire">,
+): void {
+  const channel = contract.channels[carrier];
+  const names = channel?.[from] ?? contract.operations[carrier]!.answer.stream!.messages;
+  const checks = from === "client" ? accepts : contract.checks;
+  const messages = codec(contract, { side: from, names, checks });
+  const frames: { event?: string | undefined; data: string }[] = [];
+  if (channel) frames.push({ data: wire });
+  else decoder({ onEvent: (event) => frames.push(event), onTooLarge() {}, maxSize: Infinity }).push(wire);
+  expect(frames).toHaveLength(1);
+  const heard = messages.decode(frames[0]!);
+  if (message) expect(heard).toEqual({ message });
+  else expect(heard).toHaveProperty("unknown");
+  if (!message || read) return;
+  const written = messages.encode(message as { type: string });
+  expect(channel ? written.data : encode(written)).toBe(wire);
+  for (const profile of Object.keys(contract.profiles ?? {})) {
+    const superset = codec(contract, { side: from, names, checks, profile }).encode(message as { type: string });
+    expect(JSON.parse(superset.data)).toMatchObject(JSON.parse(written.data));
+    expect(messages.decode(superset)).toEqual({ message });
+  }
+}
