@@ -57,14 +57,14 @@ describe("load", () => {
     await expect(load("/nowhere/at/all")).rejects.toThrow("/nowhere/at/all is not a folder");
   });
 
-  const broken: [string, Record<string, string | undefined>, string][] = [
-    ["contract.json is missing", { "contract.json": undefined }, "pets/contract.json: is missing"],
+  const broken: [string, Record<string, string | null>, string][] = [
+    ["contract.json is missing", { "contract.json": null }, "pets/contract.json: is missing"],
     ["contract.json is not JSON", { "contract.json": "{" }, "pets/contract.json: is not JSON"],
     ["contract.json is not an object", { "contract.json": "[]" }, "pets/contract.json: must be a JSON object"],
     ["a schema is not JSON", { "messages/said.json": "nope" }, "pets/messages/said.json: is not JSON"],
     [
       "a schema is missing",
-      { "messages/said.json": undefined },
+      { "messages/said.json": null },
       "contract.json#/messages/said/schema: names messages/said.json, which does not exist",
     ],
     ["a schema has no title", { "messages/said.json": "{}" }, 'pets/messages/said.json#/title: needs a "title"'],
@@ -84,12 +84,8 @@ describe("load", () => {
       "pets/contract.json: does not have the form of a contract",
     ],
   ];
-  test.each(broken)("tells file and place when %s", (_, change, message) => {
-    const files = { ...pets().files, ...change };
-    for (const [file, text] of Object.entries(change)) if (text === undefined) delete files[file];
-    expect(failure(() => assemble({ name: "pets", files: files as Record<string, string> })).message).toContain(
-      message,
-    );
+  test.each(broken)("tells file and place when %s", (_, text, message) => {
+    expect(failure(() => assemble(pets({ text }))).message).toContain(message);
   });
 });
 

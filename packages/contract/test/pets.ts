@@ -1,18 +1,54 @@
 import type { ContractFolder } from "@parlance/contract/load";
 
-/** A small contract with one of everything, without fault; a case changes what it needs. */
-export function pets(change: (files: Record<string, Loose>) => void = () => {}): ContractFolder {
-  const files: Record<string, Loose> = structuredClone(documents);
-  change(files);
-  const texts = Object.entries(files).map(([file, value]) => [
-    file,
-    typeof value === "string" ? value : `${JSON.stringify(value, null, 2)}\n`,
-  ]);
-  return { name: "pets", files: Object.fromEntries(texts) };
+/** What a case does to the contract. A place is `file#pointer`: "#/tag" is in contract.json, "said#/title" in messages/said.json. */
+export interface Edit {
+  readonly set?: Readonly<Record<string, unknown>>;
+  readonly unset?: readonly string[];
+  /** File -> text instead of what it has; null deletes it. */
+  readonly text?: Readonly<Record<string, string | null>>;
+  /** One more line of the transcript. */
+  readonly line?: string;
+}
+
+/** A table of cases, one a line. */
+export const table = <T>(text: string): T[] =>
+  text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as T);
+
+/** A small contract with one of everything, without fault, as a case changes it. */
+export function pets({ set = {}, unset = [], text = {}, line }: Edit = {}): ContractFolder {
+  const files = structuredClone(documents);
+  const reach = (place: string): [Loose, string] => {
+    const [file, pointer] = place.split("#") as [string, string];
+    const steps = pointer.split("/").slice(1);
+    const last = steps.pop()!;
+    const owner = steps.reduce((value, step) => value[step], files[file ? `messages/${file}.json` : "contract.json"]);
+    return [owner, last];
+  };
+  for (const place of unset) {
+    const [owner, key] = reach(place);
+    delete owner[key];
+  }
+  for (const [place, value] of Object.entries(set)) {
+    const [owner, key] = reach(place);
+    owner[key] = value;
+  }
+  const texts: Record<string, string> = {};
+  for (const [file, value] of Object.entries(files)) {
+    const own = typeof value === "string" ? value : `${JSON.stringify(value, null, 2)}\n`;
+    texts[file] = file.endsWith(".jsonl") && line !== undefined ? `${own}${line}\n` : own;
+  }
+  for (const [file, value] of Object.entries(text)) {
+    if (value === null) delete texts[file];
+    else texts[file] = value;
+  }
+  return { name: "pets", files: texts };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: cases break the documents in every way there is
-export type Loose = any;
+type Loose = any;
 
 const message = (title: string, kind: string, properties: Loose, example: Loose, description = title) => ({
   title,

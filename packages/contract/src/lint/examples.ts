@@ -34,7 +34,18 @@ function* misfits(schema: SchemaObject, check: ValidateFunction, file: string, p
   const places: [string, unknown][] = (schema.examples ?? []).map((example, index) => [`examples/${index}`, example]);
   if ("default" in schema) places.push(["default", schema.default]);
   for (const [place, value] of places) {
-    if (check(value)) continue;
+    try {
+      if (check(value)) continue;
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      yield {
+        rule: "ref",
+        file,
+        pointer,
+        message: "is made of itself: a schema that refers to its own whole never ends",
+      };
+      continue;
+    }
     for (const { instancePath, message } of check.errors ?? []) {
       const at = `${pointer}/${place}${instancePath}`;
       yield { rule: "example", file, pointer: at, message: `breaks its schema: ${message}` };

@@ -11,10 +11,10 @@ export const contractSchema: Readonly<Record<string, unknown>> = metaSchema;
 /** Faults of values, after which the contract still has the form that other rules read. */
 const harmless = new Set(["additionalProperties", "enum", "const", "pattern", "propertyNames", "minimum", "maximum"]);
 
+const validate = new Ajv2020({ allErrors: true, strictTypes: false, strictRequired: false }).compile(metaSchema);
+
 /** Whether contract.json has the form of a contract; `sound` when other rules can read it. */
 export function form(source: Source): { findings: Finding[]; sound: boolean } {
-  const ajv = new Ajv2020({ allErrors: true, strict: true, strictTypes: false, strictRequired: false });
-  const validate = ajv.compile(metaSchema);
   if (validate(source)) return { findings: [], sound: true };
   const errors = validate.errors ?? [];
   const findings = errors

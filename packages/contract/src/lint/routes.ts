@@ -43,6 +43,7 @@ function* input({ parameters = {}, when = {}, body }: Operation, at: string, sub
         `${at}/parameters/${name}`,
         `collides with the property ${name} of ${body}: an input is flat, so one of the two needs another name`,
       );
+  if (body !== undefined && !membersOf(subject, body)) return;
   for (const [name, value] of Object.entries(when)) {
     const place = parameters[name]?.in;
     if (!(name in properties) && place !== "query")
@@ -96,8 +97,10 @@ function meet(one: string, other: string): boolean {
 /** Whether `when` tells two calls apart: one name, two values, and not both read where the name is absent. */
 function apart(one: Operation | Channel, other: Operation | Channel, subject: Subject): boolean {
   if (!("method" in one) || !("method" in other)) return false;
+  // A body that cannot be judged is taken for sound: its own fault has been said.
   const demands = ({ parameters = {}, body }: Operation, name: string) =>
-    parameters[name]?.required === true || membersOf(subject, body)?.required.includes(name) === true;
+    parameters[name]?.required === true ||
+    (body !== undefined && membersOf(subject, body)?.required.includes(name) !== false);
   return Object.entries(one.when ?? {}).some(
     ([name, value]) =>
       other.when?.[name] !== undefined && other.when[name] !== value && (demands(one, name) || demands(other, name)),
