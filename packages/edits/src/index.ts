@@ -13,6 +13,8 @@ export { hunkId } from "./hunk.js";
 export { invertPatch } from "./invert.js";
 export type { Rung } from "./ladder.js";
 export { joinLines, type Lines, splitLines } from "./lines.js";
+export { type Merge, type MergeConflict, merge3 } from "./merge.js";
+export { mergePatches, type PatchConflict, type PatchMerge } from "./merge-patches.js";
 export type { FileKind, FilePatch, GitHeader, Hunk, Patch } from "./patch.js";
 export { type MappedPosition, mapPosition, type Position } from "./position.js";
 export type { ReadError, ReadErrorReason, Reading, Repair, RepairKind } from "./reading.js";
