@@ -124,13 +124,9 @@ function asksOf({ contract }: ContractDocument, by: Side, messages: readonly str
   return [...asks].map(([ask, answers]) => [ask, [...answers]]);
 }
 
-/**
- * Whether a call takes an input: it has a body, or a parameter that is not a constant of `when`. A client decides in the same
- * way, from the contract's data, whether its first argument is the input or the options.
- */
+/** Whether a call takes an input. A client tells in the same way whether its first argument is the input or the options. */
 export function hasInput(call: Operation | ChannelContract): boolean {
-  const { body, parameters = {}, when = {} } = call as Partial<Operation>;
-  return body !== undefined || Object.keys(parameters).some((name) => !Object.hasOwn(when, name));
+  return call.parameters !== undefined || ("body" in call && call.body !== undefined);
 }
 
 function proseOf(section: unknown, name: string): (string | undefined)[] {
