@@ -59,3 +59,14 @@ export function match(
     added: [...other].filter((name) => !one.has(name)),
   };
 }
+
+/** A change in contract.json. */
+export const inContract = (breaking: Change["breaking"], pointer: string, what: string): Change => ({
+  breaking,
+  what,
+  file: "contract.json",
+  pointer,
+});
+
+/** A value of contract.json, in a sentence. */
+export const say = (value: unknown) => (value === undefined ? "not given" : JSON.stringify(value));

@@ -59,6 +59,15 @@ export function* schemaChanges(old: Version, now: Version, writers: Writers, see
   for (const keyword of ["anyOf", "oneOf"]) yield* branches(before, after, keyword, writers, trail, [a, b]);
 }
 
+/** What changed between the schemas of two titles. */
+export function titledChanges(old: ContractDocument, now: ContractDocument, a: string, b: string, writers: Writers) {
+  const version = (document: ContractDocument, title: string): Version => {
+    const { $id, ...schema } = document.schemas[title]!;
+    return { document, schema, file: document.files[title]!, pointer: "" };
+  };
+  return schemaChanges(version(old, a), version(now, b), writers);
+}
+
 function* values(a: SchemaObject, b: SchemaObject, now: Version, writers: Writers): Generator<Change> {
   const types = ({ type }: SchemaObject) => (type === undefined ? undefined : ([type].flat() as string[]));
   yield* sets(types(a), types(b), now, "type", writers);

@@ -1,0 +1,126 @@
+import type { Channel, ContractDocument, Operation, Stream } from "../model.js";
+import { inputSchema } from "../schema.js";
+import { type Change, inContract, match, same, say } from "./change.js";
+import { schemaChanges, titledChanges, type Version } from "./schemas.js";
+
+export function* operations(old: ContractDocument, now: ContractDocument): Generator<Change> {
+  const [before, after] = [old.contract.operations, now.contract.operations];
+  const { kept, gone, added } = match(Object.keys(before), Object.keys(after));
+  for (const name of gone) yield inContract("clients", `/operations/${name}`, `the operation ${name} is gone`);
+  for (const name of added) yield inContract("none", `/operations/${name}`, `the operation ${name} is new`);
+  for (const name of kept) {
+    const [a, b] = [before[name]!, after[name]!];
+    const at = `/operations/${name}`;
+    if (a.method !== b.method)
+      yield inContract("clients", `${at}/method`, `${name} was ${a.method} and is ${b.method}`);
+    yield* paths(a, b, at);
+    if (!same(a.when, b.when))
+      yield inContract("clients", `${at}/when`, `when was ${say(a.when)} and is ${say(b.when)}`);
+    if (a.answer.status !== b.answer.status)
+      yield inContract("clients", `${at}/answer/status`, `the status was ${a.answer.status} and is ${b.answer.status}`);
+    yield* inputs(old, now, name, at);
+    const kind = ({ answer }: Operation) => ["json", "text", "stream"].find((one) => one in answer) ?? "empty";
+    if (kind(a) !== kind(b)) yield inContract("both", `${at}/answer`, `the answer was ${kind(a)} and is ${kind(b)}`);
+    else if (a.answer.json) yield* titledChanges(old, now, a.answer.json, b.answer.json!, new Set(["server"]));
+    else if (a.answer.stream) yield* stream(a.answer.stream, b.answer.stream!, `${at}/answer/stream`);
+    else if (a.answer.text !== b.answer.text)
+      yield inContract("clients", `${at}/answer/text`, `the content type was ${a.answer.text} and is ${b.answer.text}`);
+    const statuses = match(Object.keys(a.faults ?? {}), Object.keys(b.faults ?? {}));
+    for (const status of statuses.gone)
+      yield inContract("none", `${at}/faults/${status}`, `the status ${status} is gone`);
+    for (const status of statuses.added)
+      yield inContract("none", `${at}/faults/${status}`, `the status ${status} is new`);
+    for (const status of statuses.kept)
+      if (!same(a.faults![status], b.faults![status]))
+        yield inContract("clients", `${at}/faults/${status}`, `the body of ${status} has another form`);
+  }
+}
+
+export function* channels(old: ContractDocument, now: ContractDocument): Generator<Change> {
+  const [before, after] = [old.contract.channels, now.contract.channels];
+  const { kept, gone, added } = match(Object.keys(before), Object.keys(after));
+  for (const name of gone) yield inContract("clients", `/channels/${name}`, `the channel ${name} is gone`);
+  for (const name of added) yield inContract("none", `/channels/${name}`, `the channel ${name} is new`);
+  for (const name of kept) {
+    const [a, b] = [before[name]!, after[name]!];
+    const at = `/channels/${name}`;
+    yield* paths(a, b, at);
+    yield* inputs(old, now, name, at);
+    for (const side of ["client", "server"] as const) {
+      yield* said(a[side], b[side], `${at}/${side}`, side);
+      if (a.open?.[side] !== b.open?.[side])
+        yield inContract(
+          "clients",
+          `${at}/open/${side}`,
+          `the ${side}'s first message was ${say(a.open?.[side])} and is ${say(b.open?.[side])}`,
+        );
+    }
+    yield* readings(a, b, at);
+  }
+}
+
+function* paths(a: Operation | Channel, b: Operation | Channel, at: string): Generator<Change> {
+  const places = match([a.path, ...(a.alsoAt ?? [])], [b.path, ...(b.alsoAt ?? [])]);
+  for (const path of places.gone) yield inContract("clients", `${at}/path`, `${path} is gone; it is ${b.path} now`);
+  for (const path of places.added) yield inContract("none", `${at}/path`, `${path} is new`);
+}
+
+/** The flat input, and where each name travels. */
+function* inputs(old: ContractDocument, now: ContractDocument, name: string, at: string): Generator<Change> {
+  const call = ({ contract }: ContractDocument) => contract.operations[name] ?? contract.channels[name]!;
+  const version = (document: ContractDocument): Version => {
+    const { body } = call(document) as Partial<Operation>;
+    const file = body === undefined ? "contract.json" : document.files[body]!;
+    return { document, schema: inputSchema(document, name), file, pointer: "" };
+  };
+  const carrier = (document: ContractDocument, key: string) => call(document).parameters?.[key]?.in ?? "body";
+  const [a, b] = [version(old), version(now)];
+  for (const one of schemaChanges(a, b, new Set(["client"]))) {
+    const [, key = "", rest] = /^\/properties\/([^/]*)(.*)$/.exec(one.pointer) ?? [];
+    const parameter =
+      [a.file, b.file].includes(one.file) && [old, now].some((document) => carrier(document, key) !== "body");
+    yield parameter ? { ...one, file: "contract.json", pointer: `${at}/parameters/${key}${rest}` } : one;
+  }
+  const keys = ({ schema }: Version) => Object.keys((schema as { properties: object }).properties);
+  for (const key of match(keys(a), keys(b)).kept)
+    if (carrier(old, key) !== carrier(now, key))
+      yield inContract(
+        "clients",
+        `${at}/parameters`,
+        `${key} was in the ${carrier(old, key)} and is in the ${carrier(now, key)}`,
+      );
+}
+
+function* stream(a: Stream, b: Stream, at: string): Generator<Change> {
+  yield* said(a.messages, b.messages, `${at}/messages`, "server");
+  for (const word of ["end", "mayEnd"] as const) {
+    const { gone, added } = match(a[word] ?? [], b[word] ?? []);
+    for (const name of gone) yield inContract("clients", `${at}/${word}`, `${name} no longer ends the stream`);
+    for (const name of added) yield inContract("clients", `${at}/${word}`, `${name} ends the stream now`);
+  }
+  if (a.closedBy !== b.closedBy)
+    yield inContract(
+      "clients",
+      `${at}/closedBy`,
+      `the stream was closed by ${say(a.closedBy)} and is closed by ${say(b.closedBy)}`,
+    );
+  yield* readings(a, b, at);
+}
+
+/** What a client makes of the messages: which is the failure, where the text is. */
+function* readings(a: Stream | Channel, b: Stream | Channel, at: string): Generator<Change> {
+  for (const word of ["fault", "text"] as const)
+    if (!same(a[word], b[word]))
+      yield inContract(
+        a[word] === undefined ? "none" : "clients",
+        `${at}/${word}`,
+        `${word} was ${say(a[word])} and is ${say(b[word])}`,
+      );
+}
+
+/** An unknown message is passed over, so a new one breaks nobody; one that is gone breaks clients, who say it or wait for it. */
+function* said(before: readonly string[], after: readonly string[], at: string, side: string): Generator<Change> {
+  const { gone, added } = match(before, after);
+  for (const name of gone) yield inContract("clients", at, `the ${side}'s message ${name} is gone`);
+  for (const name of added) yield inContract("none", at, `the ${side}'s message ${name} is new`);
+}
