@@ -108,9 +108,7 @@ function print({ ok, files, preview, repairs, conflicts }: Outcome, check: boole
   const tty = io.tty ?? false;
   io.out(tty ? showOnTerminal(preview, !io.env.NO_COLOR) : preview);
   for (const { source, line, message } of repairs) io.err(`${source}:${line}: repaired: ${message}\n`);
-  for (const { message, reason } of conflicts)
-    io.err(`${message} [${reason}]
-`);
+  for (const { message, reason } of conflicts) io.err(`${message} [${reason}]\n`);
   const count = `${files.length} ${files.length === 1 ? "file" : "files"}`;
   if (!ok) io.err("Nothing was written.\n");
   else io.err(check ? `${count} would change.\n` : `${count} changed.\n`);
