@@ -1,4 +1,5 @@
 import { exactForm } from "./form.js";
+import { countLines } from "./hunk.js";
 import { matchInPlace } from "./in-place.js";
 import { climb, type Match, type Rung, rungs, type Search } from "./ladder.js";
 import type { FilePatch, Hunk, Patch } from "./patch.js";
@@ -44,6 +45,8 @@ export type ConflictReason =
 export interface ApplyOptions {
   /** The verdict of `git apply`: byte for byte, at another place only as git moves hunks (see `matchStrictly`). */
   readonly strict?: boolean;
+  /** With `strict`: trust a hunk without context to stand where it says, as `git apply --unidiff-zero` does. */
+  readonly unidiffZero?: boolean;
   /** The loosest rung that may be used; default "context". "anchors" is only for callers that show what they will change. */
   readonly loosest?: Rung;
 }
@@ -63,12 +66,24 @@ export function applyPatch(patch: FilePatch | Patch, text: string, options: Appl
   if (hunks.length === 0) return { ok: true, text: kind === "delete" ? "" : text, hunks: [] };
   if (kind === "create" && text !== "")
     return refuse([fileConflict(isNewText(file, text) ? "already-applied" : "stale")]);
-  const bare = !options.strict || hunks.every(({ lines }) => lines.every((line) => line[0] === "+" || line[0] === "-"));
-  const inPlace = matchInPlace(hunks, text, bare);
+  const bare = !options.strict || options.unidiffZero === true;
+  const inPlace = options.strict && !areConsistent(hunks) ? null : matchInPlace(hunks, text, bare);
   const result: ApplyResult = inPlace
     ? { ok: true, text: spliceText(text, inPlace), hunks: hunks.map(appliedInPlace) }
     : applyPlaced(hunks, text, options);
   return kind === "delete" && result.ok && result.text !== "" ? refuse([fileConflict("stale")]) : result;
+}
+
+/** Do the new starts follow from the old ones? git goes by the new ones. */
+function areConsistent(hunks: readonly Hunk[]): boolean {
+  let grown = 0;
+  return hunks.every(({ oldStart, newStart, lines }) => {
+    const count = countLines(lines);
+    const starts = (newStart ?? 0) - (count.new > 0 ? 1 : 0) - ((oldStart ?? 0) - (count.old > 0 ? 1 : 0));
+    const consistent = starts === grown;
+    grown += count.new - count.old;
+    return consistent;
+  });
 }
 
 /** The new side is the whole file. A text that is there lends it line endings and byte order mark. */
@@ -96,7 +111,9 @@ function applyPlaced(hunks: readonly Hunk[], text: string, options: ApplyOptions
   const keepMark = options.strict || hunks.some((hunk) => hunk.lines.some((line) => line.includes("\ufeff")));
   const target = readTarget(text, keepMark);
   const sides = hunks.map(takeApart);
-  const placement = options.strict ? placeStrictly(sides, target) : placeByLadder(sides, target, options.loosest);
+  const placement = options.strict
+    ? placeStrictly(sides, target, options.unidiffZero === true)
+    : placeByLadder(sides, target, options.loosest);
   const conflicts = [...placement.conflicts];
   const splices: Splice[] = [];
   const applied: AppliedHunk[] = [];
@@ -151,10 +168,10 @@ interface Placement {
   readonly conflicts: readonly Conflict[];
 }
 
-function placeStrictly(hunks: readonly Sides[], target: Target): Placement {
+function placeStrictly(hunks: readonly Sides[], target: Target, bare: boolean): Placement {
   const placed: { sides: Sides; match: Match }[] = [];
   const conflicts: Conflict[] = [];
-  matchStrictly(hunks, target).forEach((match, i) => {
+  matchStrictly(hunks, target, bare).forEach((match, i) => {
     const sides = hunks[i]!;
     if (typeof match === "string") conflicts.push(conflict(sides, match, "place", []));
     else placed.push({ sides, match });

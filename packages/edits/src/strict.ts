@@ -14,11 +14,10 @@ interface Taken {
 /**
  * The places `git apply` takes: byte for byte; each hunk in the text that those before it made, nearest to the line its new
  * side names, forward first; never on lines of an earlier hunk. A hunk that names line 1 must begin the text, one that ends without
- * context must end it. A patch without any context is taken as under `--unidiff-zero`. Unlike git, a last line without line feed
+ * context must end it. With `bare` none of that is asked, as under `--unidiff-zero`. Unlike git, a last line without line feed
  * matches only the end of the text, and an insertion without context is not moved to the end.
  */
-export function matchStrictly(hunks: readonly Sides[], target: Target): StrictMatch[] {
-  const bare = hunks.every(({ leading, trailing, deleted }) => leading + trailing === 0 && !deleted.includes(false));
+export function matchStrictly(hunks: readonly Sides[], target: Target, bare: boolean): StrictMatch[] {
   const index = indexLines(
     target.lines,
     (line) => line,
@@ -53,6 +52,7 @@ function nearest(rows: readonly number[], sides: Sides, bare: boolean, taken: Ta
     const at = row + grownBefore(taken, row, target);
     if ((begins && at !== 0) || (ends && end !== length)) continue;
     if ((hunk.oldNoNewline === true) !== (old.length > 0 && end === length && !target.newlineAtEnd)) continue;
+    if (hunk.newNoNewline && end !== length) continue;
     const distance = at - from;
     const rank = distance > 0 ? 2 * distance - 1 : -2 * distance;
     if (rank < bestRank) [best, bestRank] = [row, rank];

@@ -1,0 +1,96 @@
+import type { FilePatch, Hunk } from "../src/patch.js";
+import type { Random } from "../test/random.js";
+import { type Meant, mapLines, mistype, padLines, pickContext, replay, type Spoil } from "./spoil.js";
+
+/** A block's two parts as a model writes them; `write` puts them into SEARCH/REPLACE or into the arguments of a call. */
+export type Write = (path: string, search: string, replace: string) => string;
+
+const sideOf = ({ lines }: Hunk, own: string) => lines.filter((line) => line[0] === " " || line[0] === own).map((line) => line.slice(1));
+
+const SMART: readonly (readonly [RegExp, string])[] = [
+  [/(^|[\s([{=,])"/gm, "$1\u201c"],
+  [/"/g, "\u201d"],
+  [/(^|[\s([{=,])'/gm, "$1\u2018"],
+  [/'/g, "\u2019"],
+];
+
+const curl = (line: string) => SMART.reduce((text, [plain, smart]) => text.replace(plain, smart), line);
+
+export function blockSpoils(write: Write): { recoverable: Record<string, Spoil>; refusals: Record<string, Spoil> } {
+  const blockOf = ({ path }: Meant, hunk: Hunk) => write(path, sideOf(hunk, "-").join("\n"), sideOf(hunk, "+").join("\n"));
+
+  /** A case of the text as it was; spoiling must have changed what is searched for. */
+  const block =
+    (spoil: (file: FilePatch, dice: Random, meant: Meant) => FilePatch | null): Spoil =>
+    (meant, dice) => {
+      const spoilt = spoil(meant.file, dice, meant)?.hunks[0];
+      if (!spoilt || sideOf(spoilt, "-").join("\n") === sideOf(meant.file.hunks[0]!, "-").join("\n")) return null;
+      return { text: meant.before, input: blockOf(meant, spoilt), expected: meant.after };
+    };
+  const body = (change: (line: string) => string): Spoil =>
+    block((file) => mapLines(file, (line) => line[0] + change(line.slice(1))));
+
+  return {
+    recoverable: {
+      exact: (meant) => ({ text: meant.before, input: blockOf(meant, meant.file.hunks[0]!), expected: meant.after }),
+      "file has trailing white space": (meant, dice) => {
+        const lines = padLines(meant.before, meant.file, dice);
+        if (lines.join("\n") === meant.before) return null;
+        const expected = replay(lines, meant.file.hunks);
+        return { text: lines.join("\n"), input: blockOf(meant, meant.file.hunks[0]!), expected };
+      },
+      "tabs as spaces": body((line) => line.replaceAll("\t", "    ")),
+      "uniform dedent": block((file) => {
+        const indents = file.hunks[0]!.lines.filter((line) => line.trim().length > 1).map((line) => /^\s*/.exec(line.slice(1))![0]);
+        const least = indents.reduce((a, b) => (a.length <= b.length ? a : b));
+        if (least === "" || !indents.every((each) => each.startsWith(least))) return null;
+        return mapLines(file, (line) => line[0] + (line.slice(1).startsWith(least) ? line.slice(1 + least.length) : line.slice(1)));
+      }),
+      "leading blank line": block((file, dice) => {
+        const [hunk] = file.hunks;
+        return { ...file, hunks: [{ ...hunk!, lines: [dice.chance(0.5) ? " " : "-", ...hunk!.lines] }] };
+      }),
+      "dropped blank context": block((file, dice) => {
+        const blank = pickContext(file, dice, (line, i, lines) => line === "" && i > 0 && i < lines.length - 1);
+        return blank && mapLines(file, (line, i) => (i === blank.i ? null : line));
+      }),
+      "typo in context": block((file, dice) => {
+        const chosen = pickContext(file, dice, (line) => /[a-z]{4}/.test(line));
+        if (!chosen) return null;
+        const wrong = mistype(chosen.hunk.lines[chosen.i]!.slice(1), dice);
+        return mapLines(file, (line, i) => (i === chosen.i ? ` ${wrong}` : line));
+      }),
+      "skipped context line": block((file, dice) => {
+        const skipped = pickContext(file, dice, (line, i, lines) => line.trim() !== "" && i > 0 && i < lines.length - 1);
+        return skipped && mapLines(file, (line, i) => (i === skipped.i ? null : line));
+      }),
+      "smart quotes": body(curl),
+      "CRLF file": (meant) => {
+        const [text, expected] = [meant.before, meant.after].map((each) => each.replaceAll("\n", "\r\n"));
+        if (meant.before.includes("\r")) return null;
+        return { text: text!, input: blockOf(meant, meant.file.hunks[0]!), expected: expected! };
+      },
+      "escaped tabs": body((line) => line.replaceAll("\t", "\\t")),
+    },
+    refusals: {
+      ambiguous: (meant) => ({
+        text: `${meant.before}\n${meant.before}`,
+        input: blockOf(meant, meant.file.hunks[0]!),
+        expected: null,
+      }),
+      "already applied": (meant) => ({ text: meant.after, input: blockOf(meant, meant.file.hunks[0]!), expected: null }),
+      "hallucinated middle": (meant, dice) => {
+        const chosen = pickContext(meant.file, dice, (line, i, lines) => line.trim() !== "" && i > 0 && i < lines.length - 1);
+        if (!chosen) return null;
+        const invented = ` ${/^\s*/.exec(chosen.hunk.lines[chosen.i]!.slice(1))![0]}validateRequest(options, { strict: true });`;
+        const file = mapLines(meant.file, (line, i) => (i === chosen.i ? invented : line));
+        return { text: meant.before, input: blockOf(meant, file.hunks[0]!), expected: null };
+      },
+      "foreign block": (meant, _, other) => {
+        const [hunk] = meant.file.hunks;
+        if (other.before.includes(sideOf(hunk!, "-").join("\n"))) return null;
+        return { text: other.before, input: blockOf(other, hunk!), expected: null };
+      },
+    },
+  };
+}

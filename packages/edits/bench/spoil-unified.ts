@@ -1,0 +1,113 @@
+import type { FilePatch, Hunk } from "../src/patch.js";
+import { formatPatch } from "../src/unified/format.js";
+import type { Random } from "../test/random.js";
+import { type Meant, mapLines, mistype, padLines, pickContext, replay, type Spoil } from "./spoil.js";
+
+const git = ({ path }: Meant) => `diff --git a/${path} b/${path}\nindex 1111111..2222222 100644\n`;
+const format = (file: FilePatch) => formatPatch({ files: [file] });
+const isOld = (line: string) => line[0] !== "+";
+
+/** A spoilt diff of the text as it was. */
+function diff(write: (file: FilePatch, dice: Random, meant: Meant) => string | null): Spoil {
+  return (meant, dice) => {
+    const input = write(meant.file, dice, meant);
+    return input === null || input === format(meant.file) ? null : { text: meant.before, input, expected: meant.after };
+  };
+}
+
+function headers(replace: (hunk: Hunk, dice: Random) => string): Spoil {
+  return diff((file, dice) => {
+    let i = 0;
+    return format(file).replace(/^@@ .*?@@.*$/gm, () => replace(file.hunks[i++]!, dice));
+  });
+}
+
+const counts = ({ lines }: Hunk) => [lines.filter(isOld).length, lines.filter((line) => line[0] !== "-").length] as const;
+
+function header(hunk: Hunk, moved: number, more = 0): string {
+  const [old, now] = counts(hunk);
+  const at = (start: number) => Math.max(1, start + moved);
+  return `@@ -${at(hunk.oldStart!)},${Math.max(0, old + more)} +${at(hunk.newStart!)},${Math.max(0, now + more)} @@`;
+}
+
+const signed = (dice: Random, least: number, most: number) =>
+  (dice.chance(0.5) ? 1 : -1) * (least + dice.below(most - least + 1));
+
+export const unifiedSpoils: Record<string, Spoil> = {
+  clean: (meant) => ({ text: meant.before, input: git(meant) + format(meant.file), expected: meant.after }),
+  "without git header": (meant) => ({ text: meant.before, input: format(meant.file), expected: meant.after }),
+  "start wrong by a few": headers((hunk, dice) => header(hunk, signed(dice, 1, 6))),
+  "start wrong by hundreds": headers((hunk, dice) => header(hunk, signed(dice, 100, 600))),
+  "start always 1": headers((hunk) => header({ ...hunk, oldStart: 1, newStart: 1 }, 0)),
+  "counts too large": headers((hunk, dice) => header(hunk, 0, 1 + dice.below(3))),
+  "counts too small": headers((hunk, dice) => header(hunk, 0, -1 - dice.below(3))),
+  "@@ ... @@": headers(() => "@@ ... @@"),
+  "@@ -XXX,XX +XXX,XX @@": headers(() => "@@ -XXX,XX +XXX,XX @@"),
+  "blank context as empty line": diff((file) => format(file).replace(/^ $/gm, "")),
+  "context without leading space": diff((file) => {
+    const [head, ...hunks] = format(file).split(/^(?=@@ )/m);
+    return head + hunks.map((hunk) => hunk.replace(/^ (?=[^\s+\-\\@])/gm, "")).join("");
+  }),
+  "last context line only": diff((file) => format({ ...file, hunks: file.hunks.map(lastContextOnly) })),
+  "trailing white space stripped": (meant, dice) => {
+    const lines = padLines(meant.before, meant.file, dice);
+    if (lines.join("\n") === meant.before) return null;
+    return { text: lines.join("\n"), input: format(meant.file), expected: replay(lines, meant.file.hunks) };
+  },
+  "no newline at the patch's end": diff((file) => format(file).replace(/\n$/, "")),
+  "CRLF file, LF patch": (meant) => {
+    if (meant.before.includes("\r")) return null;
+    const [text, expected] = [meant.before, meant.after].map((each) => each.replaceAll("\n", "\r\n"));
+    return { text: text!, input: format(meant.file), expected: expected! };
+  },
+  "LF file, CRLF patch": diff((file) => (format(file).includes("\r") ? null : format(file).replaceAll("\n", "\r\n"))),
+  "no a/ b/": diff((file) => format(file).replace(/^(---|\+\+\+) [ab]\//gm, "$1 ")),
+  "fenced in prose": diff(
+    (file) => `Here is the change you asked for:\n\n\`\`\`diff\n${format(file)}\`\`\`\n\nIt should now work. Run the tests to check.\n`,
+  ),
+  "file drifted by 30 lines": (meant) => {
+    const front = Array.from({ length: 30 }, (_, i) => `// generated line ${i}\n`).join("");
+    return { text: front + meant.before, input: format(meant.file), expected: front + meant.after };
+  },
+  "tabs as spaces": diff((file) => {
+    if (!file.hunks.every(({ lines }) => lines.some((line) => isOld(line) && line.includes("\t")))) return null;
+    return format(mapLines(file, (line) => line.replaceAll("\t", "    ")));
+  }),
+  "one context line skipped": diff((file, dice) => {
+    const skipped = pickContext(file, dice, (line, i, lines) => line.trim() !== "" && i > 0 && i < lines.length - 1);
+    return skipped && format(mapLines(file, (line, i, hunk) => (hunk === skipped.hunk && i === skipped.i ? null : line)));
+  }),
+  "a typo in a context line": diff((file, dice) => {
+    const chosen = pickContext(file, dice, (line) => /[a-z]{4}/.test(line));
+    const wrong = (line: string) => line[0] + mistype(line.slice(1), dice);
+    return chosen && format(mapLines(file, (line, i, hunk) => (hunk === chosen.hunk && i === chosen.i ? wrong(line) : line)));
+  }),
+  "hunks out of order": diff((file) => (file.hunks.length < 2 ? null : format({ ...file, hunks: [...file.hunks].reverse() }))),
+};
+
+function lastContextOnly(hunk: Hunk): Hunk {
+  const first = hunk.lines.findIndex((line) => line[0] !== " ");
+  const last = hunk.lines.findLastIndex((line) => line[0] !== " ");
+  const from = Math.max(0, first - 1);
+  const lines = hunk.lines.slice(from, last + 1);
+  return { ...hunk, lines, oldStart: hunk.oldStart! + from, newStart: hunk.newStart! + from };
+}
+
+export const unifiedRefusals: Record<string, Spoil> = {
+  "already applied": (meant) => ({ text: meant.after, input: format(meant.file), expected: null }),
+  "another file's patch": (meant, _, other) => {
+    const isThere = ({ lines }: Hunk) => other.before.includes(lines.filter(isOld).map((line) => line.slice(1)).join("\n"));
+    if (meant.file.hunks.every(isThere)) return null;
+    return { text: other.before, input: format({ ...meant.file, before: other.path, after: other.path }), expected: null };
+  },
+  "a deleted line's text is wrong": (meant, dice) => {
+    const hunk = dice.pick(meant.file.hunks);
+    const deleted = hunk.lines.flatMap((line, i) => (line[0] === "-" && /\w{3}/.test(line) ? [i] : []));
+    if (deleted.length === 0) return null;
+    const at = dice.pick(deleted);
+    const wrong = hunk.lines[at]!.replace(/\w{3,}/, (word) => dice.pick([`${word}X`, `old${word}`, word.slice(1), `${word}_2`]));
+    if (meant.before.split("\n").includes(wrong.slice(1))) return null;
+    const file = mapLines(meant.file, (line, i, each) => (each === hunk && i === at ? wrong : line));
+    return { text: meant.before, input: format(file), expected: null };
+  },
+};

@@ -1,0 +1,102 @@
+import { createPatch } from "../src/create.js";
+import { selectHunks } from "../src/select.js";
+import type { FilePatch, Hunk } from "../src/patch.js";
+import type { Random } from "../test/random.js";
+import type { SourcePair } from "./pairs.js";
+
+/** A change to one file as a model might have meant it: at most five hunks of a real one. */
+export interface Meant {
+  readonly path: string;
+  readonly before: string;
+  readonly after: string;
+  readonly file: FilePatch;
+}
+
+/** What a program is given, and the text it must give; null where it must refuse. */
+export interface SpoiltCase {
+  readonly kind: string;
+  readonly path: string;
+  readonly text: string;
+  readonly input: string;
+  readonly expected: string | null;
+}
+
+/** Makes a case of a change, or null where the change has nothing to spoil in this way. */
+export type Spoil = (meant: Meant, dice: Random, other: Meant) => Omit<SpoiltCase, "kind" | "path"> | null;
+
+export function chooseChange({ name, before, after }: SourcePair, dice: Random, most: number): Meant | null {
+  const path = name.replace(/^[^/]+\//, "");
+  const patch = createPatch(before, after, { path });
+  const [whole] = patch.files;
+  if (!whole) return null;
+  const start = dice.below(Math.max(1, whole.hunks.length - most + 1));
+  const chosen = whole.hunks.slice(start, start + most).filter(isUsual);
+  const [file] = selectHunks(patch, chosen.map(({ id }) => id)).files;
+  if (!file || file.hunks.length === 0) return null;
+  return { path, before, after: replay(before.split("\n"), file.hunks), file };
+}
+
+/** Whole-file rewrites and changes of the final newline are not what the kinds are about. */
+function isUsual({ lines, oldNoNewline, newNoNewline }: Hunk): boolean {
+  return lines.length < 120 && !oldNoNewline && !newNoNewline;
+}
+
+/** Lines of a text with hunks done at the very lines they name: what a perfect reader would make of it. */
+export function replay(lines: readonly string[], hunks: readonly Hunk[]): string {
+  const result: string[] = [];
+  let at = 0;
+  for (const { oldStart, lines: changes } of hunks) {
+    const start = changes.some((line) => line[0] !== "+") ? oldStart! - 1 : oldStart!;
+    while (at < start) result.push(lines[at++]!);
+    for (const change of changes) {
+      if (change[0] === "+") result.push(change.slice(1));
+      else if (change[0] === "-") at++;
+      else result.push(lines[at++]!);
+    }
+  }
+  return [...result, ...lines.slice(at)].join("\n");
+}
+
+export function mapLines(file: FilePatch, change: (line: string, i: number, hunk: Hunk) => string | null): FilePatch {
+  return {
+    ...file,
+    hunks: file.hunks.map((hunk) => ({ ...hunk, lines: hunk.lines.flatMap((line, i) => change(line, i, hunk) ?? []) })),
+  };
+}
+
+/** One context line of the patch that fits, as hunk and line; null where there is none. */
+export function pickContext(
+  file: FilePatch,
+  dice: Random,
+  fits: (line: string, i: number, lines: readonly string[]) => boolean,
+): { hunk: Hunk; i: number } | null {
+  const all = file.hunks.flatMap((hunk) =>
+    hunk.lines.flatMap((line, i) => (line[0] === " " && fits(line.slice(1), i, hunk.lines) ? [{ hunk, i }] : [])),
+  );
+  return all.length > 0 ? dice.pick(all) : null;
+}
+
+/** One letter changed, gone, doubled or swapped. */
+export function mistype(line: string, dice: Random): string {
+  const letters = [...line.matchAll(/[a-z]/g)].map((match) => match.index);
+  const at = dice.pick(letters);
+  const kind = dice.below(4);
+  if (kind === 0) return line.slice(0, at) + line.slice(at + 1);
+  if (kind === 1) return line.slice(0, at) + line[at] + line.slice(at);
+  if (kind === 2) return line.slice(0, at) + (line[at] === "e" ? "a" : "e") + line.slice(at + 1);
+  return line.slice(0, at) + (line[at + 1] ?? "") + line[at] + line.slice(at + 2);
+}
+
+/** Lines of the text between the first and the last line of the hunks, some of them with white space behind them. */
+export function padLines(text: string, file: FilePatch, dice: Random): string[] {
+  const lines = text.split("\n");
+  for (const { oldStart, lines: changes } of file.hunks) {
+    let row = oldStart! - 1;
+    for (const change of changes) {
+      if (change[0] === "+") continue;
+      if (dice.chance(0.3) && row < lines.length - 1) lines[row] += dice.pick([" ", "  ", "\t"]);
+      row++;
+    }
+  }
+  return lines;
+}

@@ -1,0 +1,97 @@
+import { applyPatch } from "../src/apply.js";
+import { parseSearchReplace } from "../src/forms/search-replace.js";
+import { parseStrReplace } from "../src/forms/str-replace.js";
+import type { Reading } from "../src/reading.js";
+import { parsePatch } from "../src/unified/parse.js";
+import { random } from "../test/random.js";
+import type { SourcePair } from "./pairs.js";
+import { chooseChange, type Meant, type Spoil, type SpoiltCase } from "./spoil.js";
+import { blockSpoils, type Write } from "./spoil-blocks.js";
+import { unifiedRefusals, unifiedSpoils } from "./spoil-unified.js";
+
+export type FormOfCase = "unified" | "search-replace" | "str-replace";
+
+/** The text that a program makes of a case, or null where it refuses. */
+export type Program = (item: SpoiltCase) => string | null;
+
+const writes: Record<Exclude<FormOfCase, "unified">, Write> = {
+  "search-replace": (path, search, replace) =>
+    `${path}\n\`\`\`\n<<<<<<< SEARCH\n${search}\n=======\n${replace === "" ? "" : `${replace}\n`}>>>>>>> REPLACE\n\`\`\`\n`,
+  "str-replace": (path, old_str, new_str) => JSON.stringify({ command: "str_replace", path, old_str, new_str }),
+};
+
+/** All cases of one form, the same ones for the same seed. A change that a kind cannot spoil gives none of that kind. */
+export function makeCases(form: FormOfCase, pairs: readonly SourcePair[], seed: number): SpoiltCase[] {
+  const dice = random(seed);
+  const isUnified = form === "unified";
+  const changes = pairs.flatMap((pair) => {
+    const meant = chooseChange(pair, dice, isUnified ? 5 : 1);
+    return meant && (isUnified || isOnce(meant)) ? [meant] : [];
+  });
+  const { recoverable, refusals } = isUnified
+    ? { recoverable: unifiedSpoils, refusals: unifiedRefusals }
+    : blockSpoils(writes[form]);
+  return Object.entries({ ...prefixed(recoverable, ""), ...prefixed(refusals, REFUSE) }).flatMap(([kind, spoil]) =>
+    changes.flatMap((meant, i) => {
+      const spoilt = spoil(meant, dice, changes[(i * 7 + 3) % changes.length]!);
+      return spoilt ? [{ kind, path: meant.path, ...spoilt }] : [];
+    }),
+  );
+}
+
+const REFUSE = "must refuse: ";
+
+function prefixed(spoils: Record<string, Spoil>, prefix: string): Record<string, Spoil> {
+  return Object.fromEntries(Object.entries(spoils).map(([kind, spoil]) => [prefix + kind, spoil]));
+}
+
+/** A block without line numbers means something only where its old text stands once. */
+function isOnce({ before, file }: Meant): boolean {
+  const old = file.hunks[0]!.lines.filter((line) => line[0] !== "+").map((line) => line.slice(1));
+  const text = `\n${before}\n`;
+  const block = `\n${old.join("\n")}\n`;
+  return text.indexOf(block) === text.lastIndexOf(block);
+}
+
+const readers: Record<FormOfCase, (item: SpoiltCase) => Reading> = {
+  unified: ({ input }) => parsePatch(input),
+  "search-replace": ({ input, path }) => parseSearchReplace(input, { path }),
+  "str-replace": ({ input, path, text }) => parseStrReplace(input, { path, text }),
+};
+
+/** This package: its lenient reader and the default ladder. */
+export function parlance(form: FormOfCase): Program {
+  return (item) => {
+    const reading = readers[form](item);
+    if (!reading.ok || reading.patch.files.length !== 1) return null;
+    const result = applyPatch(reading.patch, item.text);
+    return result.ok ? result.text : null;
+  };
+}
+
+export interface Score {
+  correct: number;
+  refused: number;
+  wrong: number;
+}
+
+/** By kind. Where a case must be refused, correct stays 0 and wrong is a violation. */
+export function score(cases: readonly SpoiltCase[], program: Program, onWrong?: (item: SpoiltCase, made: string) => void) {
+  const scores = new Map<string, Score>();
+  for (const item of cases) {
+    const tally = scores.get(item.kind) ?? { correct: 0, refused: 0, wrong: 0 };
+    scores.set(item.kind, tally);
+    const made = program(item);
+    if (made === null) tally.refused++;
+    else if (made === item.expected) tally.correct++;
+    else {
+      tally.wrong++;
+      onWrong?.(item, made);
+    }
+  }
+  return scores;
+}
+
+export function isRefusal(kind: string): boolean {
+  return kind.startsWith(REFUSE);
+}
