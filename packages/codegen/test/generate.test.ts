@@ -1,0 +1,127 @@
+import { readFile } from "node:fs/promises";
+import { generate } from "@parlance/codegen";
+import type { ContractDocument, SchemaObject } from "@parlance/contract";
+import { assemble } from "@parlance/contract/load";
+import { describe, expect, test } from "vitest";
+import { named } from "./contracts.js";
+
+describe.each(named)("the TypeScript of %s", (name, document) => {
+  test("is what is committed, byte for byte, each time", async () => {
+    const once = await generate(document);
+    expect(Object.keys(once)).toEqual([`${name}.ts`, `${name}.validators.ts`, `${name}.accepts.ts`]);
+    for (const [file, text] of Object.entries(once)) {
+      const committed = await readFile(new URL(`../../protocols/src/${file}`, import.meta.url), "utf8");
+      expect(text === committed, `${file} is stale: run parlance generate --out packages/protocols/src`).toBe(true);
+    }
+    expect(await generate(structuredClone(document))).toEqual(once);
+  });
+});
+
+/** A contract of one stream `talk`, whose messages are named here, and whatever other schemas. */
+function contract(
+  messages: Readonly<Record<string, SchemaObject>>,
+  others: readonly SchemaObject[] = [],
+  more: object = {},
+): ContractDocument {
+  const files: Record<string, string> = {};
+  const put = (schema: SchemaObject) => {
+    const file = `messages/${schema.title!.toLowerCase()}.json`;
+    files[file] = JSON.stringify(schema);
+    return file;
+  };
+  const listed = Object.fromEntries(Object.entries(messages).map(([name, schema]) => [name, { schema: put(schema) }]));
+  for (const schema of others) put(schema);
+  const fault = put({ title: "FaultBody", type: "object", properties: { error: { type: "string" } } });
+  files["contract.json"] = JSON.stringify({
+    format: 1,
+    name: "made-up",
+    title: "Made up",
+    url: "http://localhost:1",
+    tag: { in: "event" },
+    messages: listed,
+    operations: {
+      talk: {
+        method: "GET",
+        path: "/talk",
+        summary: "Talk.",
+        answer: { status: 200, stream: { messages: Object.keys(messages) } },
+      },
+    },
+    channels: {},
+    fault: { schema: fault, text: ["/error"] },
+    ...more,
+  });
+  return assemble({ name: "made-up", files });
+}
+const object = (title: string, properties: object = {}): SchemaObject => ({ title, type: "object", properties });
+
+test.each<[why: string, ContractDocument, error: RegExp]>([
+  [
+    "a message named like the union of its stream",
+    contract({ word: object("TalkMessage") }),
+    /made-up: the messages of stream talk and the schema messages\/talkmessage\.json would both be named TalkMessage/,
+  ],
+  ["a schema named like the client's interface", contract({ word: object("MadeUp") }), /would both be named MadeUp/],
+  [
+    "a name that ends in a digit",
+    contract({ word: object("Word2") }),
+    /would be named Word2; a name that ends in a digit/,
+  ],
+  [
+    "a schema inside another with the title of a third",
+    contract({
+      word: object("Word", { inner: { ...object("Other", { a: { type: "string" } }) } }),
+      other: object("Other"),
+    }),
+    /two different types would be named Other/,
+  ],
+  [
+    "a reference to nothing",
+    contract({ word: object("Word", { inner: { $ref: "nothing.json" } }) }),
+    /Word refers to nothing\.json, which does not exist/,
+  ],
+])("refuses %s", async (_, document, error) => {
+  await expect(generate(document)).rejects.toThrow(error);
+});
+
+test("a schema named like one of our own types keeps its name, and ours is imported by another", async () => {
+  const files = await generate(contract({ word: object("MessageStream"), call: object("Call") }));
+  const text = files["made-up.ts"]!;
+  expect(text).toContain(
+    "import type { Call as ParlanceCall, CallOptions, ContractValue, MessageStream as ParlanceMessageStream }",
+  );
+  expect(text).toContain("talk(options?: CallOptions): ParlanceMessageStream<TalkMessage>;");
+  expect(text).toContain("export interface MessageStream {");
+});
+
+test("an input of which nothing is required may be left out", async () => {
+  const list = {
+    method: "GET",
+    path: "/list",
+    summary: "List.",
+    parameters: { by: { in: "query", type: "string" } },
+    answer: { status: 204 },
+  };
+  const files = await generate(contract({}, [], { operations: { list } }));
+  expect(files["made-up.ts"]).toContain("list(input?: ListInput, options?: CallOptions): Promise<void>;");
+  expect(files["made-up.ts"]).toContain("list(input: ListInput, call: Call): void | Promise<void>;");
+});
+
+test("prose that looks like code stays prose", async () => {
+  const word = {
+    ...object("Word", { a: { type: "string", description: "ends */ here" } }),
+    description: "`export type X = 1` */ export const y = 1;",
+  };
+  const text = (await generate(contract({ word })))["made-up.ts"]!;
+  expect(text.match(/^export /gm)!.length).toBe(
+    text.match(/^export (interface (Word|FaultBody|MadeUp|MadeUpHandlers)|type TalkMessage|const madeUp)\b/gm)!.length,
+  );
+  expect(text).not.toMatch(/ends \*\/ here/);
+});
+
+test("nothing of this machine and no runtime of ajv is in a check", async () => {
+  for (const [, document] of named)
+    for (const [file, text] of Object.entries(await generate(document)))
+      if (!file.endsWith(`${document.contract.name}.ts`))
+        expect(text).not.toMatch(/node_modules|[^'"]\brequire\(|new Function|eval\(/);
+});
