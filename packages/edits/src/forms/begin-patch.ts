@@ -1,16 +1,15 @@
 import { identifyHunks } from "../hunk.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
 import type { Reading, Repair, RepairKind } from "../reading.js";
-import { takeApart } from "../sides.js";
 import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
 import { parseHunkHeader } from "../unified/header.js";
 import { type Block, type BlockEnd, type BlockReading, type Form, refuse, type Writing } from "./block.js";
-import { asLines, changeOf } from "./change.js";
+import { asLines, changeOf, endMatters } from "./change.js";
 import { closesFence, type Fence } from "./fence.js";
 
 const BEGIN = /^\s*\*\*\* Begin Patch\s*$/;
-const END = /^\s*\*\*\* End Patch\s*$/;
+const END = /^\*\*\* End Patch\s*$/;
 const FILE = /^\*\*\* (Add|Delete|Update) File:[ \t]*(\S.*?)\s*$/;
 const MOVE = /^\*\*\* Move to:[ \t]*(\S.*?)\s*$/;
 
@@ -38,7 +37,7 @@ function openBeginPatch(fence: Fence | null): Block {
         return "more";
       }
       // Content is prefixed, so a fence without any indentation of its own is the one around the patch.
-      if (BEGIN.test(line) || (fence !== null && closesFence(line, fence, 0))) return "past";
+      if (/^\*\*\* Begin Patch\s*$/.test(line) || (fence !== null && closesFence(line, fence, 0))) return "past";
       path = FILE.exec(path === null ? line.trimStart() : line)?.[2] ?? path;
       return END.test(line) ? "last" : "more";
     },
@@ -67,7 +66,8 @@ function readBeginPatch(lines: readonly string[], fence: Fence | null, end: Bloc
   const repair = (kind: RepairKind, line: number, message: string) => repairs.push({ kind, line, message });
   const sections: Section[] = [];
   const last = lines.length - 1;
-  const ended = END.test(lines[last]!);
+  // With a blank before it the line might be context, unless nothing follows it.
+  const ended = END.test(end === "closed" ? lines[last]! : lines[last]!.trimStart());
   if (!ended) {
     if (fence === null || end !== "closed")
       return refuse(last, "unfinished", "The patch has no line `*** End Patch`; ask for the rest of it.");
@@ -110,7 +110,7 @@ function readBeginPatch(lines: readonly string[], fence: Fence | null, end: Bloc
       }
       body = { line: i, place: place?.oldStart ?? null, anchor, old: [], new: [] };
       section.bodies.push(body);
-    } else if (line.trim() === "" && (body === null || restIsBlank(lines, i))) continue;
+    } else if (/^\r?$/.test(line) && (body === null || restIsBlank(lines, i))) continue;
     else if (section.kind === "Delete") return refuse(i, "bad-block", "A file that is deleted has no lines here.");
     else {
       if (body === null) {
@@ -194,11 +194,7 @@ export function formatBeginPatch(patch: Patch): Writing {
   const out = ["*** Begin Patch"];
   for (const { kind, before, after, whole, hunks } of patch.files) {
     const path = before ?? after!;
-    if (
-      whole ||
-      kind === "copy" ||
-      (kind !== "delete" && hunks.some((hunk) => hunk.oldNoNewline !== hunk.newNoNewline))
-    )
+    if (whole || kind === "copy" || (kind !== "delete" && hunks.some(endMatters)))
       return {
         ok: false,
         message: `This form has no word for ${whole ? "replacing a whole file" : kind === "copy" ? "a copy" : "a last line without a newline"} (${path}).`,

@@ -2,6 +2,7 @@ import { createPatch } from "../create.js";
 import { identifyHunks } from "../hunk.js";
 import { joinLines, type Lines } from "../lines.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
+import { takeApart } from "../sides.js";
 
 /**
  * The hunk that makes `before` into `after`; null where they are equal. Only lines that differ are changed by it, what
@@ -17,6 +18,19 @@ export function changeOf(before: Lines, after: Lines, start: number | null = nul
 
 export function asLines(lines: readonly string[], newlineAtEnd = true): Lines {
   return { lines, newlineAtEnd };
+}
+
+/**
+ * Whether a block without a word for the missing final newline would say another change. It would not where both sides
+ * miss it and the last line stays or is replaced: the file's own end is kept then.
+ */
+export function endMatters(hunk: Hunk): boolean {
+  if (hunk.oldNoNewline !== hunk.newNoNewline) return true;
+  if (!hunk.oldNoNewline) return false;
+  const { old, new: now } = takeApart(hunk);
+  const lines = changeOf(asLines(old), asLines(now))?.lines ?? [];
+  const tail = lines.slice(lines.findLastIndex((line) => line[0] === " ") + 1);
+  return tail.length > 0 && tail.every((line) => line[0] === "-");
 }
 
 /**

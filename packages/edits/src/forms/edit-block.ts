@@ -4,7 +4,7 @@ import { takeApart } from "../sides.js";
 import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
 import { type Block, type BlockReading, type Form, refuse, type Writing } from "./block.js";
-import { asLines, changeOf } from "./change.js";
+import { asLines, changeOf, endMatters } from "./change.js";
 import {
   type Content,
   type Field,
@@ -108,9 +108,11 @@ function readFields(
 ): BlockReading {
   const one = (key: Key): string => {
     const field = fields.get(key);
-    return field === undefined
-      ? ""
-      : [readScalar(field.value), ...field.lines.map((line) => line.trim())].join(" ").trim();
+    if (field === undefined || field.lines.length === 0) return readScalar(field?.value ?? "");
+    return [field.value, ...field.lines]
+      .map((line) => line.trim())
+      .join(" ")
+      .trim();
   };
   const path = one("file") || defaultPath;
   if (path === null) return refuse(last, "no-path", "The edit block names no file; write `file: <path>`.");
@@ -271,8 +273,10 @@ function formatEdit(file: FilePatch, hunk: Hunk | null): string[] | null {
     const start = hunk.oldStart === null ? null : hunk.oldStart + (sides.old.length === 0 ? 1 : 0);
     if (file.kind === "modify" && start !== null)
       lines.push(`line_start: ${start}`, `line_end: ${start + sides.old.length - 1}`);
-    const facts = file.kind !== "modify" || hunk.oldNoNewline !== hunk.newNoNewline;
-    if (facts && file.kind === "modify" && (sides.old.length === 0 || sides.new.length === 0)) return null;
+    const modify = file.kind === "modify";
+    const facts = !modify || endMatters(hunk);
+    const sided = sides.old.length > 0 && sides.new.length > 0 && hunk.oldNoNewline !== hunk.newNoNewline;
+    if (modify && facts && !sided) return null;
     const old = formatContent("old_content", sides.old, !(facts && hunk.oldNoNewline));
     const now = formatContent("new_content", sides.new, !(facts && hunk.newNoNewline));
     if (old === null || now === null) return null;

@@ -1,4 +1,4 @@
-import { closesFence, type Fence, openFence } from "./fence.js";
+import { closesFence, type Fence, openInner } from "./fence.js";
 
 export type Key = "file" | "action" | "line_start" | "line_end" | "old_content" | "new_content" | "reason";
 
@@ -48,17 +48,16 @@ export function step(at: Position, line: string): Step {
   if (closesFence(line, at.fence)) return { kind: "end" };
   if (key !== null && !(at.under === "empty" && deeper)) {
     const value = key[2]!.trim();
-    Object.assign(at, {
-      base: indent,
-      first: null,
-      under: value === "" ? "empty" : isBlockHeader(value) ? "content" : "plain",
-    });
+    const header = BLOCK_HEADER.exec(value);
+    const digit = digitOf(header);
+    at.base = indent;
+    at.first = digit === 0 ? null : indent + digit;
+    at.under = value === "" ? "empty" : header === null ? "plain" : "content";
     return { kind: "key", key: key[1] as Key, value };
   }
   if (at.under === "content") {
     if (at.first !== null && ANY_KEY.test(line)) return { kind: "bad" };
-    const opened = openFence(line);
-    if (opened !== null && opened.info !== "") at.inner = opened;
+    at.inner = openInner(line, at.fence);
     return { kind: "loose" };
   }
   if (deeper && at.under === "empty") {
@@ -69,14 +68,16 @@ export function step(at: Position, line: string): Step {
   if (deeper && at.under === "plain") return { kind: "continued" };
   if (deeper && at.under === "unknown") return { kind: "unknown" };
   if (!ANY_KEY.test(line)) return { kind: "bad" };
-  Object.assign(at, { base: indent, under: "unknown" });
+  at.base = indent;
+  at.under = "unknown";
   return { kind: "unknown" };
 }
 
 const BLOCK_HEADER = /^([|>])(?:([1-9])([+-]?)|([+-])([1-9]?))?(?:\s+#.*)?$/;
 
-function isBlockHeader(value: string): boolean {
-  return BLOCK_HEADER.test(value);
+/** The indentation that a block header says, in columns; 0 where it says none. */
+function digitOf(header: RegExpExecArray | null): number {
+  return Number(header?.[2] || header?.[5] || 0);
 }
 
 /** A key's value: what stands on its line, or the lines below it. */
@@ -103,7 +104,7 @@ export function readScalar(value: string): string {
 
 /** The inverse of `readScalar`. */
 export function formatScalar(value: string): string {
-  return /^[\w./@(][^\n\r]*$/.test(value) && value.trim() === value && !isBlockHeader(value)
+  return /^[\w./@(][^\n\r]*$/.test(value) && value.trim() === value && !BLOCK_HEADER.test(value)
     ? value
     : JSON.stringify(value);
 }
@@ -127,7 +128,7 @@ export function readContent(field: Field, prefix: string): Content {
     const lines = text === "" ? [] : text.replace(/\n$/, "").split("\n");
     return { lines, chomp: "", block: false };
   }
-  const digit = Number(header?.[2] || header?.[5] || 0);
+  const digit = digitOf(header);
   const lines = field.lines.map((line, i) => {
     if (field.loose.has(i)) return line.slice(Math.min(field.base, /^[ \t]*/.exec(line)![0].length));
     if (digit > 0) return line.slice(Math.min(field.base + digit, /^[ \t]*/.exec(line)![0].length));
@@ -142,7 +143,7 @@ export function readContent(field: Field, prefix: string): Content {
 export function sharedIndent(fields: readonly Field[]): string {
   let shared: string | null = null;
   for (const { value, lines, loose } of fields) {
-    if (/\d/.test(BLOCK_HEADER.exec(value)?.slice(1).join("") ?? "")) continue;
+    if (digitOf(BLOCK_HEADER.exec(value)) > 0) continue;
     lines.forEach((line, i) => {
       if (loose.has(i) || line.trim() === "") return;
       const own = /^[ \t]*/.exec(line)![0];

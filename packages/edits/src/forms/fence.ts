@@ -28,6 +28,17 @@ export function closesFence(line: string, fence: Fence, slack = 3): boolean {
   return indent!.length <= fence.indent.length + slack && marks![0] === fence.mark && marks!.length >= fence.length;
 }
 
+/**
+ * A fence in the content of another that would be taken for its end when it closes: one with a language, which says that
+ * it opens, and with no fewer marks than the outer one.
+ */
+export function openInner(line: string, outer: Fence): Fence | null {
+  const fence = openFence(line);
+  return fence !== null && fence.info !== "" && fence.mark === outer.mark && fence.length >= outer.length
+    ? fence
+    : null;
+}
+
 /** CommonMark: the lines in an indented fence lose as much indentation as the fence has, or as they have. */
 export function outdent(line: string, fence: Fence | null): string {
   const width = fence?.indent.length ?? 0;
@@ -60,6 +71,11 @@ export function parsePathLine(line: string): string | null {
   if (!/^[^\s`*<>|"?]*\w[^\s`*<>|"?]*$/.test(path) || path.includes("://")) return null;
   const shaped = /[^.]\.[\w-]+$|^\.[\w-]+$|[/\\]\S*\w$|^(?:Make|Docker|Gem|Rake|Proc)file$/.test(path);
   return shaped || /:\s*$/.test(label) ? path : null;
+}
+
+/** Writes a path as a line of its own, so that `parsePathLine` gives it back. */
+export function formatPathLine(path: string): string {
+  return parsePathLine(path) === path ? path : `\`${path}\``;
 }
 
 /** The path in a fence's info string: `ts:src/a.ts`, `src/a.ts`, `ts src/a.ts`, `ts title="src/a.ts"`, `12:20:src/a.ts`. */

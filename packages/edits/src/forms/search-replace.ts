@@ -4,14 +4,14 @@ import { takeApart } from "../sides.js";
 import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
 import { type Block, type BlockReading, type Form, refuse, type Writing } from "./block.js";
-import { asLines, changeOf } from "./change.js";
-import { fenceFor } from "./fence.js";
+import { asLines, changeOf, endMatters } from "./change.js";
+import { fenceFor, formatPathLine } from "./fence.js";
 
 const OPEN = /^[ \t]*(<{5,9}|-{5,9}) SEARCH>?\s*$/;
 const CLOSE = /^[ \t]*(>{5,9}|\+{5,9}) REPLACE\s*$/;
 const DIVIDER = /^[ \t]*(={5,9})\s*$/;
 /** A marker that belongs to the content is written with a backslash before it. */
-const ESCAPED = /^\\(?=(?:[<>+-]{5,9} (?:SEARCH|REPLACE)>?|={5,9}|-{5,9})\s*$)/;
+const ESCAPED = /^\\(?=\\*(?:[<>+-]{5,9} (?:SEARCH|REPLACE)>?|={5,9}|-{5,9}|:(?:start|end)_line:[ \t]*\d+)\s*$)/;
 
 /**
  * SEARCH/REPLACE blocks: aider's (`<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE`), those with dashes (`------- SEARCH`,
@@ -79,31 +79,39 @@ function readSearchReplace(lines: readonly string[], path: string | null): Block
 function findDivider(lines: readonly string[], start: number, repairs: Repair[]): number | BlockReading {
   const length = OPEN.exec(lines[start]!)![1]!.length;
   const found: number[] = [];
-  let conflict = false;
-  for (let i = start + 1; i < lines.length - 1; i++) {
-    const line = lines[i]!;
-    if (/^<{7} /.test(line)) conflict = true;
-    else if (/^>{7} /.test(line)) conflict = false;
-    else if (DIVIDER.test(line) && !(conflict && /^={7}\s*$/.test(line))) found.push(i);
-  }
+  for (let i = start + 1; i < lines.length - 1; i++) if (DIVIDER.test(lines[i]!)) found.push(i);
   const exact = found.filter((i) => DIVIDER.exec(lines[i]!)![1]!.length === length);
-  const candidates = exact.length > 0 ? exact : found;
-  if (candidates.length === 1) {
-    if (exact.length === 0)
-      repairs.push({
-        kind: "marker",
-        line: candidates[0]!,
-        message: "The divider is not as long as the marker above it.",
-      });
-    return candidates[0]!;
+  let candidates = exact.length > 0 ? exact : found;
+  if (candidates.length > 1) {
+    const inConflict = findConflicts(lines, start);
+    candidates = candidates.filter((i) => !inConflict.has(i));
   }
-  if (candidates.length === 0)
+  const [divider, second] = candidates;
+  if (second !== undefined || (divider === undefined && found.length > 0))
+    return refuse(
+      second ?? start,
+      "ambiguous",
+      "Two lines could divide the SEARCH block; write a backslash before the one that belongs to the content.",
+    );
+  if (divider === undefined)
     return refuse(lines.length - 1, "bad-block", "The SEARCH block has no line `=======` between its two parts.");
-  return refuse(
-    candidates[1]!,
-    "ambiguous",
-    "Two lines could divide the SEARCH block; write a backslash before the one that belongs to the content.",
-  );
+  if (exact.length === 0)
+    repairs.push({ kind: "marker", line: divider, message: "The divider is not as long as the marker above it." });
+  return divider;
+}
+
+/** The dividers of git's conflicts: between `<<<<<<< ours` and `>>>>>>> theirs`. */
+function findConflicts(lines: readonly string[], start: number): Set<number> {
+  const dividers = new Set<number>();
+  let inside: number[] | null = null;
+  for (let i = start + 1; i < lines.length - 1; i++) {
+    if (/^<{7} /.test(lines[i]!)) inside = [];
+    else if (/^>{7} /.test(lines[i]!)) {
+      for (const divider of inside ?? []) dividers.add(divider);
+      inside = null;
+    } else if (DIVIDER.test(lines[i]!)) inside?.push(i);
+  }
+  return dividers;
 }
 
 function readHint(line: string): { start: number | null } | null {
@@ -165,7 +173,7 @@ export function formatSearchReplace(patch: Patch, style: SearchReplaceStyle = {}
       const shield = (line: string) => (ESCAPED.test(`\\${line}`) ? `\\${line}` : line);
       const block = [open, ...hint, ...old.map(shield), "=======", ...now.map(shield), close];
       const fence = fenceFor(block);
-      out.push(`${file.after}\n${fence}\n${block.join("\n")}\n${fence}\n`);
+      out.push(`${formatPathLine(file.after!)}\n${fence}\n${block.join("\n")}\n${fence}\n`);
     }
   }
   return { ok: true, text: out.join("\n") };
@@ -174,9 +182,9 @@ export function formatSearchReplace(patch: Patch, style: SearchReplaceStyle = {}
 function inexpressible({ kind, whole, hunks }: FilePatch, places: boolean): string | null {
   if (whole) return "replacing a whole file";
   if (kind !== "modify" && kind !== "create") return `a ${kind}`;
-  for (const { oldNoNewline, newNoNewline, lines, oldStart } of hunks) {
-    if (oldNoNewline !== newNoNewline) return "a last line without a newline";
-    if (kind === "modify" && lines.every((line) => line[0] === "+") && !(places && oldStart !== null))
+  for (const hunk of hunks) {
+    if (endMatters(hunk)) return "a last line without a newline";
+    if (kind === "modify" && hunk.lines.every((line) => line[0] === "+") && !(places && hunk.oldStart !== null))
       return "an insertion without context";
   }
   return hunks.length === 0 ? "an empty file" : null;

@@ -3,7 +3,7 @@ import type { FilePatch, Patch } from "../patch.js";
 import type { Reading, Repair } from "../reading.js";
 import { takeApart } from "../sides.js";
 import { type Block, type BlockReading, type Form, refuse } from "./block.js";
-import { asLines, changeOf, gather } from "./change.js";
+import { asLines, changeOf, endMatters, gather } from "./change.js";
 import { closesFence, type Fence } from "./fence.js";
 
 /** A tool call as the text-editor tools have it. */
@@ -93,7 +93,8 @@ function readCall(fields: Fields, options: StrReplaceOptions): BlockReading {
   const old = pick(fields, NAMES.old);
   const now = pick(fields, NAMES.now);
   const text = pick(fields, NAMES.text);
-  const command = fields.command ?? (old !== undefined ? "str_replace" : text !== undefined ? "create" : "insert");
+  const command =
+    pick(fields, ["command"]) ?? (old !== undefined ? "str_replace" : text !== undefined ? "create" : "insert");
   if (path === undefined) return refuse(0, "no-path", "The call names no file; give it a `path`.");
   if (command === "create" && text !== undefined) {
     const hunk = changeOf(asLines([]), splitLines(text), 1);
@@ -112,7 +113,7 @@ function readCall(fields: Fields, options: StrReplaceOptions): BlockReading {
     return refuse(
       0,
       "bad-block",
-      `The call "${String(command)}" for ${path} is no edit that can be read; use str_replace with old_str and new_str, insert or create.`,
+      `The call "${command}" for ${path} is no edit that can be read; use str_replace with old_str and new_str, insert or create.`,
     );
   if (fields.replace_all === true || fields.replaceAll === true)
     return refuse(
@@ -181,8 +182,7 @@ export function formatStrReplace(patch: Patch): StrReplaceWriting {
     }
     for (const hunk of hunks) {
       const { old, new: now } = takeApart(hunk);
-      if (hunk.oldNoNewline !== hunk.newNoNewline)
-        return { ok: false, message: `A call cannot say that ${path} ends without a newline.` };
+      if (endMatters(hunk)) return { ok: false, message: `A call cannot say that ${path} ends without a newline.` };
       if (old.length > 0)
         calls.push({
           command: "str_replace",

@@ -5,7 +5,7 @@ import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
 import { type Block, type Form, refuse, type Writing } from "./block.js";
 import { asLines, changeOf } from "./change.js";
-import { closesFence, type Fence, fenceFor, openFence } from "./fence.js";
+import { closesFence, type Fence, fenceFor, formatPathLine, openFence, openInner } from "./fence.js";
 
 /**
  * A path and a fenced block with the file's whole new text. Models also write examples this way, so a streaming reader
@@ -29,9 +29,7 @@ function openWholeFile(path: string, fence: Fence): Block {
         if (closesFence(line, inner)) inner = null;
       } else if (closesFence(line, fence)) return "last";
       else {
-        // A fence with a language opens: the bare one after it belongs to it, not to the file's own fence.
-        const opened = openFence(line);
-        if (opened !== null && opened.info !== "") inner = opened;
+        inner = openInner(line, fence);
       }
       return "more";
     },
@@ -61,14 +59,14 @@ export function parseWholeFiles(text: string, options: ReadOptions = {}): Readin
  */
 export function formatWholeFiles(patch: Patch): Writing {
   const out: string[] = [];
-  for (const { kind, after, whole, hunks } of patch.files) {
+  for (const { kind, before, after, whole, hunks } of patch.files) {
     if (after === null || !(whole || kind === "create"))
-      return { ok: false, message: `The whole text of ${after ?? "a deleted file"} is not in the patch.` };
+      return { ok: false, message: `The whole text of ${after ?? before} is not in the patch.` };
     if (hunks.some((hunk) => hunk.newNoNewline))
       return { ok: false, message: `A fenced block cannot say that ${after} ends without a newline.` };
     const lines = hunks.flatMap((hunk) => takeApart(hunk).new);
     const fence = fenceFor(lines);
-    out.push(`${after}\n${fence}\n${lines.map((line) => `${line}\n`).join("")}${fence}\n`);
+    out.push(`${formatPathLine(after)}\n${fence}\n${lines.map((line) => `${line}\n`).join("")}${fence}\n`);
   }
   return { ok: true, text: out.join("\n") };
 }

@@ -42,9 +42,9 @@ describe(`whatever the text (seed ${seed})`, () => {
       fc.property(text, options, fc.array(fc.nat(300), { maxLength: 8 }), (whole, given, cuts) => {
         const places = [0, ...cuts.map((cut) => Math.min(cut, whole.length)).sort((a, b) => a - b), whole.length];
         const pieces = places.slice(1).map((end, i) => whole.slice(places[i], end));
-        const expected = eventsOf([whole], given);
-        expect(eventsOf(pieces, given)).toEqual(expected);
-        expect(eventsOf(whole.split(""), given)).toEqual(expected);
+        const expected = JSON.stringify(eventsOf([whole], given));
+        expect(JSON.stringify(eventsOf(pieces, given))).toBe(expected);
+        expect(JSON.stringify(eventsOf(whole.split(""), given))).toBe(expected);
       }),
       { numRuns, seed },
     );
@@ -125,8 +125,8 @@ test.each<[string, (n: number) => string]>([
     reader.end();
   };
   for (const [size, n] of [
-    [1, 8_000],
-    [4096, 40_000],
+    [1, 4_000],
+    [4096, 20_000],
   ] as const) {
     const [once, twice] = [make(n), make(2 * n)];
     // The machine may be busy elsewhere; what is quadratic is so every time.
