@@ -1,17 +1,12 @@
 import type { OpenAsk } from "@parlance/contract";
-import { type AnyMessage, assertChecked, checkOf, fault, Refusal, type Route, unbind } from "@parlance/wire";
+import { type AnyMessage, assertChecked, checkOf, Refusal, type Route, unbind } from "@parlance/wire";
 import { readBody } from "./body.js";
-import { type Feed, readable } from "./feed.js";
-import { type Called, MAX_MESSAGE_SIZE } from "./options.js";
-import { callOf, identify, refusalOf, type Serving, sessionOf, tell } from "./serving.js";
-import { streamFeed } from "./stream.js";
-
-/** What is answered to a request: a text, or a feed that an adapter writes as it comes. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Feed;
-}
+import { feed } from "./feed.js";
+import { type Called, HEARTBEAT, MAX_MESSAGE_SIZE } from "./options.js";
+import { type Answer, refuse, STREAM_HEADERS, streamed } from "./reply.js";
+import { resume, runName } from "./resume.js";
+import { callOf, identify, type Serving, sessionOf } from "./serving.js";
+import { openStream } from "./stream.js";
 
 /** Answers a request to an operation: never throws. `gone` is aborted when nobody waits for the answer any more. */
 export async function answer(
@@ -24,6 +19,9 @@ export async function answer(
   let name: string | undefined;
   try {
     const { pathname, searchParams: query } = new URL(request.url);
+    const resumed = await resume(serving, request, pathname);
+    if (resumed) return resumed;
+    if (serving.draining.aborted) throw new Refusal("the server is closing", { status: 503, retryAfter: 1 });
     if (!route) throw new Refusal(`there is nothing at ${request.method} ${pathname}`, { status: 404 });
     if ("allow" in route) {
       const answered = refuse(
@@ -94,38 +92,30 @@ async function run(serving: Serving, called: Called, gone: AbortSignal): Promise
 }
 
 async function stream(serving: Serving, called: Called, gone: AbortSignal): Promise<Answer> {
+  const { contract, handlers, options, runs } = serving;
+  const run = runName(serving, called);
+  if (run !== undefined && (await runs.has(run)))
+    throw new Refusal("this resume key is already in use: join it by GET", { status: 409 });
+  const endless = contract.operations[called.operation]!.answer.stream!.end === undefined;
   const left = new AbortController();
-  const signal = AbortSignal.any([gone, left.signal, serving.closing]);
-  const messages = serving.handlers[called.operation]!(
+  const leave = () => left.abort(new DOMException("the reader has gone", "AbortError"));
+  // A run that can be joined again outlives the request that began it.
+  const signals = [left.signal, endless ? serving.draining : serving.closing, ...(run === undefined ? [gone] : [])];
+  const signal = AbortSignal.any(signals);
+  const messages = handlers[called.operation]!(
     called.input,
     callOf(serving, called, signal),
   ) as AsyncIterable<AnyMessage>;
-  const body = await streamFeed(serving, called, messages, {
-    signal,
-    leave: () => left.abort(new DOMException("the reader has gone", "AbortError")),
-  });
-  return { status: 200, headers: STREAM_HEADERS, body };
-}
-
-/** A default nginx holds events back for seconds without the second, and a compressing proxy without the first. */
-const STREAM_HEADERS = {
-  "Content-Type": "text/event-stream",
-  "Cache-Control": "no-cache, no-transform",
-  "X-Accel-Buffering": "no",
-};
-
-export function refuse({ contract, options }: Serving, request: Request, error: unknown, name?: string): Answer {
-  const refusal = refusalOf(error);
-  tell(options.hooks, request, refusal, error, name);
-  const { status, type, body } = fault(contract, name, refusal);
-  const headers: Record<string, string> = { "Content-Type": type };
-  if (status === 401) headers["WWW-Authenticate"] = 'Bearer realm="parlance"';
-  if (refusal.retryAfter !== undefined) headers["Retry-After"] = String(Math.ceil(refusal.retryAfter));
-  return { status, headers, body };
-}
-
-/** An answer as a web response. */
-export function toResponse({ status, headers, body }: Answer): Response {
-  const empty = status === 204 || status === 205;
-  return new Response(empty ? null : typeof body === "string" ? body : readable(body), { status, headers });
+  const source = await openStream(serving, called, messages, { signal, leave });
+  const heartbeat = options.heartbeat ?? HEARTBEAT;
+  if (run !== undefined) {
+    const joined = await runs.begin(run, source);
+    if (joined) return streamed(serving, joined);
+  }
+  const blocks = source.blocks();
+  const onStop = () => {
+    leave();
+    blocks.return?.()?.catch(() => {});
+  };
+  return { status: 200, headers: STREAM_HEADERS, body: feed(blocks, { heartbeat, onStop }) };
 }

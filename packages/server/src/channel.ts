@@ -10,8 +10,8 @@ import {
   Violation,
 } from "@parlance/wire";
 import { type AnyChannel, link } from "@parlance/wire/link";
-import { refuse } from "./answer.js";
 import { type Called, MAX_MESSAGE_SIZE, MAX_QUEUED } from "./options.js";
+import { refuse } from "./reply.js";
 import { callOf, identify, refusalOf, type Serving, sessionOf, tell } from "./serving.js";
 
 /** What a server says to somebody who asks for a socket: no, or how to go on once it is open. */
@@ -40,7 +40,7 @@ export async function accept(
 }
 
 async function converse(serving: Serving, incoming: Checks, called: Called, port: Port): Promise<void> {
-  const { contract, options, handlers, sessions, closing } = serving;
+  const { contract, options, handlers, sessions, draining } = serving;
   const { hooks } = options;
   const name = called.operation;
   const described = contract.channels[name]!;
@@ -88,7 +88,7 @@ async function converse(serving: Serving, incoming: Checks, called: Called, port
   const leave = () => gone.abort(new DOMException("the channel is closed", "AbortError"));
   channel.closed.then(leave, leave);
   const shut = () => void channel.close(1001, "the server is closing");
-  closing.addEventListener("abort", shut, { once: true });
+  draining.addEventListener("abort", shut, { once: true });
 
   const key = sessionOf(serving, called);
   const subscriber = { send: channel.send, ask: channel.ask, end: () => void channel.close() };
@@ -119,7 +119,7 @@ async function converse(serving: Serving, incoming: Checks, called: Called, port
     }
   } finally {
     unsubscribe();
-    closing.removeEventListener("abort", shut);
+    draining.removeEventListener("abort", shut);
     hooks?.close?.(called, how);
   }
 }

@@ -12,9 +12,9 @@ import { type Duplex, Readable } from "node:stream";
 import type { SecureContextOptions } from "node:tls";
 import { socketPort } from "@parlance/wire/link";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { Answer } from "./answer.js";
 import type { Sink } from "./feed.js";
 import { MAX_MESSAGE_SIZE } from "./options.js";
+import type { Answer } from "./reply.js";
 import type { App } from "./serve.js";
 
 export interface ListenOptions {
@@ -27,7 +27,7 @@ export interface ListenOptions {
   /** Bytes of one WebSocket message: 1 MiB unless told. */
   readonly maxMessageSize?: number;
   /** Milliseconds that `close` leaves running answers: 5,000 unless told. */
-  readonly grace?: number;
+  readonly closeAfter?: number;
 }
 
 export interface Listening {
@@ -42,7 +42,7 @@ export interface Listening {
 /** Serves one app, or several with different paths, over HTTP and WebSocket on one port. */
 export async function listen(app: App | readonly App[], options: ListenOptions = {}): Promise<Listening> {
   const apps = asList(app);
-  const { host = "127.0.0.1", port = 0, tls, grace = 5000 } = options;
+  const { host = "127.0.0.1", port = 0, tls, closeAfter = 5000 } = options;
   const server = tls ? (createTlsServer(tls) as unknown as Server) : createServer();
   const sockets = new Set<Duplex>();
   server.on("connection", (socket) => {
@@ -68,13 +68,18 @@ export async function listen(app: App | readonly App[], options: ListenOptions =
     close: () => {
       closed ??= new Promise((resolve) => {
         const cut = setTimeout(() => {
-          for (const socket of sockets) socket.destroy();
-        }, grace);
+          for (const one of apps) one.close();
+          // The last words of what was cancelled have this tick to leave.
+          setImmediate(() => {
+            for (const socket of sockets) socket.destroy();
+          });
+        }, closeAfter);
         server.close(() => {
           clearTimeout(cut);
+          for (const one of apps) one.close();
           resolve();
         });
-        for (const one of apps) one.close();
+        for (const one of apps) one.drain();
         server.closeIdleConnections();
       });
       return closed;

@@ -1,5 +1,6 @@
 import type { Side } from "@parlance/contract";
 import type { AnyMessage, Input, Refusal, Unknown } from "@parlance/wire";
+import type { EventLog } from "./log.js";
 
 export interface ServeOptions {
   readonly hooks?: Hooks;
@@ -11,6 +12,14 @@ export interface ServeOptions {
   readonly maxMessageSize?: number;
   /** Characters that may wait, on either way of a channel or for a session that nobody reads: 1 Mi unless told. */
   readonly maxQueued?: number;
+  /** Whether a client that asks for it may join a cut stream or channel again; true unless told. */
+  readonly resume?: boolean;
+  /** Milliseconds that a resumable stream or channel goes on without its client: 30,000 unless told. Then its handler is cancelled. */
+  readonly grace?: number;
+  /** Where the messages of resumable streams are kept: in this process unless told. */
+  readonly log?: EventLog;
+  /** Names a principal, so that nobody joins what somebody else began: the principal itself if it is a string, else its `id`, else its JSON. */
+  readonly identify?: (principal: unknown) => string;
   /** Milliseconds between the comments that keep an idle stream alive: 15,000 unless told, 0 for none. */
   readonly heartbeat?: number;
 }
@@ -18,6 +27,7 @@ export interface ServeOptions {
 export const MAX_MESSAGE_SIZE = 1024 * 1024;
 export const MAX_QUEUED = 1024 * 1024;
 export const HEARTBEAT = 15_000;
+export const GRACE = 30_000;
 
 /** A call as hooks see it. */
 export interface Called {

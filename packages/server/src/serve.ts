@@ -1,9 +1,12 @@
 import type { Checks, ContractValue } from "@parlance/contract";
 import { type AnyContract, type OpenSocket, router, Violation } from "@parlance/wire";
 import { pair } from "@parlance/wire/link";
-import { type Answer, answer, toResponse } from "./answer.js";
+import { answer } from "./answer.js";
 import { type Accepted, accept } from "./channel.js";
-import { MAX_QUEUED, type ServeOptions } from "./options.js";
+import { memoryLog } from "./log.js";
+import { GRACE, MAX_QUEUED, type ServeOptions } from "./options.js";
+import { type Answer, toResponse } from "./reply.js";
+import { runs } from "./run.js";
 import type { Handlers, Serving } from "./serving.js";
 import { sessions } from "./session.js";
 
@@ -20,7 +23,9 @@ export interface App {
   answer(request: Request, gone: AbortSignal): Promise<Answer>;
   /** For adapters: what to do with a request for a socket. */
   accept(request: Request): Promise<Accepted>;
-  /** Aborts every handler's signal and closes every channel with 1001. */
+  /** Refuses new calls with 503, ends streams without an end of their own, and closes channels with 1001. The rest may finish. */
+  drain(): void;
+  /** The same, and aborts the signal of every handler that still runs. */
   close(): void;
 }
 
@@ -36,7 +41,9 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
       protocol: any.name,
       side: "server",
     });
+  const draining = new AbortController();
   const closing = new AbortController();
+  const maxQueued = options.maxQueued ?? MAX_QUEUED;
   let accepts: Promise<Checks> | undefined;
   const serving: Serving = {
     contract: any,
@@ -46,10 +53,13 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
     },
     handlers: handlers as Handlers,
     options,
-    sessions: sessions(any, options.maxQueued ?? MAX_QUEUED),
+    sessions: sessions(any, maxQueued),
+    runs: runs({ log: options.log ?? memoryLog(), grace: options.grace ?? GRACE, maxQueued }),
+    route: router(any),
+    draining: draining.signal,
     closing: closing.signal,
   };
-  const route = router(any);
+  const { route } = serving;
   const routeOf = (request: Request) => route(request.method, new URL(request.url).pathname);
   const app: App = {
     contract: any,
@@ -69,7 +79,11 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
       accepted.run(far);
       return near;
     },
-    close: () => closing.abort(new DOMException("the server is closing", "AbortError")),
+    drain: () => draining.abort(new DOMException("the server is closing", "AbortError")),
+    close() {
+      app.drain();
+      closing.abort(new DOMException("the server is closing", "AbortError"));
+    },
   };
   return app;
 }

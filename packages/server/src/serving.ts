@@ -1,6 +1,7 @@
 import type { Call, Checks, OpenAsk } from "@parlance/contract";
-import { type AnyContract, Refusal, Violation } from "@parlance/wire";
+import { type AnyContract, Refusal, type Route, Violation } from "@parlance/wire";
 import type { Called, Hooks, ServeOptions } from "./options.js";
+import type { Runs } from "./run.js";
 import type { Sessions } from "./session.js";
 
 /** An app's handlers, as the runtime calls them. */
@@ -13,7 +14,11 @@ export interface Serving {
   readonly handlers: Handlers;
   readonly options: ServeOptions;
   readonly sessions: Sessions;
-  /** Aborted when the app closes. */
+  readonly runs: Runs;
+  readonly route: (method: string, pathname: string) => Route | undefined;
+  /** Aborted when the app takes no more calls: what has no end of its own ends now. */
+  readonly draining: AbortSignal;
+  /** Aborted when the app closes: what still runs is cancelled. */
   readonly closing: AbortSignal;
 }
 

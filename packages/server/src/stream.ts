@@ -1,7 +1,7 @@
 import { type AnyMessage, codec, encode, faultMessage, Refusal } from "@parlance/wire";
 import { queue } from "@parlance/wire/link";
-import { type Feed, feed } from "./feed.js";
-import { type Called, HEARTBEAT, MAX_QUEUED } from "./options.js";
+import { type Called, MAX_QUEUED } from "./options.js";
+import type { RunSource } from "./run.js";
 import { refusalOf, type Serving, sessionOf, tell } from "./serving.js";
 
 /** How the stream's handler is stopped, and how it hears of it. */
@@ -11,17 +11,17 @@ export interface Leaving {
 }
 
 /**
- * A handler's messages as Server-Sent Events. Resolves when the first message is there, so that a handler can still refuse with
- * a status of its own; rejects with what the handler threw before it.
+ * A handler's messages as blocks of Server-Sent Events. Resolves when the first message is there, so that a handler can still
+ * refuse with a status of its own; rejects with what the handler threw before it.
  */
-export async function streamFeed(
+export async function openStream(
   serving: Serving,
   called: Called,
   messages: AsyncIterable<AnyMessage>,
   { signal, leave }: Leaving,
-): Promise<Feed> {
+): Promise<RunSource> {
   const { contract, options } = serving;
-  const { hooks, heartbeat = HEARTBEAT } = options;
+  const { hooks } = options;
   const described = contract.operations[called.operation]!.answer.stream!;
   const written = codec(contract, {
     side: "server",
@@ -35,15 +35,16 @@ export async function streamFeed(
     described.closedBy === undefined
       ? messages[Symbol.asyncIterator]()
       : withSession(serving, called, messages, signal);
+  const unended = () => new TypeError(`${called.operation} returned without ${[...ends].join(" or ")}`);
 
-  function block(message: AnyMessage): string {
-    const text = encode(written.encode(message));
-    hooks?.message?.(called, message, "server");
-    return text;
-  }
-
-  async function* blocks(first: IteratorResult<AnyMessage>): AsyncGenerator<string> {
+  async function* blocks(first: IteratorResult<AnyMessage>, id?: (seq: number) => string): AsyncGenerator<string> {
     let how: "done" | "gone" | "failed" = "gone";
+    let seq = 0;
+    function block(message: AnyMessage): string {
+      const text = encode({ ...written.encode(message), id: id?.(++seq) });
+      hooks?.message?.(called, message, "server");
+      return text;
+    }
     try {
       let last = "";
       for (let step = first; !step.done; step = await iterator.next()) {
@@ -52,12 +53,11 @@ export async function streamFeed(
         if (ends.has(last)) break;
       }
       how = "done";
-      const complete = ends.size === 0 || ends.has(last) || mayEnd.has(last) || signal.aborted;
-      if (!complete) throw new TypeError(`${called.operation} returned without ${[...ends].join(" or ")}`);
+      if (ends.size > 0 && !ends.has(last) && !mayEnd.has(last) && !signal.aborted) throw unended();
     } catch (error) {
       how = signal.aborted ? "gone" : "failed";
-      const refusal = refusalOf(error);
-      if (!signal.aborted) {
+      if (how === "failed") {
+        const refusal = refusalOf(error);
         tell(hooks, called.request, refusal, error, called.operation);
         if (described.fault !== undefined) yield block(faultMessage(contract, described.fault, refusal));
       }
@@ -68,19 +68,11 @@ export async function streamFeed(
   }
 
   const first = await iterator.next();
-  if (first.done && ends.size > 0)
-    throw new TypeError(`${called.operation} returned without ${[...ends].join(" or ")}`);
+  if (first.done && ends.size > 0) throw unended();
   // The first message is checked while a status can still say that it is wrong.
   if (!first.done) written.encode(first.value);
   hooks?.open?.(called);
-  const source = blocks(first);
-  return feed(source, {
-    heartbeat,
-    onStop() {
-      leave();
-      source.return(undefined).catch(() => {});
-    },
-  });
+  return { blocks: (id) => blocks(first, id), leave };
 }
 
 /** The handler's own messages and what others send to the session, until the session ends. */

@@ -22,6 +22,20 @@ export {
 export { type Arrived, type Bound, bind, type Input, inputName, unbind } from "./operation.js";
 export type { OpenSocket, Port, PortEvents, SocketRefused } from "./port.js";
 export { reader } from "./reading.js";
+export {
+  type Cursor,
+  formatCursor,
+  formatGap,
+  formatResumable,
+  type Gap,
+  isKey,
+  newKey,
+  parseCursor,
+  parseGap,
+  parseResumable,
+  RESUME,
+  type Resumable,
+} from "./resume.js";
 export { type Route, router } from "./route.js";
 export { decoder, encode, encodeComment, type SseDecoder, type SseEvent } from "./sse.js";
 export { type AnyMessage, type Frame, tag, untag } from "./tag.js";

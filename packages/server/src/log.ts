@@ -1,0 +1,148 @@
+/** One entry of a stream: its place, counted from 1, and its exact text on the wire. */
+export interface Entry {
+  readonly seq: number;
+  readonly text: string;
+}
+
+/** What a log knows of a stream. */
+export interface LogState {
+  /** Names this run of the stream: a cursor of another epoch leads nowhere. */
+  readonly epoch: string;
+  /** The first entry that is still held; `last + 1` when none is. */
+  readonly first: number;
+  readonly last: number;
+  /** Nothing more will be appended. */
+  readonly closed: boolean;
+}
+
+/**
+ * Where the messages of resumable streams are kept until their readers have them. `memoryLog` keeps them in this process;
+ * a log on a database lets a client resume on another server. `testEventLog` is what an implementation must pass.
+ */
+export interface EventLog {
+  /** Begins a stream. Undefined when the name is taken: a stream has one writer. */
+  open(stream: string): Promise<{ readonly epoch: string } | undefined>;
+  state(stream: string): Promise<LogState | undefined>;
+  /** Appends entry `seq`, which is one more than the last. Rejects when somebody else has written it, or the stream is closed. May be answered at once. */
+  append(stream: string, seq: number, text: string): Promise<void> | undefined;
+  /** Entries after a cursor, oldest first: as many as are held, `limit` at most. */
+  read(stream: string, after: number, limit?: number): Promise<readonly Entry[]>;
+  /** Entries after a cursor as they come, in batches; ends after the last one of a closed stream, or when the signal aborts. */
+  tail(stream: string, after: number, signal: AbortSignal): AsyncIterable<readonly Entry[]>;
+  /** Drops entries up to and with `seq`. */
+  trim(stream: string, seq: number): Promise<void>;
+  /** Nothing more will be appended; the entries stay until `drop`. */
+  close(stream: string): Promise<void>;
+  drop(stream: string): Promise<void>;
+}
+
+interface Held {
+  readonly epoch: string;
+  entries: Entry[];
+  last: number;
+  size: number;
+  closed: boolean;
+  readonly waiting: Set<() => void>;
+}
+
+/** Keeps streams in this process: the newest `maxSize` characters of each (4 Mi unless told). */
+export function memoryLog({ maxSize = 4 * 1024 * 1024 }: { readonly maxSize?: number } = {}): EventLog {
+  const streams = new Map<string, Held>();
+
+  function rouse(held: Held): void {
+    for (const wake of held.waiting) wake();
+    held.waiting.clear();
+  }
+
+  function after(held: Held, cursor: number, limit = Number.POSITIVE_INFINITY): Entry[] {
+    const first = held.entries[0]?.seq ?? held.last + 1;
+    const from = Math.max(0, cursor + 1 - first);
+    return held.entries.slice(from, from + limit);
+  }
+
+  /** Drops the oldest entries until no more than `size` characters are left; the newest entry always stays. */
+  function shorten(held: Held, size: number): void {
+    let dropped = 0;
+    while (dropped < held.entries.length - 1 && held.size > size) held.size -= held.entries[dropped++]!.text.length;
+    if (dropped > 0) held.entries = held.entries.slice(dropped);
+  }
+
+  return {
+    async open(stream) {
+      if (streams.has(stream)) return undefined;
+      const epoch = crypto.randomUUID().slice(0, 8);
+      streams.set(stream, { epoch, entries: [], last: 0, size: 0, closed: false, waiting: new Set() });
+      return { epoch };
+    },
+    async state(stream) {
+      const held = streams.get(stream);
+      return (
+        held && {
+          epoch: held.epoch,
+          first: held.entries[0]?.seq ?? held.last + 1,
+          last: held.last,
+          closed: held.closed,
+        }
+      );
+    },
+    append(stream, seq, text) {
+      const held = streams.get(stream);
+      if (!held || held.closed || seq !== held.last + 1)
+        return Promise.reject(new Error(`entry ${seq} does not follow ${held?.last ?? "anything"} in ${stream}`));
+      held.entries.push({ seq, text });
+      held.last = seq;
+      held.size += text.length;
+      // Dropping one by one would copy the rest each time: a quarter goes at once.
+      if (held.size > maxSize) shorten(held, maxSize * 0.75);
+      rouse(held);
+      return undefined;
+    },
+    async read(stream, cursor, limit) {
+      const held = streams.get(stream);
+      return held ? after(held, cursor, limit) : [];
+    },
+    async *tail(stream, cursor, signal) {
+      let at = cursor;
+      while (!signal.aborted) {
+        const held = streams.get(stream);
+        if (!held) return;
+        const entries = after(held, at);
+        if (entries.length > 0) {
+          at = entries.at(-1)!.seq;
+          yield entries;
+        } else if (held.closed) return;
+        else await next(held, signal);
+      }
+    },
+    async trim(stream, seq) {
+      const held = streams.get(stream);
+      if (!held) return;
+      held.entries = held.entries.filter((entry) => entry.seq > seq);
+      held.size = held.entries.reduce((size, { text }) => size + text.length, 0);
+    },
+    async close(stream) {
+      const held = streams.get(stream);
+      if (!held) return;
+      held.closed = true;
+      rouse(held);
+    },
+    async drop(stream) {
+      const held = streams.get(stream);
+      streams.delete(stream);
+      if (held) rouse(held);
+    },
+  };
+}
+
+/** Resolves when something happens to the stream, or the signal aborts. */
+function next(held: Held, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const wake = () => {
+      signal.removeEventListener("abort", wake);
+      held.waiting.delete(wake);
+      resolve();
+    };
+    held.waiting.add(wake);
+    signal.addEventListener("abort", wake, { once: true });
+  });
+}

@@ -1,0 +1,66 @@
+import { formatGap, isKey, parseCursor, RESUME, Refusal } from "@parlance/wire";
+import type { Called } from "./options.js";
+import { type Answer, refuse, streamed } from "./reply.js";
+import { identify, type Serving } from "./serving.js";
+
+/** The name of the run that a call begins; undefined where the caller has not asked for one. */
+export function runName(serving: Serving, { operation, request, principal }: Called): string | undefined {
+  const key = request.headers.get(RESUME);
+  if (serving.options.resume === false || !isKey(key)) return undefined;
+  return nameOf(serving, operation, new URL(request.url).pathname, principal, key);
+}
+
+/** Whoever joins a run must be who began it, and ask for the same thing. */
+function nameOf(
+  { contract, options }: Serving,
+  operation: string,
+  pathname: string,
+  principal: unknown,
+  key: string,
+): string {
+  return JSON.stringify([contract.name, operation, pathname, (options.identify ?? identity)(principal), key]);
+}
+
+function identity(principal: unknown): string {
+  if (typeof principal === "string") return principal;
+  const { id } = (principal ?? {}) as { id?: unknown };
+  return String(id ?? JSON.stringify(principal) ?? "");
+}
+
+/**
+ * A stream is joined again by GET on its path with its key and `Last-Event-ID`, and cancelled by DELETE. Undefined where the
+ * request is something else.
+ */
+export async function resume(serving: Serving, request: Request, pathname: string): Promise<Answer | undefined> {
+  const { method, headers } = request;
+  const key = headers.get(RESUME);
+  if (!isKey(key) || (method !== "GET" && method !== "DELETE") || serving.options.resume === false) return undefined;
+  const names = ["POST", "GET"].flatMap((verb) => {
+    const route = serving.route(verb, pathname);
+    return route && "operations" in route ? route.operations : [];
+  });
+  const streams = names.filter((name) => serving.contract.operations[name]!.answer.stream);
+  if (streams.length === 0) return undefined;
+  const principal = await identify(serving, request);
+  const cursor = parseCursor(headers.get("Last-Event-ID"));
+  for (const operation of streams) {
+    const name = nameOf(serving, operation, pathname, principal, key);
+    if (method === "DELETE") {
+      if (await serving.runs.cancel(name)) return { status: 204, headers: {}, body: "" };
+      continue;
+    }
+    const joined = await serving.runs.join(name, cursor);
+    if (!joined) continue;
+    if (!("gap" in joined)) return streamed(serving, joined);
+    const { after, first } = joined.gap;
+    const what =
+      first === undefined
+        ? `everything after message ${after} is gone`
+        : `messages ${after + 1} to ${first - 1} are gone`;
+    const answered = refuse(serving, request, new Refusal(what, { status: 410 }), operation);
+    return { ...answered, headers: { ...answered.headers, [RESUME]: formatGap(joined.gap) } };
+  }
+  const begins = serving.route("GET", pathname);
+  if (method === "GET" && begins && "operations" in begins) return undefined;
+  throw new Refusal("there is no stream with this key", { status: 404 });
+}
