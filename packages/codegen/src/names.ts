@@ -31,6 +31,16 @@ export function declaredNames(document: ContractDocument): ReadonlyMap<string, s
       );
     names.set(name, what);
   };
+  const owners = new Map<string, string>();
+  for (const [message, { schema }] of Object.entries(contract.messages)) {
+    const other = owners.get(schema);
+    if (other !== undefined)
+      throw new GenerateError(
+        contract.name,
+        `the messages ${other} and ${message} have the one schema ${schema}, and each needs a type of its own: write a schema for each`,
+      );
+    owners.set(schema, message);
+  }
   for (const title of Object.keys(document.schemas)) declare(title, `the schema ${document.files[title]}`);
   for (const [name, operation] of Object.entries(contract.operations)) {
     declare(`${pascal(name)}Input`, `the input of operation ${name}`);

@@ -1,5 +1,5 @@
 import type { ContractDocument, Schema, SchemaObject } from "@parlance/contract";
-import { inputSchema, memorySchema } from "@parlance/contract/schema";
+import { inputSchema, memorySchema, tagProperties } from "@parlance/contract/schema";
 import { compile } from "json-schema-to-typescript";
 import { hasInput } from "./interfaces.js";
 import { GenerateError } from "./names.js";
@@ -69,6 +69,21 @@ function inOneRoot(document: ContractDocument, title: string, form: SchemaObject
     const target = file === "" ? title : byFile.get(new URL(file, `parlance:${form.$id}`).pathname);
     if (target === undefined)
       throw new GenerateError(document.contract.name, `${title} refers to ${schema.$ref}, which does not exist`);
+    if (file !== "" && fragment === "") refuseOtherForm(document, title, target);
     return { ...schema, $ref: `#/$defs/${target}${fragment}` };
   });
+}
+
+/** A part of a body is what it is on the wire, and a message in memory is not: one type cannot be both. */
+function refuseOtherForm({ contract }: ContractDocument, title: string, target: string): void {
+  for (const [name, message] of Object.entries(contract.messages)) {
+    if (message.schema !== target) continue;
+    const [property, ...others] = tagProperties(contract.tag, message);
+    const said = message.shape?.const?.[property!] ?? name;
+    if (property === "type" && others.length === 0 && said === name) continue;
+    throw new GenerateError(
+      contract.name,
+      `${title} refers to the message ${name} (${target}), which has another form in memory; move what they share to a schema of its own`,
+    );
+  }
 }

@@ -76,6 +76,19 @@ test.each<[why: string, ContractDocument, error: RegExp]>([
     /two different types would be named Other/,
   ],
   [
+    "two messages of one schema",
+    contract({ word: object("Word"), other: object("Word") }),
+    /the messages word and other have the one schema Word/,
+  ],
+  [
+    "a message as a part of another, since in memory it has a type",
+    contract({
+      word: object("Word"),
+      line: object("Line", { words: { type: "array", items: { $ref: "word.json" } } }),
+    }),
+    /Line refers to the message word \(Word\), which has another form in memory/,
+  ],
+  [
     "a reference to nothing",
     contract({ word: object("Word", { inner: { $ref: "nothing.json" } }) }),
     /Word refers to nothing\.json, which does not exist/,
