@@ -4,6 +4,8 @@ export interface Io {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: AsyncIterable<string | Uint8Array>;
+  /** Whether what is printed goes to a terminal. */
+  readonly tty?: boolean;
   out(text: string): void;
   err(text: string): void;
 }

@@ -1,3 +1,4 @@
+import { ContractError } from "@parlance/contract/load";
 import { exit, type Io, UsageError } from "./io.js";
 
 interface Command {
@@ -14,6 +15,8 @@ const commands: Readonly<Record<string, Command>> = {
     summary: "say what changed between two versions, and for whom it breaks",
     load: () => import("./compat.js"),
   },
+  docs: { summary: "write OpenAPI, AsyncAPI and Markdown from contracts", load: () => import("./docs.js") },
+  apply: { summary: "apply edits, in any form that models write, to files", load: () => import("./apply.js") },
 };
 
 const help = `parlance <command>: contracts for the conversation between an editor and a coding agent
@@ -46,7 +49,8 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   try {
     return await command(rest, io);
   } catch (error) {
-    const known = error instanceof UsageError || isParseArgsError(error) || isSystemError(error);
+    const known =
+      error instanceof UsageError || error instanceof ContractError || isParseArgsError(error) || isSystemError(error);
     if (!known) throw error;
     io.err(`parlance ${name}: ${(error as Error).message}\n`);
     return exit.usage;

@@ -1,0 +1,254 @@
+import { execFileSync } from "node:child_process";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { folder, parlance, write } from "./terminal.js";
+
+const contents = async (path: string) =>
+  Object.fromEntries(
+    await Promise.all(
+      (await readdir(path)).sort().map(async (name) => [name, await readFile(join(path, name), "utf8")]),
+    ),
+  );
+
+/** Changes one file of the contract that init writes. */
+const edit = async (cwd: string, file: string, from: string, to: string) => {
+  const path = join(cwd, "schemas/my-agent", file);
+  const text = await readFile(path, "utf8");
+  expect(text).toContain(from);
+  await writeFile(path, text.replace(from, to));
+};
+
+const started = async () => {
+  const cwd = await folder();
+  await parlance(cwd, "init");
+  return cwd;
+};
+
+describe("parlance", () => {
+  test("without a command tells what there is, as a fault", async () => {
+    const { code, err } = await parlance("/", "");
+    expect(code).toBe(2);
+    for (const command of ["init", "lint", "generate", "compat", "docs", "apply"])
+      expect(err).toContain(`  ${command} `);
+  });
+
+  test.each(["init", "lint", "generate", "compat", "docs"])("%s --help tells its exit codes", async (command) => {
+    const { code, out } = await parlance("/", `${command} --help`);
+    expect(code).toBe(0);
+    expect(out).toMatch(new RegExp(`^parlance ${command} `));
+    expect(out).toContain("Exit codes: 0 ");
+  });
+
+  const wrong: [string, string][] = [
+    ["sing", "there is no command sing; there are init, lint"],
+    ["lint --loud", "Unknown option '--loud'"],
+    ["lint nowhere", "nowhere is not a folder; parlance init starts a contract"],
+    ["lint .", ". has no contract.json, and neither has a folder in it"],
+    ["generate", "--out OUT is needed"],
+    ["docs", "--out OUT is needed"],
+    ["compat", "OLD is needed"],
+    ["init My_Agent", '"My_Agent" cannot name a protocol'],
+  ];
+  test.each(wrong)("%s exits 2 and says what to do", async (words, message) => {
+    const { code, out, err } = await parlance(await folder(), words);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain(message);
+  });
+});
+
+describe("init", () => {
+  test("writes a contract that lints, generates and documents", async () => {
+    const cwd = await started();
+    expect(await parlance(cwd, "lint")).toEqual({ code: 0, out: "", err: "1 contract: nothing is wrong\n" });
+    expect((await parlance(cwd, "generate --out out")).code).toBe(0);
+    expect((await parlance(cwd, "docs --out docs")).code).toBe(0);
+    expect(await readdir(join(cwd, "docs"))).toEqual([
+      "my-agent.asyncapi.json",
+      "my-agent.md",
+      "my-agent.openapi.json",
+    ]);
+  });
+
+  test("overwrites nothing", async () => {
+    const cwd = await started();
+    await edit(cwd, "contract.json", "8080", "9090");
+    const { code, err } = await parlance(cwd, "init");
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: "parlance init: schemas/my-agent is not empty; nothing was written\n",
+    });
+    expect(await readFile(join(cwd, "schemas/my-agent/contract.json"), "utf8")).toContain("9090");
+  });
+});
+
+describe("lint", () => {
+  test("tells file, line, pointer and rule of every fault", async () => {
+    const cwd = await started();
+    await edit(cwd, "messages/text.json", '"I will rename "', "1");
+    await edit(cwd, "contract.json", '"POST"', '"SEND"');
+    const { code, out, err } = await parlance(cwd, "lint");
+    expect(code).toBe(1);
+    expect(out.split("\n")).toEqual([
+      "schemas/my-agent/contract.json:29 /operations/prompt/method: must be equal to one of the allowed values: GET, POST, PUT, PATCH, DELETE [form]",
+      "schemas/my-agent/messages/text.json:15 /examples/0/text: breaks its schema: must be string [example]",
+      "",
+    ]);
+    expect(err).toBe("1 contract: 2 wrong\n");
+  });
+
+  test("speaks JSON", async () => {
+    const cwd = await started();
+    expect(JSON.parse((await parlance(cwd, "lint --json")).out)).toEqual({ findings: [] });
+    await edit(cwd, "messages/text.json", '"I will rename "', "1");
+    const { code, out } = await parlance(cwd, "lint schemas/my-agent --json");
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toEqual({
+      findings: [
+        {
+          contract: "my-agent",
+          rule: "example",
+          message: "breaks its schema: must be string",
+          file: "schemas/my-agent/messages/text.json",
+          line: 15,
+          pointer: "/examples/0/text",
+        },
+      ],
+    });
+  });
+
+  test("annotates a pull request on GitHub, with paths from the repository's root", async () => {
+    const cwd = await started();
+    await edit(cwd, "messages/text.json", '"I will rename "', "1");
+    const env = { GITHUB_ACTIONS: "true", GITHUB_WORKSPACE: cwd };
+    const { out } = await parlance(join(cwd, "schemas"), "lint my-agent", env);
+    expect(out).toContain(
+      "\n::error file=schemas/my-agent/messages/text.json,line=15,title=parlance example::/examples/0/text: breaks its schema: must be string\n",
+    );
+  });
+
+  test("tells the line of a transcript", async () => {
+    const cwd = await started();
+    await edit(cwd, "transcripts/prompt.jsonl", '"call":"prompt"', '"call":"promptly"');
+    const { out } = await parlance(cwd, "lint");
+    expect(out).toBe(
+      "schemas/my-agent/transcripts/prompt.jsonl:2 /1/call: there is no operation or channel promptly [transcript]\n",
+    );
+  });
+});
+
+describe("generate", () => {
+  test("gives equal bytes twice and writes only what changed", async () => {
+    const cwd = await started();
+    expect((await parlance(cwd, "generate --out a")).code).toBe(0);
+    expect((await parlance(cwd, "generate --out b")).code).toBe(0);
+    expect(await contents(join(cwd, "a"))).toEqual(await contents(join(cwd, "b")));
+    expect((await parlance(cwd, "generate --out a")).err).toMatch(/^0 of \d+ files written\n$/);
+  });
+
+  test("--check passes what is fresh and fails what is stale, missing or left over, and writes nothing", async () => {
+    const cwd = await started();
+    await parlance(cwd, "generate --out out");
+    expect((await parlance(cwd, "generate --out out --check")).code).toBe(0);
+    await edit(cwd, "messages/text.json", "A piece of", "Some of");
+    await rm(join(cwd, "out/my-agent.validators.ts"));
+    await write(cwd, {
+      "out/old.ts": "// Generated by Parlance, format 1, from old/contract.json.\n",
+      "out/own.ts": "\n",
+    });
+    const before = await contents(join(cwd, "out"));
+    const { code, out } = await parlance(cwd, "generate --out out --check");
+    expect(code).toBe(1);
+    expect(out).toContain("out/my-agent.ts:1: is not what its contract gives now; run it without --check [stale]");
+    expect(out).toContain("out/my-agent.validators.ts:1: is not what its contract gives now");
+    expect(out).toContain("out/old.ts:1: comes from a contract that is gone");
+    expect(out).not.toContain("own.ts");
+    expect(await contents(join(cwd, "out"))).toEqual(before);
+
+    expect((await parlance(cwd, "generate --out out")).code).toBe(0);
+    expect(await readdir(join(cwd, "out"))).not.toContain("old.ts");
+    expect(await readdir(join(cwd, "out"))).toContain("own.ts");
+    expect((await parlance(cwd, "generate --out out --check")).code).toBe(0);
+  });
+
+  test("writes nothing of a contract with a fault, and tells the fault", async () => {
+    const cwd = await started();
+    await edit(cwd, "contract.json", '"end": [', '"end": [ "gone",');
+    const { code, out } = await parlance(cwd, "generate --out out --json");
+    expect(code).toBe(1);
+    expect(JSON.parse(out).findings).toMatchObject([
+      { rule: "name", pointer: "/operations/prompt/answer/stream/end/0" },
+    ]);
+    await expect(readdir(join(cwd, "out"))).rejects.toThrow("ENOENT");
+  });
+});
+
+describe("compat", () => {
+  const repository = async () => {
+    const cwd = await started();
+    const git = (...words: string[]) => execFileSync("git", words, { cwd, stdio: "pipe" });
+    git("init", "-q", "-b", "main");
+    git("add", ".");
+    git("-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "-q", "-m", "One.");
+    return cwd;
+  };
+
+  test.each(["main", "HEAD:schemas", "main:./schemas/"])("compares with the git revision %s", async (revision) => {
+    const cwd = await repository();
+    expect(await parlance(cwd, `compat ${revision}`)).toEqual({ code: 0, out: "", err: "0 changes, 0 breaking\n" });
+    await edit(cwd, "contract.json", '"/prompt"', '"/ask"');
+    const { code, out } = await parlance(cwd, `compat ${revision}`);
+    expect(code).toBe(1);
+    expect(out.split("\n")).toEqual([
+      "schemas/my-agent/contract.json:30: /ask is new [breaks nobody]",
+      "schemas/my-agent/contract.json:30 /operations/prompt/path: /prompt is gone; it is /ask now [breaks clients]",
+      "",
+    ]);
+  });
+
+  test("compares one contract with one of a revision", async () => {
+    const cwd = await repository();
+    await edit(cwd, "messages/prompt.json", '"PromptBody"', '"AskBody"');
+    expect((await parlance(cwd, "compat HEAD:schemas/my-agent schemas/my-agent")).code).toBe(0);
+    expect((await parlance(join(cwd, "schemas"), "compat main my-agent")).code).toBe(0);
+  });
+
+  test("compares two folders, and tells contracts that are new and gone", async () => {
+    const cwd = await started();
+    await parlance(cwd, "init next/my-agent");
+    await parlance(cwd, "init next/other");
+    expect((await parlance(cwd, "compat schemas next")).out).toBe(
+      "next/other/contract.json:1: the contract other is new [breaks nobody]\n",
+    );
+    const { code, out } = await parlance(cwd, "compat next schemas --json");
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toEqual({
+      changes: [
+        {
+          contract: "other",
+          breaking: "both",
+          what: "the contract other is gone",
+          file: "next/other/contract.json",
+          line: 1,
+          pointer: "",
+        },
+      ],
+    });
+  });
+
+  test("says that a revision is none, and that it has no contract", async () => {
+    const cwd = await repository();
+    expect((await parlance(cwd, "compat nope")).err).toBe(
+      "parlance compat: nope is neither a folder nor a git revision\n",
+    );
+    expect((await parlance(cwd, "compat main:docs")).err).toBe("parlance compat: main:docs has no contract in docs\n");
+  });
+
+  test("exits 2 where a version cannot be read, and says why", async () => {
+    const cwd = await repository();
+    await edit(cwd, "messages/text.json", "{", "");
+    const { code, err } = await parlance(cwd, "compat main");
+    expect(code).toBe(2);
+    expect(err).toContain("parlance compat: my-agent/messages/text.json: is not JSON");
+  });
+});
