@@ -27,7 +27,7 @@ export type RepairKind =
   | "missing-space" // a context line had no leading space
   | "blank-context" // an empty line stood for an empty context line
   | "misplaced-no-newline" // `\ No newline at end of file` behind a line that is not the last; ignored
-  | "empty-hunk" // a hunk that changes nothing; left out
+  | "empty-hunk" // a hunk or a file header that changes nothing; left out
   | "missing-final-newline" // the patch's last line had no line feed
   | EditRepairKind;
 

@@ -55,7 +55,7 @@ interface Body {
 
 /** Reads by the header's counts, as git does. Null where they do not fit, or where lines of the hunk follow its end. */
 function readCounted(input: Input, from: number, header: HunkHeader): Body | null {
-  const { lines, strict } = input;
+  const { lines, strict, git } = input;
   let old = header.oldCount!;
   let added = header.newCount!;
   let copied = from;
@@ -79,7 +79,8 @@ function readCounted(input: Input, from: number, header: HunkHeader): Body | nul
       old--;
       added--;
     } else if (mark === MINUS) {
-      if (!strict && line.startsWith("--- ") && startsFile(lines, i)) return null;
+      // A count that is too large would swallow the next file's header.
+      if (!strict && !git && line.startsWith("--- ") && startsFile(lines, i)) return null;
       old--;
     } else if (mark === PLUS) added--;
     else if (mark === -1) {

@@ -6,6 +6,8 @@ export interface Input {
   readonly strict: boolean;
   /** The patch stands in a markdown fence of this many characters; 0 outside of one. */
   fence: number;
+  /** The file being read began with `diff --git`, so the next one does. */
+  git: boolean;
   readonly repairs: Repair[];
   readonly errors: ReadError[];
   /** Where each line stood in the text, if lines were taken out. */
@@ -19,7 +21,7 @@ export function openInput(text: string, strict: boolean): Input {
   const lineFeeds = clean.includes("\n");
   const onlyReturns = !strict && !lineFeeds && clean.includes("\r");
   const lines = clean.split(onlyReturns ? "\r" : "\n");
-  const input = { lines, strict, fence: 0, repairs, errors: [], numbers: null };
+  const input = { lines, strict, fence: 0, git: false, repairs, errors: [], numbers: null };
   if (onlyReturns) repair(input, 0, "carriage-return", "The lines end with carriage returns only; read as line feeds.");
   if (lines[lines.length - 1] === "") lines.pop();
   else if (strict)

@@ -1,9 +1,10 @@
 import { identifyHunks } from "../hunk.js";
-import type { FileKind, FilePatch, GitHeader } from "../patch.js";
+import type { FileKind, FilePatch } from "../patch.js";
 import type { Reading } from "../reading.js";
 import { type HunkBody, readHunk, show } from "./body.js";
+import { parseExtended } from "./extended.js";
 import { impliesGitHeader } from "./format.js";
-import { parseGitNames, parseNameLine } from "./header.js";
+import { type NameLine, parseGitNames, parseNameLine } from "./header.js";
 import { type Input, openInput, refuse, repair } from "./input.js";
 import { readPaths } from "./paths.js";
 
@@ -27,7 +28,8 @@ export function parsePatch(text: string, options: ParseOptions = {}): Reading {
   while (i < lines.length && errors.length === 0) {
     const line = lines[i]!;
     const start = i;
-    if (line.startsWith("diff --git ")) i = readGitFile(input, i, files);
+    input.git = line.startsWith("diff --git ");
+    if (input.git) i = readGitFile(input, i, files);
     else if (isPlainHeader(input, i)) i = readPlainFile(input, i, files);
     else if (line.startsWith("@@")) i = readBareHunks(input, i, files, options.path);
     else {
@@ -42,11 +44,11 @@ export function parsePatch(text: string, options: ParseOptions = {}): Reading {
   return errors.length > 0 ? { ok: false, errors } : { ok: true, patch: { files }, repairs };
 }
 
-function isPlainHeader({ lines, strict }: Input, at: number): boolean {
+function isPlainHeader({ lines }: Input, at: number): boolean {
   return (
     lines[at]!.startsWith("--- ") &&
     (lines[at + 1]?.startsWith("+++ ") ?? false) &&
-    (lines[at + 2]?.startsWith(strict ? "@@ -" : "@@") ?? false)
+    (lines[at + 2]?.startsWith("@@") ?? false)
   );
 }
 
@@ -78,14 +80,10 @@ function refuseBinary(input: Input, at: number, name: string): void {
 
 function readPlainFile(input: Input, at: number, files: FilePatch[]): number {
   const { old, now } = readNames(input, at);
-  const { before, after } = readPaths(input, at, old.name, now.name, false);
+  const { before, after } = readPaths(input, at, old.name, now.name);
   if (before === null && after === null) refuse(input, at, "bad-header", "Both sides are /dev/null.");
   const kind = before === null ? "create" : after === null ? "delete" : "modify";
-  const stamps = {
-    ...(old.stamp !== undefined && { oldStamp: old.stamp }),
-    ...(now.stamp !== undefined && { newStamp: now.stamp }),
-  };
-  return readHunks(input, at + 2, { kind, before, after, hunks: [], ...stamps }, files);
+  return readHunks(input, at + 2, { kind, before, after, hunks: [], ...stampsOf(old, now) }, files);
 }
 
 function readBareHunks(input: Input, at: number, files: FilePatch[], path: string | undefined): number {
@@ -148,8 +146,11 @@ function readHunks(input: Input, from: number, file: FilePatch, files: FilePatch
     bodies.push(hunk);
   }
   const result = { ...file, hunks: identifyHunks(bodies) };
-  if (bodies.length > 0 || result.git !== undefined || result.kind !== "modify" || result.oldMode !== result.newMode)
-    files.push(result);
+  const changes =
+    bodies.length > 0 || result.kind === "rename" || result.kind === "copy" || result.oldMode !== result.newMode;
+  if (changes) files.push(result);
+  else if (!input.strict && input.errors.length === 0)
+    repair(input, from - 1, "empty-hunk", `The header of ${file.after} is followed by no change; left out.`);
   return i;
 }
 
@@ -161,108 +162,57 @@ function readGitFile(input: Input, at: number, files: FilePatch[]): number {
     return at + 1;
   }
   const said = parseGitNames(text);
-  const header = readExtended(input, at + 1);
-  let { next: i } = header;
-  const line = input.lines[i] ?? "";
+  const { kind, from, to, oldMode, newMode, git, fault, next } = parseExtended(input.lines, at + 1);
+  const line = input.lines[next] ?? "";
   if (/^(Binary files |GIT binary patch)/.test(line)) {
-    refuseBinary(input, i, said?.after ?? text);
-    return i + 1;
+    refuseBinary(input, next, said?.after ?? text);
+    return next + 1;
   }
-  let old: string | null = said?.before ?? null;
-  let now: string | null = said?.after ?? null;
-  let stamps = {};
-  if (line.startsWith("--- ") && input.lines[i + 1]?.startsWith("+++ ")) {
-    const names = readNames(input, i);
-    old = names.old.name;
-    now = names.now.name;
-    stamps = {
-      ...(names.old.stamp !== undefined && { oldStamp: names.old.stamp }),
-      ...(names.now.stamp !== undefined && { newStamp: names.now.stamp }),
-    };
-    i += 2;
-  } else if (old === null && header.from === undefined) {
-    refuse(input, at, "bad-header", `The names cannot be told apart: ${show(input.lines[at]!)}.`);
-    return i;
+  const named = line.startsWith("--- ") && input.lines[next + 1]?.startsWith("+++ ");
+  const { old, now } = named
+    ? readNames(input, next)
+    : { old: { name: said?.before ?? null }, now: { name: said?.after ?? null } };
+  const problem = fault ?? findFault(kind, old.name, now.name, named ?? false);
+  if (problem !== null) {
+    refuse(input, at, "bad-header", `The header of ${show(text)} cannot be: ${problem}.`);
+    return next;
   }
-  const kind = header.kind ?? (old === null ? "create" : now === null ? "delete" : "modify");
-  const paths =
-    header.from !== undefined && header.to !== undefined
-      ? { before: header.from, after: header.to }
-      : readPaths(input, at, kind === "create" ? null : old, kind === "delete" ? null : now, false);
   const draft: FilePatch = {
-    kind,
-    ...paths,
+    kind: kind !== "modify" ? kind : old.name === null ? "create" : now.name === null ? "delete" : "modify",
+    ...(from !== undefined && to !== undefined
+      ? { before: from, after: to }
+      : readPaths(input, at, kind === "create" ? null : old.name, kind === "delete" ? null : now.name)),
     hunks: [],
-    ...header.modes,
-    ...(hasKeys(header.git) && { git: header.git }),
-    ...stamps,
+    ...(oldMode !== undefined && { oldMode }),
+    ...(newMode !== undefined && { newMode }),
+    ...(Object.keys(git).length > 0 && { git }),
+    ...stampsOf(old, now),
   };
   const count = files.length;
-  const next = readHunks(input, i, draft, files);
+  const end = readHunks(input, named ? next + 2 : next, draft, files);
   const file = files[count];
+  // A header that says nothing of its own is kept too, so that it is written again.
   if (file !== undefined && file.git === undefined && !impliesGitHeader(file)) files[count] = { ...file, git: {} };
-  return next;
+  return end;
 }
 
-interface Extended {
-  readonly kind?: FileKind;
-  readonly from?: string;
-  readonly to?: string;
-  readonly modes: { oldMode?: string; newMode?: string };
-  readonly git: GitHeader;
-  readonly next: number;
-}
-
-const EXTENDED =
-  /^(old mode|new mode|new file mode|deleted file mode|similarity index|dissimilarity index|rename from|rename to|rename old|rename new|copy from|copy to|index) (.*?)\r?$/s;
-
-function readExtended(input: Input, from: number): Extended {
-  let kind: FileKind | undefined;
-  const paths: { from?: string; to?: string } = {};
-  const modes: { oldMode?: string; newMode?: string } = {};
-  const git: { -readonly [K in keyof GitHeader]: GitHeader[K] } = {};
-  let i = from;
-  for (; i < input.lines.length; i++) {
-    const match = EXTENDED.exec(input.lines[i]!);
-    if (match === null) break;
-    const value = match[2]!;
-    switch (match[1]) {
-      case "old mode":
-        modes.oldMode = value;
-        break;
-      case "new mode":
-        modes.newMode = value;
-        break;
-      case "new file mode":
-        kind = "create";
-        modes.newMode = value;
-        break;
-      case "deleted file mode":
-        kind = "delete";
-        modes.oldMode = value;
-        break;
-      case "similarity index":
-        git.similarity = Number.parseInt(value, 10);
-        break;
-      case "dissimilarity index":
-        git.dissimilarity = Number.parseInt(value, 10);
-        break;
-      case "index": {
-        const [names, mode] = value.split(" ");
-        git.index = names!;
-        if (mode !== undefined) modes.oldMode = modes.newMode = mode;
-        break;
-      }
-      default: {
-        const [verb, side] = match[1]!.split(" ") as ["rename" | "copy", string];
-        kind = verb;
-        paths[side === "from" || side === "old" ? "from" : "to"] = parseNameLine(value).name ?? "";
-      }
-    }
+/** Why the names of the `---` and `+++` lines, or of the `diff --git` line, do not go with the header. */
+function findFault(kind: FileKind, old: string | null, now: string | null, named: boolean): string | null {
+  if (!named) {
+    const isMove = kind === "rename" || kind === "copy";
+    return (old === null || now === null) && !isMove ? "its two names cannot be told apart" : null;
   }
-  return { ...(kind !== undefined && { kind }), ...paths, modes, git, next: i };
+  if (old === null && now === null) return "both sides are /dev/null";
+  if (kind === "create" && old !== null) return "a created file has no name on the --- line but /dev/null";
+  if (kind === "delete" && now !== null) return "a deleted file has no name on the +++ line but /dev/null";
+  if (kind === "rename" || kind === "copy")
+    return old === null || now === null ? `a ${kind} has a name on both sides` : null;
+  return null;
 }
 
-function hasKeys(value: object): boolean {
-  return Object.keys(value).length > 0;
+function stampsOf(old: NameLine, now: NameLine) {
+  return {
+    ...(old.stamp !== undefined && { oldStamp: old.stamp }),
+    ...(now.stamp !== undefined && { newStamp: now.stamp }),
+  };
 }

@@ -3,14 +3,13 @@ import { type Input, refuse, repair } from "./input.js";
 /**
  * The paths behind the names of `---` and `+++`. Strict reading takes off the first folder, as `git apply` does. Lenient
  * reading takes off what was put in front (`a/` and `b/`, or two folders that differ in front of the same path) and keeps
- * the rest. Where both sides name a file, and it is no rename, they name one file, chosen by git's rule.
+ * the rest. Where both sides name a file they name one, chosen by git's rule.
  */
 export function readPaths(
   input: Input,
   at: number,
   old: string | null,
   now: string | null,
-  moves: boolean,
 ): { before: string | null; after: string | null } {
   let before = old;
   let after = now;
@@ -19,7 +18,7 @@ export function readPaths(
     before = old && dropFolder(old);
     after = now && dropFolder(now);
   }
-  if (before !== null && after !== null && !moves) before = after = chooseName(before, after);
+  if (before !== null && after !== null) before = after = chooseName(before, after);
   const path = after ?? before ?? "";
   if (path.startsWith("/")) {
     if (input.strict)
