@@ -28,8 +28,9 @@ export function bind(contract: Contract, name: string, input: Input): Bound {
   const all: JsonObject = { ...input, ...operation?.when };
   const target = path.replace(/\{(\w+)\}/g, (_, key: string) => {
     const value = all[key];
-    if (value === undefined || value === "")
-      throw new TypeError(`${contract.name}.${name}: ${key} is part of the path ${path} and may not be empty`);
+    // A URL drops dot segments, however they are written (WHATWG URL, section 4.1): the path would lead elsewhere.
+    if (value === undefined || value === "" || value === "." || value === "..")
+      throw new TypeError(`${contract.name}.${name}: ${key} is part of the path ${path} and may not be empty, . or ..`);
     return encodeURIComponent(String(value));
   });
   const query = new URLSearchParams();
