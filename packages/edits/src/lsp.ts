@@ -12,8 +12,8 @@ import { type AppliedHunk, type ApplyOptions, applyPatch, type Conflict } from "
 import { createPatch } from "./create.js";
 import { diffLines } from "./diff.js";
 import type { Rung } from "./ladder.js";
-import { splitLines } from "./lines.js";
 import type { FilePatch, Patch } from "./patch.js";
+import { readSource } from "./source.js";
 import { type Splice, spliceText } from "./splice.js";
 
 export type TextEdits =
@@ -32,10 +32,8 @@ export function toTextEdits(patch: FilePatch | Patch, text: string, options: App
 }
 
 function diffTexts(before: string, after: string): TextEdit[] {
-  const old = splitLines(before);
-  const now = splitLines(after);
-  const oldStarts = startsOf(old.lines, before.length);
-  const newStarts = startsOf(now.lines, after.length);
+  const old = readSource(before);
+  const now = readSource(after);
   const starts = lineStarts(before);
   let line = 0;
   const positionAt = (offset: number): Position => {
@@ -43,21 +41,9 @@ function diffTexts(before: string, after: string): TextEdit[] {
     return { line, character: offset - starts[line]! };
   };
   return diffLines(old, now).map(({ oldStart, oldEnd, newStart, newEnd }) => ({
-    range: { start: positionAt(oldStarts[oldStart]!), end: positionAt(oldStarts[oldEnd]!) },
-    newText: after.slice(newStarts[newStart], newStarts[newEnd]),
+    range: { start: positionAt(old.starts[oldStart]!), end: positionAt(old.starts[oldEnd]!) },
+    newText: after.slice(now.starts[newStart], now.starts[newEnd]),
   }));
-}
-
-/** Where the lines start that end with a line feed, and where the text ends. */
-function startsOf(lines: readonly string[], length: number): number[] {
-  const starts: number[] = [];
-  let at = 0;
-  for (const line of lines) {
-    starts.push(at);
-    at += line.length + 1;
-  }
-  starts.push(length);
-  return starts;
 }
 
 /** Where the lines of the protocol start; a carriage return alone ends one too. */
@@ -86,11 +72,13 @@ export function fromTextEdits(edits: readonly TextEdit[], text: string, options:
     while (end > start && line + 1 < starts.length && /[\r\n]/.test(text[end - 1]!)) end--;
     return Math.min(end, start + Math.max(0, character));
   };
-  const splices: (Splice & { edit: number })[] = edits.map(({ range, newText }, edit) => {
-    const [one, other] = [offsetAt(range.start), offsetAt(range.end)];
-    return { from: Math.min(one, other), to: Math.max(one, other), insert: newText, edit };
-  });
-  splices.sort((a, b) => a.from - b.from || a.edit - b.edit);
+  const splices: (Splice & { edit: number })[] = edits
+    .map(({ range: { start, end }, newText }, edit) => {
+      const [first, last] = comparePositions(start, end) <= 0 ? [start, end] : [end, start];
+      return { first, from: offsetAt(first), to: offsetAt(last), insert: newText, edit };
+    })
+    // By position and not by offset: behind the end of a line there is still an order.
+    .sort((a, b) => comparePositions(a.first, b.first));
   for (let i = 1; i < splices.length; i++) {
     const { from, edit } = splices[i]!;
     if (from < splices[i - 1]!.to)
@@ -102,6 +90,10 @@ export function fromTextEdits(edits: readonly TextEdit[], text: string, options:
       };
   }
   return { ok: true, patch: createPatch(text, spliceText(text, splices), options) };
+}
+
+function comparePositions(a: Position, b: Position): number {
+  return a.line - b.line || a.character - b.character;
 }
 
 /** A file as the editor has it. */
