@@ -1,5 +1,5 @@
 import type { CallOptions, ContractValue } from "@parlance/contract";
-import { type AnyContract, bind, type Input, Violation } from "@parlance/wire";
+import { type AnyContract, bind, type Input, newKey, RESUME, Violation } from "@parlance/wire";
 import type { OpenOptions } from "./channel.js";
 import type { ConnectOptions } from "./options.js";
 import { either, requests } from "./request.js";
@@ -29,6 +29,9 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
     });
   const requesting = requests(any, options);
   const readings = new Set<Reading>();
+  const resumes =
+    options.resume ??
+    (typeof location === "undefined" || location.origin === new URL(options.baseUrl ?? any.url).origin);
   const client: Record<string, unknown> = {};
 
   for (const [name, operation] of Object.entries(any.operations)) {
@@ -55,25 +58,31 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
     return answer;
   }
 
-  function stream(name: string, input: Input, callOptions: CallOptions = {}) {
+  function stream(name: string, input: Input, { signal, headers }: CallOptions = {}) {
     bind(any, name, input);
     const described = any.operations[name]!.answer.stream!;
     const reading: Reading | undefined =
       described.closedBy === undefined ? undefined : { session: sessionOf(input), closedBy: described.closedBy };
     if (reading) readings.add(reading);
+    const key = resumes ? { [RESUME]: newKey() } : undefined;
     return messageStream(any, options, {
       name,
       stream: described,
-      open: (signal) => requesting.send(name, input, { ...callOptions, signal: either(signal, callOptions.signal) }),
-      async sessionEnded() {
-        if (reading) readings.delete(reading);
-        return (
-          reading?.ending?.then(
-            () => true,
-            () => false,
-          ) ?? false
-        );
-      },
+      signal: either(options.signal, signal),
+      open: (own) => requesting.send(name, input, { headers: { ...headers, ...key }, signal: own }),
+      again:
+        key &&
+        ((method, cursor, own) =>
+          requesting.ask(method, name, input, {
+            headers: { ...headers, ...key, ...cursor },
+            signal: own,
+          })),
+      sessionEnded: async () =>
+        reading?.ending?.then(
+          () => true,
+          () => false,
+        ) ?? false,
+      over: () => reading && readings.delete(reading),
     });
   }
 

@@ -23,6 +23,12 @@ export interface ConnectOptions {
   readonly maxMessageSize?: number;
   /** Characters that may wait to be read on a channel: 64 Mi unless told. Streams wait in the network instead. */
   readonly maxQueued?: number;
+  /** Whether streams and channels are joined again after a cut, where the server knows how; true unless told. In a browser only with the page's own origin: other servers may not allow the header. */
+  readonly resume?: boolean;
+  /** Milliseconds for which a cut stream or channel is asked for again: 120,000 unless told. */
+  readonly reconnectFor?: number;
+  /** Between 0 and 1: the jitter of reconnects; `Math.random` unless told. */
+  readonly random?: () => number;
   /** Milliseconds without a byte after which a stream is `Disconnected`: 300,000 unless told, 0 for never. */
   readonly idleTimeout?: number;
 }
@@ -30,3 +36,4 @@ export interface ConnectOptions {
 export const MAX_MESSAGE_SIZE = 16 * 1024 * 1024;
 export const MAX_QUEUED = 64 * 1024 * 1024;
 export const IDLE_TIMEOUT = 300_000;
+export const RECONNECT_FOR = 120_000;

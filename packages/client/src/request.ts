@@ -12,6 +12,7 @@ import {
   Violation,
 } from "@parlance/wire";
 import { type ConnectOptions, MAX_MESSAGE_SIZE } from "./options.js";
+import { pause } from "./pause.js";
 
 /** Requests of one connection. */
 export interface Requests {
@@ -19,6 +20,8 @@ export interface Requests {
   send(operation: string, input: Input, options: CallOptions): Promise<Response>;
   /** Sends it and reads the answer: JSON, text or nothing. */
   call(operation: string, input: Input, options: CallOptions): Promise<unknown>;
+  /** Sends what no contract describes to the operation's or channel's path, and returns whatever is answered. */
+  ask(method: string, name: string, input: Input, options: CallOptions): Promise<Response>;
   headers(options: CallOptions): Promise<Record<string, string>>;
   url(target: string): string;
 }
@@ -68,6 +71,11 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
       );
     }
     return response;
+  }
+
+  async function ask(method: string, name: string, input: Input, options: CallOptions): Promise<Response> {
+    const { target } = bind(contract, name, input);
+    return send_(new Request(url(target), { method, headers: await headers(options), signal: options.signal }));
   }
 
   async function send(name: string, input: Input, options: CallOptions): Promise<Response> {
@@ -124,7 +132,7 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
     return new Violation(what, { code, protocol: contract.name, side: "server", subject });
   }
 
-  return { send, call, headers, url };
+  return { send, call, ask, headers, url };
 }
 
 /** Either signal. */
@@ -147,20 +155,4 @@ function retryAfter({ headers }: Response): number | undefined {
   if (/^\d+$/.test(said)) return Number(said);
   const date = Date.parse(said);
   return Number.isNaN(date) ? undefined : Math.max(0, (date - Date.now()) / 1000);
-}
-
-async function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  signal?.throwIfAborted();
-  await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(done, milliseconds);
-    function done() {
-      signal?.removeEventListener("abort", abort);
-      resolve();
-    }
-    function abort() {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    }
-    signal?.addEventListener("abort", abort, { once: true });
-  });
 }

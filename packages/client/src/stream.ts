@@ -5,20 +5,36 @@ import {
   codec,
   Disconnected,
   decoder,
-  unfaultMessage,
+  formatCursor,
+  parseCursor,
+  parseResumable,
+  RESUME,
+  type Resumable,
+  type SseDecoder,
   Violation,
 } from "@parlance/wire";
-import { type ConnectOptions, IDLE_TIMEOUT, MAX_MESSAGE_SIZE } from "./options.js";
+import { type ConnectOptions, IDLE_TIMEOUT, MAX_MESSAGE_SIZE, RECONNECT_FOR } from "./options.js";
+import { textOf } from "./text.js";
 
 export interface StreamSource {
   /** The operation's name. */
   readonly name: string;
   readonly stream: Stream;
+  /** The caller's own. */
+  readonly signal: AbortSignal | undefined;
   /** Sends the request; aborted by the signal. */
   readonly open: (signal: AbortSignal) => Promise<Response>;
+  /** Asks for the stream again, or cancels it, with the same key. Absent where nothing is resumed. */
+  readonly again:
+    | ((method: "GET" | "DELETE", headers: Record<string, string>, signal?: AbortSignal) => Promise<Response>)
+    | undefined;
   /** Asked when the body ends on a stream that declares no end: whether this client ended the session. */
   readonly sessionEnded: () => Promise<boolean>;
+  readonly over: () => void;
 }
+
+/** A dead peer is noticed after this many of its heartbeats. */
+const BEATS = 2.5;
 
 /** The messages of one Server-Sent Events answer. Bytes are read when messages are asked for, so a slow reader slows the network. */
 export function messageStream(
@@ -37,7 +53,6 @@ export function messageStream(
   const ends = new Set(stream.end);
   const mayEnd = new Set(stream.mayEnd);
   const abort = new AbortController();
-  const text = new TextDecoder();
 
   let ready: AnyMessage[] = [];
   let next = 0;
@@ -45,53 +60,92 @@ export function messageStream(
   let after: { readonly error?: unknown } | undefined;
   let mayBeOver = false;
   let bytes: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  let text: TextDecoder;
+  let events: SseDecoder;
+  /** What the server said of joining this stream again; with it, how far we are. */
+  let resumable: Resumable | undefined;
+  let seq = 0;
+  let retry = 0;
+  /** Joins in a row after which nothing came. */
+  let vain = 0;
 
-  const events = decoder({
-    maxSize: maxMessageSize,
-    onEvent({ event, data }) {
-      if (after) return;
-      try {
-        const read = messages.decode({ event, data });
-        if ("unknown" in read) return onUnknown?.(read.unknown);
-        ready.push(read.message);
-        const { type } = read.message;
-        if (ends.has(type)) finish({});
-        else if (mayEnd.has(type)) mayBeOver = true;
-      } catch (error) {
-        if (!(error instanceof Violation)) return finish({ error });
-        try {
-          onViolation(error);
-        } catch (thrown) {
-          finish({ error: thrown });
-        }
-      }
-    },
-    onTooLarge: () =>
-      finish({
-        error: new Violation(`an event is over the limit of ${maxMessageSize} characters`, {
-          code: "too_large",
-          protocol: contract.name,
-          side: "server",
-          subject: name,
-        }),
-      }),
-  });
-
-  const opened = source.open(abort.signal).then((response) => {
+  function attach(response: Response): void {
     bytes = response.body!.getReader();
-  });
+    text = new TextDecoder();
+    resumable = parseResumable(response.headers.get(RESUME));
+    events = decoder({
+      maxSize: maxMessageSize,
+      onRetry: (milliseconds) => {
+        retry = milliseconds;
+      },
+      onTooLarge: () => finish({ error: violation(`an event is over the limit of ${maxMessageSize} characters`) }),
+      onEvent({ event, data, id }) {
+        if (after || (resumable && id !== undefined && !inOrder(resumable, id))) return;
+        vain = 0;
+        try {
+          const read = messages.decode({ event, data });
+          if ("unknown" in read) return onUnknown?.(read.unknown);
+          ready.push(read.message);
+          const { type } = read.message;
+          if (ends.has(type)) finish({});
+          else if (mayEnd.has(type)) mayBeOver = true;
+        } catch (error) {
+          if (!(error instanceof Violation)) return finish({ error });
+          try {
+            onViolation(error);
+          } catch (thrown) {
+            finish({ error: thrown });
+          }
+        }
+      },
+    });
+  }
+
+  /** Each message once and in order, whatever a proxy repeats. */
+  function inOrder(state: Resumable, id: string): boolean {
+    if (id === formatCursor({ epoch: state.epoch, seq: seq + 1 })) {
+      seq++;
+      return true;
+    }
+    const cursor = parseCursor(id);
+    if (!cursor) return true;
+    if (cursor.epoch === state.epoch && cursor.seq <= seq) return false;
+    const missing = { after: seq, first: cursor.seq };
+    finish({
+      error: new Disconnected(`${contract.name}.${name}: messages ${seq + 1} to ${cursor.seq - 1} are missing`, {
+        code: "gap",
+        retryable: false,
+        missing,
+      }),
+    });
+    return false;
+  }
+
+  const onAbort = () => stop({ error: source.signal!.reason }, source.signal!.reason);
+  source.signal?.addEventListener("abort", onAbort, { once: true });
+  const opened = source.open(abort.signal).catch(maybeReceived).then(attach);
   opened.catch(() => {});
+  if (source.signal?.aborted) onAbort();
 
   function finish(how: { readonly error?: unknown }): void {
-    after ??= how;
+    if (after) return;
+    after = how;
+    source.signal?.removeEventListener("abort", onAbort);
+    source.over();
     bytes?.cancel().catch(() => {});
   }
 
   function cancel(): void {
     ready = [];
     next = 0;
-    finish({});
-    abort.abort(new DOMException("the stream was cancelled", "AbortError"));
+    stop({}, new DOMException("the stream was cancelled", "AbortError"));
+  }
+
+  function stop(how: { readonly error?: unknown }, reason: unknown): void {
+    // Going away would look like a cut to a server that waits for us.
+    if (!after && resumable) source.again?.("DELETE", {}).catch(() => {});
+    finish(how);
+    abort.abort(reason);
   }
 
   /** Reads until there is a message or the end. */
@@ -107,8 +161,7 @@ export function messageStream(
         if (!done) events.push(text.decode(value, { stream: true }));
         else await bodyEnded();
       } catch (error) {
-        // `after` is set by now where this side ended the stream; that is what the reader hears then.
-        if (!after) finish({ error: abort.signal.aborted ? abort.signal.reason : asDisconnected(error) });
+        if (!after) await lost(abort.signal.aborted ? abort.signal.reason : asDisconnected(error));
       }
     }
   }
@@ -122,36 +175,60 @@ export function messageStream(
   async function bodyEnded(): Promise<void> {
     if (after) return;
     if (mayBeOver || (stream.closedBy !== undefined && (await source.sessionEnded()))) return finish({});
-    const missing = stream.end ? ` without ${stream.end.join(" or ")}` : "";
-    finish({
-      error: new Disconnected(`${contract.name}.${name} stopped${missing}`, {
-        code: "ended_early",
-        retryable: stream.end === undefined,
-      }),
+    throw disconnected(`stopped${stream.end ? ` without ${stream.end.join(" or ")}` : ""}`, "ended_early");
+  }
+
+  /** The stream was cut: it is joined again where the server knows how, and over otherwise. */
+  async function lost(error: unknown): Promise<void> {
+    bytes?.cancel().catch(() => {});
+    if (!(error instanceof Disconnected) || !resumable) return finish({ error });
+    const cursor = { epoch: resumable.epoch, seq };
+    try {
+      attach(await join(error, { "Last-Event-ID": formatCursor(cursor) }, connection.reconnectFor ?? RECONNECT_FOR));
+    } catch (cause) {
+      finish({ error: abort.signal.aborted ? abort.signal.reason : cause });
+    }
+  }
+
+  /** A request that may have been received is never sent again: where the server knows its key, it is joined. */
+  async function maybeReceived(error: unknown): Promise<Response> {
+    if (!(error instanceof Disconnected) || error.retryable || !source.again) throw error;
+    return join(error, {}, MAYBE_RECEIVED);
+  }
+
+  async function join(error: Disconnected, cursor: Record<string, string>, giveUpAfter: number): Promise<Response> {
+    const { rejoin } = await import("./rejoin.js");
+    const { signal } = abort;
+    const ask = () => source.again!("GET", { Accept: "text/event-stream", ...cursor }, signal);
+    return rejoin({
+      ask,
+      lost: error,
+      signal,
+      retry,
+      giveUpAfter,
+      random: connection.random ?? Math.random,
+      attempt: vain++,
     });
+  }
+
+  function disconnected(what: string, code: "ended_early" | "idle", cause?: unknown): Disconnected {
+    return new Disconnected(`${contract.name}.${name} ${what}`, { code, retryable: stream.end === undefined, cause });
   }
 
   function asDisconnected(error: unknown): unknown {
-    if (!(error instanceof TypeError) || bytes === undefined) return error;
-    return new Disconnected(`${contract.name}.${name} was cut`, {
-      code: "ended_early",
-      retryable: stream.end === undefined,
-      cause: error,
-    });
+    return error instanceof TypeError && bytes !== undefined ? disconnected("was cut", "ended_early", error) : error;
+  }
+
+  function violation(what: string): Violation {
+    return new Violation(what, { code: "too_large", protocol: contract.name, side: "server", subject: name });
   }
 
   async function idle<T>(reading: Promise<T>): Promise<T> {
-    if (idleTimeout === 0) return reading;
+    const limit = resumable?.beat ? resumable.beat * 1000 * BEATS : idleTimeout;
+    if (limit === 0) return reading;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const silence = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        reject(
-          new Disconnected(`${contract.name}.${name}: nothing for ${idleTimeout} ms`, {
-            code: "idle",
-            retryable: stream.end === undefined,
-          }),
-        );
-      }, idleTimeout);
+      timer = setTimeout(() => reject(disconnected(`said nothing for ${limit} ms`, "idle")), limit);
     });
     try {
       return await Promise.race([reading, silence]);
@@ -173,24 +250,13 @@ export function messageStream(
     opened,
     cancel,
     [Symbol.asyncIterator]: () => iterator,
-    async text() {
-      const { append, final = {} } = stream.text ?? {};
-      if (!append) throw new TypeError(`${contract.name}.${name} has no text: read its messages`);
-      let said = "";
-      let failure: AnyMessage | undefined;
-      for await (const message of messageStream) {
-        const fields = message as unknown as Record<string, string>;
-        if (append[message.type]) said += fields[append[message.type]!];
-        else if (final[message.type]) said = fields[final[message.type]!]!;
-        else if (message.type === stream.fault && (ends.has(message.type) || mayEnd.has(message.type)))
-          failure = message;
-      }
-      if (failure) throw unfaultMessage(contract, failure)!;
-      return said;
-    },
+    text: () => textOf(contract, name, stream, messageStream),
   };
   return messageStream;
 }
+
+/** Milliseconds for which a request is asked after whose answer was never seen. */
+const MAYBE_RECEIVED = 5000;
 
 function rethrow(violation: Violation): never {
   throw violation;

@@ -21,7 +21,8 @@ export const STREAM_HEADERS = {
 /** A run as the answer for one of its readers. */
 export function streamed({ options }: Serving, { epoch, blocks, leave }: Joined): Answer {
   const grace = (options.grace ?? GRACE) / 1000;
-  const headers = { ...STREAM_HEADERS, [RESUME]: formatResumable({ epoch, grace }) };
+  const beat = (options.heartbeat ?? HEARTBEAT) / 1000;
+  const headers = { ...STREAM_HEADERS, [RESUME]: formatResumable({ epoch, grace, beat }) };
   return { status: 200, headers, body: feed(blocks, { heartbeat: options.heartbeat ?? HEARTBEAT, onStop: leave }) };
 }
 

@@ -1,4 +1,6 @@
 import type { Json, Side } from "@parlance/contract";
+import type { Gap } from "./resume.js";
+import type { AnyMessage } from "./tag.js";
 
 export interface RefusalDetails {
   /** HTTP status; on a stream or channel, the status that the protocol's code stands for, where it has one. */
@@ -92,19 +94,30 @@ export class Violation extends Error {
 
 export type DisconnectedCode = "unreachable" | "ended_early" | "closed" | "idle" | "slow_reader" | "gap";
 
+export interface DisconnectedDetails {
+  readonly code: DisconnectedCode;
+  readonly retryable: boolean;
+  readonly missing?: Gap;
+  readonly unconfirmed?: readonly AnyMessage[];
+  readonly cause?: unknown;
+}
+
 /** Nobody answered, or a stream stopped without one of its end messages. */
 export class Disconnected extends Error {
   override readonly name = "Disconnected";
   readonly code: DisconnectedCode;
   /** Whether trying again cannot repeat an effect: false when the peer may have received something that must not be sent twice. */
   readonly retryable: boolean;
+  /** With `gap`: the messages that were missed and are held nowhere any more. */
+  readonly missing: Gap | undefined;
+  /** On a channel: messages that were sent and may not have been received. */
+  readonly unconfirmed: readonly AnyMessage[];
 
-  constructor(
-    message: string,
-    { code, retryable, cause }: { code: DisconnectedCode; retryable: boolean; cause?: unknown },
-  ) {
+  constructor(message: string, { code, retryable, missing, unconfirmed = [], cause }: DisconnectedDetails) {
     super(message, { cause });
     this.code = code;
     this.retryable = retryable;
+    this.missing = missing;
+    this.unconfirmed = unconfirmed;
   }
 }

@@ -14,15 +14,17 @@ export interface Resumable {
   readonly epoch: string;
   /** Seconds that the stream goes on without a reader. */
   readonly grace: number;
+  /** Seconds between the server's heartbeats; 0 for none. */
+  readonly beat: number;
 }
 
-export function formatResumable({ epoch, grace }: Resumable): string {
-  return `${epoch}; grace=${grace}`;
+export function formatResumable({ epoch, grace, beat }: Resumable): string {
+  return `${epoch}; grace=${grace}; beat=${beat}`;
 }
 
 export function parseResumable(header: string | null): Resumable | undefined {
-  const [, epoch, grace] = /^([\w-]+); grace=(\d+(?:\.\d+)?)$/.exec(header ?? "") ?? [];
-  return epoch === undefined || grace === undefined ? undefined : { epoch, grace: Number(grace) };
+  const [, epoch, grace, beat] = /^([\w-]+); grace=([\d.]+); beat=([\d.]+)$/.exec(header ?? "") ?? [];
+  return epoch === undefined ? undefined : { epoch, grace: Number(grace), beat: Number(beat) };
 }
 
 /** What was missed and is held nowhere any more. */

@@ -71,7 +71,7 @@ export function decoder({ onEvent, onRetry, onComment, onTooLarge, maxSize }: Ss
   const parser = createParser({
     onEvent(event) {
       if (tooLarge) return;
-      if (event.data.length > maxSize) return refuse();
+      if (event.data.length > maxSize || (event.event?.length ?? 0) > maxSize) return refuse();
       onEvent({ event: event.event, data: event.data, id });
     },
     onRetry(milliseconds) {
@@ -80,12 +80,14 @@ export function decoder({ onEvent, onRetry, onComment, onTooLarge, maxSize }: Ss
     onComment(text) {
       if (!text.startsWith(ID_MARK)) return onComment?.(text);
       const value = text.slice(ID_MARK.length).replace(/^ /, "");
+      if (value.length > maxSize) return refuse();
       if (!value.includes("\0")) id = value;
     },
     onError(error) {
       if (error.type === "max-buffer-size-exceeded") refuse();
     },
-    maxBufferSize: maxSize + 16,
+    // The parser counts the line that it waits for too, with its field name, whatever the field is.
+    maxBufferSize: maxSize + 256,
   });
 
   return {

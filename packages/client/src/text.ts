@@ -1,0 +1,26 @@
+import type { Stream } from "@parlance/contract";
+import { type AnyContract, type AnyMessage, unfaultMessage } from "@parlance/wire";
+
+/** A stream's text as its contract defines it; throws `Refusal` where the stream ends in the protocol's error. */
+export async function textOf(
+  contract: AnyContract,
+  name: string,
+  stream: Stream,
+  messages: AsyncIterable<AnyMessage>,
+): Promise<string> {
+  const { append, final = {} } = stream.text ?? {};
+  if (!append) throw new TypeError(`${contract.name}.${name} has no text: read its messages`);
+  const isLast = (type: string): boolean => [...(stream.end ?? []), ...(stream.mayEnd ?? [])].includes(type);
+  const said: string[] = [];
+  let whole: string | undefined;
+  let failure: AnyMessage | undefined;
+  for await (const message of messages) {
+    const fields = message as unknown as Record<string, string>;
+    const { type } = message;
+    if (append[type] !== undefined) said.push(fields[append[type]]!);
+    else if (final[type] !== undefined) whole = fields[final[type]];
+    else if (type === stream.fault && isLast(type)) failure = message;
+  }
+  if (failure) throw unfaultMessage(contract, failure)!;
+  return whole ?? said.join("");
+}

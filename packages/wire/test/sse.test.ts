@@ -1,0 +1,129 @@
+import { encode, encodeComment, type SseEvent } from "@parlance/wire";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { chunkings, hear, utf8 } from "./chunkings.js";
+import { cases } from "./sse-cases.js";
+
+const seed = 20261121;
+/** Above this many bytes, so many seeded splits instead of every one. */
+const SMALL = 4096;
+const SPLITS = 64;
+
+describe.each(Object.entries(cases))("%s", (_, { stream, events = [], retries = [], comments = [] }) => {
+  const bytes = utf8(stream);
+  const small = bytes.length <= SMALL;
+  it(`is decoded however it is cut${small ? "" : ` (${SPLITS} splits with seed ${seed})`}`, () => {
+    for (const chunks of small ? chunkings(bytes) : seededSplits(bytes)) {
+      const heard = hear(chunks);
+      // A deep comparison of ten megabytes takes longer than to decode them.
+      const same = heard.events.length === events.length && heard.events.every((event, i) => equal(event, events[i]!));
+      if (!same) expect(heard.events, `cut after byte ${chunks[0]?.length}`).toEqual(events);
+      expect([heard.retries, heard.comments, heard.tooLarge]).toEqual([retries, comments, false]);
+    }
+  });
+});
+
+it("has at least forty cases", () => expect(Object.keys(cases).length).toBeGreaterThanOrEqual(40));
+
+function equal(one: SseEvent, other: SseEvent): boolean {
+  return one.event === other.event && one.id === other.id && one.data === other.data;
+}
+
+function* seededSplits(bytes: Uint8Array): Generator<readonly Uint8Array[]> {
+  yield [bytes];
+  for (const at of fc.sample(fc.integer({ min: 1, max: bytes.length - 1 }), { seed, numRuns: SPLITS - 1 }))
+    yield [bytes.subarray(0, at), bytes.subarray(at)];
+}
+
+describe("The SSE encoder", () => {
+  it.each(["\r", "\n", "\0", "a\nb", "\r\n", "data: x\n\n"])("refuses %j in a name, an id and a comment", (text) => {
+    expect(() => encode({ event: text, data: "" })).toThrow(TypeError);
+    expect(() => encode({ id: text, data: "" })).toThrow(TypeError);
+    expect(() => encodeComment(text)).toThrow(TypeError);
+  });
+
+  it("writes these bytes", () => {
+    expect(encode({ event: "text", data: '{"text":"Hi"}' })).toBe('event: text\ndata: {"text":"Hi"}\n\n');
+    expect(encode({ id: "3", retry: 1500.5, data: "a\r\nb\rc\nd" })).toBe(
+      "id: 3\nretry: 1500\ndata: a\ndata: b\ndata: c\ndata: d\n\n",
+    );
+    expect(encodeComment("")).toBe(": \n\n");
+  });
+
+  it(`writes what the decoder reads, for any event (seed ${seed})`, () => {
+    const line = fc.string({ unit: "binary" }).map((text) => text.replace(/[\r\n\0]/g, " "));
+    const any = fc.record({
+      // An empty name is no name.
+      event: fc.option(
+        line.filter((name) => name !== ""),
+        { nil: undefined },
+      ),
+      id: fc.option(line, { nil: undefined }),
+      data: fc.string({ unit: "binary" }).map((text) => text.replace(/\r\n?/g, "\n")),
+    });
+    fc.assert(
+      fc.property(any, (event) => {
+        for (const chunks of chunkings(utf8(encode(event)))) expect(hear(chunks).events).toEqual([event]);
+      }),
+      { seed },
+    );
+  });
+});
+
+describe("The limit of one event", () => {
+  const limit = 1000;
+  const inside = `data: ${"x".repeat(limit)}\n\n`;
+  it.each([
+    ["in one chunk", `data: ${"x".repeat(limit + 1)}\n\n`],
+    ["that is not finished", `data: ${"x".repeat(3 * limit)}`],
+    ["in many lines", `${"data: x\n".repeat(limit)}\n`],
+    ["in its name", `event: ${"x".repeat(3 * limit)}\ndata: 1\n\n`],
+    ["in its id", `id: ${"x".repeat(3 * limit)}\ndata: 1\n\n`],
+  ])("is noticed %s, however it is cut", (_, stream) => {
+    for (const chunks of chunkings(utf8(stream + inside))) {
+      const heard = hear(chunks, limit);
+      if (!heard.tooLarge || heard.events.length > 0)
+        expect(heard, `cut after byte ${chunks[0]!.length}`).toMatchObject({ tooLarge: true, events: [] });
+    }
+  });
+
+  it("is not reached by many events that are each inside it", () => {
+    const stream = utf8(inside.repeat(3));
+    for (const chunks of chunkings(stream)) {
+      const heard = hear(chunks, limit);
+      if (heard.tooLarge || heard.events.length !== 3)
+        expect(heard, `cut after byte ${chunks[0]!.length}`).toMatchObject({ tooLarge: false });
+    }
+  });
+});
+
+describe("The time to decode", () => {
+  const MiB = 1024 * 1024;
+  const shapes: Readonly<Record<string, (size: number) => string>> = {
+    "one line": (size) => `data: ${"x".repeat(size)}\n\n`,
+    "many data lines": (size) => `${`data: ${"x".repeat(1017)}\n`.repeat(size / 1024)}\n`,
+  };
+  it.each(Object.entries(shapes))("one event of %s grows with its length and no faster", (_, stream) => {
+    const [small, large] = [4 * MiB, 8 * MiB].map((size) => {
+      const bytes = utf8(stream(size));
+      return Array.from({ length: Math.ceil(bytes.length / 1024) }, (_, i) => bytes.subarray(i * 1024, (i + 1) * 1024));
+    }) as [Uint8Array[], Uint8Array[]];
+    for (let i = 0; i < 3; i++) hear(large);
+    // In turn, so that a busy machine is busy for both.
+    const pairs = Array.from({ length: 5 }, () => [time(() => hear(small)), time(() => hear(large))] as const);
+    const ratio = median(pairs.map(([, large]) => large)) / median(pairs.map(([small]) => small));
+    expect(ratio).toBeLessThanOrEqual(2.6);
+  });
+});
+
+/** Processor time, which others on the machine do not lengthen. */
+function time(run: () => void): number {
+  const before = process.cpuUsage();
+  run();
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}
