@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 
 const packages = fileURLToPath(new URL("./packages", import.meta.url));
 
-// Tests run on the sources; what is published is checked by the packaging step.
+// Tests run on the sources; what is published is checked by the packaging project, which needs a build.
 export default defineConfig({
   resolve: {
     alias: [
@@ -13,7 +13,10 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts"],
     testTimeout: 30_000,
+    projects: [
+      { extends: true, test: { name: "tests", include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts"] } },
+      { extends: true, test: { name: "packaging", include: ["packages/*/packaging/*.test.ts"] } },
+    ],
   },
 });

