@@ -51,11 +51,16 @@ export async function types(document: ContractDocument): Promise<string> {
       contract.name,
       `two different types would be named ${numbered.replace(/\d+$/, "")}: a schema inside another has the title of a third, or something stands beside a $ref`,
     );
-  return text
-    .replace(new RegExp(`^export type ${root} =[^;]*;\\n`), "")
-    .replace(/^( *)\/\*\*\n *\* ([^\n]*)\n *\*\/$/gm, "$1/** $2 */")
-    .replace(/^}\n(?=\/\*\*|export)/gm, "}\n\n")
-    .trim();
+  return (
+    text
+      .replace(new RegExp(`^export type ${root} =[^;]*;\\n`), "")
+      // What a property of a pattern is "referenced by" says nothing.
+      .replace(/^ *\* This interface was referenced by .*\n *\* via the .*\n/gm, "")
+      .replace(/^ *\/\*\*\n *\*\/\n/gm, "")
+      .replace(/^( *)\/\*\*\n *\* ([^\n]*)\n *\*\/$/gm, "$1/** $2 */")
+      .replace(/^}\n(?=\/\*\*|export)/gm, "}\n\n")
+      .trim()
+  );
 }
 
 /** A form with its references turned from files into places under one root, and without what only a reader wants. */

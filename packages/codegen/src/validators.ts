@@ -8,7 +8,11 @@ import { fastFormats } from "ajv-formats/dist/formats.js";
 import { build, transform } from "esbuild";
 import { hasInput } from "./interfaces.js";
 import { useSmallKeywords } from "./keywords.js";
+import { GenerateError } from "./names.js";
 import { canonical, rules } from "./rules.js";
+
+// ajv's types know this module as CommonJS only.
+const print = (standalone as unknown as { default: (ajv: Ajv2020, ids: Record<string, unknown>) => string }).default;
 
 /**
  * A module that exports `checks` of what one side writes, by title: the wire form of its messages; of the server also every
@@ -35,7 +39,6 @@ export async function validators(document: ContractDocument, side: Side): Promis
   }
 
   const schemas = wireForms(document, side);
-  for (const schema of Object.values({ ...document.schemas, ...schemas })) ajv.addSchema(rules(schema) as object);
   // Schemas that say the same are checked by one function.
   const first = new Map<string, string>();
   const checks = Object.entries(schemas).map(([title, schema]) => {
@@ -43,9 +46,14 @@ export async function validators(document: ContractDocument, side: Side): Promis
     if (!first.has(text)) first.set(text, title);
     return `${title}: ${first.get(text)}`;
   });
-  // ajv's types know this module as CommonJS only.
-  const print = (standalone as unknown as { default: (ajv: Ajv2020, ids: Record<string, unknown>) => string }).default;
-  const source = print(ajv, Object.fromEntries([...first.values()].map((title) => [title, schemas[title]!.$id])));
+  let source: string;
+  try {
+    for (const schema of Object.values({ ...document.schemas, ...schemas })) ajv.addSchema(rules(schema) as object);
+    source = print(ajv, Object.fromEntries([...first.values()].map((title) => [title, schemas[title]!.$id])));
+  } catch (cause) {
+    const reason = (cause as Error).message;
+    throw new GenerateError(document.contract.name, `a schema has no check: ${reason}; parlance lint says where`);
+  }
   const module = withoutSchemaPaths(source).replace(/export const (?=\w+ = validate\d+;)/g, "const ");
   const bundled = await build({
     stdin: {

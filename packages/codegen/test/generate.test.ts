@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { generate } from "@parlance/codegen";
-import type { ContractDocument, SchemaObject } from "@parlance/contract";
+import type { Checks, ContractDocument, SchemaObject } from "@parlance/contract";
 import { assemble } from "@parlance/contract/load";
+import { transform } from "esbuild";
 import { describe, expect, test } from "vitest";
 import { named } from "./contracts.js";
 
@@ -89,6 +90,16 @@ test.each<[why: string, ContractDocument, error: RegExp]>([
     /Line refers to the message word \(Word\), which has another form in memory/,
   ],
   [
+    "a format that nobody can check",
+    contract({ word: object("Word", { at: { type: "string", format: "moon-phase" } }) }),
+    /made-up: a schema has no check: unknown format "moon-phase"/,
+  ],
+  [
+    "an array among the values of an enum",
+    contract({ word: object("Word", { at: { enum: [[1], "a"] } }) }),
+    /made-up: a schema has no check: enum: an array or object as a value is not checked; write anyOf with const/,
+  ],
+  [
     "a reference to nothing",
     contract({ word: object("Word", { inner: { $ref: "nothing.json" } }) }),
     /Word refers to nothing\.json, which does not exist/,
@@ -137,4 +148,59 @@ test("nothing of this machine and no runtime of ajv is in a check", async () => 
     for (const [file, text] of Object.entries(await generate(document)))
       if (!file.endsWith(`${document.contract.name}.ts`))
         expect(text).not.toMatch(/node_modules|[^'"]\brequire\(|new Function|eval\(/);
+});
+
+test("tuples, parts of a file, patterns of properties and a schema within itself have types and checks", async () => {
+  const tree = {
+    ...object("Tree", {
+      label: { $ref: "#/$defs/Label" },
+      children: { type: "array", items: { $ref: "tree.json" } },
+      at: {
+        type: "array",
+        prefixItems: [{ type: "integer" }, { type: "integer" }],
+        minItems: 2,
+        items: false,
+        tsType: "[number, number]",
+      },
+      headers: { type: "object", patternProperties: { "^x-": { type: "string" } } },
+      kind: { type: ["string", "null"], enum: ["leaf", null] },
+    }),
+    $defs: { Label: { type: "string", minLength: 2 } },
+  };
+  const word = object("Word", {
+    tree: { description: "Where it grows.", allOf: [{ $ref: "tree.json" }] },
+    label: { $ref: "tree.json#/$defs/Label" },
+  });
+  const files = await generate(contract({ word }, [tree]));
+  const { code } = await transform(files["made-up.validators.ts"]!, { loader: "ts" });
+  const { checks } = (await import(`data:text/javascript,${encodeURIComponent(code)}`)) as { checks: Checks };
+  expect(checks.Word!({ tree: { children: [{ at: [1, 2], kind: null, label: "ab" }], headers: { "x-a": "b" } } })).toBe(
+    true,
+  );
+  for (const [tree, place] of [
+    [{ children: [{ label: "a" }] }, "/tree/children/0/label"],
+    [{ at: [1, "2"] }, "/tree/at/1"],
+    [{ headers: { "x-a": 1 } }, "/tree/headers/x-a"],
+    [{ kind: "root" }, "/tree/kind"],
+  ] as const) {
+    expect(checks.Word!({ tree })).toBe(false);
+    expect(checks.Word!.errors![0]!.instancePath).toBe(place);
+  }
+  expect(files["made-up.ts"]).toContain(`export interface Word {
+  type: "word";
+  /** Where it grows. */
+  tree?: Tree;
+  label?: string;
+}
+
+export interface Tree {
+  label?: string;
+  children?: Tree[];
+  /** @minItems 2 */
+  at?: [number, number];
+  headers?: {
+    [k: string]: string;
+  };
+  kind?: "leaf" | null;
+}`);
 });
