@@ -1,4 +1,4 @@
-import { Ajv2020 } from "ajv/dist/2020.js";
+import { Ajv2020, type Options } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import type { Finding } from "./finding.js";
 import { type ContractFolder, parse } from "./folder.js";
@@ -36,9 +36,8 @@ export async function lint(folder: ContractFolder, { patterns: weighed = true } 
     file,
     { ...schema, $id: `/${contract.name}/${file}` },
   ]);
-  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true, keywords: ["tsType"] });
-  addFormats.default(ajv);
-  const compiled = vocabulary({ schemas, contract }, ajv);
+  const ajv = vocabularyAjv({ validateSchema: false, code: { optimize: false } });
+  const compiled = vocabulary({ schemas, contract }, ajv, judge);
   const subject: Subject = {
     name: folder.name,
     source: written,
@@ -53,6 +52,14 @@ export async function lint(folder: ContractFolder, { patterns: weighed = true } 
   if (sound) for (const rule of rules) findings.push(...rule(subject));
   return findings.sort(byPlace);
 }
+
+const vocabularyAjv = (options: Options = {}) =>
+  addFormats.default(
+    new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true, keywords: ["tsType"], ...options }),
+  ) as Ajv2020;
+
+/** Judges whether schemas are JSON Schema. One for all contracts, because making ready for that takes most of the time. */
+const judge = vocabularyAjv();
 
 /** What stands in for a contract.json that cannot be read, so that its schemas are judged all the same. */
 const nothing = { messages: {}, operations: {}, channels: {}, fault: { schema: "", text: [] } };

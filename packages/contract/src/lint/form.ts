@@ -11,7 +11,12 @@ export const contractSchema: Readonly<Record<string, unknown>> = metaSchema;
 /** Faults of values, after which the contract still has the form that other rules read. */
 const harmless = new Set(["additionalProperties", "enum", "const", "pattern", "propertyNames", "minimum", "maximum"]);
 
-const validate = new Ajv2020({ allErrors: true, strictTypes: false, strictRequired: false }).compile(metaSchema);
+const validate = new Ajv2020({
+  allErrors: true,
+  strictTypes: false,
+  strictRequired: false,
+  validateSchema: false,
+}).compile(metaSchema);
 
 /** Whether contract.json has the form of a contract; `sound` when other rules can read it. */
 export function form(source: Source): { findings: Finding[]; sound: boolean } {

@@ -19,12 +19,16 @@ const without = new Set(
  * Whether every schema is written in the vocabulary, refers to something, and compiles. Those that do are left in `ajv`;
  * `broken` names the files that are not: what they hold cannot be judged.
  */
-export function vocabulary(subject: Schemas, ajv: Ajv2020): { findings: Finding[]; broken: ReadonlySet<string> } {
+export function vocabulary(
+  subject: Schemas,
+  ajv: Ajv2020,
+  judge: Ajv2020,
+): { findings: Finding[]; broken: ReadonlySet<string> } {
   const findings: Finding[] = [];
   for (const [file, schema] of Object.entries(subject.schemas)) {
     const own = [...keywords(file, schema, ajv), ...references(file, schema, subject)];
-    if (own.length === 0 && !ajv.validateSchema(schema))
-      for (const { instancePath, message } of ajv.errors ?? [])
+    if (own.length === 0 && !judge.validateSchema(schema))
+      for (const { instancePath, message } of judge.errors ?? [])
         own.push({ rule: "keyword", file, pointer: instancePath, message: `${message} (JSON Schema 2020-12)` });
     findings.push(...own);
   }
