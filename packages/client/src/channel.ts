@@ -2,50 +2,91 @@ import type { CallOptions, Json } from "@parlance/contract";
 import {
   type AnyContract,
   bind,
+  type ChannelOffer,
   Disconnected,
+  formatTicket,
   type Input,
-  type OpenSocket,
+  type Port,
+  parseResumable,
+  RESUME,
   unfault,
   type Violation,
 } from "@parlance/wire";
-import { type AnyChannel, link, socketPort } from "@parlance/wire/link";
+import { type AnyChannel, link } from "@parlance/wire/link";
+import { lasting } from "./lasting.js";
 import { type ConnectOptions, MAX_MESSAGE_SIZE, MAX_QUEUED } from "./options.js";
 import { either, type Requests } from "./request.js";
+import { globalWebSocket } from "./web-socket.js";
 
 export type OpenOptions = CallOptions & { readonly open?: Readonly<Record<string, Json>> };
 
-/** Opens a channel: the socket, and the message that the protocol opens with. */
+/** Opens a channel: the socket, and the message that the protocol opens with. With a key, one that survives its sockets. */
 export async function openChannel(
   contract: AnyContract,
   connection: ConnectOptions,
-  { headers, url }: Requests,
+  { ask, headers, url }: Requests,
   name: string,
   input: Input,
-  options: OpenOptions,
+  { key, ...options }: OpenOptions & { readonly key?: string | undefined },
 ): Promise<AnyChannel> {
   const { webSocket = globalWebSocket, maxMessageSize = MAX_MESSAGE_SIZE, maxQueued = MAX_QUEUED } = connection;
   const { target } = bind(contract, name, input);
   const signal = either(connection.signal, options.signal);
   signal?.throwIfAborted();
-  let port: Awaited<ReturnType<OpenSocket>>;
-  try {
-    port = await webSocket(url(target).replace(/^http/, "ws"), {
-      headers: await headers(options),
-      protocols: [],
-      maxSize: maxMessageSize,
+
+  /** Asks over HTTP where the server is with this channel. Only a server that knows Parlance answers that. */
+  function askOver(cursor: Record<string, string>): Promise<Response> {
+    return ask("GET", name, input, {
+      headers: { ...options.headers, Accept: "application/json", [RESUME]: key!, ...cursor },
       signal,
     });
-  } catch (cause) {
-    if (signal?.aborted) throw signal.reason;
-    if (cause instanceof TypeError) throw cause;
-    throw new Disconnected(`${contract.name}.${name}: no socket was opened at ${url(target)}`, {
-      code: "unreachable",
-      retryable: true,
-      cause,
-    });
   }
-  if ("refused" in port) throw unfault(contract, port.refused.status, port.refused.body, port.refused.retryAfter);
-  const { channel, fail } = link(contract, port, {
+
+  async function openSocket(ticket?: string): Promise<Port> {
+    const { Authorization, ...rest } = await headers(options);
+    const protocols = ticket === undefined ? [] : [formatTicket(ticket)];
+    // A ticket says who we are already, and a browser could not say it in a header.
+    const said = ticket === undefined && Authorization !== undefined ? { ...rest, Authorization } : rest;
+    let port: Awaited<ReturnType<typeof webSocket>>;
+    try {
+      port = await webSocket(url(target).replace(/^http/, "ws"), {
+        headers: said,
+        protocols,
+        maxSize: maxMessageSize,
+        signal,
+      });
+    } catch (cause) {
+      if (signal?.aborted) throw signal.reason;
+      if (cause instanceof TypeError) throw cause;
+      throw new Disconnected(`${contract.name}.${name}: no socket was opened at ${url(target)}`, {
+        code: "unreachable",
+        retryable: true,
+        cause,
+      });
+    }
+    if ("refused" in port) throw unfault(contract, port.refused.status, port.refused.body, port.refused.retryAfter);
+    return port;
+  }
+
+  const answer = key === undefined ? undefined : await askOver({}).catch(() => undefined);
+  signal?.throwIfAborted();
+  const resumable = answer?.ok ? parseResumable(answer.headers.get(RESUME)) : undefined;
+  const offer = resumable && ((await answer!.json()) as ChannelOffer);
+  if (!resumable) answer?.body?.cancel().catch(() => {});
+  const socket = await openSocket(offer?.ticket);
+  const port = resumable
+    ? lasting(socket, {
+        what: `${contract.name}.${name}`,
+        epoch: resumable.epoch,
+        askOver,
+        openSocket,
+        connection,
+        signal,
+        onLost: (error) => linked.fail(error, 1000, "not joined again"),
+        unconfirmed: () => linked.unconfirmed(),
+      })
+    : socket;
+  const linked = link(contract, port, {
     channel: name,
     side: "client",
     profile: connection.profile,
@@ -55,26 +96,14 @@ export async function openChannel(
     onUnknown: connection.onUnknown,
     onViolation: connection.onViolation ?? rethrow,
   });
-  signal?.addEventListener("abort", () => fail(signal.reason, 1000, "aborted"), { once: true });
+  const onAbort = () => linked.fail(signal!.reason, 1000, "aborted");
+  signal?.addEventListener("abort", onAbort, { once: true });
+  linked.channel.closed.catch(() => {}).finally(() => signal?.removeEventListener("abort", onAbort));
   const opening = contract.channels[name]!.open?.client;
-  if (opening !== undefined) channel.send({ ...options.open, type: opening });
-  return channel;
+  if (opening !== undefined) linked.channel.send({ ...options.open, type: opening });
+  return linked.channel;
 }
 
 function rethrow(violation: Violation): never {
   throw violation;
 }
-
-/** The WebSocket of a browser, or of a Node that has one. It cannot carry headers. */
-const globalWebSocket: OpenSocket = (url, { headers, protocols }) =>
-  new Promise((resolve, reject) => {
-    if (typeof WebSocket === "undefined")
-      throw new TypeError('this Node has no WebSocket: pass `webSocket` from "@parlance/client/node"');
-    if (headers.Authorization !== undefined)
-      throw new TypeError(
-        "the WebSocket of a browser cannot carry a token: connect without one, or pass a `webSocket` that can",
-      );
-    const socket = new WebSocket(url, [...protocols]);
-    socket.onopen = () => resolve(socketPort(socket));
-    socket.onerror = () => reject(new Error("the WebSocket could not be opened"));
-  });

@@ -45,7 +45,7 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
     const open = async (input: Input, how: OpenOptions = {}) => {
       // A page that only streams never loads what channels need.
       const { openChannel } = await import("./channel.js");
-      return openChannel(any, options, requesting, name, input, how);
+      return openChannel(any, options, requesting, name, input, { ...how, key: resumes ? newKey() : undefined });
     };
     client[name] = parameters ? open : (how?: OpenOptions) => open({}, how);
   }

@@ -1,6 +1,7 @@
 import type { OpenAsk } from "@parlance/contract";
-import { type AnyMessage, assertChecked, checkOf, Refusal, type Route, unbind } from "@parlance/wire";
+import { type AnyMessage, assertChecked, checkOf, RESUME, Refusal, type Route, unbind } from "@parlance/wire";
 import { readBody } from "./body.js";
+import { callChannel } from "./channel.js";
 import { feed } from "./feed.js";
 import { type Called, HEARTBEAT, MAX_MESSAGE_SIZE } from "./options.js";
 import { type Answer, refuse, STREAM_HEADERS, streamed } from "./reply.js";
@@ -32,6 +33,10 @@ export async function answer(
       return { ...answered, headers: { ...answered.headers, Allow: route.allow.join(", ") } };
     }
     if ("channel" in route) {
+      name = route.channel;
+      const offered =
+        request.headers.has(RESUME) && serving.slots.offer(await callChannel(serving, name, route.path, request));
+      if (offered) return offered;
       const upgrade = new Refusal(`${pathname} is a WebSocket: ask for an upgrade`, { status: 426 });
       const answered = refuse(serving, request, upgrade, route.channel);
       return { ...answered, headers: { ...answered.headers, Upgrade: "websocket" } };

@@ -1,11 +1,10 @@
-import type { Checks } from "@parlance/contract";
 import {
   type AnyContract,
   type Faulted,
   fault,
   faultMessage,
   type Port,
-  type Refusal,
+  Refusal,
   unbind,
   Violation,
 } from "@parlance/wire";
@@ -17,7 +16,28 @@ import { callOf, identify, refusalOf, type Serving, sessionOf, tell } from "./se
 /** What a server says to somebody who asks for a socket: no, or how to go on once it is open. */
 export type Accepted =
   | { readonly refused: Faulted & { readonly headers: Readonly<Record<string, string>> } }
-  | { readonly run: (port: Port) => void };
+  | {
+      readonly run: (port: Port) => void;
+      /** The subprotocol to select, where one was offered that we know. */
+      readonly protocol?: string;
+    };
+
+/** Who asks for a channel, and with which input; throws what refuses it. */
+export async function callChannel(
+  serving: Serving,
+  name: string,
+  path: Readonly<Record<string, string>>,
+  request: Request,
+): Promise<Called> {
+  const principal = await identify(serving, request);
+  const { input } = unbind(serving.contract, await serving.accepts(), [name], {
+    path,
+    query: new URL(request.url).searchParams,
+  });
+  const called: Called = { operation: name, input, request, principal };
+  await serving.options.hooks?.request?.(called);
+  return called;
+}
 
 /** Decides on a handshake: never throws. */
 export async function accept(
@@ -27,23 +47,22 @@ export async function accept(
   request: Request,
 ): Promise<Accepted> {
   try {
-    const principal = await identify(serving, request);
-    const incoming = await serving.accepts();
-    const { input } = unbind(serving.contract, incoming, [name], { path, query: new URL(request.url).searchParams });
-    const called: Called = { operation: name, input, request, principal };
-    await serving.options.hooks?.request?.(called);
-    return { run: (port) => void converse(serving, incoming, called, port) };
+    if (serving.draining.aborted) throw new Refusal("the server is closing", { status: 503, retryAfter: 1 });
+    const called = await callChannel(serving, name, path, request);
+    return { run: (port) => void converse(serving, called, port) };
   } catch (error) {
     const { headers } = refuse(serving, request, error, name);
     return { refused: { ...fault(serving.contract, name, refusalOf(error)), headers } };
   }
 }
 
-async function converse(serving: Serving, incoming: Checks, called: Called, port: Port): Promise<void> {
+/** Holds the conversation of a channel over a port, until it is closed. */
+export async function converse(serving: Serving, called: Called, port: Port): Promise<void> {
   const { contract, options, handlers, sessions, draining } = serving;
   const { hooks } = options;
   const name = called.operation;
   const described = contract.channels[name]!;
+  const incoming = await serving.accepts();
 
   function report(refusal: Refusal, about?: string): void {
     if (described.fault === undefined) return;

@@ -10,6 +10,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { type Duplex, Readable } from "node:stream";
 import type { SecureContextOptions } from "node:tls";
+import { parseTicket } from "@parlance/wire";
 import { socketPort } from "@parlance/wire/link";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Sink } from "./feed.js";
@@ -118,13 +119,15 @@ export function upgrade(
     maxPayload: maxMessageSize,
     perMessageDeflate: false,
     clientTracking: false,
+    // Only a ticket of ours is selected; whoever offers something else gets the plain socket of the documents.
+    handleProtocols: (protocols) => [...protocols].find((protocol) => parseTicket([protocol])) ?? false,
   });
   return async (incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     const cut = () => void socket.destroy();
     socket.on("error", cut);
     const request = toRequest(incoming, undefined);
     if (request === undefined) return cut();
-    const accepted = await choose(apps, request).accept(request);
+    const accepted = await choose(apps, request).accept(request, protocolsOf(incoming));
     if ("refused" in accepted) {
       const { status, headers, body } = accepted.refused;
       const lines = Object.entries({
@@ -144,6 +147,10 @@ export function upgrade(
       accepted.run(socketPort(opened));
     });
   };
+}
+
+function protocolsOf({ headers }: IncomingMessage): string[] {
+  return (headers["sec-websocket-protocol"] ?? "").split(",").map((protocol) => protocol.trim());
 }
 
 function asList(app: App | readonly App[]): readonly App[] {

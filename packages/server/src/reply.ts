@@ -26,7 +26,12 @@ export function streamed({ options }: Serving, { epoch, blocks, leave }: Joined)
   return { status: 200, headers, body: feed(blocks, { heartbeat: options.heartbeat ?? HEARTBEAT, onStop: leave }) };
 }
 
-export function refuse({ contract, options }: Serving, request: Request, error: unknown, name?: string): Answer {
+export function refuse(
+  { contract, options }: Pick<Serving, "contract" | "options">,
+  request: Request,
+  error: unknown,
+  name?: string,
+): Answer {
   const refusal = refusalOf(error);
   tell(options.hooks, request, refusal, error, name);
   const { status, type, body } = fault(contract, name, refusal);

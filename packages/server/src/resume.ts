@@ -11,8 +11,8 @@ export function runName(serving: Serving, { operation, request, principal }: Cal
 }
 
 /** Whoever joins a run must be who began it, and ask for the same thing. */
-function nameOf(
-  { contract, options }: Serving,
+export function nameOf(
+  { contract, options }: Pick<Serving, "contract" | "options">,
   operation: string,
   pathname: string,
   principal: unknown,

@@ -146,6 +146,8 @@ export function runs({ log, grace, maxQueued }: RunOptions): Runs {
       if (cursor && cursor.epoch !== state.epoch) return { gap: { after: cursor.seq } };
       const after = cursor?.seq ?? 0;
       if (after + 1 < state.first) return { gap: { after, first: state.first } };
+      // Whoever has everything of a stream that is over would otherwise join it for ever.
+      if (cursor && state.closed && after >= state.last) return undefined;
       return read(name, state.epoch, after);
     },
     async cancel(name) {

@@ -1,14 +1,15 @@
 import type { Checks, ContractValue } from "@parlance/contract";
-import { type AnyContract, type OpenSocket, router, Violation } from "@parlance/wire";
+import { type AnyContract, type OpenSocket, parseTicket, router, Violation } from "@parlance/wire";
 import { pair } from "@parlance/wire/link";
 import { answer } from "./answer.js";
-import { type Accepted, accept } from "./channel.js";
+import { type Accepted, accept, converse } from "./channel.js";
 import { memoryLog } from "./log.js";
 import { GRACE, MAX_QUEUED, type ServeOptions } from "./options.js";
 import { type Answer, toResponse } from "./reply.js";
 import { runs } from "./run.js";
 import type { Handlers, Serving } from "./serving.js";
 import { sessions } from "./session.js";
+import { slots } from "./slot.js";
 
 /** A contract with handlers behind it. */
 export interface App {
@@ -22,7 +23,7 @@ export interface App {
   /** For adapters: an answer that is not yet a `Response`. */
   answer(request: Request, gone: AbortSignal): Promise<Answer>;
   /** For adapters: what to do with a request for a socket. */
-  accept(request: Request): Promise<Accepted>;
+  accept(request: Request, protocols?: readonly string[]): Promise<Accepted>;
   /** Refuses new calls with 503, ends streams without an end of their own, and closes channels with 1001. The rest may finish. */
   drain(): void;
   /** The same, and aborts the signal of every handler that still runs. */
@@ -55,6 +56,7 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
     options,
     sessions: sessions(any, maxQueued),
     runs: runs({ log: options.log ?? memoryLog(), grace: options.grace ?? GRACE, maxQueued }),
+    slots: slots({ contract: any, options }, (called, port) => void converse(serving, called, port)),
     route: router(any),
     draining: draining.signal,
     closing: closing.signal,
@@ -65,15 +67,18 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
     contract: any,
     knows: (pathname) => route("GET", pathname) !== undefined,
     answer: (request, gone) => answer(serving, routeOf(request), request, gone),
-    fetch: async (request) => toResponse(await app.answer(request, request.signal)),
-    async accept(request) {
+    fetch: async (request) => toResponse(await unlessAborted(app.answer(request, request.signal), request.signal)),
+    async accept(request, protocols = []) {
+      const ticket = parseTicket(protocols);
+      const redeemed = ticket && serving.slots.redeem(ticket, request);
+      if (redeemed) return redeemed;
       const found = routeOf(request);
-      if (found && "channel" in found) return accept(serving, found.channel, found.path, request);
+      if (found && "channel" in found && !ticket) return accept(serving, found.channel, found.path, request);
       const { status, headers, body } = await app.answer(request, request.signal);
       return { refused: { status, headers, type: "application/json", body: String(body) } };
     },
-    async webSocket(url, { headers }) {
-      const accepted = await app.accept(new Request(url.replace(/^ws/, "http"), { headers }));
+    async webSocket(url, { headers, protocols }) {
+      const accepted = await app.accept(new Request(url.replace(/^ws/, "http"), { headers }), protocols);
       if ("refused" in accepted) return accepted;
       const [near, far] = pair();
       accepted.run(far);
@@ -86,4 +91,14 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
     },
   };
   return app;
+}
+
+/** What waits for an answer hears at once that the request was aborted, as with any fetch. */
+function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) return abort();
+    signal.addEventListener("abort", abort, { once: true });
+    answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
 }

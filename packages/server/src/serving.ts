@@ -3,6 +3,7 @@ import { type AnyContract, Refusal, type Route, Violation } from "@parlance/wire
 import type { Called, Hooks, ServeOptions } from "./options.js";
 import type { Runs } from "./run.js";
 import type { Sessions } from "./session.js";
+import type { Slots } from "./slot.js";
 
 /** An app's handlers, as the runtime calls them. */
 export type Handlers = Readonly<Record<string, (input: unknown, ...rest: unknown[]) => unknown>>;
@@ -15,6 +16,7 @@ export interface Serving {
   readonly options: ServeOptions;
   readonly sessions: Sessions;
   readonly runs: Runs;
+  readonly slots: Slots;
   readonly route: (method: string, pathname: string) => Route | undefined;
   /** Aborted when the app takes no more calls: what has no end of its own ends now. */
   readonly draining: AbortSignal;

@@ -23,16 +23,19 @@ export { type Arrived, type Bound, bind, type Input, inputName, unbind } from ".
 export type { OpenSocket, Port, PortEvents, SocketRefused } from "./port.js";
 export { reader } from "./reading.js";
 export {
+  type ChannelOffer,
   type Cursor,
   formatCursor,
   formatGap,
   formatResumable,
+  formatTicket,
   type Gap,
   isKey,
   newKey,
   parseCursor,
   parseGap,
   parseResumable,
+  parseTicket,
   RESUME,
   type Resumable,
 } from "./resume.js";

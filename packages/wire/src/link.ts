@@ -37,6 +37,8 @@ export interface Link {
   readonly asks: OpenAsks;
   /** Sends a message that answers nothing and asks nothing: a report about the peer's last frame. */
   say(message: AnyMessage): void;
+  /** Messages sent since the peer was last heard: it may not have received them. The last thousand. */
+  unconfirmed(): readonly AnyMessage[];
   /** Ends the link with an error for this side's reader. */
   fail(error: unknown, code: number, reason: string): void;
 }
@@ -58,6 +60,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
   const theirs = openAsks(contract, peer);
   const inbox = queue<AnyMessage>({ limit: maxQueued });
   const opening = { said: described.open?.[side], heard: side === "server" ? described.open?.client : undefined };
+  let unheard: AnyMessage[] = [];
   let turn: Promise<unknown> = Promise.resolve();
   let closing = false;
   let settleClosed!: { resolve(closed: Closed): void; reject(error: unknown): void };
@@ -115,6 +118,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
         });
       opening.heard = undefined;
     }
+    unheard = [];
     onMessage?.(message, peer);
     const answered = mine.answer(message);
     if (answered && !answered.partial && answered.ask.settle) return answered.ask.settle(message);
@@ -149,6 +153,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
       });
     opening.said = undefined;
     onMessage?.(message, side);
+    if (unheard.length < 1000) unheard.push(message);
     port.send(data);
   }
 
@@ -189,7 +194,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
       } else {
         const error = new Disconnected(
           `${contract.name}.${name} was closed by the ${peer}: ${code}${reason && ` ${reason}`}`,
-          { code: "closed", retryable: true },
+          { code: "closed", retryable: true, unconfirmed: unheard },
         );
         end(error);
         settleClosed.reject(error);
@@ -213,9 +218,10 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
     [Symbol.asyncIterator]: () => inbox[Symbol.asyncIterator](),
     [Symbol.asyncDispose]: () => close(),
   };
-  return { channel, asks: mine, say, fail };
+  return { channel, asks: mine, say, unconfirmed: () => unheard, fail };
 }
 
+export { type Durable, type DurableOptions, durable } from "./durable.js";
 export { type Answered, type OpenAsks, openAsks, type Waiting } from "./exchange.js";
 export { pair, type SocketLike, socketPort } from "./port.js";
 export { type Queue, queue } from "./queue.js";

@@ -27,6 +27,23 @@ export function parseResumable(header: string | null): Resumable | undefined {
   return epoch === undefined ? undefined : { epoch, grace: Number(grace), beat: Number(beat) };
 }
 
+/** The WebSocket subprotocol that redeems a ticket. It is offered only to a server that has just given one. */
+export function formatTicket(ticket: string): string {
+  return `parlance.${ticket}`;
+}
+
+export function parseTicket(protocols: readonly string[]): string | undefined {
+  return protocols.find((protocol) => /^parlance\.[0-9a-f]{32}$/.test(protocol))?.slice("parlance.".length);
+}
+
+/** What a server answers when it is asked for a channel over HTTP. */
+export interface ChannelOffer {
+  /** Single use, within 30 seconds, on the same path and from the same origin. */
+  readonly ticket: string;
+  /** Frames that the server has received. */
+  readonly received: number;
+}
+
 /** What was missed and is held nowhere any more. */
 export interface Gap {
   /** The last message that the reader has. */

@@ -1,0 +1,67 @@
+import { type AnyMessage, type ChannelOffer, Disconnected, formatCursor, type Port, Refusal } from "@parlance/wire";
+import { durable } from "@parlance/wire/link";
+import { type ConnectOptions, RECONNECT_FOR } from "./options.js";
+import { rejoin } from "./rejoin.js";
+
+export interface Lasting {
+  /** Names the channel in errors. */
+  readonly what: string;
+  readonly epoch: string;
+  readonly askOver: (cursor: Record<string, string>) => Promise<Response>;
+  readonly openSocket: (ticket: string) => Promise<Port>;
+  readonly connection: ConnectOptions;
+  readonly signal: AbortSignal | undefined;
+  readonly onLost: (error: unknown) => void;
+  readonly unconfirmed: () => readonly AnyMessage[];
+}
+
+/** Characters of sent frames that are kept until a server has said that it has them. */
+const KEPT = 4 * 1024 * 1024;
+
+/** A port that, cut, asks the server where it is and goes on over a new socket. */
+export function lasting(first: Port, how: Lasting): Port {
+  const { what, epoch, askOver, openSocket, connection, onLost } = how;
+  const never = new AbortController().signal;
+  const conversation = durable({ limit: KEPT, onCut: () => void goOn() });
+  conversation.attach(first, 0);
+
+  async function goOn(): Promise<void> {
+    const cursor = () => ({ "Last-Event-ID": formatCursor({ epoch, seq: conversation.received }) });
+    const lost = new Disconnected(`${what} was cut`, {
+      code: "closed",
+      retryable: true,
+      unconfirmed: how.unconfirmed(),
+    });
+    try {
+      for (let attempt = 0; ; attempt++) {
+        const { random = Math.random, reconnectFor = RECONNECT_FOR } = connection;
+        const answer = await rejoin({
+          ask: () => askOver(cursor()),
+          lost,
+          signal: how.signal ?? never,
+          retry: 0,
+          giveUpAfter: reconnectFor,
+          random,
+          attempt,
+        });
+        const { ticket, received } = (await answer.json()) as ChannelOffer;
+        const socket = await openSocket(ticket).catch((error: unknown) => {
+          if (error instanceof Refusal && !error.retryable) throw error;
+        });
+        if (!socket) continue;
+        if (conversation.attach(socket, received)) return;
+        socket.close(1000, "frames are gone");
+        throw new Disconnected(`${what}: messages that the server has not received are held no more`, {
+          code: "gap",
+          retryable: false,
+          missing: { after: received },
+          cause: lost,
+        });
+      }
+    } catch (error) {
+      onLost(error);
+    }
+  }
+
+  return conversation.port;
+}

@@ -1,0 +1,16 @@
+import type { OpenSocket } from "@parlance/wire";
+import { socketPort } from "@parlance/wire/link";
+
+/** The WebSocket of a browser, or of a Node that has one. It cannot carry headers. */
+export const globalWebSocket: OpenSocket = (url, { headers, protocols }) =>
+  new Promise((resolve, reject) => {
+    if (typeof WebSocket === "undefined")
+      throw new TypeError('this Node has no WebSocket: pass `webSocket` from "@parlance/client/node"');
+    if (headers.Authorization !== undefined)
+      throw new TypeError(
+        "a browser's WebSocket cannot carry a token, and this server gives no tickets: pass a `webSocket` that can carry it",
+      );
+    const socket = new WebSocket(url, [...protocols]);
+    socket.onopen = () => resolve(socketPort(socket));
+    socket.onerror = () => reject(new Error("the WebSocket could not be opened"));
+  });

@@ -1,0 +1,139 @@
+import {
+  formatGap,
+  formatResumable,
+  formatTicket,
+  isKey,
+  newKey,
+  type Port,
+  parseCursor,
+  RESUME,
+  Refusal,
+} from "@parlance/wire";
+import { type Durable, durable } from "@parlance/wire/link";
+import type { Accepted } from "./channel.js";
+import { type Called, GRACE, MAX_QUEUED } from "./options.js";
+import { type Answer, refuse } from "./reply.js";
+import { nameOf } from "./resume.js";
+import type { Serving } from "./serving.js";
+
+/** Milliseconds within which a ticket must be used. */
+const TICKET_LIFE = 30_000;
+/** Frames kept for a client that may have missed them, in characters. */
+const KEPT = 4 * 1024 * 1024;
+
+/** Channels that go on while their client is away, and the tickets by which a socket joins them. */
+export interface Slots {
+  /** Answers a client that asks for a channel over HTTP: how far we are, and a ticket for a socket. Undefined where it has not asked. */
+  offer(called: Called): Answer | undefined;
+  /** What a socket with this ticket goes on with; undefined where it has none that is good. */
+  redeem(ticket: string, request: Request): Accepted | undefined;
+}
+
+interface Slot {
+  readonly epoch: string;
+  readonly called: Called;
+  readonly conversation: Durable;
+  begun: boolean;
+  /** Frames that the client says it has. */
+  peerHas: number;
+  timer?: ReturnType<typeof setTimeout> | undefined;
+}
+
+interface Ticket {
+  readonly slot: Slot;
+  readonly pathname: string;
+  readonly origin: string | null;
+  readonly expires: number;
+}
+
+/** `begin` holds the conversation of a call over a port. */
+export function slots(
+  serving: Pick<Serving, "contract" | "options">,
+  begin: (called: Called, port: Port) => void,
+): Slots {
+  const bySession = new Map<string, Slot>();
+  const tickets = new Map<string, Ticket>();
+  const grace = serving.options.grace ?? GRACE;
+
+  function open(name: string, called: Called): Slot {
+    const conversation = durable({
+      limit: Math.max(KEPT, serving.options.maxQueued ?? MAX_QUEUED),
+      onCut: () => wait(name, slot),
+    });
+    const slot: Slot = { epoch: newKey().slice(0, 8), called, conversation, begun: false, peerHas: 0 };
+    bySession.set(name, slot);
+    wait(name, slot);
+    return slot;
+  }
+
+  /** Nobody is there: the conversation is over after the grace period. */
+  function wait(name: string, slot: Slot): void {
+    clearTimeout(slot.timer);
+    slot.timer = setTimeout(() => {
+      bySession.delete(name);
+      slot.conversation.end(1006, "the client did not come back");
+    }, grace);
+    (slot.timer as { unref?: () => void }).unref?.();
+  }
+
+  function ticketFor(slot: Slot, request: Request): string {
+    const now = Date.now();
+    for (const [ticket, { expires }] of tickets) if (expires < now) tickets.delete(ticket);
+    const ticket = newKey();
+    tickets.set(ticket, {
+      slot,
+      pathname: new URL(request.url).pathname,
+      origin: request.headers.get("Origin"),
+      expires: now + TICKET_LIFE,
+    });
+    return ticket;
+  }
+
+  return {
+    offer(called): Answer | undefined {
+      const { operation, request, principal } = called;
+      const key = request.headers.get(RESUME);
+      if (!isKey(key) || serving.options.resume === false) return undefined;
+      const name = nameOf(serving, operation, new URL(request.url).pathname, principal, key);
+      const cursor = parseCursor(request.headers.get("Last-Event-ID"));
+      const known = bySession.get(name);
+      if (cursor && cursor.epoch !== known?.epoch) {
+        const gone = refuse(serving, request, new Refusal("the conversation is over", { status: 410 }), operation);
+        return { ...gone, headers: { ...gone.headers, [RESUME]: formatGap({ after: cursor.seq }) } };
+      }
+      const slot = known ?? open(name, called);
+      // The old socket may still deliver: our count is final only once it is let go.
+      slot.conversation.detach();
+      slot.peerHas = cursor?.seq ?? 0;
+      const body = JSON.stringify({ ticket: ticketFor(slot, request), received: slot.conversation.received });
+      const resumable = { epoch: slot.epoch, grace: grace / 1000, beat: 0 };
+      return {
+        status: 200,
+        headers: {
+          "Content-Type": "application/json",
+          "Cache-Control": "no-store",
+          [RESUME]: formatResumable(resumable),
+        },
+        body,
+      };
+    },
+    redeem(ticket, request) {
+      const found = tickets.get(ticket);
+      tickets.delete(ticket);
+      if (!found || found.expires < Date.now()) return undefined;
+      if (found.pathname !== new URL(request.url).pathname || found.origin !== request.headers.get("Origin"))
+        return undefined;
+      const { slot } = found;
+      return {
+        protocol: formatTicket(ticket),
+        run(port) {
+          if (!slot.conversation.attach(port, slot.peerHas)) return port.close(1008, "frames are gone");
+          clearTimeout(slot.timer);
+          if (slot.begun) return;
+          slot.begun = true;
+          begin(slot.called, slot.conversation.port);
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,114 @@
+import type { Port, PortEvents } from "./port.js";
+
+/** A port that survives its sockets: frames are counted on both sides, and a new socket begins with what the peer has missed. */
+export interface Durable {
+  /** What a link speaks through, whichever socket is under it. */
+  readonly port: Port;
+  /** Frames received so far. */
+  readonly received: number;
+  /**
+   * Goes on over a new socket. `peerHas` is how many frames the peer says that it has received. False where frames that it lacks are
+   * held no more; the socket is then not taken.
+   */
+  attach(socket: Port, peerHas: number): boolean;
+  /** Lets go of the socket, so that the count stays as it is while a new one is opened. */
+  detach(): void;
+  /** The conversation is over: nobody came back. */
+  end(code: number, reason: string): void;
+}
+
+export interface DurableOptions {
+  /** Characters of sent frames that are kept for a peer that may have missed them. */
+  readonly limit: number;
+  /** The socket was cut, and another may follow. Not called when the peer closes on purpose. */
+  readonly onCut: () => void;
+}
+
+/** Close codes by which a conversation may go on: cut (1006), going away (1001), no code at all (1005), restart and try again (1012, 1013). */
+const CUT = new Set([1001, 1005, 1006, 1012, 1013]);
+
+export function durable({ limit, onCut }: DurableOptions): Durable {
+  let on: PortEvents | undefined;
+  /** Frames that came before anybody listened. */
+  const early: string[] = [];
+  let socket: Port | undefined;
+  let over: { code: number; reason: string } | undefined;
+  let received = 0;
+  let held: string[] = [];
+  /** How many frames were sent and are held no more. */
+  let dropped = 0;
+  let size = 0;
+
+  function end(code: number, reason: string): void {
+    if (over) return;
+    over = { code, reason };
+    socket = undefined;
+    held = [];
+    on?.close(code, reason);
+  }
+
+  function forget(count: number): void {
+    for (const frame of held.splice(0, count)) size -= frame.length;
+    dropped += count;
+  }
+
+  function detach(): void {
+    const old = socket;
+    socket = undefined;
+    old?.close(1000, "another socket goes on");
+  }
+
+  const port: Port = {
+    send(frame) {
+      if (over) return;
+      held.push(frame);
+      size += frame.length;
+      let surplus = 0;
+      for (let left = size; left > limit && surplus < held.length - 1; ) left -= held[surplus++]!.length;
+      // A half at once: dropping one by one would copy the rest each time.
+      if (surplus > 0) forget(Math.max(surplus, held.length >> 1));
+      socket?.send(frame);
+    },
+    close(code, reason) {
+      const open = socket;
+      end(code, reason);
+      open?.close(code, reason);
+    },
+    listen(events) {
+      on = events;
+      for (const frame of early.splice(0)) events.frame(frame);
+      if (over) events.close(over.code, over.reason);
+    },
+  };
+
+  return {
+    port,
+    detach,
+    end,
+    get received() {
+      return received;
+    },
+    attach(next, peerHas) {
+      if (over || peerHas < dropped || peerHas > dropped + held.length) return false;
+      detach();
+      socket = next;
+      forget(peerHas - dropped);
+      for (const frame of held) next.send(frame);
+      next.listen({
+        frame(text) {
+          if (socket !== next) return;
+          received++;
+          if (on) on.frame(text);
+          else early.push(text);
+        },
+        close(code, reason) {
+          if (socket !== next) return;
+          socket = undefined;
+          if (CUT.has(code)) onCut();
+          else end(code, reason);
+        },
+      });
+      return true;
+    },
+  };
+}
