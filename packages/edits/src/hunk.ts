@@ -5,18 +5,24 @@ import type { Hunk } from "./patch.js";
  * lines come again in one file. It says nothing of the place, so it survives a re-read and a move. Not cryptographic.
  */
 export function hunkId(lines: readonly string[], ordinal = 0): string {
-  return numbered(digest(lines.join("\n")), ordinal);
+  return numbered(digest(lines), ordinal);
 }
 
 /** Gives the hunks of one file their ids; equal hunks are told apart by their order. */
 export function identifyHunks(hunks: readonly Omit<Hunk, "id">[]): Hunk[] {
+  const nextId = hunkIds();
+  return hunks.map((hunk) => ({ ...hunk, id: nextId(hunk.lines) }));
+}
+
+/** The ids of one file's hunks, one after the other. */
+export function hunkIds(): (lines: readonly string[]) => string {
   const seen = new Map<string, number>();
-  return hunks.map((hunk) => {
-    const name = digest(hunk.lines.join("\n"));
+  return (lines) => {
+    const name = digest(lines);
     const ordinal = seen.get(name) ?? 0;
     seen.set(name, ordinal + 1);
-    return { id: numbered(name, ordinal), ...hunk };
-  });
+    return numbered(name, ordinal);
+  };
 }
 
 /** How many lines the hunk has on its old and on its new side: the counts of its `@@` line. */
@@ -35,15 +41,29 @@ function numbered(name: string, ordinal: number): string {
   return ordinal === 0 ? name : `${name}-${ordinal + 1}`;
 }
 
-function digest(text: string): string {
-  let low = 0x811c9dc5;
-  let high = 0x41c6ce57;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    low = Math.imul(low ^ code, 0x01000193);
-    high = Math.imul(high ^ code, 0x5f356495);
+/** Of the lines' UTF-8 form, four bytes at a time: a patch is hashed as fast as it is split into lines. */
+function digest(lines: readonly string[]): string {
+  const text = lines.join("\n");
+  if (bytes.length < 3 * text.length + 4) {
+    bytes = new Uint8Array(8 * (text.length + 4));
+    words = new Int32Array(bytes.buffer);
   }
-  low ^= high >>> 15;
-  high ^= Math.imul(low ^ (low >>> 13), 0x2c1b3c6d);
-  return (low >>> 0).toString(16).padStart(8, "0") + (high >>> 16).toString(16).padStart(4, "0");
+  const { written } = encoder.encodeInto(text, bytes);
+  for (let i = written; i < written + 3; i++) bytes[i] = 0;
+  let low = 0x811c9dc5;
+  let high = written;
+  for (let i = 0; i < (written + 3) >> 2; i++) {
+    const word = words[i]!;
+    low = Math.imul(low ^ word, 0x01000193);
+    low ^= low >>> 15;
+    high = Math.imul(high ^ word, 0x5f356495);
+    high ^= high >>> 13;
+  }
+  low = Math.imul(low ^ (high >>> 16), 0x2c1b3c6d);
+  return `${HEX[low >>> 24]}${HEX[(low >>> 16) & 255]}${HEX[(low >>> 8) & 255]}${HEX[low & 255]}${HEX[high >>> 24]}${HEX[(high >>> 16) & 255]}`;
 }
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+const encoder = new TextEncoder();
+let bytes = new Uint8Array(4096);
+let words = new Int32Array(bytes.buffer);

@@ -1,4 +1,4 @@
-import { countLines } from "../hunk.js";
+import { countLines, type hunkIds } from "../hunk.js";
 import type { Hunk } from "../patch.js";
 import { type HunkHeader, parseHunkHeader } from "./header.js";
 import { type Input, refuse, repair } from "./input.js";
@@ -8,10 +8,16 @@ const PLUS = 43;
 const MINUS = 45;
 const BACKSLASH = 92;
 
-export type HunkBody = Omit<Hunk, "id">;
+type HunkIds = ReturnType<typeof hunkIds>;
+type Draft = { -readonly [Key in keyof Hunk]: Hunk[Key] };
 
 /** Reads the hunk whose `@@` line is at `at`. The hunk is null where it was refused or left out; `next` is the line behind. */
-export function readHunk(input: Input, at: number, creates: boolean): { hunk: HunkBody | null; next: number } {
+export function readHunk(
+  input: Input,
+  at: number,
+  creates: boolean,
+  nextId: HunkIds,
+): { hunk: Hunk | null; next: number } {
   const line = input.lines[at]!;
   const header = parseHunkHeader(line.endsWith("\r") ? line.slice(0, -1) : line);
   if (header === null || (input.strict && !header.exact)) {
@@ -33,17 +39,21 @@ export function readHunk(input: Input, at: number, creates: boolean): { hunk: Hu
       repair(input, at, "wrong-count", `The header counts ${said} lines, but ${`-${old} +${added}`} lines follow.`);
     }
   }
-  if (!body.lines.some((text) => text[0] !== " ")) {
+  if (!hasChanges(body.lines)) {
     if (input.strict) refuse(input, at, "bad-hunk", "The hunk changes nothing.");
     else repair(input, at, "empty-hunk", "The hunk changes nothing; left out.");
     return { hunk: null, next: body.next };
   }
   const { oldStart, newStart, section } = header;
-  const ends = readNoNewline(input, body);
-  return {
-    hunk: { oldStart, newStart, ...(section !== undefined && { section }), lines: body.lines, ...ends },
-    next: body.next,
-  };
+  const hunk: Draft = { id: nextId(body.lines), oldStart, newStart, lines: body.lines };
+  if (section !== undefined) hunk.section = section;
+  if (body.unended.length > 0) Object.assign(hunk, readNoNewline(input, body));
+  return { hunk, next: body.next };
+}
+
+function hasChanges(lines: readonly string[]): boolean {
+  for (const line of lines) if (line.charCodeAt(0) !== SPACE) return true;
+  return false;
 }
 
 interface Body {

@@ -6,7 +6,7 @@ export interface HunkHeader {
   readonly newStart: number | null;
   readonly oldCount: number | null;
   readonly newCount: number | null;
-  readonly section?: string;
+  readonly section: string | undefined;
   /** Written as the format has it. */
   readonly exact: boolean;
 }
@@ -28,7 +28,7 @@ export function parseHunkHeader(line: string): HunkHeader | null {
       oldCount: Number(oldCount ?? 1),
       newStart: Number(newStart),
       newCount: Number(newCount ?? 1),
-      ...(section !== undefined && { section }),
+      section,
       exact: exact !== null,
     };
   }
@@ -45,7 +45,7 @@ export function parseHunkHeader(line: string): HunkHeader | null {
     oldCount: null,
     newStart: null,
     newCount: null,
-    ...(section !== "" && { section }),
+    section: section === "" ? undefined : section,
     exact: false,
   };
 }

@@ -45,10 +45,8 @@ function lineNumber(input: Input, at: number): number {
 /** Takes out the empty lines where one stands behind every line from the first header on. */
 function undouble(input: Input): Input {
   const { lines } = input;
-  const start = lines.findIndex(
-    (line, i) => line.startsWith("--- ") && lines[i + 1] === "" && lines[i + 2]?.startsWith("+++ "),
-  );
-  if (start < 0) return input;
+  const start = lines.findIndex((line) => line.startsWith("--- "));
+  if (start < 0 || lines[start + 1] !== "" || !lines[start + 2]?.startsWith("+++ ")) return input;
   const from = start - 2 >= 0 && lines[start - 1] === "" ? firstDoubled(lines, start) : start;
   const kept = lines.slice(0, from);
   const numbers = kept.map((_, i) => i + 1);

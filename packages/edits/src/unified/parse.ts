@@ -1,7 +1,7 @@
-import { identifyHunks } from "../hunk.js";
-import type { FileKind, FilePatch } from "../patch.js";
+import { hunkIds } from "../hunk.js";
+import type { FileKind, FilePatch, Hunk } from "../patch.js";
 import type { Reading } from "../reading.js";
-import { type HunkBody, readHunk, show } from "./body.js";
+import { readHunk, show } from "./body.js";
 import { parseExtended } from "./extended.js";
 import { impliesGitHeader } from "./format.js";
 import { type NameLine, parseGitNames, parseNameLine } from "./header.js";
@@ -130,24 +130,26 @@ function isEpoch(stamp: string): boolean {
 }
 
 function readHunks(input: Input, from: number, file: FilePatch, files: FilePatch[]): number {
-  const bodies: HunkBody[] = [...file.hunks];
+  const hunks: Hunk[] = [...file.hunks];
+  const nextId = hunkIds();
+  for (const { lines } of hunks) nextId(lines);
   let i = from;
   for (;;) {
     let at = i;
     if (!input.strict) while (input.lines[at] === "") at++;
     if (!input.lines[at]?.startsWith("@@") || input.lines[at]!.startsWith("@@@")) break;
-    const { hunk, next } = readHunk(input, at, file.kind === "create");
+    const { hunk, next } = readHunk(input, at, file.kind === "create", nextId);
     i = next;
     if (hunk === null) continue;
     if (file.kind === "create" && hunk.lines.some((line) => line[0] !== "+"))
       refuse(input, at, "bad-hunk", `The file ${file.after} is created, but the hunk has lines of an old text.`);
     if (file.kind === "delete" && hunk.lines.some((line) => line[0] !== "-"))
       refuse(input, at, "bad-hunk", `The file ${file.before} is deleted, but the hunk leaves lines in it.`);
-    bodies.push(hunk);
+    hunks.push(hunk);
   }
-  const result = { ...file, hunks: identifyHunks(bodies) };
+  const result = { ...file, hunks };
   const changes =
-    bodies.length > 0 || result.kind === "rename" || result.kind === "copy" || result.oldMode !== result.newMode;
+    hunks.length > 0 || result.kind === "rename" || result.kind === "copy" || result.oldMode !== result.newMode;
   if (changes) files.push(result);
   else if (!input.strict && input.errors.length === 0)
     repair(input, from - 1, "empty-hunk", `The header of ${file.after} is followed by no change; left out.`);
