@@ -2,115 +2,142 @@ import type { ChannelContract, ContractDocument, Json, Operation, Side } from "@
 import { pascal } from "@parlance/contract/schema";
 import { comment, literal, property, union } from "./literal.js";
 import { camel } from "./names.js";
+import { hasInput } from "./schema.js";
+import { sourceOf } from "./source.js";
 
-/** The types of `@parlance/contract` that the interfaces are made of. */
-const imported = ["Call", "CallOptions", "Channel", "ContractValue", "MessageStream", "Session"] as const;
+/** What one operation or channel adds to the generated file. */
+interface Written {
+  readonly declarations: readonly string[];
+  /** Its line in the client's interface, and in the handlers'. */
+  readonly client: string;
+  readonly handler: string;
+  /** What a session may send and ask there, where the call belongs to one. */
+  readonly session?: { readonly messages: string; readonly asks: string } | undefined;
+}
+
+/** A contract while it is written. */
+interface Page {
+  readonly document: ContractDocument;
+  /** The inputs of which every property may be left out. */
+  readonly optional: ReadonlySet<string>;
+  /** A type of `@parlance/contract` with its parameters. It is imported, by another name where a schema has its own. */
+  readonly ours: (name: string, ...parameters: readonly string[]) => string;
+}
 
 /**
  * The unions, the asks, the two interfaces of a contract's operations and its value. Plain interfaces, no conditional types:
  * a literal yielded by a handler would widen and fail to check.
- *
- * `optional` has the inputs of which every property may be left out.
  */
 export function interfaces(
   document: ContractDocument,
   optional: ReadonlySet<string>,
 ): { imports: string; declarations: string } {
   const { contract, source } = document;
-  const declarations: string[] = [];
-  const client: string[] = [];
-  const handlers: string[] = [];
-  const sessions: { messages: string; asks: string }[] = [];
   const Protocol = pascal(contract.name);
-
+  const value = camel(contract.name);
   const used = new Set<string>();
-  const ours = (name: (typeof imported)[number], ...parameters: string[]) => {
+  const ours = (name: string, ...parameters: readonly string[]) => {
     const alias = Object.hasOwn(document.schemas, name) ? `Parlance${name}` : name;
     used.add(alias === name ? name : `${name} as ${alias}`);
-    return parameters.length === 0 ? alias : `${alias}<${parameters.filter(Boolean).join(", ")}>`;
+    const given = parameters.filter(Boolean);
+    return given.length === 0 ? alias : `${alias}<${given.join(", ")}>`;
   };
-  const schemas = (messages: readonly string[]) => messages.map((message) => contract.messages[message]!.schema);
-
-  /** Declares what one side asks, and names it; an empty name when it asks nothing. */
-  const declareAsks = (name: string, by: Side, messages: readonly string[]) => {
-    const asks = asksOf(document, by, messages);
-    if (asks.length === 0) return "";
-    const lines = asks.map(([ask, answers]) => `  ${property(ask)}: ${answers.join(" | ")};`);
-    declarations.push(
-      `/** What the ${by} asks, and what answers it. */\nexport interface ${name} {\n${lines.join("\n")}\n}`,
-    );
-    return name;
-  };
-  const belongsToSession = ({ parameters }: Operation | ChannelContract) =>
-    contract.session !== undefined && parameters !== undefined && Object.hasOwn(parameters, contract.session);
-  const inputOf = (name: string, call: Operation | ChannelContract) => {
-    if (!hasInput(call)) return { given: "", handed: "input: {}" };
-    const input = `${pascal(name)}Input`;
-    return { given: `input${optional.has(input) ? "?" : ""}: ${input}, `, handed: `input: ${input}` };
-  };
-  const call = ours("Call", contract.session === undefined ? "" : `${Protocol}Session`).replace("<>", "");
-
-  for (const [name, operation] of Object.entries(contract.operations)) {
-    const { given, handed } = inputOf(name, operation);
-    const { stream, json, text } = operation.answer;
-    const prose = comment(proseOf(source.operations, name), "  ");
-    const options = `options?: ${ours("CallOptions")}`;
-    if (stream === undefined) {
-      const answer = json ?? (text === undefined ? "void" : "string");
-      client.push(`${prose}  ${name}(${given}${options}): Promise<${answer}>;`);
-      handlers.push(`${prose}  ${name}(${handed}, call: ${call}): ${answer} | Promise<${answer}>;`);
-      continue;
-    }
-    const messages = `${pascal(name)}Message`;
-    declarations.push(union(messages, schemas(stream.messages)));
-    const asks = declareAsks(`${pascal(name)}Asks`, "server", stream.messages);
-    if (belongsToSession(operation)) sessions.push({ messages, asks });
-    client.push(`${prose}  ${name}(${given}${options}): ${ours("MessageStream", messages)};`);
-    handlers.push(`${prose}  ${name}(${handed}, call: ${call}): AsyncIterable<${messages}>;`);
-  }
-
-  for (const [name, channel] of Object.entries(contract.channels)) {
-    const { given, handed } = inputOf(name, channel);
-    const prose = comment(proseOf(source.channels, name), "  ");
-    const [fromClient, fromServer] = [`${pascal(name)}ClientMessage`, `${pascal(name)}ServerMessage`];
-    declarations.push(union(fromClient, schemas(channel.client)), union(fromServer, schemas(channel.server)));
-    const clientAsks = declareAsks(`${pascal(name)}ClientAsks`, "client", channel.client);
-    const serverAsks = declareAsks(`${pascal(name)}ServerAsks`, "server", channel.server);
-    if (belongsToSession(channel)) sessions.push({ messages: fromServer, asks: serverAsks });
-    const first = channel.open?.client;
-    const options =
-      first === undefined
-        ? `options?: ${ours("CallOptions")}`
-        : `options: ${ours("CallOptions")} & { open: Omit<${schemas([first])}, "type"> }`;
-    client.push(
-      `${prose}  ${name}(${given}${options}): Promise<${ours("Channel", fromClient, fromServer, clientAsks)}>;`,
-    );
-    const held = ours("Channel", fromServer, fromClient, serverAsks);
-    handlers.push(`${prose}  ${name}(${handed}, channel: ${held}, call: ${call}): void | Promise<void>;`);
-  }
-
-  if (contract.session !== undefined) {
-    const messages = sessions.map((session) => session.messages).join(" | ") || "never";
-    const asks = sessions.flatMap((session) => session.asks || []).join(" & ");
-    declarations.push(
-      `/** A session, as any handler reaches it by its \`${contract.session}\`. */\nexport type ${Protocol}Session = ${ours("Session", messages, asks)};`,
-    );
-  }
-  const value = literal(contract as unknown as Json).replace(
+  const page = { document, optional, ours };
+  const written = [
+    ...Object.entries(contract.operations).map(([name, operation]) => writeOperation(page, name, operation)),
+    ...Object.entries(contract.channels).map(([name, channel]) => writeChannel(page, name, channel)),
+  ];
+  const data = literal(contract as unknown as Json).replace(
     /}$/,
     `  checks,\n  accepts: () => import("./${contract.name}.accepts.js"),\n}`,
   );
-  declarations.push(
-    `/** What \`connect(${camel(contract.name)}, …)\` returns. */\nexport interface ${Protocol} {\n${client.join("\n")}\n}`,
-    `/** What \`serve(${camel(contract.name)}, …)\` takes. */\nexport interface ${Protocol}Handlers {\n${handlers.join("\n")}\n}`,
-    `${comment([source.description as string])}export const ${camel(contract.name)}: ${ours("ContractValue", Protocol, `${Protocol}Handlers`)} = ${value};`,
-  );
+  const declarations = [
+    ...written.flatMap((one) => one.declarations),
+    ...writeSession(page, written),
+    `/** What \`connect(${value}, …)\` returns. */\nexport interface ${Protocol} {\n${written.map((one) => one.client).join("\n")}\n}`,
+    `/** What \`serve(${value}, …)\` takes. */\nexport interface ${Protocol}Handlers {\n${written.map((one) => one.handler).join("\n")}\n}`,
+    `${comment([source.description as string])}export const ${value}: ${ours("ContractValue", Protocol, `${Protocol}Handlers`)} = ${data};`,
+  ];
   const imports = `import type { ${[...used].sort().join(", ")} } from "@parlance/contract";`;
   return { imports, declarations: declarations.join("\n\n") };
 }
 
-/** What one side asks among these messages, with the types of the answers. */
-function asksOf({ contract }: ContractDocument, by: Side, messages: readonly string[]): [string, string[]][] {
+function writeOperation(page: Page, name: string, operation: Operation): Written {
+  const { given, handed, prose, call } = callOf(page, name, operation);
+  const options = `options?: ${page.ours("CallOptions")}`;
+  const { stream, json, text } = operation.answer;
+  if (stream === undefined) {
+    const answer = json ?? (text === undefined ? "void" : "string");
+    return {
+      declarations: [],
+      client: `${prose}  ${name}(${given}${options}): Promise<${answer}>;`,
+      handler: `${prose}  ${name}(${handed}, ${call}): ${answer} | Promise<${answer}>;`,
+    };
+  }
+  const messages = `${pascal(name)}Message`;
+  const asks = declareAsks(page, `${pascal(name)}Asks`, "server", stream.messages);
+  return {
+    declarations: [union(messages, schemasOf(page, stream.messages)), ...asks.declarations],
+    client: `${prose}  ${name}(${given}${options}): ${page.ours("MessageStream", messages)};`,
+    handler: `${prose}  ${name}(${handed}, ${call}): AsyncIterable<${messages}>;`,
+    session: isOfSession(page, operation) ? { messages, asks: asks.name } : undefined,
+  };
+}
+
+function writeChannel(page: Page, name: string, channel: ChannelContract): Written {
+  const { given, handed, prose, call } = callOf(page, name, channel);
+  const client = `${pascal(name)}ClientMessage`;
+  const server = `${pascal(name)}ServerMessage`;
+  const clientAsks = declareAsks(page, `${pascal(name)}ClientAsks`, "client", channel.client);
+  const serverAsks = declareAsks(page, `${pascal(name)}ServerAsks`, "server", channel.server);
+  const first = channel.open?.client;
+  const options =
+    first === undefined
+      ? `options?: ${page.ours("CallOptions")}`
+      : `options: ${page.ours("CallOptions")} & { open: Omit<${schemasOf(page, [first])}, "type"> }`;
+  const held = page.ours("Channel", client, server, clientAsks.name);
+  const handled = page.ours("Channel", server, client, serverAsks.name);
+  return {
+    declarations: [
+      union(client, schemasOf(page, channel.client)),
+      union(server, schemasOf(page, channel.server)),
+      ...clientAsks.declarations,
+      ...serverAsks.declarations,
+    ],
+    client: `${prose}  ${name}(${given}${options}): Promise<${held}>;`,
+    handler: `${prose}  ${name}(${handed}, channel: ${handled}, ${call}): void | Promise<void>;`,
+    session: isOfSession(page, channel) ? { messages: server, asks: serverAsks.name } : undefined,
+  };
+}
+
+function writeSession({ document, ours }: Page, written: readonly Written[]): string[] {
+  const { name, session } = document.contract;
+  if (session === undefined) return [];
+  const sessions = written.flatMap((one) => one.session ?? []);
+  const messages = sessions.map((one) => one.messages).join(" | ") || "never";
+  const asks = sessions.flatMap((one) => one.asks || []).join(" & ");
+  const type = `export type ${pascal(name)}Session = ${ours("Session", messages, asks)};`;
+  return [`/** A session, as any handler reaches it by its \`${session}\`. */\n${type}`];
+}
+
+/** What the two lines of a call have in common: its prose and its parameters. */
+function callOf({ document, optional, ours }: Page, name: string, call: Operation | ChannelContract) {
+  const source = sourceOf(document);
+  const { summary, description } = (source.operations[name] ?? source.channels[name])!;
+  const { name: protocol, session } = document.contract;
+  const input = `${pascal(name)}Input`;
+  const takes = hasInput(call);
+  return {
+    prose: comment([summary, description], "  "),
+    given: takes ? `input${optional.has(input) ? "?" : ""}: ${input}, ` : "",
+    handed: takes ? `input: ${input}` : "input: {}",
+    call: `call: ${ours("Call", session === undefined ? "" : `${pascal(protocol)}Session`)}`,
+  };
+}
+
+/** Declares what one side asks among these messages; with an empty name when it asks nothing. */
+function declareAsks({ document }: Page, name: string, by: Side, messages: readonly string[]) {
+  const { contract } = document;
   const asks = new Map<string, Set<string>>();
   for (const exchange of contract.exchanges ?? []) {
     if (exchange.by !== by || !messages.includes(exchange.ask)) continue;
@@ -121,15 +148,16 @@ function asksOf({ contract }: ContractDocument, by: Side, messages: readonly str
       if (operation !== undefined) answers.add(`({ type: "${operation}" } & ${pascal(operation)}Input)`);
     }
   }
-  return [...asks].map(([ask, answers]) => [ask, [...answers]]);
+  if (asks.size === 0) return { name: "", declarations: [] };
+  const lines = [...asks].map(([ask, answers]) => `  ${property(ask)}: ${[...answers].join(" | ")};\n`);
+  const declaration = `/** What the ${by} asks, and what answers it. */\nexport interface ${name} {\n${lines.join("")}}`;
+  return { name, declarations: [declaration] };
 }
 
-/** Whether a call takes an input. A client tells in the same way whether its first argument is the input or the options. */
-export function hasInput(call: Operation | ChannelContract): boolean {
-  return call.parameters !== undefined || ("body" in call && call.body !== undefined);
-}
+const schemasOf = ({ document }: Page, messages: readonly string[]) =>
+  messages.map((message) => document.contract.messages[message]!.schema);
 
-function proseOf(section: unknown, name: string): (string | undefined)[] {
-  const { summary, description } = (section as Record<string, { summary?: string; description?: string }>)[name]!;
-  return [summary, description];
+function isOfSession({ document }: Page, { parameters = {} }: Operation | ChannelContract): boolean {
+  const { session } = document.contract;
+  return session !== undefined && Object.hasOwn(parameters, session);
 }

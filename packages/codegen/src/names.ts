@@ -16,47 +16,60 @@ export function camel(name: string): string {
   return name.replace(/-(.)/g, (_, first: string) => first.toUpperCase());
 }
 
-/** What the generated file declares beside its messages: name → what it is. Refuses a name that two things want. */
-export function declaredNames(document: ContractDocument): ReadonlyMap<string, string> {
+/** What a constant of a module cannot be named (ECMA-262, section 12.7.2), and what the generated module imports. */
+const reserved = new Set(
+  (
+    "await break case catch class const continue debugger default delete do else enum export extends false finally for function " +
+    "if implements import in instanceof interface let new null package private protected public return static super switch this " +
+    "throw true try typeof var void while with yield checks"
+  ).split(" "),
+);
+
+/** Refuses a contract in which two things want one name in the generated file, or one has a name that cannot be. */
+export function refuseClashes(document: ContractDocument): void {
   const { contract } = document;
-  const names = new Map<string, string>();
-  const declare = (name: string, what: string) => {
-    const other = names.get(name);
-    if (other !== undefined)
-      throw new GenerateError(contract.name, `${what} and ${other} would both be named ${name}; rename one of them`);
-    if (/\d$/.test(name))
-      throw new GenerateError(
-        contract.name,
-        `${what} would be named ${name}; a name that ends in a digit hides that two types were merged: give it a title of its own`,
-      );
-    names.set(name, what);
+  const refuse = (message: string) => {
+    throw new GenerateError(contract.name, message);
   };
-  const owners = new Map<string, string>();
-  for (const [message, { schema }] of Object.entries(contract.messages)) {
-    const other = owners.get(schema);
+  const messages = new Map<string, string>();
+  for (const [name, { schema }] of Object.entries(contract.messages)) {
+    const other = messages.get(schema);
     if (other !== undefined)
-      throw new GenerateError(
-        contract.name,
-        `the messages ${other} and ${message} have the one schema ${schema}, and each needs a type of its own: write a schema for each`,
+      refuse(
+        `the messages ${other} and ${name} have the one schema ${schema}, and each needs a type of its own: write a schema for each`,
       );
-    owners.set(schema, message);
+    messages.set(schema, name);
   }
-  for (const title of Object.keys(document.schemas)) declare(title, `the schema ${document.files[title]}`);
-  for (const [name, operation] of Object.entries(contract.operations)) {
-    declare(`${pascal(name)}Input`, `the input of operation ${name}`);
-    if (operation.answer.stream === undefined) continue;
-    declare(`${pascal(name)}Message`, `the messages of stream ${name}`);
-    declare(`${pascal(name)}Asks`, `the asks of stream ${name}`);
+  const names = new Map<string, string>();
+  for (const [name, what] of declarations(document)) {
+    const other = names.get(name);
+    if (other !== undefined) refuse(`${what} and ${other} would both be named ${name}; rename one of them`);
+    names.set(name, what);
+  }
+  for (const title of Object.keys(document.schemas))
+    if (/\d$/.test(title))
+      refuse(`the title ${title} ends in a digit, which is how a second type of one name is told; give it another`);
+  if (reserved.has(camel(contract.name)))
+    refuse("a contract's value has its name, and this is a word of the language; rename it");
+}
+
+/** Every name that the generated file declares, and what it is for. */
+function* declarations({ contract, schemas, files }: ContractDocument): Generator<[name: string, what: string]> {
+  for (const title of Object.keys(schemas)) yield [title, `the schema ${files[title]}`];
+  for (const [name, { answer }] of Object.entries(contract.operations)) {
+    yield [`${pascal(name)}Input`, `the input of operation ${name}`];
+    if (answer.stream === undefined) continue;
+    yield [`${pascal(name)}Message`, `the messages of stream ${name}`];
+    yield [`${pascal(name)}Asks`, `the asks of stream ${name}`];
   }
   for (const name of Object.keys(contract.channels)) {
-    declare(`${pascal(name)}Input`, `the input of channel ${name}`);
-    for (const side of ["Client", "Server"]) {
-      declare(`${pascal(name)}${side}Message`, `the ${side.toLowerCase()}'s messages of channel ${name}`);
-      declare(`${pascal(name)}${side}Asks`, `the ${side.toLowerCase()}'s asks of channel ${name}`);
+    yield [`${pascal(name)}Input`, `the input of channel ${name}`];
+    for (const side of ["client", "server"]) {
+      yield [`${pascal(name)}${pascal(side)}Message`, `the ${side}'s messages of channel ${name}`];
+      yield [`${pascal(name)}${pascal(side)}Asks`, `the ${side}'s asks of channel ${name}`];
     }
   }
-  if (contract.session !== undefined) declare(`${pascal(contract.name)}Session`, "a session as a handler holds it");
-  declare(pascal(contract.name), "the client's interface");
-  declare(`${pascal(contract.name)}Handlers`, "the handlers' interface");
-  return names;
+  if (contract.session !== undefined) yield [`${pascal(contract.name)}Session`, "a session as a handler holds it"];
+  yield [pascal(contract.name), "the client's interface"];
+  yield [`${pascal(contract.name)}Handlers`, "the handlers' interface"];
 }

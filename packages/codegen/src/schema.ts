@@ -1,4 +1,5 @@
-import type { Schema, SchemaObject } from "@parlance/contract";
+import type { ChannelContract, ContractDocument, Operation, Schema, SchemaObject } from "@parlance/contract";
+import { inputSchema } from "@parlance/contract/schema";
 
 /** Keywords whose value is a schema, a list of schemas, or schemas by name (JSON Schema 2020-12, sections 10 and 11). */
 const one = new Set(["items", "contains", "additionalProperties", "propertyNames", "not", "if", "then", "else"]);
@@ -16,4 +17,16 @@ export function mapSchema(schema: Schema, change: (schema: SchemaObject) => Sche
     return [keyword, Object.fromEntries(Object.entries(value as object).map(([name, child]) => [name, inner(child)]))];
   });
   return change(Object.fromEntries(entries));
+}
+
+/** Whether a call takes an input. A client tells in the same way whether its first argument is the input or the options. */
+export function hasInput(call: Operation | ChannelContract): boolean {
+  return call.parameters !== undefined || ("body" in call && call.body !== undefined);
+}
+
+/** The flat inputs of all operations and channels that take one. */
+export function inputs(document: ContractDocument): SchemaObject[] {
+  const { operations, channels } = document.contract;
+  const calls = Object.entries({ ...operations, ...channels }).filter(([, call]) => hasInput(call));
+  return calls.map(([name]) => inputSchema(document, name));
 }

@@ -55,7 +55,7 @@ export function schemasAt(document: ContractDocument, at: (title: string) => str
 export function examplesOf(examples: readonly Json[] | undefined): { examples?: Record<string, { value: Json }> } {
   if (!examples?.length) return {};
   return {
-    examples: Object.fromEntries(examples.map((value, index) => [`example ${index + 1}`.replace(" ", "-"), { value }])),
+    examples: Object.fromEntries(examples.map((value, index) => [`example-${index + 1}`, { value }])),
   };
 }
 

@@ -1,26 +1,10 @@
 import type { ContractDocument, Schema, SchemaObject } from "@parlance/contract";
-import { inputSchema, memorySchema, tagProperties } from "@parlance/contract/schema";
+import { memorySchema, tagProperties } from "@parlance/contract/schema";
 import { compile } from "json-schema-to-typescript";
-import { hasInput } from "./interfaces.js";
 import { GenerateError } from "./names.js";
-import { mapSchema } from "./schema.js";
+import { inputs, mapSchema } from "./schema.js";
 
 const root = "EveryTypeOfThisContract";
-
-/** The schemas of everything that has a name in memory, by title: messages in their memory form, inputs, and all others as they are. */
-export function memoryForms(document: ContractDocument): {
-  forms: Record<string, SchemaObject>;
-  inputs: SchemaObject[];
-} {
-  const { contract, schemas } = document;
-  const forms: Record<string, SchemaObject> = { ...schemas };
-  for (const [name, { schema }] of Object.entries(contract.messages)) forms[schema] = memorySchema(document, name);
-  const inputs = Object.entries({ ...contract.operations, ...contract.channels })
-    .filter(([, call]) => hasInput(call))
-    .map(([name]) => inputSchema(document, name));
-  for (const input of inputs) forms[input.title!] = input;
-  return { forms, inputs };
-}
 
 /**
  * The interfaces of all messages, inputs and answers. Compiled once from one root, so that a schema that many others refer
@@ -28,10 +12,13 @@ export function memoryForms(document: ContractDocument): {
  */
 export async function types(document: ContractDocument): Promise<string> {
   const { contract } = document;
-  const { forms, inputs } = memoryForms(document);
+  const messages = Object.entries(contract.messages);
+  const forms: Record<string, SchemaObject> = { ...document.schemas };
+  for (const [name, { schema }] of messages) forms[schema] = memorySchema(document, name);
+  for (const input of inputs(document)) forms[input.title!] = input;
   const titles = new Set([
-    ...Object.values(contract.messages).map(({ schema }) => schema),
-    ...inputs.map(({ title }) => title!),
+    ...messages.map(([, { schema }]) => schema),
+    ...inputs(document).map(({ title }) => title!),
     ...Object.values(contract.operations).flatMap(({ answer }) => answer.json ?? []),
     contract.fault.schema,
   ]);

@@ -1,15 +1,14 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ContractDocument, SchemaObject, Side } from "@parlance/contract";
-import { inputSchema } from "@parlance/contract/schema";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
 import { fastFormats } from "ajv-formats/dist/formats.js";
 import { build, transform } from "esbuild";
-import { hasInput } from "./interfaces.js";
 import { useSmallKeywords } from "./keywords.js";
 import { GenerateError } from "./names.js";
 import { canonical, rules } from "./rules.js";
+import { inputs } from "./schema.js";
 
 // ajv's types know this module as CommonJS only.
 const print = (standalone as unknown as { default: (ajv: Ajv2020, ids: Record<string, unknown>) => string }).default;
@@ -74,11 +73,9 @@ export async function validators(document: ContractDocument, side: Side): Promis
 /** The schemas of what one side writes, by title and in its order. */
 export function wireForms(document: ContractDocument, side: Side): Readonly<Record<string, SchemaObject>> {
   const { contract, schemas } = document;
-  const calls = Object.entries({ ...contract.operations, ...contract.channels });
   const messages = Object.values(contract.channels).flatMap((channel) => channel[side]);
   const forms: SchemaObject[] = [];
-  if (side === "client")
-    forms.push(...calls.filter(([, call]) => hasInput(call)).map(([name]) => inputSchema(document, name)));
+  if (side === "client") forms.push(...inputs(document));
   else {
     const answers = Object.values(contract.operations).map(({ answer }) => answer);
     messages.push(...answers.flatMap(({ stream }) => stream?.messages ?? []));

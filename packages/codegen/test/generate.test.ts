@@ -63,11 +63,7 @@ test.each<[why: string, ContractDocument, error: RegExp]>([
     /made-up: the messages of stream talk and the schema messages\/talkmessage\.json would both be named TalkMessage/,
   ],
   ["a schema named like the client's interface", contract({ word: object("MadeUp") }), /would both be named MadeUp/],
-  [
-    "a name that ends in a digit",
-    contract({ word: object("Word2") }),
-    /would be named Word2; a name that ends in a digit/,
-  ],
+  ["a name that ends in a digit", contract({ word: object("Word2") }), /made-up: the title Word2 ends in a digit/],
   [
     "a schema inside another with the title of a third",
     contract({
@@ -75,6 +71,11 @@ test.each<[why: string, ContractDocument, error: RegExp]>([
       other: object("Other"),
     }),
     /two different types would be named Other/,
+  ],
+  [
+    "a contract named like a word of the language",
+    contract({ word: object("Word") }, [], { name: "delete" }),
+    /delete: a contract's value has its name, and this is a word of the language/,
   ],
   [
     "two messages of one schema",
