@@ -160,7 +160,7 @@ export function toWorkspaceEdit(
     else if (target.text !== null && (file.kind === "create" || target !== source)) refuse("stale", file.after!);
     else {
       const applied = applyPatch(file, source.text ?? "", options);
-      if (!applied.ok) conflicts.push(...applied.conflicts.map((conflict) => ({ ...conflict, path })));
+      if (!applied.ok) for (const conflict of applied.conflicts) conflicts.push({ ...conflict, path });
       else changes.push(...changesOf(file, { source, target, creates }, applied, options.confirm === "all", annotate));
     }
 

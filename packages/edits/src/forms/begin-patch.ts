@@ -4,7 +4,7 @@ import type { Reading, Repair, RepairKind } from "../reading.js";
 import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
 import { parseHunkHeader } from "../unified/header.js";
-import { type Block, type BlockEnd, type BlockReading, type Form, refuse, type Writing } from "./block.js";
+import { type Block, type BlockEnd, type BlockReading, type Form, refuse, show, type Writing } from "./block.js";
 import { asLines, changeOf, endMatters } from "./change.js";
 import { closesFence, type Fence } from "./fence.js";
 
@@ -87,15 +87,11 @@ function readBeginPatch(lines: readonly string[], fence: Fence | null, end: Bloc
       body = null;
     } else if (section === undefined) {
       if (line.trim() !== "")
-        return refuse(
-          i,
-          "bad-block",
-          `"${line.trim().slice(0, 60)}" stands before the first \`*** Update File: <path>\`.`,
-        );
+        return refuse(i, "bad-block", `"${show(line)}" stands before the first \`*** Update File: <path>\`.`);
     } else if (moved !== undefined && section.kind === "Update" && section.bodies.length === 0) section.moved = moved;
     else if (/^\*\*\* End of File\s*$/.test(line))
       repair("anchor", i, "That the hunk stands at the end of the file is not kept.");
-    else if (line.startsWith("*** ")) return refuse(i, "bad-block", `"${line.slice(0, 60)}" is no line of this form.`);
+    else if (line.startsWith("*** ")) return refuse(i, "bad-block", `"${show(line)}" is no line of this form.`);
     else if (section.kind === "Update" && line.startsWith("@@")) {
       const place = parseHunkHeader(line);
       const anchor = place?.oldStart

@@ -69,3 +69,8 @@ export type Writing = { readonly ok: true; readonly text: string } | { readonly 
 export function refuse(line: number, reason: ReadErrorReason, message: string): BlockReading {
   return { ok: false, line, reason, message };
 }
+
+/** A line as messages quote it. */
+export function show(line: string): string {
+  return line.trim().slice(0, 60);
+}

@@ -1,22 +1,12 @@
 import type { FilePatch, Hunk, Patch } from "../patch.js";
-import type { Reading, Repair, RepairKind } from "../reading.js";
+import type { Reading, Repair } from "../reading.js";
 import { takeApart } from "../sides.js";
 import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
-import { type Block, type BlockReading, type Form, refuse, type Writing } from "./block.js";
-import { asLines, changeOf, endMatters } from "./change.js";
-import {
-  type Content,
-  type Field,
-  formatContent,
-  formatScalar,
-  type Key,
-  readContent,
-  readScalar,
-  sharedIndent,
-  startBlock,
-  step,
-} from "./edit-fields.js";
+import { type Block, type BlockReading, type Form, refuse, show, type Writing } from "./block.js";
+import { endMatters } from "./change.js";
+import { readChange } from "./edit-change.js";
+import { type Field, formatContent, formatScalar, type Key, readScalar, startBlock, step } from "./edit-fields.js";
 import { type Fence, fenceFor, openFence } from "./fence.js";
 
 /**
@@ -74,160 +64,31 @@ function readEditBlock(
     const taken = step(at, line);
     if (taken.kind === "key") {
       if (fields.has(taken.key))
-        return refuse(
-          i,
-          "bad-block",
-          `The key ${taken.key} stands twice in the edit block; write one block for each change.`,
-        );
+        return refuse(i, "bad-block", `The key ${taken.key} stands twice; write one block for each change.`);
       field = { line: i, base: at.base, value: taken.value, lines: [], loose: new Set() };
       fields.set(taken.key, field);
     } else if (taken.kind === "content" || taken.kind === "loose" || taken.kind === "continued") {
-      if (taken.kind === "loose" && field!.loose.size === 0)
-        repairs.push(repair("unindented-content", i, "Content stands as far left as its key."));
-      if (taken.kind === "loose") field!.loose.add(field!.lines.length);
-      field?.lines.push(line);
+      if (taken.kind === "loose") {
+        if (field!.loose.size === 0)
+          repairs.push({ kind: "unindented-content", line: i, message: "Content stands as far left as its key." });
+        field!.loose.add(field!.lines.length);
+      }
+      field!.lines.push(line);
     } else if (taken.kind === "unknown") {
-      if (at.under === "unknown" && /^[ \t]*\w/.test(line))
-        repairs.push(repair("unknown-key", i, `"${line.trim()}" is no key of an edit block and was left out.`));
+      repairs.push({
+        kind: "unknown-key",
+        line: i,
+        message: `"${show(line)}" belongs to no key of an edit block and was left out.`,
+      });
     } else if (taken.kind === "bad") {
       return refuse(
         i,
         "bad-block",
-        `"${line.trim().slice(0, 60)}" is neither a known key nor indented content; indent content by two columns.`,
+        `"${show(line)}" is neither a known key nor indented content; indent content by two columns.`,
       );
     }
   }
-  return readFields(fields, repairs, lines.length - 1, defaultPath);
-}
-
-function readFields(
-  fields: Map<Key, Field>,
-  repairs: Repair[],
-  last: number,
-  defaultPath: string | null,
-): BlockReading {
-  const one = (key: Key): string => {
-    const field = fields.get(key);
-    if (field === undefined || field.lines.length === 0) return readScalar(field?.value ?? "");
-    return [field.value, ...field.lines]
-      .map((line) => line.trim())
-      .join(" ")
-      .trim();
-  };
-  const path = one("file") || defaultPath;
-  if (path === null) return refuse(last, "no-path", "The edit block names no file; write `file: <path>`.");
-  const reason = one("reason");
-  const contents = (["old_content", "new_content"] as const).map((key) => fields.get(key));
-  const folded = contents.find(
-    (field) => field !== undefined && /^(?!["'|>]).+$/.test(field.value) && field.lines.length > 0,
-  );
-  if (folded !== undefined)
-    return refuse(
-      folded.line,
-      "bad-block",
-      "Content of several lines begins on the key's line; begin it below, behind `|`.",
-    );
-  const prefix = sharedIndent(contents.filter((field) => field !== undefined));
-  const [old, now] = contents.map((field) => (field === undefined ? null : readContent(field, prefix)));
-  for (const field of contents) {
-    if (field !== undefined && field.value === "" && field.lines.some((line) => line.trim() !== ""))
-      repairs.push(repair("missing-bar", field.line, "Content of several lines stands below a key without `|`."));
-  }
-  const action = one("action").toLowerCase() || (old && now ? "edit" : "");
-  if (action === "edit" && !fields.has("action"))
-    repairs.push(repair("missing-action", last, "There is no action; old and new content make it an edit."));
-  const rest = reason === "" ? {} : { reason };
-  const file = (part: Pick<FilePatch, "kind" | "before" | "after">, hunk: Hunk | null): BlockReading => ({
-    ok: true,
-    files: [{ ...part, hunks: hunk === null ? [] : [hunk], ...rest }],
-    repairs,
-  });
-  const text = (content: Content | null | undefined) =>
-    asLines(content?.lines ?? [], content?.chomp !== "-" || content.lines.length === 0);
-  if (action === "create") {
-    if (old && old.lines.length > 0)
-      return refuse(
-        fields.get("old_content")!.line,
-        "bad-block",
-        "A file that is created has no old content; use `action: edit`.",
-      );
-    return file({ kind: "create", before: null, after: path }, changeOf(asLines([]), text(now), 1));
-  }
-  if (action === "delete") {
-    if (now && now.lines.length > 0)
-      return refuse(
-        fields.get("new_content")!.line,
-        "bad-block",
-        "A file that is deleted has no new content; use `action: edit`.",
-      );
-    return file({ kind: "delete", before: path, after: null }, changeOf(text(old), asLines([]), 1));
-  }
-  if (action !== "edit")
-    return refuse(
-      fields.get("action")?.line ?? last,
-      "bad-block",
-      `The action "${action}" is not known; write edit, create or delete.`,
-    );
-  if (!old || !now)
-    return refuse(
-      last,
-      "bad-block",
-      `The edit names no ${old ? "new" : "old"}_content; write both, an empty one as "".`,
-    );
-  const place = readPlace(one("line_start"), one("line_end"));
-  for (const key of place.unread)
-    repairs.push(repair("bad-line-number", fields.get(key)!.line, `"${one(key)}" is no line number and was left out.`));
-  const { start, end } = place;
-  if (old.lines.length === 0) {
-    if (start === null)
-      return refuse(
-        last,
-        "bad-block",
-        "An edit without old content inserts; `line_start` has to say before which line.",
-      );
-    if (end !== null && end > start)
-      return refuse(
-        fields.get("line_start")!.line,
-        "bad-block",
-        `Lines ${start} to ${end} are to be replaced, but old_content does not quote them.`,
-      );
-  }
-  if (end !== null && start !== null && end - start + 1 !== old.lines.length)
-    repairs.push(
-      repair(
-        "wrong-count",
-        fields.get("line_start")!.line,
-        `Lines ${start} to ${end} are not as many as old_content has (${old.lines.length}).`,
-      ),
-    );
-  // A newline at the end is a fact about the file only where one side has it and the other has not.
-  const facts = old.chomp !== now.chomp && old.lines.length > 0 && now.lines.length > 0;
-  const hunk = changeOf(
-    asLines(old.lines, !facts || old.chomp !== "-"),
-    asLines(now.lines, !facts || now.chomp !== "-"),
-    start,
-  );
-  if (hunk === null) return refuse(last, "no-change", "Old and new content are the same, so the edit changes nothing.");
-  return file({ kind: "modify", before: path, after: path }, hunk);
-}
-
-function readPlace(startText: string, endText: string): { start: number | null; end: number | null; unread: Key[] } {
-  const range = /^[Ll]?(\d{1,9})(?:\s*(?:-|–|\.\.|,|:|to)\s*[Ll]?(\d{1,9}))?$/;
-  const first = range.exec(startText);
-  const last = range.exec(endText);
-  const unread: Key[] = [];
-  if (startText !== "" && first === null) unread.push("line_start");
-  if (endText !== "" && last === null) unread.push("line_end");
-  const end = last?.[2] ?? last?.[1] ?? first?.[2];
-  return {
-    start: first === null ? null : Math.max(1, Number(first[1])),
-    end: end === undefined ? null : Number(end),
-    unread,
-  };
-}
-
-function repair(kind: RepairKind, line: number, message: string): Repair {
-  return { kind, line, message };
+  return readChange(fields, repairs, lines.length - 1, defaultPath);
 }
 
 /** Reads every edit block of a text into one patch; text around them is left out. Refuses the text if one is broken. */
@@ -264,25 +125,20 @@ export function formatEditBlocks(patch: Patch): Writing {
 }
 
 function formatEdit(file: FilePatch, hunk: Hunk | null): string[] | null {
+  const { kind, reason } = file;
   const lines = [
     `file: ${formatScalar(file.after ?? file.before ?? "")}`,
-    `action: ${file.kind === "modify" ? "edit" : file.kind}`,
+    `action: ${kind === "modify" ? "edit" : kind}`,
   ];
-  if (hunk !== null) {
-    const sides = takeApart(hunk);
-    const start = hunk.oldStart === null ? null : hunk.oldStart + (sides.old.length === 0 ? 1 : 0);
-    if (file.kind === "modify" && start !== null)
-      lines.push(`line_start: ${start}`, `line_end: ${start + sides.old.length - 1}`);
-    const modify = file.kind === "modify";
-    const facts = !modify || endMatters(hunk);
-    const sided = sides.old.length > 0 && sides.new.length > 0 && hunk.oldNoNewline !== hunk.newNoNewline;
-    if (modify && facts && !sided) return null;
-    const old = formatContent("old_content", sides.old, !(facts && hunk.oldNoNewline));
-    const now = formatContent("new_content", sides.new, !(facts && hunk.newNoNewline));
-    if (old === null || now === null) return null;
-    if (file.kind !== "create") lines.push(...old);
-    if (file.kind !== "delete") lines.push(...now);
-  } else if (file.kind === "modify") return null;
-  if (file.reason !== undefined) lines.push(`reason: ${formatScalar(file.reason)}`);
-  return lines;
+  const last = reason === undefined ? [] : [`reason: ${formatScalar(reason)}`];
+  if (hunk === null) return kind === "modify" ? null : [...lines, ...last];
+  const { old, new: now } = takeApart(hunk);
+  const facts = kind !== "modify" || endMatters(hunk);
+  const sided = old.length > 0 && now.length > 0 && hunk.oldNoNewline !== hunk.newNoNewline;
+  if (kind === "modify" && facts && !sided) return null;
+  const start = hunk.oldStart === null || kind !== "modify" ? null : hunk.oldStart + (old.length === 0 ? 1 : 0);
+  const place = start === null ? [] : [`line_start: ${start}`, `line_end: ${start + old.length - 1}`];
+  const before = kind === "create" ? [] : formatContent("old_content", old, !(facts && hunk.oldNoNewline));
+  const after = kind === "delete" ? [] : formatContent("new_content", now, !(facts && hunk.newNoNewline));
+  return before === null || after === null ? null : [...lines, ...place, ...before, ...after, ...last];
 }

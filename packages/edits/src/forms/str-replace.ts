@@ -2,9 +2,8 @@ import { joinLines, splitLines } from "../lines.js";
 import type { FilePatch, Patch } from "../patch.js";
 import type { Reading, Repair } from "../reading.js";
 import { takeApart } from "../sides.js";
-import { type Block, type BlockReading, type Form, refuse } from "./block.js";
+import { type BlockReading, refuse } from "./block.js";
 import { asLines, changeOf, endMatters, gather } from "./change.js";
-import { closesFence, type Fence } from "./fence.js";
 
 /** A tool call as the text-editor tools have it. */
 export type StrReplaceCall =
@@ -54,7 +53,23 @@ export function parseStrReplace(input: unknown, options: StrReplaceOptions = {})
   return { ok: true, patch: gather(files), repairs };
 }
 
-function parseJson(input: unknown): unknown {
+/** Whether a JSON value is nothing but such calls, so that a fence with it is meant as edits. */
+export function looksLikeCalls(value: unknown): boolean {
+  const calls: Fields[] = [];
+  flatten(value, {}, calls, 0);
+  return (
+    calls.length > 0 &&
+    calls.every((call) => {
+      if (pick(call, NAMES.old) !== undefined && pick(call, NAMES.now) !== undefined) return true;
+      return (
+        (call.command === "create" && pick(call, NAMES.text) !== undefined) ||
+        (call.command === "insert" && call.insert_line !== undefined)
+      );
+    })
+  );
+}
+
+export function parseJson(input: unknown): unknown {
   if (typeof input !== "string") return input;
   try {
     return JSON.parse(input);
@@ -196,66 +211,4 @@ export function formatStrReplace(patch: Patch): StrReplaceWriting {
     }
   }
   return { ok: true, calls };
-}
-
-/** A fenced JSON value that turns out to be such a call. Any other JSON value is text. */
-export const strReplace: Form = {
-  name: "str-replace",
-  open({ line, path, fence, atFenceStart, defaultPath }) {
-    if (
-      !atFenceStart ||
-      fence === null ||
-      !/^\s*[[{]/.test(line) ||
-      !/^(?:|jsonc?|str_replace|tool_(?:call|use))$/.test(fence.info)
-    )
-      return null;
-    return openCalls(fence, path ?? defaultPath);
-  },
-};
-
-/** Strings of JSON hold no line feeds, so calls are few lines; a longer value is not waited for. */
-const MOST_LINES = 64;
-
-function openCalls(fence: Fence, fallback: string | null): Block {
-  let taken: string[] = [];
-  let reading: Reading | null = null;
-  return {
-    get path() {
-      return reading?.ok ? (reading.patch.files[0]!.after ?? reading.patch.files[0]!.before) : null;
-    },
-    ownsFence: true,
-    tentative: true,
-    take(line) {
-      if (!closesFence(line, fence)) {
-        taken.push(line);
-        return taken.length > MOST_LINES ? "text" : "more";
-      }
-      const value = parseJson(taken.join("\n"));
-      taken = [];
-      if (!looksLikeCalls(value)) return "text";
-      reading = parseStrReplace(value, fallback === null ? {} : { path: fallback });
-      return "last";
-    },
-    read(lines) {
-      if (reading === null) return refuse(lines.length - 1, "unfinished", "The fence around the call is not closed.");
-      if (reading.ok) return { ok: true, files: reading.patch.files, repairs: [] };
-      const { reason, message } = reading.errors[0]!;
-      return refuse(lines.length - 1, reason, message);
-    },
-  };
-}
-
-function looksLikeCalls(value: unknown): boolean {
-  const calls: Fields[] = [];
-  flatten(value, {}, calls, 0);
-  return (
-    calls.length > 0 &&
-    calls.every((call) => {
-      if (pick(call, NAMES.old) !== undefined && pick(call, NAMES.now) !== undefined) return true;
-      return (
-        (call.command === "create" && pick(call, NAMES.text) !== undefined) ||
-        (call.command === "insert" && call.insert_line !== undefined)
-      );
-    })
-  );
 }

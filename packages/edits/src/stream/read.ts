@@ -1,8 +1,8 @@
 import { beginPatch } from "../forms/begin-patch.js";
 import type { Form } from "../forms/block.js";
+import { callFences } from "../forms/call-fence.js";
 import { editBlocks } from "../forms/edit-block.js";
 import { searchReplace } from "../forms/search-replace.js";
-import { strReplace } from "../forms/str-replace.js";
 import { unifiedDiffs } from "../forms/unified.js";
 import { wholeFiles } from "../forms/whole-file.js";
 import type { Reading } from "../reading.js";
@@ -15,7 +15,7 @@ export interface EditOptions extends ReadOptions {
   readonly wholeFiles?: boolean;
 }
 
-const FORMS: readonly Form[] = [editBlocks, searchReplace, beginPatch, unifiedDiffs, strReplace];
+const FORMS: readonly Form[] = [editBlocks, searchReplace, beginPatch, unifiedDiffs, callFences];
 
 /**
  * A reader for a model's output while it is being typed: push the pieces as they come, and text and edits come out, of
