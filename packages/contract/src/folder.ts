@@ -18,7 +18,7 @@ export interface ParsedFolder {
   readonly findings: readonly Finding[];
 }
 
-const isObject = (value: unknown): value is Source =>
+export const isObject = (value: unknown): value is Source =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Parses every file of a folder; broken ones are left out and reported. */

@@ -55,7 +55,15 @@ export async function lint(folder: ContractFolder, { patterns: weighed = true } 
 
 const vocabularyAjv = (options: Options = {}) =>
   addFormats.default(
-    new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true, keywords: ["tsType"], ...options }),
+    new Ajv2020({
+      strict: true,
+      // "then": { "required": […] } names properties that stand outside of it.
+      strictRequired: false,
+      allowUnionTypes: true,
+      allErrors: true,
+      keywords: ["tsType"],
+      ...options,
+    }),
   ) as Ajv2020;
 
 /** Judges whether schemas are JSON Schema. One for all contracts, because making ready for that takes most of the time. */

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { lint } from "@parlance/contract/lint";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Edit, pets, table } from "./pets.js";
 
@@ -57,3 +58,52 @@ test("schemas are judged though contract.json cannot be read", async () => {
   const findings = await lint(pets({ text: { "contract.json": "{" }, set: { "said#/examples": [] } }));
   expect(findings.map(place)).toEqual(["json contract.json#", "example messages/said.json#"]);
 });
+
+test("whatever stands at any place of a contract, lint returns and names files that are there", async () => {
+  const sound = pets();
+  const whole = Object.keys(sound.files).filter((file) => file.endsWith(".json"));
+  const targets = whole.flatMap((file) =>
+    [...places(JSON.parse(sound.files[file]!))].map((place) => ({ file, place })),
+  );
+  const put = (value: Record<string, unknown>, [key, ...rest]: readonly string[], junk: unknown): void => {
+    if (rest.length > 0) put(value[key!] as Record<string, unknown>, rest, junk);
+    else if (junk === undefined) delete value[key!];
+    else value[key!] = junk;
+  };
+  const junk = [
+    undefined,
+    null,
+    true,
+    0,
+    "",
+    "said",
+    "messages/said.json",
+    "#/a",
+    [],
+    [null],
+    ["said"],
+    {},
+    { a: {} },
+    [{}],
+  ];
+  const property = fc.asyncProperty(
+    fc.constantFrom(...targets),
+    fc.constantFrom(...junk),
+    async ({ file, place }, value) => {
+      const broken = JSON.parse(sound.files[file]!);
+      put(broken, place, value);
+      const findings = await lint(pets({ text: { [file]: JSON.stringify(broken) } }), { patterns: false });
+      for (const finding of findings) expect(Object.keys(sound.files)).toContain(finding.file);
+    },
+  );
+  await fc.assert(property, { numRuns: Number(process.env.RUNS ?? 150) });
+});
+
+/** Every place of a JSON value, as the keys that lead there. */
+function* places(value: unknown, path: readonly string[] = []): Generator<readonly string[]> {
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, child] of Object.entries(value)) {
+    yield [...path, key];
+    yield* places(child, [...path, key]);
+  }
+}

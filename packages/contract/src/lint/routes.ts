@@ -1,6 +1,6 @@
 import type { Finding } from "../finding.js";
 import type { Channel, Operation } from "../model.js";
-import { inContract, list, membersOf, type Subject } from "./subject.js";
+import { examplesOf, inContract, list, membersOf, type Subject } from "./subject.js";
 
 /** Every call has one flat input, and every request is one call. */
 export function* routes(subject: Subject): Generator<Finding> {
@@ -48,7 +48,7 @@ function* input({ parameters = {}, when = {}, body }: Operation, at: string, sub
     const place = parameters[name]?.in;
     if (!(name in properties) && place !== "query")
       yield inContract("when", `${at}/when/${name}`, `${name} is no property of the body and no query parameter`);
-    for (const [index, example] of (schema?.examples ?? []).entries()) {
+    for (const [index, example] of examplesOf(subject, body).entries()) {
       const said = (example as Record<string, unknown> | null)?.[name];
       if (place === undefined && said !== undefined && said !== value)
         yield {

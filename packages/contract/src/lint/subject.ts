@@ -1,6 +1,6 @@
 import type { Finding } from "../finding.js";
 import { escapePointer } from "../folder.js";
-import type { Contract, ContractDocument, Operation, SchemaObject, Side, TranscriptLine } from "../model.js";
+import type { Contract, ContractDocument, Json, Operation, SchemaObject, Side, TranscriptLine } from "../model.js";
 import type { Source } from "../prose.js";
 import { type Members, members } from "../schema.js";
 
@@ -53,6 +53,11 @@ export function membersOf(
   const schema = identified.schemas[file ?? ""];
   if (!schema || broken.has(file!)) return undefined;
   return members(identified, inner ? { ...inner, $id: schema.$id } : schema);
+}
+
+/** The examples of a file; none where it is missing or broken. */
+export function examplesOf({ schemas, broken }: Subject, file: string | undefined): readonly Json[] {
+  return broken.has(file ?? "") ? [] : (schemas[file ?? ""]?.examples ?? []);
 }
 
 /** The names in an operation's flat input; undefined where its body cannot be judged. */

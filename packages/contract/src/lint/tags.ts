@@ -2,7 +2,7 @@ import type { Finding } from "../finding.js";
 import { escapePointer } from "../folder.js";
 import type { Json, Message, SchemaObject } from "../model.js";
 import { tagProperties } from "../schema.js";
-import { inContract, list, membersOf, type Subject, said } from "./subject.js";
+import { examplesOf, inContract, list, membersOf, type Subject, said } from "./subject.js";
 
 /** Every frame says which message it is, and `type` stays free to say it in memory. */
 export function* tags(subject: Subject): Generator<Finding> {
@@ -58,11 +58,11 @@ const placeOfProperty = ({ properties = {} }: SchemaObject, name: string) =>
 
 /** Of the messages of its direction, in contract order, the first that fits an example is the example's own. */
 function* shapes(subject: Subject): Generator<Finding> {
-  const { contract, schemas } = subject;
+  const { contract } = subject;
   for (const side of ["client", "server"] as const) {
     const names = said(subject, side);
     for (const name of names)
-      for (const [index, example] of (schemas[contract.messages[name]!.schema]?.examples ?? []).entries()) {
+      for (const [index, example] of examplesOf(subject, contract.messages[name]!.schema).entries()) {
         const fitting = names.filter((one) => fits(contract.messages[one]!, example));
         if (fitting[0] === name) continue;
         yield {

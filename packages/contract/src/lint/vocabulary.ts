@@ -1,6 +1,6 @@
 import type { Ajv2020 } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
-import { escapePointer } from "../folder.js";
+import { escapePointer, isObject } from "../folder.js";
 import type { SchemaObject } from "../model.js";
 import { subschemas } from "../walk.js";
 import { idOf, type Subject } from "./subject.js";
@@ -63,6 +63,10 @@ function* keywords(file: string, root: SchemaObject, ajv: Ajv2020): Generator<Fi
         yield finding("open", "closes the object; schemas stay open, so that a new field breaks nobody");
       if (name === "prefixItems" && !names.includes("tsType"))
         yield finding("keyword", 'needs "tsType" beside it: the tuple as TypeScript, such as "[string, number]"');
+      if (name === "required" && isObject(schema.properties) && !names.includes("allOf"))
+        for (const one of [schema.required].flat())
+          if (!Object.hasOwn(schema.properties, String(one)))
+            yield finding("keyword", `"${one}" is required and is no property`);
       if (name === "$ref" && names.length > 1)
         yield finding("ref", 'stands beside other words; write { "description": …, "allOf": [{ "$ref": … }] }');
     }
