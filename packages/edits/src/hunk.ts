@@ -5,20 +5,20 @@ import type { Hunk } from "./patch.js";
  * lines come again in one file. It says nothing of the place, so it survives a re-read and a move. Not cryptographic.
  */
 export function hunkId(lines: readonly string[], ordinal = 0): string {
-  return numbered(digest(lines), ordinal);
+  return numbered(digest(lines.join("\n")), ordinal);
 }
 
 /** Gives the hunks of one file their ids; equal hunks are told apart by their order. */
 export function identifyHunks(hunks: readonly Omit<Hunk, "id">[]): Hunk[] {
   const nextId = hunkIds();
-  return hunks.map((hunk) => ({ ...hunk, id: nextId(hunk.lines) }));
+  return hunks.map((hunk) => ({ ...hunk, id: nextId(hunk.lines.join("\n")) }));
 }
 
-/** The ids of one file's hunks, one after the other. */
-export function hunkIds(): (lines: readonly string[]) => string {
+/** The ids of one file's hunks, one after the other, from their lines with line feeds between them. */
+export function hunkIds(): (text: string) => string {
   const seen = new Map<string, number>();
-  return (lines) => {
-    const name = digest(lines);
+  return (text) => {
+    const name = digest(text);
     const ordinal = seen.get(name) ?? 0;
     seen.set(name, ordinal + 1);
     return numbered(name, ordinal);
@@ -41,9 +41,8 @@ function numbered(name: string, ordinal: number): string {
   return ordinal === 0 ? name : `${name}-${ordinal + 1}`;
 }
 
-/** Of the lines' UTF-8 form, four bytes at a time: a patch is hashed as fast as it is split into lines. */
-function digest(lines: readonly string[]): string {
-  const text = lines.join("\n");
+/** Of the text's UTF-8 form, four bytes at a time: a patch is hashed as fast as it is split into lines. */
+function digest(text: string): string {
   if (bytes.length < 3 * text.length + 4) {
     bytes = new Uint8Array(8 * (text.length + 4));
     words = new Int32Array(bytes.buffer);

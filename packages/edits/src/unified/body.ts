@@ -1,7 +1,7 @@
 import { countLines, type hunkIds } from "../hunk.js";
 import type { Hunk } from "../patch.js";
 import { type HunkHeader, parseHunkHeader } from "./header.js";
-import { type Input, refuse, repair } from "./input.js";
+import { type Input, refuse, repair, textOf } from "./input.js";
 
 const SPACE = 32;
 const PLUS = 43;
@@ -45,7 +45,7 @@ export function readHunk(
     return { hunk: null, next: body.next };
   }
   const { oldStart, newStart, section } = header;
-  const hunk: Draft = { id: nextId(body.lines), oldStart, newStart, lines: body.lines };
+  const hunk: Draft = { id: nextId(body.text ?? body.lines.join("\n")), oldStart, newStart, lines: body.lines };
   if (section !== undefined) hunk.section = section;
   if (body.unended.length > 0) Object.assign(hunk, readNoNewline(input, body));
   return { hunk, next: body.next };
@@ -58,6 +58,8 @@ function hasChanges(lines: readonly string[]): boolean {
 
 interface Body {
   lines: string[];
+  /** The lines with line feeds between them, where the input has them so. */
+  readonly text?: string;
   /** Indexes into `lines` of those with `\ No newline at end of file` below them. */
   readonly unended: number[];
   next: number;
@@ -107,6 +109,8 @@ function readCounted(input: Input, from: number, header: HunkHeader): Body | nul
     i++;
   }
   if (!strict && goesOn(input, i)) return null;
+  if (body === null && blanks.length === 0)
+    return { lines: lines.slice(from, end), text: textOf(input, from, end), unended, next: i };
   const result = body === null ? lines.slice(from, end) : [...body, ...lines.slice(copied, end)];
   for (const index of blanks) result[index] = " ";
   if (!strict) for (const index of blanks) reportBlank(input, from + index);

@@ -12,6 +12,10 @@ export interface Input {
   readonly errors: ReadError[];
   /** Where each line stood in the text, if lines were taken out. */
   readonly numbers: readonly number[] | null;
+  /** The text that the lines are of; null where lines were taken out or ended otherwise. */
+  readonly text: string | null;
+  /** A line and where it starts in the text: what `textOf` was asked for last. */
+  readonly cursor: { line: number; offset: number };
 }
 
 /** Opens the text: line endings of the patch itself, doubled lines and the final newline are put right here. */
@@ -21,13 +25,32 @@ export function openInput(text: string, strict: boolean): Input {
   const lineFeeds = clean.includes("\n");
   const onlyReturns = !strict && !lineFeeds && clean.includes("\r");
   const lines = clean.split(onlyReturns ? "\r" : "\n");
-  const input = { lines, strict, fence: 0, git: false, repairs, errors: [], numbers: null };
+  const input = {
+    lines,
+    strict,
+    fence: 0,
+    git: false,
+    repairs,
+    errors: [],
+    numbers: null,
+    text: onlyReturns ? null : clean,
+    cursor: { line: 0, offset: 0 },
+  };
   if (onlyReturns) repair(input, 0, "carriage-return", "The lines end with carriage returns only; read as line feeds.");
   if (lines[lines.length - 1] === "") lines.pop();
   else if (strict)
     refuse(input, lines.length - 1, "bad-hunk", "The last line has no line feed: the patch may be cut off.");
   else repair(input, lines.length - 1, "missing-final-newline", "The last line has no line feed; added.");
   return strict ? input : undouble(input);
+}
+
+/** Lines `from` to `to` with line feeds between them: cut from the text, if it has them so. Asked for from top to bottom. */
+export function textOf({ text, lines, cursor }: Input, from: number, to: number): string {
+  if (text === null) return lines.slice(from, to).join("\n");
+  for (; cursor.line < from; cursor.line++) cursor.offset += lines[cursor.line]!.length + 1;
+  const start = cursor.offset;
+  for (; cursor.line < to; cursor.line++) cursor.offset += lines[cursor.line]!.length + 1;
+  return text.slice(start, cursor.offset - 1);
 }
 
 export function repair(input: Input, at: number, kind: RepairKind, message: string): void {
@@ -61,7 +84,7 @@ function undouble(input: Input): Input {
     numbers.push(i + 1);
   }
   repair(input, from, "doubled-lines", "An empty line stands behind every line; left out.");
-  return { ...input, lines: kept, numbers };
+  return { ...input, lines: kept, numbers, text: null };
 }
 
 /** Git's extended header stands above `---`, doubled as well. */

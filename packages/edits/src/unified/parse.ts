@@ -132,7 +132,7 @@ function isEpoch(stamp: string): boolean {
 function readHunks(input: Input, from: number, file: FilePatch, files: FilePatch[]): number {
   const hunks: Hunk[] = [...file.hunks];
   const nextId = hunkIds();
-  for (const { lines } of hunks) nextId(lines);
+  for (const { lines } of hunks) nextId(lines.join("\n"));
   let i = from;
   for (;;) {
     let at = i;
