@@ -1,0 +1,164 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { builtinModules } from "node:module";
+import { join, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import ts from "typescript";
+import { describe, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** What each package may import of ours: the diagram, downwards. */
+const below: Readonly<Record<string, readonly string[]>> = {
+  contract: [],
+  wire: ["contract"],
+  client: ["contract", "wire"],
+  server: ["contract", "wire"],
+  protocols: ["contract"],
+  edits: [],
+  codegen: ["contract"],
+  cli: ["contract", "codegen", "edits"],
+};
+
+/** Entry points that run anywhere: in a browser, a worker, Node. */
+const anywhere = [
+  "contract/src/index.ts",
+  "contract/src/schema.ts",
+  "contract/src/compat.ts",
+  "wire/src/index.ts",
+  "wire/src/link.ts",
+  "client/src/index.ts",
+  "server/src/index.ts",
+  "edits/src/index.ts",
+  ...filesIn("packages/protocols/src")
+    .filter((file) => !/\.(accepts|validators)\.ts$/.test(file))
+    .map((file) => file.replace("packages/", "")),
+  ...filesIn("packages/protocols/helpers").map((file) => file.replace("packages/", "")),
+];
+
+function filesIn(folder: string): string[] {
+  const path = join(root, folder);
+  if (!existsSync(path)) return [];
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.m?ts$/.test(entry.name))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join("/"))
+    .filter((file) => !file.includes("node_modules/"))
+    .sort();
+}
+
+const sources = (name: string) => [...filesIn(`packages/${name}/src`), ...filesIn(`packages/${name}/helpers`)];
+
+function importsOf(file: string): string[] {
+  return ts.preProcessFile(readFileSync(join(root, file), "utf8"), true).importedFiles.map(({ fileName }) => fileName);
+}
+
+test("the diagram names every package", () => {
+  const folders = readdirSync(join(root, "packages")).filter((name) =>
+    existsSync(join(root, "packages", name, "package.json")),
+  );
+  expect(folders.sort()).toEqual(Object.keys(below).sort());
+});
+
+describe.each(Object.keys(below))("%s", (name) => {
+  test("imports only what is below it", () => {
+    const upwards = sources(name).flatMap((file) =>
+      importsOf(file)
+        .filter((specifier) => specifier.startsWith("@parlance/"))
+        .filter((specifier) => ![name, ...below[name]!].includes(specifier.split("/")[1]!))
+        .map((specifier) => `${file} imports ${specifier}`),
+    );
+    expect(upwards).toEqual([]);
+  });
+
+  test("reaches no other package's files by a path", () => {
+    const home = `packages/${name}/`;
+    const strays = sources(name).flatMap((file) =>
+      importsOf(file)
+        .filter((specifier) => specifier.startsWith("."))
+        .map((specifier) => join(file, "..", specifier).split(sep).join("/"))
+        .filter((target) => !target.startsWith(home) && target !== "schemas/contract.schema.json")
+        .map((target) => `${file} imports ${target}`),
+    );
+    expect(strays).toEqual([]);
+  });
+
+  test("has a README whose programs are tested", () => {
+    expect(existsSync(join(root, `packages/${name}/README.md`))).toBe(true);
+    expect(readFileSync(join(root, `packages/${name}/test/readme.test.ts`), "utf8")).toContain("testFences");
+  });
+});
+
+test.each(anywhere)("%s reaches no module of Node", async (entry) => {
+  const builtins = builtinModules.flatMap((name) => [name, `node:${name}`]);
+  const { metafile } = await build({
+    absWorkingDir: root,
+    tsconfig: join(root, "tsconfig.json"),
+    entryPoints: [`packages/${entry}`],
+    bundle: true,
+    format: "esm",
+    metafile: true,
+    write: false,
+    external: builtins,
+    logLevel: "silent",
+  });
+  const reached = Object.entries(metafile.inputs).flatMap(([file, { imports }]) =>
+    imports.filter(({ path, external }) => external && builtins.includes(path)).map(({ path }) => `${file}: ${path}`),
+  );
+  expect(reached).toEqual([]);
+});
+
+test("no source file is above 500 lines", () => {
+  const generated = /^packages\/protocols\/src\//;
+  const folders = ["src", "helpers", "test", "bench", "packaging"];
+  const files = Object.keys(below).flatMap((name) =>
+    folders.flatMap((folder) => filesIn(`packages/${name}/${folder}`)),
+  );
+  const long = [...files, ...filesIn("examples")]
+    .filter((file) => !generated.test(file))
+    .map((file) => [file, readFileSync(join(root, file), "utf8").split("\n").length - 1] as const)
+    .filter(([, lines]) => lines > 500);
+  expect(long).toEqual([]);
+});
+
+test("no file or folder is a drawer", () => {
+  const drawers = /(^|\/)(utils?|shared|common|helpers|core|misc)(\.ts|\/)/;
+  const files = Object.keys(below).flatMap((name) => filesIn(`packages/${name}/src`));
+  expect([...files, ...filesIn("examples")].filter((file) => drawers.test(file))).toEqual([]);
+});
+
+// `vitest run -u` rewrites the list; a change of it is a change of what users may import.
+test("every entry point exports what exports.txt lists", async () => {
+  const entries = Object.keys(below).flatMap((name) => entryPoints(name));
+  const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
+  const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root);
+  const program = ts.createProgram(
+    entries.map(({ file }) => join(root, file)),
+    options,
+  );
+  const checker = program.getTypeChecker();
+  const lines = entries.map(({ specifier, file }) => {
+    const symbol = checker.getSymbolAtLocation(program.getSourceFile(join(root, file))!)!;
+    const names = checker.getExportsOfModule(symbol).map((found) => {
+      const target = found.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(found) : found;
+      return target.flags & ts.SymbolFlags.Value ? found.name : `type ${found.name}`;
+    });
+    return [specifier, ...names.sort().map((name) => `  ${name}`)].join("\n");
+  });
+  await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot("./exports.txt");
+}, 60_000);
+
+/** A package's entry points with the source file behind each. `./*` of protocols stands for every file. */
+function entryPoints(name: string): { specifier: string; file: string }[] {
+  const { exports = {} } = JSON.parse(readFileSync(join(root, `packages/${name}/package.json`), "utf8"));
+  return Object.keys(exports).flatMap((entry) => {
+    const specifier = `@parlance/${name}${entry.slice(1)}`;
+    if (!entry.includes("*")) {
+      const file = entry === "." ? "index" : entry.slice(2);
+      return [{ specifier, file: `packages/${name}/src/${file}.ts` }];
+    }
+    const folder = entry.startsWith("./helpers") ? "helpers" : "src";
+    return filesIn(`packages/${name}/${folder}`)
+      .filter((file) => !/\.(accepts|validators)\.ts$/.test(file))
+      .map((file) => ({ specifier: specifier.replace("*", file.replace(/^.*\/|\.ts$/g, "")), file }));
+  });
+}
