@@ -141,7 +141,7 @@ function faultsOf(
       .map(([code, { description: meaning }]) => `- \`${code}\`: ${meaning}`);
     const content: Content = text
       ? { "text/plain": { schema: { type: "string" }, ...examplesOf(examples) } }
-      : { "application/json": { schema: ref(title), ...examplesOf(document.schemas[title]!.examples) } };
+      : { "application/json": { schema: ref(title) } };
     return [status, { description: [description, ...(lines.length > 0 ? ["", ...lines] : [])].join("\n"), content }];
   });
   return Object.fromEntries(faults);

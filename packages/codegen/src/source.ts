@@ -59,20 +59,22 @@ export function examplesOf(examples: readonly Json[] | undefined): { examples?: 
   };
 }
 
-/** What a transcript shows of a stream, as it goes over the wire: all frames from a call to the end. */
+/** What a transcript shows of a stream, as it is written: all frames from a call to the end, but not those that are only read. */
 export function recorded(document: ContractDocument, operation: string): string | undefined {
   for (const lines of Object.values(document.transcripts)) {
     const start = lines.findIndex((line) => "call" in line && line.call === operation);
     if (start < 0) continue;
     const rest = lines.slice(start + 1);
     const end = rest.findIndex((line) => "call" in line || "end" in line);
-    const frames = rest.slice(0, end < 0 ? undefined : end).flatMap((line) => ("wire" in line ? line.wire : []));
+    const frames = rest
+      .slice(0, end < 0 ? undefined : end)
+      .flatMap((line) => ("wire" in line && !line.read ? line.wire : []));
     if (frames.length > 0) return frames.join("");
   }
   return undefined;
 }
 
-/** A path without the rest of its URL, for the places where a document wants a host and a path. */
+/** A URL as a server of AsyncAPI has it. */
 export function hostOf(url: string): { host: string; protocol: string; pathname?: string } {
   const { host, protocol, pathname } = new URL(url);
   return { host, protocol: protocol.slice(0, -1), ...(pathname !== "/" && { pathname }) };

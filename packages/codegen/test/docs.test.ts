@@ -44,3 +44,49 @@ describe.each(named)("the documents of %s", (name, document) => {
     expect(docs(structuredClone(document))).toEqual(texts);
   });
 });
+
+const json = (name: string, kind: string) => {
+  const [, document] = named.find(([one]) => one === name)!;
+  return JSON.parse(docs(document)[`${name}.${kind}.json`]!);
+};
+
+test("two operations of one route are one, with both bodies, both answers and the written frames of a transcript", () => {
+  const { operationId, requestBody, responses } = json("agentsmithy", "openapi").paths["/api/chat"].post;
+  expect(operationId).toBe("chatOrComplete");
+  expect(requestBody.content["application/json"].schema).toEqual({
+    oneOf: [{ $ref: "#/components/schemas/ChatBody" }, { $ref: "#/components/schemas/CompleteBody" }],
+  });
+  expect(Object.keys(responses[200].content)).toEqual(["text/event-stream", "application/json"]);
+  expect(responses[200].content["text/event-stream"].example).toMatch(
+    /^data: \{.*\}\n\n[\s\S]*data: \{"done":true\}\n\n$/,
+  );
+});
+
+test("a query that tells operations apart may have the values of all of them", () => {
+  const { parameters, responses } = json("emacs-agent", "openapi").paths["/api/sessions/{session_id}/transcript"].get;
+  const format = parameters.find((one: { name: string }) => one.name === "format");
+  expect(format.required).toBe(false);
+  expect(format.schema.enum).toEqual(["json", "markdown", "org"]);
+  expect(Object.keys(responses[200].content)).toEqual(["application/json", "text/markdown", "text/org"]);
+});
+
+test("an ask of a channel has its answers as its reply, and its key", () => {
+  const api = json("loco", "asyncapi");
+  const { action, reply } = api.operations.streamAskPatchProposed;
+  expect(action).toBe("send");
+  expect(reply.messages).toEqual([
+    { $ref: "#/channels/stream/messages/client.patch_apply_result" },
+    { $ref: "#/channels/stream/messages/client.approval_response" },
+  ]);
+  expect(api.components.messages["patch.proposed"].correlationId).toEqual({ location: "$message.payload#/patch_id" });
+});
+
+test("the request of a stream has its messages as its reply, and an ask that an operation answers says so", () => {
+  const { action, messages, reply } = json("fold-gateway", "asyncapi").operations.sendSend;
+  expect(action).toBe("receive");
+  expect(messages).toEqual([{ $ref: "#/channels/send/messages/SendBody" }]);
+  expect(reply.messages).toHaveLength(7);
+  expect(json("emacs-agent", "asyncapi").operations.eventsAskToolCall.description).toContain(
+    "Answered by the HTTP operation `approve` or `reject`.",
+  );
+});
