@@ -8,7 +8,7 @@ import { exchanges } from "./lint/exchanges.js";
 import { form } from "./lint/form.js";
 import { names } from "./lint/names.js";
 import { routes } from "./lint/routes.js";
-import type { Rule, Subject } from "./lint/subject.js";
+import { idOf, type Rule, type Subject } from "./lint/subject.js";
 import { tags } from "./lint/tags.js";
 import { titles } from "./lint/titles.js";
 import { vocabulary } from "./lint/vocabulary.js";
@@ -32,12 +32,9 @@ export async function lint(folder: ContractFolder, { patterns: weighed = true } 
 
   const written = sound ? source! : { ...nothing, name: folder.name };
   const contract = withoutProse(written, (file) => file);
-  const identified = Object.entries(schemas).map(([file, schema]) => [
-    file,
-    { ...schema, $id: `/${contract.name}/${file}` },
-  ]);
+  const identified = Object.entries(schemas).map(([file, schema]) => [file, { ...schema, $id: idOf(file) }]);
   const ajv = vocabularyAjv({ validateSchema: false, code: { optimize: false } });
-  const compiled = vocabulary({ schemas, contract }, ajv, judge);
+  const compiled = vocabulary({ schemas }, ajv, judge);
   const subject: Subject = {
     name: folder.name,
     source: written,

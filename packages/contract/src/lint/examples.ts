@@ -16,7 +16,7 @@ export function* examples(subject: Subject, ajv: Ajv2020): Generator<Finding> {
     for (const { schema, pointer } of subschemas(root)) {
       if (!("examples" in schema || "default" in schema)) continue;
       const check = ajv.compile({
-        $ref: `${idOf(subject, file)}#${pointer.split("/").map(encodeURIComponent).join("/")}`,
+        $ref: `${idOf(file)}#${pointer.split("/").map(encodeURIComponent).join("/")}`,
       });
       yield* misfits(schema, check, file, pointer);
     }

@@ -28,7 +28,8 @@ export const inContract = (rule: string, pointer: string, message: string): Find
   message,
 });
 
-export const idOf = (subject: Pick<Subject, "contract">, file: string) => `/${subject.contract.name}/${file}`;
+/** Where a schema is while it is judged: not below the contract's name, which may be anything yet. */
+export const idOf = (file: string) => `/contract/${file}`;
 
 /** Names for a sentence. */
 export const list = (names: readonly string[]) => (names.length > 0 ? names.join(", ") : "none");

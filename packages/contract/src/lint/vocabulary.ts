@@ -5,7 +5,7 @@ import type { SchemaObject } from "../model.js";
 import { subschemas } from "../walk.js";
 import { idOf, type Subject } from "./subject.js";
 
-type Schemas = Pick<Subject, "schemas" | "contract">;
+type Schemas = Pick<Subject, "schemas">;
 
 /** Words that a contract does without: identities are given by the loader, and the rest has no counterpart in a type. */
 const without = new Set(
@@ -34,10 +34,10 @@ export function vocabulary(
   }
   const broken = users(new Set(findings.map(({ file }) => file)), subject);
   const whole = Object.keys(subject.schemas).filter((file) => !broken.has(file));
-  for (const file of whole) ajv.addSchema({ ...subject.schemas[file], $id: idOf(subject, file) });
+  for (const file of whole) ajv.addSchema({ ...subject.schemas[file], $id: idOf(file) });
   for (const file of whole) {
     try {
-      ajv.getSchema(idOf(subject, file));
+      ajv.getSchema(idOf(file));
     } catch (error) {
       broken.add(file);
       findings.push({ rule: "keyword", file, pointer: "", message: (error as Error).message });
