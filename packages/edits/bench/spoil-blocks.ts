@@ -1,11 +1,12 @@
 import type { FilePatch, Hunk } from "../src/patch.js";
 import type { Random } from "../test/random.js";
-import { type Meant, mapLines, mistype, padLines, pickContext, replay, type Spoil } from "./spoil.js";
+import { isInside, type Meant, mapLines, mistype, padLines, pickContext, replay, type Spoil } from "./spoil.js";
 
 /** A block's two parts as a model writes them; `write` puts them into SEARCH/REPLACE or into the arguments of a call. */
 export type Write = (path: string, search: string, replace: string) => string;
 
-const sideOf = ({ lines }: Hunk, own: string) => lines.filter((line) => line[0] === " " || line[0] === own).map((line) => line.slice(1));
+const sideOf = ({ lines }: Hunk, own: string) =>
+  lines.filter((line) => line[0] === " " || line[0] === own).map((line) => line.slice(1));
 
 const SMART: readonly (readonly [RegExp, string])[] = [
   [/(^|[\s([{=,])"/gm, "$1\u201c"],
@@ -16,8 +17,12 @@ const SMART: readonly (readonly [RegExp, string])[] = [
 
 const curl = (line: string) => SMART.reduce((text, [plain, smart]) => text.replace(plain, smart), line);
 
-export function blockSpoils(write: Write): { recoverable: Record<string, Spoil>; refusals: Record<string, Spoil> } {
-  const blockOf = ({ path }: Meant, hunk: Hunk) => write(path, sideOf(hunk, "-").join("\n"), sideOf(hunk, "+").join("\n"));
+export function blockSpoils(
+  write: Write,
+  isCall: boolean,
+): { recoverable: Record<string, Spoil>; refusals: Record<string, Spoil> } {
+  const blockOf = ({ path }: Meant, hunk: Hunk) =>
+    write(path, sideOf(hunk, "-").join("\n"), sideOf(hunk, "+").join("\n"));
 
   /** A case of the text as it was; spoiling must have changed what is searched for. */
   const block =
@@ -25,6 +30,8 @@ export function blockSpoils(write: Write): { recoverable: Record<string, Spoil>;
     (meant, dice) => {
       const spoilt = spoil(meant.file, dice, meant)?.hunks[0];
       if (!spoilt || sideOf(spoilt, "-").join("\n") === sideOf(meant.file.hunks[0]!, "-").join("\n")) return null;
+      // What still stands in the text, if only as a part of lines, says what it says.
+      if (meant.before.includes(sideOf(spoilt, "-").join("\n"))) return null;
       return { text: meant.before, input: blockOf(meant, spoilt), expected: meant.after };
     };
   const body = (change: (line: string) => string): Spoil =>
@@ -41,17 +48,25 @@ export function blockSpoils(write: Write): { recoverable: Record<string, Spoil>;
       },
       "tabs as spaces": body((line) => line.replaceAll("\t", "    ")),
       "uniform dedent": block((file) => {
-        const indents = file.hunks[0]!.lines.filter((line) => line.trim().length > 1).map((line) => /^\s*/.exec(line.slice(1))![0]);
+        const indents = file.hunks[0]!.lines.filter((line) => line.trim().length > 1).map(
+          (line) => /^\s*/.exec(line.slice(1))![0],
+        );
         const least = indents.reduce((a, b) => (a.length <= b.length ? a : b));
         if (least === "" || !indents.every((each) => each.startsWith(least))) return null;
-        return mapLines(file, (line) => line[0] + (line.slice(1).startsWith(least) ? line.slice(1 + least.length) : line.slice(1)));
+        return mapLines(
+          file,
+          (line) => line[0] + (line.slice(1).startsWith(least) ? line.slice(1 + least.length) : line.slice(1)),
+        );
       }),
-      "leading blank line": block((file, dice) => {
-        const [hunk] = file.hunks;
-        return { ...file, hunks: [{ ...hunk!, lines: [dice.chance(0.5) ? " " : "-", ...hunk!.lines] }] };
+      "leading blank line": block((file, dice, { before }) => {
+        const hunk = file.hunks[0]!;
+        // A blank line that is there is no slip; and a call means its line feed as it stands, so there both parts have it.
+        if (before.split("\n")[hunk.oldStart! - 2] === "") return null;
+        const lines = [isCall || dice.chance(0.5) ? " " : "-", ...hunk.lines];
+        return { ...file, hunks: [{ ...hunk, lines }] };
       }),
       "dropped blank context": block((file, dice) => {
-        const blank = pickContext(file, dice, (line, i, lines) => line === "" && i > 0 && i < lines.length - 1);
+        const blank = pickContext(file, dice, (line, i, lines) => line === "" && isInside(i, lines));
         return blank && mapLines(file, (line, i) => (i === blank.i ? null : line));
       }),
       "typo in context": block((file, dice) => {
@@ -61,7 +76,7 @@ export function blockSpoils(write: Write): { recoverable: Record<string, Spoil>;
         return mapLines(file, (line, i) => (i === chosen.i ? ` ${wrong}` : line));
       }),
       "skipped context line": block((file, dice) => {
-        const skipped = pickContext(file, dice, (line, i, lines) => line.trim() !== "" && i > 0 && i < lines.length - 1);
+        const skipped = pickContext(file, dice, (line, i, lines) => line.trim() !== "" && isInside(i, lines));
         return skipped && mapLines(file, (line, i) => (i === skipped.i ? null : line));
       }),
       "smart quotes": body(curl),
@@ -78,9 +93,13 @@ export function blockSpoils(write: Write): { recoverable: Record<string, Spoil>;
         input: blockOf(meant, meant.file.hunks[0]!),
         expected: null,
       }),
-      "already applied": (meant) => ({ text: meant.after, input: blockOf(meant, meant.file.hunks[0]!), expected: null }),
+      "already applied": (meant) => ({
+        text: meant.after,
+        input: blockOf(meant, meant.file.hunks[0]!),
+        expected: null,
+      }),
       "hallucinated middle": (meant, dice) => {
-        const chosen = pickContext(meant.file, dice, (line, i, lines) => line.trim() !== "" && i > 0 && i < lines.length - 1);
+        const chosen = pickContext(meant.file, dice, (line, i, lines) => line.trim() !== "" && isInside(i, lines));
         if (!chosen) return null;
         const invented = ` ${/^\s*/.exec(chosen.hunk.lines[chosen.i]!.slice(1))![0]}validateRequest(options, { strict: true });`;
         const file = mapLines(meant.file, (line, i) => (i === chosen.i ? invented : line));

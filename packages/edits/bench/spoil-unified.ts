@@ -1,7 +1,7 @@
 import type { FilePatch, Hunk } from "../src/patch.js";
 import { formatPatch } from "../src/unified/format.js";
 import type { Random } from "../test/random.js";
-import { type Meant, mapLines, mistype, padLines, pickContext, replay, type Spoil } from "./spoil.js";
+import { isInside, type Meant, mapLines, mistype, padLines, pickContext, replay, type Spoil } from "./spoil.js";
 
 const git = ({ path }: Meant) => `diff --git a/${path} b/${path}\nindex 1111111..2222222 100644\n`;
 const format = (file: FilePatch) => formatPatch({ files: [file] });
@@ -22,7 +22,8 @@ function headers(replace: (hunk: Hunk, dice: Random) => string): Spoil {
   });
 }
 
-const counts = ({ lines }: Hunk) => [lines.filter(isOld).length, lines.filter((line) => line[0] !== "-").length] as const;
+const counts = ({ lines }: Hunk) =>
+  [lines.filter(isOld).length, lines.filter((line) => line[0] !== "-").length] as const;
 
 function header(hunk: Hunk, moved: number, more = 0): string {
   const [old, now] = counts(hunk);
@@ -63,7 +64,8 @@ export const unifiedSpoils: Record<string, Spoil> = {
   "LF file, CRLF patch": diff((file) => (format(file).includes("\r") ? null : format(file).replaceAll("\n", "\r\n"))),
   "no a/ b/": diff((file) => format(file).replace(/^(---|\+\+\+) [ab]\//gm, "$1 ")),
   "fenced in prose": diff(
-    (file) => `Here is the change you asked for:\n\n\`\`\`diff\n${format(file)}\`\`\`\n\nIt should now work. Run the tests to check.\n`,
+    (file) =>
+      `Here is the change you asked for:\n\n\`\`\`diff\n${format(file)}\`\`\`\n\nIt should now work. Run the tests to check.\n`,
   ),
   "file drifted by 30 lines": (meant) => {
     const front = Array.from({ length: 30 }, (_, i) => `// generated line ${i}\n`).join("");
@@ -74,38 +76,57 @@ export const unifiedSpoils: Record<string, Spoil> = {
     return format(mapLines(file, (line) => line.replaceAll("\t", "    ")));
   }),
   "one context line skipped": diff((file, dice) => {
-    const skipped = pickContext(file, dice, (line, i, lines) => line.trim() !== "" && i > 0 && i < lines.length - 1);
-    return skipped && format(mapLines(file, (line, i, hunk) => (hunk === skipped.hunk && i === skipped.i ? null : line)));
+    const skipped = pickContext(file, dice, (line, i, lines) => line.trim() !== "" && isInside(i, lines));
+    return (
+      skipped && format(mapLines(file, (line, i, hunk) => (hunk === skipped.hunk && i === skipped.i ? null : line)))
+    );
   }),
   "a typo in a context line": diff((file, dice) => {
     const chosen = pickContext(file, dice, (line) => /[a-z]{4}/.test(line));
     const wrong = (line: string) => line[0] + mistype(line.slice(1), dice);
-    return chosen && format(mapLines(file, (line, i, hunk) => (hunk === chosen.hunk && i === chosen.i ? wrong(line) : line)));
+    return (
+      chosen && format(mapLines(file, (line, i, hunk) => (hunk === chosen.hunk && i === chosen.i ? wrong(line) : line)))
+    );
   }),
-  "hunks out of order": diff((file) => (file.hunks.length < 2 ? null : format({ ...file, hunks: [...file.hunks].reverse() }))),
+  "hunks out of order": diff((file) =>
+    file.hunks.length < 2 ? null : format({ ...file, hunks: [...file.hunks].reverse() }),
+  ),
 };
 
+/** One line of context before the change, or behind it where none is before. */
 function lastContextOnly(hunk: Hunk): Hunk {
   const first = hunk.lines.findIndex((line) => line[0] !== " ");
   const last = hunk.lines.findLastIndex((line) => line[0] !== " ");
   const from = Math.max(0, first - 1);
-  const lines = hunk.lines.slice(from, last + 1);
+  const lines = hunk.lines.slice(from, last + (first === 0 ? 2 : 1));
   return { ...hunk, lines, oldStart: hunk.oldStart! + from, newStart: hunk.newStart! + from };
 }
 
 export const unifiedRefusals: Record<string, Spoil> = {
   "already applied": (meant) => ({ text: meant.after, input: format(meant.file), expected: null }),
   "another file's patch": (meant, _, other) => {
-    const isThere = ({ lines }: Hunk) => other.before.includes(lines.filter(isOld).map((line) => line.slice(1)).join("\n"));
+    const isThere = ({ lines }: Hunk) =>
+      other.before.includes(
+        lines
+          .filter(isOld)
+          .map((line) => line.slice(1))
+          .join("\n"),
+      );
     if (meant.file.hunks.every(isThere)) return null;
-    return { text: other.before, input: format({ ...meant.file, before: other.path, after: other.path }), expected: null };
+    return {
+      text: other.before,
+      input: format({ ...meant.file, before: other.path, after: other.path }),
+      expected: null,
+    };
   },
   "a deleted line's text is wrong": (meant, dice) => {
     const hunk = dice.pick(meant.file.hunks);
     const deleted = hunk.lines.flatMap((line, i) => (line[0] === "-" && /\w{3}/.test(line) ? [i] : []));
     if (deleted.length === 0) return null;
     const at = dice.pick(deleted);
-    const wrong = hunk.lines[at]!.replace(/\w{3,}/, (word) => dice.pick([`${word}X`, `old${word}`, word.slice(1), `${word}_2`]));
+    const wrong = hunk.lines[at]!.replace(/\w{3,}/, (word) =>
+      dice.pick([`${word}X`, `old${word}`, word.slice(1), `${word}_2`]),
+    );
     if (meant.before.split("\n").includes(wrong.slice(1))) return null;
     const file = mapLines(meant.file, (line, i, each) => (each === hunk && i === at ? wrong : line));
     return { text: meant.before, input: format(file), expected: null };

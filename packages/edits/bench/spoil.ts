@@ -1,6 +1,6 @@
 import { createPatch } from "../src/create.js";
-import { selectHunks } from "../src/select.js";
 import type { FilePatch, Hunk } from "../src/patch.js";
+import { selectHunks } from "../src/select.js";
 import type { Random } from "../test/random.js";
 import type { SourcePair } from "./pairs.js";
 
@@ -31,9 +31,21 @@ export function chooseChange({ name, before, after }: SourcePair, dice: Random, 
   if (!whole) return null;
   const start = dice.below(Math.max(1, whole.hunks.length - most + 1));
   const chosen = whole.hunks.slice(start, start + most).filter(isUsual);
-  const [file] = selectHunks(patch, chosen.map(({ id }) => id)).files;
+  const [file] = selectHunks(
+    patch,
+    chosen.map(({ id }) => id),
+  ).files;
   if (!file || file.hunks.length === 0) return null;
-  return { path, before, after: replay(before.split("\n"), file.hunks), file };
+  const hunks = most === 1 ? file.hunks.map(rediff) : file.hunks;
+  return { path, before, after: replay(before.split("\n"), hunks), file: { ...file, hunks } };
+}
+
+/** A block says only its two sides: which of its lines are kept is what their own diff says. */
+function rediff(hunk: Hunk): Hunk {
+  const side = (own: string) =>
+    hunk.lines.filter((line) => line[0] === " " || line[0] === own).map((line) => `${line.slice(1)}\n`);
+  const [file] = createPatch(side("-").join(""), side("+").join(""), { context: Number.POSITIVE_INFINITY }).files;
+  return { ...hunk, lines: file!.hunks[0]!.lines };
 }
 
 /** Whole-file rewrites and changes of the final newline are not what the kinds are about. */
@@ -87,14 +99,21 @@ export function mistype(line: string, dice: Random): string {
   return line.slice(0, at) + (line[at + 1] ?? "") + line[at] + line.slice(at + 2);
 }
 
-/** Lines of the text between the first and the last line of the hunks, some of them with white space behind them. */
+/** Inside a hunk: with lines of the old side before it and behind it. */
+export function isInside(i: number, lines: readonly string[]): boolean {
+  const isOld = (line: string) => line[0] !== "+";
+  return lines.slice(0, i).some(isOld) && lines.slice(i + 1).some(isOld);
+}
+
+/** The text's lines, some of those in the hunks (but the last of each) with white space behind them. */
 export function padLines(text: string, file: FilePatch, dice: Random): string[] {
   const lines = text.split("\n");
   for (const { oldStart, lines: changes } of file.hunks) {
     let row = oldStart! - 1;
+    const last = row + changes.filter((line) => line[0] !== "+").length - 1;
     for (const change of changes) {
       if (change[0] === "+") continue;
-      if (dice.chance(0.3) && row < lines.length - 1) lines[row] += dice.pick([" ", "  ", "\t"]);
+      if (dice.chance(0.3) && row < last) lines[row] += dice.pick([" ", "  ", "\t"]);
       row++;
     }
   }

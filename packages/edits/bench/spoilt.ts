@@ -30,7 +30,7 @@ export function makeCases(form: FormOfCase, pairs: readonly SourcePair[], seed: 
   });
   const { recoverable, refusals } = isUnified
     ? { recoverable: unifiedSpoils, refusals: unifiedRefusals }
-    : blockSpoils(writes[form]);
+    : blockSpoils(writes[form], form === "str-replace");
   return Object.entries({ ...prefixed(recoverable, ""), ...prefixed(refusals, REFUSE) }).flatMap(([kind, spoil]) =>
     changes.flatMap((meant, i) => {
       const spoilt = spoil(meant, dice, changes[(i * 7 + 3) % changes.length]!);
@@ -76,7 +76,11 @@ export interface Score {
 }
 
 /** By kind. Where a case must be refused, correct stays 0 and wrong is a violation. */
-export function score(cases: readonly SpoiltCase[], program: Program, onWrong?: (item: SpoiltCase, made: string) => void) {
+export function score(
+  cases: readonly SpoiltCase[],
+  program: Program,
+  onWrong?: (item: SpoiltCase, made: string) => void,
+) {
   const scores = new Map<string, Score>();
   for (const item of cases) {
     const tally = scores.get(item.kind) ?? { correct: 0, refused: 0, wrong: 0 };

@@ -1,5 +1,5 @@
 import { looseLine } from "./normal.js";
-import type { Sides } from "./sides.js";
+import type { Change, Sides } from "./sides.js";
 import type { LineIndex } from "./target.js";
 
 /** Places where one context line may be mistyped or missing, if this many other lines that are not blank hold. */
@@ -65,7 +65,8 @@ function walk(keys: readonly string[], sides: Sides, index: LineIndex, anchor: n
       const there = index.keys[at];
       if (key === there) rows[i] = at;
       else if (key === "" && (!sides.deleted[i] || i === 0 || i === keys.length - 1)) {
-        if (++spent.blanks > BLANKS) return null;
+        // Which of several blank lines is the one too many, and whether it is deleted, cannot be known.
+        if (++spent.blanks > BLANKS || keys[i - 1] === "" || keys[i + 1] === "") return null;
         i += step;
         continue;
       } else if (there === "" && index.keys[at + step] !== undefined) {
@@ -84,22 +85,58 @@ function walk(keys: readonly string[], sides: Sides, index: LineIndex, anchor: n
       at += step;
     }
   }
+  if (spent.blanks > 0 && changesBlanks(rows, sides)) return null;
   const holds = rows.filter((r, i) => r >= 0 && keys[i] !== "" && !mistyped.has(i)).length;
   return holds >= (spent.lines > 0 ? HOLDS : 1) ? { rows, mistyped } : null;
 }
 
+/** The hunk itself adds or deletes blank lines: then which of them it got wrong cannot be told. */
+function changesBlanks(rows: readonly number[], sides: Sides): boolean {
+  const isBlank = (line: string) => line.trim() === "";
+  return sides.changes.some(
+    ({ from, to, insert }) =>
+      insert.some(isBlank) || sides.old.slice(from, to).some((line, i) => isBlank(line) && rows[from + i]! >= 0),
+  );
+}
+
 /** Deleted lines of one change stand in a row, and where lines are inserted their neighbours touch. */
 function isSettled(rows: readonly number[], sides: Sides): boolean {
-  return sides.changes.every(({ from, to, insert }) => {
-    const inserts = insert.length > 0;
-    let last = inserts ? rows.slice(0, from).findLast((row) => row >= 0) : undefined;
-    const behind = inserts ? rows.slice(to).find((row) => row >= 0) : undefined;
-    for (const row of [...rows.slice(from, to).filter((row) => row >= 0), ...(behind === undefined ? [] : [behind])]) {
-      if (last !== undefined && row !== last + 1) return false;
-      last = row;
+  const end = rows.length;
+  return sides.changes.every((change) => {
+    const { from, to, insert } = change;
+    // Is a blank line that the text does not have what the new lines replace, or one too many? It cannot be known.
+    if (insert.length > 0 && isMissing(rows, from, to, end)) return false;
+    const [up, down] = slack(change, sides.old);
+    const first = rows.slice(0, from - up).findLastIndex((row) => row >= 0);
+    const behind = rows.findIndex((row, i) => i >= to + down && row >= 0);
+    let last = -1;
+    for (const row of rows.slice(Math.max(first, 0), behind < 0 ? end : behind + 1)) {
+      if (row >= 0 && last >= 0 && row !== last + 1) return false;
+      if (row >= 0) last = row;
     }
-    return last !== undefined;
+    return last >= 0 || insert.length === 0;
   });
+}
+
+/** How far a change of one kind could as well stand before or behind where it stands: its lines repeat those around it. */
+function slack({ from, to, insert }: Change, old: readonly string[]): [up: number, down: number] {
+  if (insert.length > 0 && to > from) return [0, 0];
+  const lines = insert.length > 0 ? insert : old.slice(from, to);
+  const count = lines.length;
+  let up = 0;
+  while (up < from && old[from - 1 - up] === lines[count - 1 - (up % count)]) up++;
+  let down = 0;
+  while (to + down < old.length && old[to + down] === lines[down % count]) down++;
+  return [up, down];
+}
+
+/** A missing line touches the change, except one at the hunk's edge with the change inside. */
+function isMissing(rows: readonly number[], from: number, to: number, end: number): boolean {
+  const inside = to - from === 1 && rows[from] === -1;
+  const before = from > 1 && rows[from - 1] === -1;
+  const behind = to < end - 1 && rows[to] === -1;
+  const outside = (from === 0 && to === 0 && rows[0] === -1) || (to === end && from === end && rows[end - 1] === -1);
+  return inside || before || behind || outside;
 }
 
 /** One letter or two wrong, missing, added or swapped; a digit is never a slip, and a short line is another line. */

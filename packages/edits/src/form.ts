@@ -34,7 +34,9 @@ export function learnForm(pairs: readonly Pair[], text: string): Form | null {
   const padded = bare.some(({ patch, text }) => patch.trimEnd() !== patch && text.trimEnd() === text && text !== "");
   if (bare.some(({ patch, text }) => patch !== text && ends(patch) !== ends(text))) repairs.add("trailing-space");
   const trimmed = bare.map(({ patch, text }) => ({ patch: patch.trimEnd(), text: text.trimEnd() }));
-  const escaped = trimmed.some(({ patch, text }) => patch !== text && /^\s*\\t/.test(patch) && !/^\s*\\t/.test(text));
+  const escaped = trimmed.some(
+    ({ patch, text }) => patch.includes("\\t") && !text.includes("\\t") && text.includes("\t"),
+  );
   const plain = trimmed.map((pair) => (escaped ? { ...pair, patch: plainTabs(pair.patch) } : pair));
   if (escaped) repairs.add("escapes");
   const fancyPatch = plain.some(
@@ -50,7 +52,7 @@ export function learnForm(pairs: readonly Pair[], text: string): Form | null {
   const innerTabs = inner.length > 0;
   if (indenting.changed || innerTabs) repairs.add("indentation");
   const textIsPlain = !fancyPatch || !FANCY.test(text);
-  const doubtfulTabs = innerTabs || (indenting.changed && /[^\s]\t/.test(text));
+  const doubtfulTabs = innerTabs || indenting.tab !== null || (indenting.changed && /\S *\t/.test(text));
   return {
     repairs: [...repairs],
     tab: indenting.tab,

@@ -42,7 +42,10 @@ function learnShift(indents: readonly Pair[]): Indenting | null {
 function learnTabs(indents: readonly Pair[]): Indenting | null {
   for (const tab of [4, 2, 8, 3]) {
     if (indents.every(({ patch, text }) => expandTabs(text, tab) === patch && collapseTabs(patch, tab) === text)) {
-      return { changed: true, write: (own) => collapseTabs(own, tab), tab };
+      // Spaces that make no whole tab may stand before or behind one: only the pairs can tell.
+      const known = new Map(indents.map(({ patch, text }) => [patch, text]));
+      const write = (own: string) => known.get(own) ?? (own.length % tab === 0 ? collapseTabs(own, tab) : null);
+      return { changed: true, write, tab };
     }
     if (indents.every(({ patch, text }) => expandTabs(patch, tab) === text && !text.includes("\t"))) {
       return { changed: true, write: (own) => expandTabs(own, tab), tab: null };
