@@ -96,7 +96,7 @@ test("whatever stands at any place of a contract, lint returns and names files t
       for (const finding of findings) expect(Object.keys(sound.files)).toContain(finding.file);
     },
   );
-  await fc.assert(property, { numRuns: Number(process.env.RUNS ?? 150) });
+  await fc.assert(property, { numRuns: Number(process.env.RUNS ?? 40) });
 });
 
 /** Every place of a JSON value, as the keys that lead there. */
