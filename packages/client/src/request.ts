@@ -7,12 +7,14 @@ import {
   Disconnected,
   type Input,
   parseJson,
+  Refusal,
   reader,
   unfault,
   Violation,
 } from "@parlance/wire";
 import { type ConnectOptions, MAX_MESSAGE_SIZE } from "./options.js";
 import { pause } from "./pause.js";
+import { tokens } from "./token.js";
 
 /** Requests of one connection. */
 export interface Requests {
@@ -29,12 +31,13 @@ export interface Requests {
 export function requests(contract: AnyContract, connection: ConnectOptions): Requests {
   const base = new URL(connection.baseUrl ?? contract.url);
   const send_ = connection.fetch ?? ((request: Request) => globalThis.fetch(request));
+  const authority = tokens(connection.token);
   const maxSize = connection.maxMessageSize ?? MAX_MESSAGE_SIZE;
 
   const url = (target: string): string => base.origin + base.pathname.replace(/\/$/, "") + target;
 
   async function headers({ headers }: CallOptions): Promise<Record<string, string>> {
-    const token = typeof connection.token === "function" ? await connection.token() : connection.token;
+    const token = await authority.current();
     return { ...connection.headers, ...headers, ...(token !== undefined && { Authorization: `Bearer ${token}` }) };
   }
 
@@ -80,10 +83,18 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
 
   async function send(name: string, input: Input, options: CallOptions): Promise<Response> {
     const waits = connection.retryWaits ?? contract.retry?.waits ?? [];
+    let renewed = false;
     for (let i = 0; ; i++) {
+      const token = await authority.current();
       try {
         return await attempt(name, input, options);
       } catch (error) {
+        // A token may expire between two calls: what is refused with 401 was not done, so it may be sent again, once.
+        if (error instanceof Refusal && error.status === 401 && !renewed && authority.refused(token)) {
+          renewed = true;
+          i--;
+          continue;
+        }
         // The document may repeat anything; an operation that may have been received is not repeated here.
         if (!(error instanceof Disconnected && error.retryable) || i >= waits.length) throw error;
         await pause(waits[i]! * 1000, either(connection.signal, options.signal));

@@ -1,5 +1,14 @@
 import type { OpenAsk } from "@parlance/contract";
-import { type AnyMessage, assertChecked, checkOf, RESUME, Refusal, type Route, unbind } from "@parlance/wire";
+import {
+  type AnyContract,
+  type AnyMessage,
+  assertChecked,
+  checkOf,
+  RESUME,
+  Refusal,
+  type Route,
+  unbind,
+} from "@parlance/wire";
 import { readBody } from "./body.js";
 import { callChannel } from "./channel.js";
 import { feed } from "./feed.js";
@@ -70,30 +79,31 @@ async function run(serving: Serving, called: Called, gone: AbortSignal): Promise
   const found = session === undefined ? undefined : serving.sessions.find(session, reply);
   let settled = false;
   const ask: OpenAsk | undefined = found && {
-    message: found.ask.message,
+    message: found.message,
     settle(answer) {
       settled = true;
       serving.sessions.settle(session!, answer);
     },
   };
   const value = await handler(input, callOf(serving, called, gone, ask));
+  if (answer.json !== undefined)
+    assertChecked(checkOf(contract, contract.checks, answer.json), value, {
+      protocol: contract.name,
+      side: "server",
+      subject: name,
+    });
   if (ask && !settled) ask.settle(reply);
-  const streams = [
-    ...Object.values(contract.operations).map(({ answer }) => answer.stream),
-    ...Object.values(contract.channels),
-  ];
-  const ended = streams.some((stream) => stream?.closedBy === name);
-  if (ended && session !== undefined) serving.sessions.end(session);
+  if (session !== undefined && endsSession(contract, name)) serving.sessions.end(session);
 
   if (answer.text !== undefined)
     return { status: answer.status, headers: { "Content-Type": answer.text }, body: String(value) };
   if (answer.json === undefined) return { status: answer.status, headers: {}, body: "" };
-  assertChecked(checkOf(contract, contract.checks, answer.json), value, {
-    protocol: contract.name,
-    side: "server",
-    subject: name,
-  });
   return { status: answer.status, headers: { "Content-Type": "application/json" }, body: JSON.stringify(value) };
+}
+
+function endsSession({ operations, channels }: AnyContract, name: string): boolean {
+  const streams = [...Object.values(operations).map(({ answer }) => answer.stream), ...Object.values(channels)];
+  return streams.some((stream) => stream?.closedBy === name);
 }
 
 async function stream(serving: Serving, called: Called, gone: AbortSignal): Promise<Answer> {

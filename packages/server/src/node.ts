@@ -1,32 +1,27 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from "node:http";
+import { createServer, type Server, type ServerOptions } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { type Duplex, Readable } from "node:stream";
+import type { Duplex } from "node:stream";
 import type { SecureContextOptions } from "node:tls";
-import { parseTicket } from "@parlance/wire";
-import { socketPort } from "@parlance/wire/link";
-import { type WebSocket, WebSocketServer } from "ws";
-import type { Sink } from "./feed.js";
-import { MAX_MESSAGE_SIZE } from "./options.js";
-import type { Answer } from "./reply.js";
+import { isLoopback } from "./guard.js";
+import { asList, handler } from "./node/http.js";
+import { type SocketOptions, upgrade } from "./node/socket.js";
 import type { App } from "./serve.js";
 
-export interface ListenOptions {
+export type { GuardOptions } from "./guard.js";
+export { handler, type SocketOptions, upgrade };
+
+export interface ListenOptions extends SocketOptions {
   /** 0, the default, takes a free one. */
   readonly port?: number;
-  /** The loopback interface unless told. */
+  /** The loopback interface unless told. Any other needs `authenticate` in every app. */
   readonly host?: string;
+  /** Lets everybody on the network run your agent: binds beyond loopback without `authenticate`. */
+  readonly dangerouslyAllowEverybody?: boolean;
   /** Certificate and key for https and wss. */
   readonly tls?: SecureContextOptions;
-  /** Bytes of one WebSocket message: 1 MiB unless told. */
-  readonly maxMessageSize?: number;
+  /** Connections at a time: 10,000 unless told. */
+  readonly maxConnections?: number;
   /** Milliseconds that `close` leaves running answers: 5,000 unless told. */
   readonly closeAfter?: number;
 }
@@ -36,22 +31,41 @@ export interface Listening {
   readonly url: string;
   readonly port: number;
   readonly server: Server;
-  /** Takes no more requests, ends what runs, and resolves when the last connection is closed. */
+  /**
+   * Takes no more calls (503), closes channels with 1001 and streams that have no end of their own, leaves the rest `closeAfter`
+   * to finish, and resolves when the last connection is closed. For SIGTERM: `process.once("SIGTERM", () => server.close())`.
+   */
   close(): Promise<void>;
 }
+
+/** Bytes and time that a request's headers may take; a peer that dawdles is cut. */
+const LIMITS: ServerOptions = {
+  maxHeaderSize: 16 * 1024,
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  connectionsCheckingInterval: 5000,
+};
 
 /** Serves one app, or several with different paths, over HTTP and WebSocket on one port. */
 export async function listen(app: App | readonly App[], options: ListenOptions = {}): Promise<Listening> {
   const apps = asList(app);
-  const { host = "127.0.0.1", port = 0, tls, closeAfter = 5000 } = options;
-  const server = tls ? (createTlsServer(tls) as unknown as Server) : createServer();
+  const { host = "127.0.0.1", port = 0, tls, closeAfter = 5000, maxConnections = 10_000 } = options;
+  const open = apps.find((one) => !one.authenticates);
+  if (!isLoopback(host) && open && !options.dangerouslyAllowEverybody)
+    throw new TypeError(
+      `${open.contract.name} would be open to everybody who reaches ${host}: give it \`authenticate\`, listen on loopback, or set \`dangerouslyAllowEverybody\``,
+    );
+  const server = tls ? (createTlsServer({ ...LIMITS, ...tls }) as unknown as Server) : createServer(LIMITS);
+  server.maxHeadersCount = 100;
+  server.maxConnections = maxConnections;
   const sockets = new Set<Duplex>();
   server.on("connection", (socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
   });
-  server.on("request", handler(apps));
-  server.on("upgrade", upgrade(apps, options));
+  const guarded = isLoopback(host) ? options : { hosts: [host], ...options };
+  server.on("request", handler(apps, guarded));
+  server.on("upgrade", upgrade(apps, guarded));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, () => {
@@ -67,131 +81,27 @@ export async function listen(app: App | readonly App[], options: ListenOptions =
     port: address.port,
     server,
     close: () => {
-      closed ??= new Promise((resolve) => {
-        const cut = setTimeout(() => {
-          for (const one of apps) one.close();
-          // The last words of what was cancelled have this tick to leave.
-          setImmediate(() => {
-            for (const socket of sockets) socket.destroy();
-          });
-        }, closeAfter);
-        server.close(() => {
-          clearTimeout(cut);
-          for (const one of apps) one.close();
-          resolve();
-        });
-        for (const one of apps) one.drain();
-        server.closeIdleConnections();
-      });
+      closed ??= close(server, apps, sockets, closeAfter);
       return closed;
     },
   };
 }
 
-/** A plain request listener: for a server of your own, or for Express and its friends (before any body parser). */
-export function handler(app: App | readonly App[]): RequestListener {
-  const apps = asList(app);
-  return (incoming, outgoing) => {
-    const gone = new AbortController();
-    outgoing.on("close", () => {
-      if (!outgoing.writableFinished) gone.abort(new DOMException("the caller has gone", "AbortError"));
-    });
-    const request = toRequest(incoming, gone.signal);
-    if (request === undefined) {
-      outgoing.writeHead(400, { "Content-Type": "text/plain", Connection: "close" }).end("bad request target");
-      return;
-    }
-    choose(apps, request)
-      .answer(request, gone.signal)
-      .then((answer) => write(answer, outgoing))
-      .catch((error) => outgoing.destroy(error as Error));
-  };
-}
-
-/** The listener of a server's `upgrade` event. */
-export function upgrade(
-  app: App | readonly App[],
-  { maxMessageSize = MAX_MESSAGE_SIZE }: Pick<ListenOptions, "maxMessageSize"> = {},
-) {
-  const apps = asList(app);
-  const acceptor = new WebSocketServer({
-    noServer: true,
-    maxPayload: maxMessageSize,
-    perMessageDeflate: false,
-    clientTracking: false,
-    // Only a ticket of ours is selected; whoever offers something else gets the plain socket of the documents.
-    handleProtocols: (protocols) => [...protocols].find((protocol) => parseTicket([protocol])) ?? false,
-  });
-  return async (incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
-    const cut = () => void socket.destroy();
-    socket.on("error", cut);
-    const request = toRequest(incoming, undefined);
-    if (request === undefined) return cut();
-    const accepted = await choose(apps, request).accept(request, protocolsOf(incoming));
-    if ("refused" in accepted) {
-      const { status, headers, body } = accepted.refused;
-      const lines = Object.entries({
-        ...headers,
-        Connection: "close",
-        "Content-Length": String(Buffer.byteLength(body)),
+function close(server: Server, apps: readonly App[], sockets: ReadonlySet<Duplex>, closeAfter: number): Promise<void> {
+  return new Promise((resolve) => {
+    const cut = setTimeout(() => {
+      for (const app of apps) app.close();
+      // The last words of what was cancelled have this tick to leave.
+      setImmediate(() => {
+        for (const socket of sockets) socket.destroy();
       });
-      socket.end(
-        `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`,
-      );
-      return;
-    }
-    socket.off("error", cut);
-    acceptor.handleUpgrade(incoming, socket, head, (opened: WebSocket) => {
-      // The close event follows and says what there is to say.
-      opened.on("error", () => {});
-      accepted.run(socketPort(opened));
+    }, closeAfter);
+    server.close(() => {
+      clearTimeout(cut);
+      for (const app of apps) app.close();
+      resolve();
     });
-  };
-}
-
-function protocolsOf({ headers }: IncomingMessage): string[] {
-  return (headers["sec-websocket-protocol"] ?? "").split(",").map((protocol) => protocol.trim());
-}
-
-function asList(app: App | readonly App[]): readonly App[] {
-  return Array.isArray(app) ? app : [app as App];
-}
-
-function choose(apps: readonly App[], request: Request): App {
-  const { pathname } = new URL(request.url);
-  return apps.find((app) => app.knows(pathname)) ?? apps[0]!;
-}
-
-function toRequest(incoming: IncomingMessage, signal: AbortSignal | undefined): Request | undefined {
-  const { method = "GET", url = "/", headersDistinct } = incoming;
-  const headers = new Headers();
-  try {
-    for (const [name, values] of Object.entries(headersDistinct))
-      for (const value of values ?? []) headers.append(name, value);
-    const body = method === "GET" || method === "HEAD" ? null : (Readable.toWeb(incoming) as ReadableStream);
-    return new Request(`http://${headers.get("host") ?? "localhost"}${url}`, {
-      method,
-      headers,
-      body,
-      signal,
-      duplex: "half",
-    } as RequestInit);
-  } catch {
-    return undefined;
-  }
-}
-
-async function write({ status, headers, body }: Answer, outgoing: ServerResponse): Promise<void> {
-  outgoing.writeHead(status, { ...headers });
-  if (typeof body === "string") {
-    outgoing.end(body);
-    return;
-  }
-  outgoing.on("close", () => body.stop());
-  outgoing.flushHeaders();
-  const sink: Sink = {
-    write: (text) => (outgoing.write(text) ? undefined : new Promise((resolve) => outgoing.once("drain", resolve))),
-    end: () => outgoing.end(),
-  };
-  await body.run(sink);
+    for (const app of apps) app.drain();
+    server.closeIdleConnections();
+  });
 }

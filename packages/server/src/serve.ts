@@ -1,11 +1,11 @@
 import type { Checks, ContractValue } from "@parlance/contract";
-import { type AnyContract, type OpenSocket, parseTicket, router, Violation } from "@parlance/wire";
+import { type AnyContract, type OpenSocket, parseTicket, type Refusal, router, Violation } from "@parlance/wire";
 import { pair } from "@parlance/wire/link";
 import { answer } from "./answer.js";
 import { type Accepted, accept, converse } from "./channel.js";
 import { memoryLog } from "./log.js";
 import { GRACE, MAX_QUEUED, type ServeOptions } from "./options.js";
-import { type Answer, toResponse } from "./reply.js";
+import { type Answer, refuse, toResponse } from "./reply.js";
 import { runs } from "./run.js";
 import type { Handlers, Serving } from "./serving.js";
 import { sessions } from "./session.js";
@@ -18,6 +18,10 @@ export interface App {
   fetch(request: Request): Promise<Response>;
   /** Opens channels in memory: `connect(contract, { fetch: app.fetch, webSocket: app.webSocket })`. */
   readonly webSocket: OpenSocket;
+  /** Whether callers say who they are (`authenticate`). */
+  readonly authenticates: boolean;
+  /** For adapters: a refusal in the protocol's own words, before anything else is looked at. */
+  refuse(request: Request, refusal: Refusal): Answer;
   /** Whether the path is one of this contract's, whatever the method. */
   knows(pathname: string): boolean;
   /** For adapters: an answer that is not yet a `Response`. */
@@ -65,6 +69,8 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
   const routeOf = (request: Request) => route(request.method, new URL(request.url).pathname);
   const app: App = {
     contract: any,
+    authenticates: options.authenticate !== undefined,
+    refuse: (request, refusal) => refuse(serving, request, refusal),
     knows: (pathname) => route("GET", pathname) !== undefined,
     answer: (request, gone) => answer(serving, routeOf(request), request, gone),
     fetch: async (request) => toResponse(await unlessAborted(app.answer(request, request.signal), request.signal)),

@@ -1,6 +1,6 @@
 import type { Session } from "@parlance/contract";
-import { type AnyContract, type AnyMessage, Disconnected } from "@parlance/wire";
-import { type Answered, openAsks } from "@parlance/wire/link";
+import { type AnyContract, type AnyMessage, Disconnected, Refusal } from "@parlance/wire";
+import { type OpenAsks, openAsks, type Waiting } from "@parlance/wire/link";
 
 export type AnySession = Session<AnyMessage, Record<string, AnyMessage>>;
 
@@ -17,19 +17,27 @@ export interface Sessions {
   /** What a handler gets as `call.session(key)`. */
   session(key: string): AnySession;
   subscribe(key: string, subscriber: Subscriber): () => void;
-  /** The open ask that an operation answers. */
-  find(key: string, reply: AnyMessage): Answered | undefined;
-  /** Settles it. False when somebody else already has. */
-  settle(key: string, reply: AnyMessage): boolean;
+  /** The open ask that an operation answers. Throws `Refusal` where it was decided already: the first decision wins. */
+  find(key: string, reply: AnyMessage): Waiting | undefined;
+  /** Settles it. Throws `Refusal` when somebody else has meanwhile. */
+  settle(key: string, reply: AnyMessage): void;
   /** Ends the session for everybody. */
   end(key: string): void;
 }
 
 interface Hub {
   readonly subscribers: Set<Subscriber>;
-  readonly waiting: { readonly tell: (subscriber: Subscriber) => void; readonly weight: number }[];
-  readonly asks: ReturnType<typeof openAsks>;
+  waiting: { readonly message: AnyMessage; readonly weight: number }[];
+  /** Asks that an operation answers. */
+  readonly asks: OpenAsks;
+  /** Asks that a channel's messages answer: each is put to every channel that opens while nobody has answered. */
+  readonly put: Set<(subscriber: Subscriber) => void>;
+  /** Asks that are decided, so that a late answer is told so. */
+  readonly decided: Set<string>;
 }
+
+/** Decided asks that a session remembers. */
+const REMEMBERED = 1000;
 
 /** `maxQueued` characters may wait for a session that nobody reads. */
 export function sessions(contract: AnyContract, maxQueued: number): Sessions {
@@ -37,37 +45,40 @@ export function sessions(contract: AnyContract, maxQueued: number): Sessions {
   const answeredByOperation = (type: string): boolean =>
     (contract.exchanges ?? []).some(
       ({ ask, by, answers }) =>
-        ask === type && by === "server" && answers.some((answer) => answer.operation !== undefined),
+        ask === type && by === "server" && answers.some(({ operation }) => operation !== undefined),
     );
 
   function hubOf(key: string): Hub {
     const known = hubs.get(key);
     if (known) return known;
-    const hub: Hub = { subscribers: new Set(), waiting: [], asks: openAsks(contract, "server") };
+    const hub: Hub = {
+      subscribers: new Set(),
+      waiting: [],
+      asks: openAsks(contract, "server"),
+      put: new Set(),
+      decided: new Set(),
+    };
     hubs.set(key, hub);
     return hub;
   }
 
-  function dropIfIdle(key: string, hub: Hub): void {
-    if (hub.subscribers.size === 0 && hub.waiting.length === 0 && hub.asks.list().length === 0) hubs.delete(key);
+  function dropIfIdle(key: string, { subscribers, waiting, asks, put }: Hub): void {
+    if (subscribers.size + waiting.length + asks.list().length + put.size === 0) hubs.delete(key);
   }
 
-  function tell(key: string, message: AnyMessage, act: (subscriber: Subscriber) => void): void {
+  function send(key: string, message: AnyMessage): void {
     const hub = hubOf(key);
     if (hub.subscribers.size > 0) {
-      for (const subscriber of hub.subscribers) act(subscriber);
+      for (const subscriber of hub.subscribers) subscriber.send(message);
       return;
     }
     const weight = JSON.stringify(message).length;
-    if (hub.waiting.reduce((sum, { weight }) => sum + weight, weight) > maxQueued)
+    if (hub.waiting.reduce((sum, waiting) => sum + waiting.weight, weight) > maxQueued)
       throw new Disconnected(
         `${contract.name}: nobody reads session ${key}, and more than ${maxQueued} characters wait for it`,
-        {
-          code: "slow_reader",
-          retryable: true,
-        },
+        { code: "slow_reader", retryable: true },
       );
-    hub.waiting.push({ tell: act, weight });
+    hub.waiting.push({ message, weight });
   }
 
   function ask(
@@ -75,47 +86,77 @@ export function sessions(contract: AnyContract, maxQueued: number): Sessions {
     message: AnyMessage,
     { signal }: { readonly signal?: AbortSignal } = {},
   ): Promise<AnyMessage> {
+    const hub = hubOf(key);
     return new Promise((settle, fail) => {
       signal?.throwIfAborted();
-      if (!answeredByOperation(message.type)) {
-        let asked = false;
-        return tell(key, message, (subscriber) => {
-          if (asked || !subscriber.ask) return;
-          asked = true;
-          subscriber.ask(message, { signal }).then(settle, fail);
-        });
-      }
-      const hub = hubOf(key);
-      const waiting = hub.asks.open(message, { settle, fail });
-      if (!waiting) return fail(new TypeError(`${contract.name}: this ${message.type} asks nothing; send it`));
+      const forget = answeredByOperation(message.type) ? askAll() : askChannels();
       signal?.addEventListener("abort", () => {
-        hub.asks.withdraw(waiting);
+        forget();
         dropIfIdle(key, hub);
         fail(signal.reason);
       });
-      tell(key, message, (subscriber) => subscriber.send(message));
+
+      function askAll(): () => void {
+        const waiting = hub.asks.open(message, { settle, fail });
+        if (!waiting) throw new TypeError(`${contract.name}: this ${message.type} asks nothing; send it`);
+        send(key, message);
+        return () => {
+          hub.asks.withdraw(waiting);
+          remember(hub, waiting);
+        };
+      }
+
+      function askChannels(): () => void {
+        const put = (subscriber: Subscriber): void => {
+          subscriber.ask?.(message, { signal }).then(
+            (answer) => {
+              hub.put.delete(put);
+              settle(answer);
+            },
+            // A channel that closes leaves the ask open for the next one.
+            (error) => !(error instanceof Disconnected) && fail(error),
+          );
+        };
+        hub.put.add(put);
+        for (const subscriber of hub.subscribers) put(subscriber);
+        return () => hub.put.delete(put);
+      }
     });
   }
 
   return {
     session: (key) => ({
-      send: (message) => tell(key, message, (subscriber) => subscriber.send(message)),
+      send: (message) => send(key, message),
       ask: (message, options) => ask(key, message, options),
     }),
     subscribe(key, subscriber) {
       const hub = hubOf(key);
+      // A fresh reader is shown what is still open; one that was cut and joins again sees only what it missed.
+      const open = hub.asks.list().map(({ message }) => message);
+      const waiting = hub.waiting.map(({ message }) => message);
+      hub.waiting = [];
+      for (const message of [...open.filter((one) => !waiting.includes(one)), ...waiting]) subscriber.send(message);
       hub.subscribers.add(subscriber);
-      for (const { tell } of hub.waiting.splice(0)) tell(subscriber);
+      for (const put of hub.put) put(subscriber);
       return () => {
         hub.subscribers.delete(subscriber);
         dropIfIdle(key, hub);
       };
     },
-    find: (key, reply) => hubs.get(key)?.asks.find(reply),
+    find(key, reply) {
+      const hub = hubs.get(key);
+      const found = hub?.asks.find(reply);
+      if (!found && hub && keysOf(contract, reply).some((decided) => hub.decided.has(decided)))
+        throw new Refusal("this was decided already: the first answer counts", { status: 409 });
+      return found?.ask;
+    },
     settle(key, reply) {
-      const answered = hubs.get(key)?.asks.answer(reply);
-      if (answered && !answered.partial) answered.ask.settle?.(reply);
-      return answered !== undefined;
+      const hub = hubs.get(key);
+      const answered = hub?.asks.answer(reply);
+      if (!hub || !answered) throw new Refusal("this was decided already: the first answer counts", { status: 409 });
+      if (answered.partial) return;
+      remember(hub, answered.ask);
+      answered.ask.settle?.(reply);
     },
     end(key) {
       const hub = hubs.get(key);
@@ -126,4 +167,18 @@ export function sessions(contract: AnyContract, maxQueued: number): Sessions {
       for (const subscriber of hub.subscribers) subscriber.end();
     },
   };
+}
+
+function remember({ decided }: Hub, { exchange, key }: Waiting): void {
+  decided.add(`${exchange.ask} ${key}`);
+  if (decided.size > REMEMBERED) decided.delete(decided.values().next().value!);
+}
+
+/** What a reply would have answered. */
+function keysOf({ exchanges = [] }: AnyContract, reply: AnyMessage): string[] {
+  return exchanges.flatMap(({ ask, key, answers }) =>
+    answers
+      .filter((answer) => answer.operation === reply.type)
+      .map((answer) => `${ask} ${(reply as unknown as Record<string, unknown>)[answer.key ?? key ?? ""]}`),
+  );
 }

@@ -1,0 +1,84 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { Refusal } from "@parlance/wire";
+import type { Sink } from "../feed.js";
+import { type GuardOptions, guard, preflight } from "../guard.js";
+import type { Answer } from "../reply.js";
+import type { App } from "../serve.js";
+
+/** A plain request listener: for a server of your own, or for Express and its friends (before any body parser). */
+export function handler(app: App | readonly App[], options: GuardOptions = {}): RequestListener {
+  const apps = asList(app);
+  return (incoming, outgoing) => {
+    const gone = new AbortController();
+    outgoing.on("close", () => {
+      if (!outgoing.writableFinished) gone.abort(new DOMException("the caller has gone", "AbortError"));
+    });
+    const request = toRequest(incoming, gone.signal);
+    if (request === undefined) {
+      outgoing.writeHead(400, { "Content-Type": "text/plain", Connection: "close" }).end("bad request target");
+      return;
+    }
+    answer(apps, request, options, gone.signal)
+      .then((answered) => write(answered, outgoing))
+      .catch((error) => outgoing.destroy(error as Error));
+  };
+}
+
+async function answer(
+  apps: readonly App[],
+  request: Request,
+  options: GuardOptions,
+  gone: AbortSignal,
+): Promise<Answer> {
+  const app = choose(apps, request);
+  const allowed = guard(request, options);
+  if (allowed instanceof Refusal) return app.refuse(request, allowed);
+  const asked = preflight(request);
+  if (asked) return { status: 204, headers: { ...allowed, ...asked }, body: "" };
+  const answered = await app.answer(request, gone);
+  return { ...answered, headers: { ...answered.headers, ...allowed } };
+}
+
+export function asList(app: App | readonly App[]): readonly App[] {
+  return Array.isArray(app) ? app : [app as App];
+}
+
+/** The app that has the path; the first one refuses what nobody has. */
+export function choose(apps: readonly App[], request: Request): App {
+  const { pathname } = new URL(request.url);
+  return apps.find((app) => app.knows(pathname)) ?? apps[0]!;
+}
+
+export function toRequest(incoming: IncomingMessage, signal: AbortSignal | undefined): Request | undefined {
+  const { method = "GET", url = "/", headersDistinct } = incoming;
+  const headers = new Headers();
+  try {
+    for (const [name, values] of Object.entries(headersDistinct))
+      for (const value of values ?? []) headers.append(name, value);
+    const body = method === "GET" || method === "HEAD" ? null : (Readable.toWeb(incoming) as ReadableStream);
+    const init = { method, headers, body, signal, duplex: "half" } as RequestInit;
+    return new Request(`http://${headers.get("host") ?? "localhost"}${url}`, init);
+  } catch {
+    return undefined;
+  }
+}
+
+async function write({ status, headers, body }: Answer, outgoing: ServerResponse): Promise<void> {
+  if (outgoing.destroyed) {
+    if (typeof body !== "string") body.stop();
+    return;
+  }
+  outgoing.writeHead(status, { ...headers });
+  if (typeof body === "string") {
+    outgoing.end(body);
+    return;
+  }
+  outgoing.on("close", () => body.stop());
+  outgoing.flushHeaders();
+  const sink: Sink = {
+    write: (text) => (outgoing.write(text) ? undefined : new Promise((resolve) => outgoing.once("drain", resolve))),
+    end: () => outgoing.end(),
+  };
+  await body.run(sink);
+}
