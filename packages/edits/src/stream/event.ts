@@ -30,7 +30,7 @@ export interface EditReader {
   /** The next piece of the output, cut anywhere. */
   push(text: string): EditEvent[];
   /**
-   * The output has ended. `complete` says that it is known to be whole (a file, or a model that stopped of its own
+   * The output has ended, and so has the reader. `complete` says that it is known to be whole (a file, or a model that stopped of its own
    * accord): then a bare unified diff, which has no end marker, may end although its counts promise more lines.
    */
   end(options?: { complete?: boolean }): EditEvent[];

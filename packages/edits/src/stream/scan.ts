@@ -57,6 +57,8 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
     },
     end({ complete = false } = {}) {
       if (partial !== "" || passing) endLine();
+      // No line follows that could settle what a fence at the end holds.
+      lineNumber++;
       if (open === null && held.fence !== null) openBlock("", true);
       if (open === null) release();
       else if (open.block.tentative) giveUp(open);
