@@ -95,9 +95,16 @@ function openUnified(fence: Fence | null, first: string | null, known: string | 
     },
     read(lines, end): BlockReading {
       const last = lines.length - 1;
-      const owed = left !== null && (left.old > blanks || left.new > blanks);
-      if (end !== "closed" && (fence !== null || (owed && end === "cut")))
+      const owed = fence === null && left !== null && (left.old > blanks || left.new > blanks);
+      if (end === "cut" ? fence !== null || owed : end === "complete" && fence !== null)
         return refuse(last, "unfinished", "The diff ends before its last hunk does; ask for the rest of it.");
+      // Too large a count, or context that lost its blanks: reading on, or stopping, may be wrong.
+      if (owed && end === "closed")
+        return refuse(
+          last,
+          "bad-hunk",
+          "Text follows before the hunk has the lines that its counts promise; write the diff in a fence.",
+        );
       const reading = parsePatch(`${lines.join("\n")}\n`, known === null ? {} : { path: known });
       if (!reading.ok) {
         const { line, reason, message } = reading.errors[0]!;

@@ -1,13 +1,15 @@
 import { beginPatch } from "../forms/begin-patch.js";
 import type { Form } from "../forms/block.js";
 import { callFences } from "../forms/call-fence.js";
+import { gather } from "../forms/change.js";
 import { editBlocks } from "../forms/edit-block.js";
 import { searchReplace } from "../forms/search-replace.js";
 import { unifiedDiffs } from "../forms/unified.js";
 import { wholeFiles } from "../forms/whole-file.js";
 import type { Reading } from "../reading.js";
+import { parsePatch } from "../unified/parse.js";
 import type { EditReader, ReadOptions } from "./event.js";
-import { parseWith } from "./parse.js";
+import { readAll } from "./parse.js";
 import { scanEdits } from "./scan.js";
 
 export interface EditOptions extends ReadOptions {
@@ -28,10 +30,15 @@ export function readEdits(options: EditOptions = {}): EditReader {
 
 /**
  * Reads a whole text that may hold edits of any form, into one patch. All or nothing: a block that cannot be read refuses
- * the text. Several blocks for one file are all about the file as it was before the first.
+ * the text. Several blocks for one file are all about the file as it was before the first. A text in which nothing but
+ * unified diffs without a fence can be meant is `parsePatch`'s, which sees the whole of it.
  */
 export function parseEdits(text: string, options: EditOptions = {}): Reading {
-  return parseWith(formsOf(options), text, options);
+  const { files, repairs, errors, found } = readAll(formsOf(options), text, options);
+  const plain = found.size === 0 || (found.size === 1 && found.has("unified"));
+  if (plain && files.length === 0 && errors.every(({ reason }) => reason === "bad-hunk"))
+    return parsePatch(text, options);
+  return errors.length > 0 ? { ok: false, errors } : { ok: true, patch: gather(files), repairs };
 }
 
 function formsOf(options: EditOptions): readonly Form[] {

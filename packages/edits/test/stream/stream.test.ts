@@ -8,6 +8,7 @@ import { parseStrReplace } from "../../src/forms/str-replace.js";
 import { parseWholeFiles } from "../../src/forms/whole-file.js";
 import { parseEdits, readEdits } from "../../src/stream/read.js";
 import { formatPatch } from "../../src/unified/format.js";
+import { parsePatch } from "../../src/unified/parse.js";
 import { eventsOf, readAnswers } from "./answers.js";
 
 const numRuns = process.env.PARLANCE_LONG ? 20_000 : 2_000;
@@ -173,6 +174,21 @@ test("a bare diff with too few lines is cut off in a stream, and repaired where 
     error: { reason: "unfinished" },
   });
   expect(parseEdits(diff)).toMatchObject({ ok: true, repairs: [{ kind: "wrong-count", line: 3 }] });
+});
+
+test.each([
+  ["an empty line behind every line", "--- a/a\n\n+++ b/a\n\n@@ -1,2 +1,2 @@\n\n a\n\n-b\n\n+B\n\n"],
+  ["prose behind counts that are too large", "--- a/a\n+++ b/a\n@@ -1,9 +1,9 @@\n a\n-b\n+B\n\nNow the tests.\n"],
+  ["a binary patch", "Binary files a/x.png and b/x.png differ\n"],
+  ["nothing", ""],
+])("a text that can only be a bare diff is read as parsePatch reads it: %s", (_, whole) => {
+  expect(parseEdits(whole)).toEqual(parsePatch(whole));
+});
+
+test("a broken diff among other edits refuses them all", () => {
+  const whole =
+    "a.ts\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n\n--- a/a\n+++ b/a\n@@ -1,9 +1,9 @@\n a\n-b\n+B\n\nNow the tests.\n";
+  expect(parseEdits(whole)).toMatchObject({ ok: false, errors: [{ reason: "bad-hunk", line: 13 }] });
 });
 
 test("several blocks for one file are one entry, with places in the file as it was", () => {
