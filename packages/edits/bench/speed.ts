@@ -13,6 +13,7 @@ import { type Case, type Kind, makeTexts, makeThree } from "./cases.js";
 import type { Task } from "./measure.js";
 import { type Operation, PEERS } from "./peers.js";
 
+/** Seconds that a peer may take for its rounds of one row. */
 const LIMIT = 10;
 const SIZES = [
   [100, 3],
@@ -77,7 +78,7 @@ function writeTexts(row: Case): void {
     writeFileSync(join(folder, name), text);
 }
 
-/** The median, or infinity where the first round alone takes longer than the limit. */
+/** The median, or infinity where the peer was ended. */
 async function time(peer: string, operation: Operation, { kind, lines, edits }: Case): Promise<number> {
   const key = `${peer} ${operation} ${kind}${kind === "edits" && edits! > 10 ? " many" : ""}`;
   if (tooSlow.has(key)) return Number.POSITIVE_INFINITY;
@@ -97,7 +98,6 @@ async function time(peer: string, operation: Operation, { kind, lines, edits }: 
     };
     child.on("message", (message) => {
       if (message !== "started") finish(message as number);
-      // Five rounds are taken; one that needs more than the limit is found out by the fifth part of them.
       else timer = setTimeout(() => finish(Number.POSITIVE_INFINITY), LIMIT * 1000);
     });
     child.on("exit", (code) => reject(new Error(`${peer} ended with ${code} at ${operation} of ${lines} ${kind}.`)));

@@ -19,26 +19,24 @@ export function markFew(
 ): boolean {
   if (Math.abs(aEnd - bEnd) > FEW) return false;
   const last = aEnd - bEnd;
-  // Row d holds the furthest line of `a` on each diagonal after d changes; two columns of margin spare the bounds checks.
-  const width = 2 * FEW + 5;
-  const origin = FEW + 2;
+  // Row d holds the furthest line of `a` on each diagonal from -d to d after d changes, with a margin of two columns.
   const rows: Int32Array[] = [];
   for (let d = 0; d <= FEW; d++) {
-    const row = new Int32Array(width).fill(UNREACHED);
+    const row = new Int32Array(2 * d + 5).fill(UNREACHED);
     const above = rows[d - 1];
     rows.push(row);
     for (let k = -d; k <= d; k += 2) {
       let x = start;
       if (above !== undefined) {
-        const { right, down } = steps(above, origin + k, k, aEnd, bEnd);
+        const { right, down } = steps(above, d + 1 + k, k, aEnd, bEnd);
         x = Math.max(right, down);
         if (x === UNREACHED) continue;
       }
       const y = x - k;
       x += countSame(a, x, aEnd, b, y, bEnd);
-      row[origin + k] = x;
+      row[d + 2 + k] = x;
       if (k === last && x === aEnd) {
-        trace(rows, origin, k, aEnd, bEnd, removed, added);
+        trace(rows, k, aEnd, bEnd, removed, added);
         return true;
       }
     }
@@ -59,7 +57,6 @@ function steps(above: Int32Array, at: number, k: number, aEnd: number, bEnd: num
 /** Walks the path back from its end. What lies behind each step is an equal run. */
 function trace(
   rows: readonly Int32Array[],
-  origin: number,
   end: number,
   aEnd: number,
   bEnd: number,
@@ -68,7 +65,7 @@ function trace(
 ): void {
   let k = end;
   for (let d = rows.length - 1; d > 0; d--) {
-    const { right, down } = steps(rows[d - 1]!, origin + k, k, aEnd, bEnd);
+    const { right, down } = steps(rows[d - 1]!, d + 1 + k, k, aEnd, bEnd);
     if (right > down) {
       removed[right - 1] = 1;
       k--;
