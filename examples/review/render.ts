@@ -68,7 +68,9 @@ function renderHunk(file: FilePatch, index: number, hunk: Hunk): string {
   return `<div class="hunk">
   <label>
     <input type="checkbox" name="hunk" value="${index}:${hunk.id}" checked>
-    <span>${place}</span> <span class="added">+${added}</span> <span class="removed">−${removed}</span>
+    <span>${place}</span>
+    ${added === 0 ? "" : `<span class="added">+${added}</span>`}
+    ${removed === 0 ? "" : `<span class="removed">−${removed}</span>`}
   </label>
   ${view}
 </div>`;
