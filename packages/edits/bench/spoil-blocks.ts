@@ -1,12 +1,14 @@
 import type { FilePatch, Hunk } from "../src/patch.js";
 import type { Random } from "../test/random.js";
-import { isInside, type Meant, mapLines, mistype, padLines, pickContext, replay, type Spoil } from "./spoil.js";
+import { isInside, type Meant, mapLines, mistype, padLines, pickContext, rediff, replay, type Spoil } from "./spoil.js";
 
 /** A block's two parts as a model writes them; `write` puts them into SEARCH/REPLACE or into the arguments of a call. */
 export type Write = (path: string, search: string, replace: string) => string;
 
 const sideOf = ({ lines }: Hunk, own: string) =>
   lines.filter((line) => line[0] === " " || line[0] === own).map((line) => line.slice(1));
+
+const countChanges = ({ lines }: Hunk) => lines.filter((line) => /^[-+]./.test(line)).length;
 
 const SMART: readonly (readonly [RegExp, string])[] = [
   [/(^|[\s([{=,])"/gm, "$1\u201c"],
@@ -32,6 +34,8 @@ export function blockSpoils(
       if (!spoilt || sideOf(spoilt, "-").join("\n") === sideOf(meant.file.hunks[0]!, "-").join("\n")) return null;
       // What still stands in the text, if only as a part of lines, says what it says.
       if (meant.before.includes(sideOf(spoilt, "-").join("\n"))) return null;
+      // Without a line the two sides may say another change; then nobody could know the one that was meant.
+      if (countChanges(rediff(spoilt)) !== countChanges(meant.file.hunks[0]!)) return null;
       return { text: meant.before, input: blockOf(meant, spoilt), expected: meant.after };
     };
   const body = (change: (line: string) => string): Spoil =>

@@ -47,7 +47,8 @@ export const unifiedSpoils: Record<string, Spoil> = {
   "blank context as empty line": diff((file) => format(file).replace(/^ $/gm, "")),
   "context without leading space": diff((file) => {
     const [head, ...hunks] = format(file).split(/^(?=@@ )/m);
-    return head + hunks.map((hunk) => hunk.replace(/^ (?=[^\s+\-\\@])/gm, "")).join("");
+    // A markdown fence at the start of a line would end the patch.
+    return head + hunks.map((hunk) => hunk.replace(/^ (?=[^\s+\-\\@`~])/gm, "")).join("");
   }),
   "last context line only": diff((file) => format({ ...file, hunks: file.hunks.map(lastContextOnly) })),
   "trailing white space stripped": (meant, dice) => {

@@ -41,11 +41,11 @@ export function chooseChange({ name, before, after }: SourcePair, dice: Random, 
 }
 
 /** A block says only its two sides: which of its lines are kept is what their own diff says. */
-function rediff(hunk: Hunk): Hunk {
+export function rediff(hunk: Hunk): Hunk {
   const side = (own: string) =>
     hunk.lines.filter((line) => line[0] === " " || line[0] === own).map((line) => `${line.slice(1)}\n`);
   const [file] = createPatch(side("-").join(""), side("+").join(""), { context: Number.POSITIVE_INFINITY }).files;
-  return { ...hunk, lines: file!.hunks[0]!.lines };
+  return { ...hunk, lines: file?.hunks[0]?.lines ?? [] };
 }
 
 /** Whole-file rewrites and changes of the final newline are not what the kinds are about. */

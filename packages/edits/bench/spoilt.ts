@@ -56,7 +56,7 @@ function isOnce({ before, file }: Meant): boolean {
 const readers: Record<FormOfCase, (item: SpoiltCase) => Reading> = {
   unified: ({ input }) => parsePatch(input),
   "search-replace": ({ input, path }) => parseSearchReplace(input, { path }),
-  "str-replace": ({ input, path, text }) => parseStrReplace(input, { path, text }),
+  "str-replace": ({ input, path }) => parseStrReplace(input, { path }),
 };
 
 /** This package: its lenient reader and the default ladder. */

@@ -1,7 +1,7 @@
 import { exactForm } from "./form.js";
 import { countLines } from "./hunk.js";
 import { matchInPlace } from "./in-place.js";
-import { climb, type Match, type Rung, rungs, type Search } from "./ladder.js";
+import { climb, fitsLoosely, type Match, type Rung, rungs, type Search } from "./ladder.js";
 import type { FilePatch, Hunk, Patch } from "./patch.js";
 import { rewrite } from "./rewrite.js";
 import { type Candidate, settle } from "./settle.js";
@@ -194,7 +194,7 @@ function placeByLadder(hunks: readonly Sides[], target: Target, loosest: Rung = 
     if ("found" in climbed) candidates.push({ sides, found: climbed.found, chosen: null });
     else conflicts.push(conflict(sides, climbed.reason, climbed.rung, climbed.at));
   }
-  settle(candidates);
+  settle(candidates, (sides, row) => fitsLoosely(sides, row, target));
   const placed: { sides: Sides; match: Match }[] = [];
   for (const { sides, found, chosen } of candidates) {
     if (chosen) placed.push({ sides, match: chosen });

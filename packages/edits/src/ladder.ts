@@ -109,6 +109,11 @@ export function climb(sides: Sides, search: Search, loosest: Rung): Climb {
   return { reason: found.length > 1 ? "ambiguous" : "not-found", rung: "context", at };
 }
 
+/** Do the hunk's old lines stand here up to white space? */
+export function fitsLoosely({ old }: Sides, row: number, { lines }: Target): boolean {
+  return row >= 0 && old.every((line, i) => row + i < lines.length && looseLine(line) === looseLine(lines[row + i]!));
+}
+
 /** A place where all old lines stand in a row, if there is a form for what is to be inserted. */
 function readMatch(sides: Sides, row: number, rung: Rung, target: Target): Match | null {
   const rows = sides.old.map((_, i) => row + i);

@@ -14,7 +14,7 @@ export interface Candidate {
  * far as its nearest settled neighbour was, says. If these two name different places, or neither names one, nothing is
  * chosen: how near a place is to a wrong number proves nothing.
  */
-export function settle(candidates: readonly Candidate[]): void {
+export function settle(candidates: readonly Candidate[], fitsLoosely: (sides: Sides, row: number) => boolean): void {
   for (const candidate of candidates) if (candidate.found.length === 1) candidate.chosen = candidate.found[0]!;
   const before = neighbours(candidates);
   const behind = neighbours([...candidates].reverse()).reverse();
@@ -32,6 +32,14 @@ export function settle(candidates: readonly Candidate[]): void {
     );
     const distinct = new Set(named.filter((match) => match !== undefined));
     if (distinct.size === 1) candidate.chosen = [...distinct][0]!;
+  });
+  candidates.forEach((candidate, i) => {
+    const { chosen, sides } = candidate;
+    if (chosen === null || sides.hint === null || sides.old.length === 0) return;
+    // A better copy elsewhere is no proof while a looser one stands where the numbers say.
+    const named = [0, drift(before[i]), drift(behind[i])].map((moved) => sides.hint! + (moved ?? 0));
+    if (named.includes(chosen.row)) return;
+    if (named.some((row) => fitsLoosely(sides, row))) candidate.chosen = null;
   });
 }
 
