@@ -38,6 +38,7 @@ function openWith(own: OwnTrust): OpenSocket {
       const abort = () => socket.terminate();
       signal?.addEventListener("abort", abort, { once: true });
       const settled = () => signal?.removeEventListener("abort", abort);
+      watch(socket);
       socket.on("open", () => {
         settled();
         resolve(socketPort(socket));
@@ -64,6 +65,20 @@ function openWith(own: OwnTrust): OpenSocket {
         });
       });
     });
+}
+
+/** A server that pings and falls silent for two and a half of its own intervals is gone; one that never pings is left alone. */
+function watch(socket: WebSocket): void {
+  let pinged: number | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  socket.on("ping", () => {
+    const now = performance.now();
+    const interval = pinged === undefined ? undefined : now - pinged;
+    pinged = now;
+    clearTimeout(timer);
+    if (interval !== undefined) timer = setTimeout(() => socket.terminate(), Math.max(interval, 1000) * 2.5);
+  });
+  socket.on("close", () => clearTimeout(timer));
 }
 
 /** Node's fetch takes no certificate authority, so this one is made of node:https. */

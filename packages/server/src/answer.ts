@@ -12,10 +12,10 @@ import {
 import { readBody } from "./body.js";
 import { callChannel } from "./channel.js";
 import { feed } from "./feed.js";
-import { type Called, HEARTBEAT, MAX_MESSAGE_SIZE } from "./options.js";
+import { type Called, HEARTBEAT, MAX_MESSAGE_SIZE, STALL } from "./options.js";
 import { type Answer, refuse, STREAM_HEADERS, streamed } from "./reply.js";
 import { resume, runName } from "./resume.js";
-import { callOf, identify, type Serving, sessionOf } from "./serving.js";
+import { callOf, identify, occupy, type Serving, sessionOf } from "./serving.js";
 import { openStream } from "./stream.js";
 
 /** Answers a request to an operation: never throws. `gone` is aborted when nobody waits for the answer any more. */
@@ -111,6 +111,7 @@ async function stream(serving: Serving, called: Called, gone: AbortSignal): Prom
   const run = runName(serving, called);
   if (run !== undefined && (await runs.has(run)))
     throw new Refusal("this resume key is already in use: join it by GET", { status: 409 });
+  const release = occupy(serving, called.principal);
   const endless = contract.operations[called.operation]!.answer.stream!.end === undefined;
   const left = new AbortController();
   const leave = () => left.abort(new DOMException("the reader has gone", "AbortError"));
@@ -121,7 +122,10 @@ async function stream(serving: Serving, called: Called, gone: AbortSignal): Prom
     called.input,
     callOf(serving, called, signal),
   ) as AsyncIterable<AnyMessage>;
-  const source = await openStream(serving, called, messages, { signal, leave });
+  const source = await openStream(serving, called, messages, { signal, leave, release }).catch((error) => {
+    release();
+    throw error;
+  });
   const heartbeat = options.heartbeat ?? HEARTBEAT;
   if (run !== undefined) {
     const joined = await runs.begin(run, source);
@@ -132,5 +136,9 @@ async function stream(serving: Serving, called: Called, gone: AbortSignal): Prom
     leave();
     blocks.return?.()?.catch(() => {});
   };
-  return { status: 200, headers: STREAM_HEADERS, body: feed(blocks, { heartbeat, onStop }) };
+  return {
+    status: 200,
+    headers: STREAM_HEADERS,
+    body: feed(blocks, { heartbeat, stall: options.stall ?? STALL, onStop }),
+  };
 }

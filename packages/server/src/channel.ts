@@ -11,7 +11,7 @@ import {
 import { type AnyChannel, link } from "@parlance/wire/link";
 import { type Called, MAX_MESSAGE_SIZE, MAX_QUEUED } from "./options.js";
 import { refuse } from "./reply.js";
-import { callOf, identify, refusalOf, type Serving, sessionOf, tell } from "./serving.js";
+import { callOf, identify, occupy, refusalOf, type Serving, sessionOf, tell } from "./serving.js";
 
 /** What a server says to somebody who asks for a socket: no, or how to go on once it is open. */
 export type Accepted =
@@ -49,7 +49,8 @@ export async function accept(
   try {
     if (serving.draining.aborted) throw new Refusal("the server is closing", { status: 503, retryAfter: 1 });
     const called = await callChannel(serving, name, path, request);
-    return { run: (port) => void converse(serving, called, port) };
+    const release = occupy(serving, called.principal);
+    return { run: (port) => void converse(serving, called, port).finally(release) };
   } catch (error) {
     const { headers } = refuse(serving, request, error, name);
     return { refused: { ...fault(serving.contract, name, refusalOf(error)), headers } };

@@ -5,6 +5,8 @@ export interface Sink {
   /** Returns a promise when no more should be written until it settles. */
   write(text: string): Promise<void> | undefined;
   end(): void;
+  /** Gives up on a reader that takes nothing. */
+  cut(): void;
 }
 
 /** A stream's text, ready to be written to one sink. */
@@ -18,6 +20,8 @@ export interface Feed {
 export interface FeedOptions {
   /** Milliseconds between heartbeats; 0 for none. */
   readonly heartbeat: number;
+  /** Milliseconds after which a reader that takes nothing is cut. */
+  readonly stall: number;
   readonly onStop: () => void;
 }
 
@@ -28,7 +32,7 @@ const FULL = 64 * 1024;
  * Blocks of text to a sink. What is said within one tick is one write: joined events cost a third of single ones. The source is
  * asked for more only when the sink has room, so a slow reader pauses a generator.
  */
-export function feed(blocks: AsyncIterator<string>, { heartbeat, onStop }: FeedOptions): Feed {
+export function feed(blocks: AsyncIterator<string>, { heartbeat, stall, onStop }: FeedOptions): Feed {
   let stopped = false;
   let stop: () => void = () => {};
   const halted = new Promise<undefined>((resolve) => {
@@ -68,7 +72,12 @@ export function feed(blocks: AsyncIterator<string>, { heartbeat, onStop }: FeedO
           defer(flush);
         }
         if (room) {
+          const stalled = setTimeout(() => {
+            sink.cut();
+            halt();
+          }, stall);
           await Promise.race([room, halted]);
+          clearTimeout(stalled);
           room = undefined;
         }
       }
@@ -79,15 +88,14 @@ export function feed(blocks: AsyncIterator<string>, { heartbeat, onStop }: FeedO
     }
   }
 
-  return {
-    run,
-    stop() {
-      if (stopped) return;
-      stopped = true;
-      stop();
-      onStop();
-    },
-  };
+  function halt(): void {
+    if (stopped) return;
+    stopped = true;
+    stop();
+    onStop();
+  }
+
+  return { run, stop: halt };
 }
 
 /** Runs after the promises of this tick. */
@@ -110,6 +118,7 @@ export function readable(source: Feed): ReadableStream<Uint8Array> {
             });
           },
           end: () => controller.close(),
+          cut: () => controller.error(new Error("the reader takes nothing")),
         };
         source.run(sink).catch((error) => controller.error(error));
       },

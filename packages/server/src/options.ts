@@ -20,6 +20,10 @@ export interface ServeOptions {
   readonly log?: EventLog;
   /** Names a principal, so that nobody joins what somebody else began: the principal itself if it is a string, else its `id`, else its JSON. */
   readonly identify?: (principal: unknown) => string;
+  /** Milliseconds after which a stream's reader that takes nothing is cut: 30,000 unless told. With a key it may come back. */
+  readonly stall?: number;
+  /** Streams and channels that one principal may have open at a time: 64 unless told. Without `authenticate` there are no principals to count. */
+  readonly maxStreams?: number;
   /** Milliseconds between the comments that keep an idle stream alive: 15,000 unless told, 0 for none. */
   readonly heartbeat?: number;
 }
@@ -28,6 +32,8 @@ export const MAX_MESSAGE_SIZE = 1024 * 1024;
 export const MAX_QUEUED = 1024 * 1024;
 export const HEARTBEAT = 15_000;
 export const GRACE = 30_000;
+export const STALL = 30_000;
+export const MAX_STREAMS = 64;
 
 /** A call as hooks see it. */
 export interface Called {

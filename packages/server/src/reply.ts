@@ -1,6 +1,6 @@
 import { fault, formatResumable, RESUME } from "@parlance/wire";
 import { type Feed, feed, readable } from "./feed.js";
-import { GRACE, HEARTBEAT } from "./options.js";
+import { GRACE, HEARTBEAT, STALL } from "./options.js";
 import type { Joined } from "./run.js";
 import { refusalOf, type Serving, tell } from "./serving.js";
 
@@ -23,7 +23,11 @@ export function streamed({ options }: Serving, { epoch, blocks, leave }: Joined)
   const grace = (options.grace ?? GRACE) / 1000;
   const beat = (options.heartbeat ?? HEARTBEAT) / 1000;
   const headers = { ...STREAM_HEADERS, [RESUME]: formatResumable({ epoch, grace, beat }) };
-  return { status: 200, headers, body: feed(blocks, { heartbeat: options.heartbeat ?? HEARTBEAT, onStop: leave }) };
+  return {
+    status: 200,
+    headers,
+    body: feed(blocks, { heartbeat: options.heartbeat ?? HEARTBEAT, stall: options.stall ?? STALL, onStop: leave }),
+  };
 }
 
 export function refuse(

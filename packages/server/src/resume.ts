@@ -1,30 +1,24 @@
 import { formatGap, isKey, parseCursor, RESUME, Refusal } from "@parlance/wire";
 import type { Called } from "./options.js";
 import { type Answer, refuse, streamed } from "./reply.js";
-import { identify, type Serving } from "./serving.js";
+import { identify, nameOf, type Serving } from "./serving.js";
 
 /** The name of the run that a call begins; undefined where the caller has not asked for one. */
 export function runName(serving: Serving, { operation, request, principal }: Called): string | undefined {
   const key = request.headers.get(RESUME);
   if (serving.options.resume === false || !isKey(key)) return undefined;
-  return nameOf(serving, operation, new URL(request.url).pathname, principal, key);
+  return runOf(serving, operation, new URL(request.url).pathname, principal, key);
 }
 
 /** Whoever joins a run must be who began it, and ask for the same thing. */
-export function nameOf(
+export function runOf(
   { contract, options }: Pick<Serving, "contract" | "options">,
   operation: string,
   pathname: string,
   principal: unknown,
   key: string,
 ): string {
-  return JSON.stringify([contract.name, operation, pathname, (options.identify ?? identity)(principal), key]);
-}
-
-function identity(principal: unknown): string {
-  if (typeof principal === "string") return principal;
-  const { id } = (principal ?? {}) as { id?: unknown };
-  return String(id ?? JSON.stringify(principal) ?? "");
+  return JSON.stringify([contract.name, operation, pathname, nameOf(options, principal), key]);
 }
 
 /**
@@ -44,7 +38,7 @@ export async function resume(serving: Serving, request: Request, pathname: strin
   const principal = await identify(serving, request);
   const cursor = parseCursor(headers.get("Last-Event-ID"));
   for (const operation of streams) {
-    const name = nameOf(serving, operation, pathname, principal, key);
+    const name = runOf(serving, operation, pathname, principal, key);
     if (method === "DELETE") {
       if (await serving.runs.cancel(name)) return { status: 204, headers: {}, body: "" };
       continue;

@@ -60,6 +60,7 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
     options,
     sessions: sessions(any, maxQueued),
     runs: runs({ log: options.log ?? memoryLog(), grace: options.grace ?? GRACE, maxQueued }),
+    open: new Map(),
     slots: slots({ contract: any, options }, (called, port) => void converse(serving, called, port)),
     route: router(any),
     draining: draining.signal,

@@ -1,6 +1,6 @@
 import type { Call, Checks, OpenAsk } from "@parlance/contract";
 import { type AnyContract, Refusal, type Route, Violation } from "@parlance/wire";
-import type { Called, Hooks, ServeOptions } from "./options.js";
+import { type Called, type Hooks, MAX_STREAMS, type ServeOptions } from "./options.js";
 import type { Runs } from "./run.js";
 import type { Sessions } from "./session.js";
 import type { Slots } from "./slot.js";
@@ -15,6 +15,8 @@ export interface Serving {
   readonly handlers: Handlers;
   readonly options: ServeOptions;
   readonly sessions: Sessions;
+  /** Streams and channels that are open, by principal. */
+  readonly open: Map<string, number>;
   readonly runs: Runs;
   readonly slots: Slots;
   readonly route: (method: string, pathname: string) => Route | undefined;
@@ -63,4 +65,31 @@ export function tell(
   name?: string,
 ): void {
   hooks?.refuse?.(request, refusal, cause, name);
+}
+
+/** Names a principal. */
+export function nameOf({ identify }: ServeOptions, principal: unknown): string {
+  if (identify) return identify(principal);
+  if (typeof principal === "string") return principal;
+  const { id } = (principal ?? {}) as { id?: unknown };
+  return String(id ?? JSON.stringify(principal) ?? "");
+}
+
+/** Takes one of the principal's places for a stream or channel; throws `Refusal` (429) where none is left. Returns what gives it back. */
+export function occupy({ options, open }: Serving, principal: unknown): () => void {
+  if (!options.authenticate) return () => {};
+  const { maxStreams = MAX_STREAMS } = options;
+  const name = nameOf(options, principal);
+  const taken = open.get(name) ?? 0;
+  if (taken >= maxStreams)
+    throw new Refusal(`no more than ${maxStreams} streams may be open at a time`, { status: 429, retryAfter: 1 });
+  open.set(name, taken + 1);
+  let given = false;
+  return () => {
+    if (given) return;
+    given = true;
+    const left = open.get(name)! - 1;
+    if (left > 0) open.set(name, left);
+    else open.delete(name);
+  };
 }

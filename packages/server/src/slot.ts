@@ -13,7 +13,7 @@ import { type Durable, durable } from "@parlance/wire/link";
 import type { Accepted } from "./channel.js";
 import { type Called, GRACE, MAX_QUEUED } from "./options.js";
 import { type Answer, refuse } from "./reply.js";
-import { nameOf } from "./resume.js";
+import { runOf } from "./resume.js";
 import type { Serving } from "./serving.js";
 
 /** Milliseconds within which a ticket must be used. */
@@ -94,7 +94,7 @@ export function slots(
       const { operation, request, principal } = called;
       const key = request.headers.get(RESUME);
       if (!isKey(key) || serving.options.resume === false) return undefined;
-      const name = nameOf(serving, operation, new URL(request.url).pathname, principal, key);
+      const name = runOf(serving, operation, new URL(request.url).pathname, principal, key);
       const cursor = parseCursor(request.headers.get("Last-Event-ID"));
       const known = bySession.get(name);
       if (cursor && cursor.epoch !== known?.epoch) {

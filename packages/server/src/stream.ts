@@ -8,6 +8,8 @@ import { refusalOf, type Serving, sessionOf, tell } from "./serving.js";
 export interface Leaving {
   readonly signal: AbortSignal;
   readonly leave: () => void;
+  /** The stream is over. */
+  readonly release: () => void;
 }
 
 /**
@@ -18,7 +20,7 @@ export async function openStream(
   serving: Serving,
   called: Called,
   messages: AsyncIterable<AnyMessage>,
-  { signal, leave }: Leaving,
+  { signal, leave, release }: Leaving,
 ): Promise<RunSource> {
   const { contract, options } = serving;
   const { hooks } = options;
@@ -62,6 +64,7 @@ export async function openStream(
         if (described.fault !== undefined) yield block(faultMessage(contract, described.fault, refusal));
       }
     } finally {
+      release();
       hooks?.close?.(called, how);
       Promise.resolve(iterator.return?.()).catch(() => {});
     }

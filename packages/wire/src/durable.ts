@@ -68,6 +68,12 @@ export function durable({ limit, onCut }: DurableOptions): Durable {
       // A half at once: dropping one by one would copy the rest each time.
       if (surplus > 0) forget(Math.max(surplus, held.length >> 1));
       socket?.send(frame);
+      // A peer that does not read is cut: it comes back for what is held, or it does not come back.
+      if ((socket?.buffered?.() ?? 0) <= limit) return;
+      const stalled = socket;
+      socket = undefined;
+      stalled?.cut?.();
+      onCut();
     },
     close(code, reason) {
       const open = socket;

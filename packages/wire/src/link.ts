@@ -127,14 +127,11 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
       return say(faultMessage(contract, asked.busy, new Refusal(BUSY, { status: 409 })));
     theirs.open(message);
     if (!inbox.push(message, text.length))
-      fail(
-        new Disconnected(`${contract.name}.${name}: more than ${maxQueued} characters wait to be read`, {
-          code: "slow_reader",
-          retryable: false,
-        }),
-        1008,
-        "slow reader",
-      );
+      fail(slow(`more than ${maxQueued} characters wait to be read`), 1008, "slow reader");
+  }
+
+  function slow(what: string): Disconnected {
+    return new Disconnected(`${contract.name}.${name}: ${what}`, { code: "slow_reader", retryable: false });
   }
 
   function say(message: AnyMessage): void {
@@ -155,6 +152,10 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
     onMessage?.(message, side);
     if (unheard.length < 1000) unheard.push(message);
     port.send(data);
+    if ((port.buffered?.() ?? 0) > maxQueued) {
+      fail(slow(`more than ${maxQueued} bytes wait to be sent`), 1013, "slow reader");
+      port.cut?.();
+    }
   }
 
   function send(message: AnyMessage): void {

@@ -2,6 +2,10 @@
 export interface Port {
   send(frame: string): void;
   close(code: number, reason: string): void;
+  /** Bytes that were sent and have not left this machine. */
+  buffered?(): number;
+  /** Closes without waiting for a peer that does not read. */
+  cut?(): void;
   /** Called once, before anything is received. */
   listen(on: PortEvents): void;
 }
@@ -59,6 +63,9 @@ function end(): End {
 
 /** What a browser's WebSocket and the `ws` package's have in common. */
 export interface SocketLike {
+  readonly bufferedAmount: number;
+  /** Only in the `ws` package. */
+  terminate?(): void;
   send(data: string): void;
   close(code?: number, reason?: string): void;
   addEventListener(type: "message", listener: (event: { data: unknown }) => void): void;
@@ -80,6 +87,8 @@ export function socketPort(socket: SocketLike): Port {
   socket.addEventListener("close", ({ code, reason }) => deliver((events) => events.close(code, reason)));
   return {
     send: (frame) => socket.send(frame),
+    buffered: () => socket.bufferedAmount,
+    cut: () => (socket.terminate ? socket.terminate() : socket.close()),
     close(code, reason) {
       try {
         socket.close(code, reason);

@@ -37,6 +37,7 @@ export function untag(contract: Contract, names: readonly string[], { event, bod
   if (name === undefined) return undefined;
   const drop = contract.tag.in === "shape" ? contract.messages[name]?.shape?.const : undefined;
   if (drop) return { ...without(body, drop), type: name };
+  if (contract.tag.in === "property" && contract.tag.property !== "type") delete body[contract.tag.property];
   body.type = name;
   return body as JsonObject & AnyMessage;
 }

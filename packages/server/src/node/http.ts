@@ -79,6 +79,7 @@ async function write({ status, headers, body }: Answer, outgoing: ServerResponse
   const sink: Sink = {
     write: (text) => (outgoing.write(text) ? undefined : new Promise((resolve) => outgoing.once("drain", resolve))),
     end: () => outgoing.end(),
+    cut: () => outgoing.destroy(),
   };
   await body.run(sink);
 }

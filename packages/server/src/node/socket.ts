@@ -70,9 +70,10 @@ function beat(socket: WebSocket, heartbeat: number): void {
   };
   socket.on("pong", hear);
   socket.on("message", hear);
+  let ticks = 0;
   const timer = setInterval(() => {
     if (performance.now() - heard > 2.5 * heartbeat) socket.terminate();
-    else socket.ping();
+    else if (ticks++ % 2 === 0) socket.ping();
   }, heartbeat / 2);
   timer.unref();
   socket.on("close", () => clearInterval(timer));
