@@ -1,0 +1,315 @@
+import { type LocoHandlers, loco, type StreamClientMessage, type StreamServerMessage } from "@parlance/protocols/loco";
+import { Refusal } from "@parlance/server";
+import { expect, it } from "vitest";
+import { all, deferred, hold, overEachCarrier } from "./carriers.js";
+
+const at = "2025-01-01T00:00:00Z";
+const workspace = { id: "w", path: "/p", name: "p", created_at: at };
+const session = { id: "s", workspace_id: "w", created_at: at, status: "active" };
+const index = { index_status: "complete" as const };
+const model = { provider: "none", model_name: "m" };
+const others: Omit<LocoHandlers, "stream"> = {
+  health: () => ({ status: "healthy" }),
+  listWorkspaces: () => [workspace],
+  registerWorkspace: ({ path }) => ({ ...workspace, path }),
+  getWorkspace: ({ workspace_id }) => ({ ...workspace, id: workspace_id }),
+  getPolicy: () => ({ command_approval: "always" }),
+  setPolicy: ({ workspace_id, ...policy }) => policy,
+  rebuildIndex: () => index,
+  refreshIndex: () => index,
+  updateIndex: ({ changes }) => ({ ...index, total_files: changes.length }),
+  getIndexStatus: () => index,
+  createSession: ({ workspace_id }) => ({ ...session, workspace_id }),
+  listSessions: ({ workspace_id = "w" }) => [{ ...session, workspace_id }],
+  getSession: ({ session_id }) => ({ ...session, id: session_id }),
+  deleteSession: () => ({ success: true }),
+  listModels: () => [model],
+  getCurrentModel: () => model,
+  setCurrentModel: (configuration) => configuration,
+};
+const serving = (stream: LocoHandlers["stream"]): LocoHandlers => ({ ...others, stream });
+const hello: StreamServerMessage = { type: "server.hello", server_info: { version: "1" } };
+const open = { client_info: { name: "test", version: "1", capabilities: [] } };
+const input = { session_id: "s" };
+const token = "t";
+const authenticate = ({ headers }: Request) => headers.get("Authorization") === `Bearer ${token}` && "me";
+const options = { connected: { token } };
+
+const approval = (request_id: string) =>
+  ({ type: "tool.request_approval", request_id, tool_name: "write_file", args: {} }) as const;
+const command = (command_id: string) => ({ type: "command.request_approval", command_id, command: "make" }) as const;
+const patch = (patch_id: string) => ({ type: "patch.proposed", patch_id, file_path: "a", diff: "" }) as const;
+const response = (request_id: string, approved: boolean, scope?: "all" | "file" | "hunk") =>
+  ({ type: "client.approval_response", request_id, approved, ...(scope && { scope, file_path: "a" }) }) as const;
+
+overEachCarrier("loco", (carrier) => {
+  it("every operation", async () => {
+    const handlers = serving(() => {});
+    const { client } = await hold(carrier, loco, handlers, { ...options, served: { authenticate } });
+    const { workspace_id } = { workspace_id: "w/1" };
+    expect(await client.health()).toEqual({ status: "healthy" });
+    expect(await client.listWorkspaces()).toEqual([workspace]);
+    expect(await client.registerWorkspace({ path: "/q" })).toMatchObject({ path: "/q" });
+    expect(await client.getWorkspace({ workspace_id })).toMatchObject({ id: "w/1" });
+    expect(await client.getPolicy({ workspace_id })).toEqual({ command_approval: "always" });
+    expect(await client.setPolicy({ workspace_id, command_approval: "never" })).toEqual({ command_approval: "never" });
+    for (const operation of ["rebuildIndex", "refreshIndex", "getIndexStatus"] as const)
+      expect(await client[operation]({ workspace_id })).toEqual(index);
+    const changes = [{ type: "created" as const, file_path: "a" }];
+    expect(await client.updateIndex({ workspace_id, changes })).toMatchObject({ total_files: 1 });
+    expect(await client.createSession({ workspace_id })).toMatchObject({ workspace_id });
+    expect(await client.listSessions()).toMatchObject([{ workspace_id: "w" }]);
+    expect(await client.listSessions({ workspace_id })).toMatchObject([{ workspace_id }]);
+    expect(await client.getSession(input)).toMatchObject({ id: "s" });
+    expect(await client.deleteSession(input)).toEqual({ success: true });
+    expect(await client.listModels()).toEqual([model]);
+    expect(await client.getCurrentModel()).toEqual(model);
+    expect(await client.setCurrentModel({ ...model, temperature: 0.5 })).toEqual({ ...model, temperature: 0.5 });
+  });
+
+  it("without its token nothing is answered but 401, neither by HTTP nor on the socket", async () => {
+    const { client, seen } = await hold(
+      carrier,
+      loco,
+      serving(() => {}),
+      { served: { authenticate } },
+    );
+    const refused = { name: "Refusal", status: 401, code: "UNAUTHORIZED" };
+    await expect(client.health()).rejects.toMatchObject(refused);
+    await expect(client.stream(input, { open })).rejects.toMatchObject(refused);
+    // No hook saw a request, so no handler ran.
+    expect(new Set(seen)).toEqual(new Set(["refuse health 401", "refuse stream 401"]));
+  });
+
+  it("what the client sends arrives in order, and what the server says too", async () => {
+    const heard: StreamClientMessage[] = [];
+    const over = deferred();
+    const { client } = await hold(
+      carrier,
+      loco,
+      serving(async (_, channel) => {
+        channel.send(hello);
+        for await (const message of channel) {
+          // Later messages take less time, and must not overtake.
+          for (let i = 5 - heard.length; i > 0; i--) await new Promise((resolve) => setImmediate(resolve));
+          heard.push(message);
+          channel.send({ type: "assistant.token", token: `${heard.length}` });
+        }
+        over.resolve();
+      }),
+      options,
+    );
+    const channel = await client.stream(input, { open });
+    const sent: StreamClientMessage[] = [
+      { type: "client.user_message", message: "1", context: { command: "/fix" } },
+      { type: "client.context_update", updates: { mentions: [{ type: "file", path: "a" }] } },
+      { type: "client.file_changes", changes: [{ type: "deleted", file_path: "b" }] },
+      { type: "client.cancel" },
+    ];
+    for (const message of sent) channel.send(message);
+    const tokens: string[] = [];
+    for await (const message of channel) {
+      if (message.type === "assistant.token") tokens.push(message.token);
+      if (tokens.length === 5) break;
+    }
+    await channel.close();
+    await over.promise;
+    expect(heard).toEqual([{ type: "client.hello", ...open }, ...sent]);
+    expect(tokens).toEqual(["1", "2", "3", "4", "5"]);
+  });
+
+  it("tools, commands and patches are answered by their own key, in any order", async () => {
+    const settled: string[] = [];
+    const results = deferred<unknown[]>();
+    const { client } = await hold(
+      carrier,
+      loco,
+      serving(async (_, channel) => {
+        channel.send(hello);
+        const asks = [approval("r1"), approval("r2"), command("c1"), command("c2"), patch("p1"), patch("p2")].map(
+          async (ask) => {
+            const answer = await channel.ask(ask as typeof ask & { type: "patch.proposed" });
+            settled.push(Object.values(ask)[1]!.toString());
+            return answer;
+          },
+        );
+        for await (const message of channel) if (message.type === "client.cancel") break;
+        results.resolve(await Promise.all(asks));
+      }),
+      options,
+    );
+    const channel = await client.stream(input, { open });
+    const answers: StreamClientMessage[] = [
+      { type: "client.patch_apply_result", patch_id: "p2", file_path: "a", success: true, error: null },
+      response("p1", false),
+      response("c1", true),
+      response("r2", false),
+      { type: "client.command_result", command_id: "c2", command: "make", exit_code: 2 },
+      response("r1", true, "all"),
+    ];
+    for (const message of answers) channel.send(message);
+    channel.send({ type: "client.cancel" });
+    expect(await results.promise).toEqual([5, 3, 2, 4, 1, 0].map((i) => answers[i]));
+    expect(settled).toEqual(["p2", "p1", "c1", "r2", "c2", "r1"]);
+    await channel.close();
+  });
+
+  it.each(["file", "hunk"] as const)(
+    "an answer for one %s settles that part and leaves the ask open",
+    async (scope) => {
+      const heard: StreamClientMessage[] = [];
+      const result = deferred<unknown>();
+      const { client } = await hold(
+        carrier,
+        loco,
+        serving(async (_, channel) => {
+          channel.send(hello);
+          channel.ask(patch("p")).then(result.resolve);
+          for await (const message of channel) heard.push(message);
+        }),
+        options,
+      );
+      const channel = await client.stream(input, { open });
+      const parts = [response("p", true, scope), response("p", false, scope)];
+      for (const part of parts) channel.send(part);
+      channel.send(response("p", true, "all"));
+      channel.send(response("nobody's", true));
+      expect(await result.promise).toEqual(response("p", true, "all"));
+      await channel.close();
+      expect(heard.slice(1)).toEqual([...parts, response("nobody's", true)]);
+    },
+  );
+
+  it("another handler speaks on the session's channel, and asks", async () => {
+    const asked = deferred<unknown>();
+    const handlers: LocoHandlers = {
+      ...serving(async (_, channel) => {
+        channel.send(hello);
+        await all(channel);
+      }),
+      getSession({ session_id }, call) {
+        const there = call.session(session_id);
+        there.send({ type: "assistant.thinking", phase: "planning", message: "hm" });
+        there.ask(command("c")).then(asked.resolve);
+        return session;
+      },
+    };
+    const { client } = await hold(carrier, loco, handlers, options);
+    const channel = await client.stream(input, { open });
+    await client.getSession(input);
+    for await (const message of channel) {
+      if (message.type !== "command.request_approval") continue;
+      channel.send(response(message.command_id, false));
+      break;
+    }
+    expect(await asked.promise).toEqual(response("c", false));
+    await channel.close();
+  });
+
+  it("deleting the session closes its channel normally", async () => {
+    const { client } = await hold(
+      carrier,
+      loco,
+      serving(async (_, channel) => {
+        channel.send(hello);
+        await all(channel);
+      }),
+      options,
+    );
+    const channel = await client.stream(input, { open });
+    const heard: StreamServerMessage[] = [];
+    for await (const message of channel) {
+      heard.push(message);
+      await client.deleteSession(input);
+    }
+    expect(heard).toEqual([hello]);
+    expect(await channel.closed).toMatchObject({ code: 1000 });
+  });
+
+  it("a channel is refused before it is open, in the protocol's own words", async () => {
+    const hooks = {
+      request() {
+        throw new Refusal("no such session", { code: "SESSION_NOT_FOUND" });
+      },
+    };
+    const { client } = await hold(
+      carrier,
+      loco,
+      serving(() => {}),
+      { ...options, served: { hooks } },
+    );
+    await expect(client.stream(input, { open })).rejects.toMatchObject({
+      name: "Refusal",
+      status: 404,
+      code: "SESSION_NOT_FOUND",
+      message: "no such session",
+    });
+  });
+
+  it("a handler that fails says `server.error` and closes with 1011", async () => {
+    const { client, seen } = await hold(
+      carrier,
+      loco,
+      serving(async (_, channel) => {
+        channel.send(hello);
+        throw new Refusal("the model is gone", { code: "MODEL_ERROR" });
+      }),
+      options,
+    );
+    const channel = await client.stream(input, { open });
+    const heard: StreamServerMessage[] = [];
+    const reading = (async () => {
+      for await (const message of channel) heard.push(message);
+    })();
+    await expect(reading).rejects.toMatchObject({ name: "Disconnected" });
+    expect(heard[1]).toMatchObject({
+      type: "server.error",
+      error: { code: "MODEL_ERROR", message: "the model is gone" },
+    });
+    expect(seen).toContain("close stream failed");
+  });
+
+  it("a message that breaks its schema is answered with `server.error`, and the next one is heard", async () => {
+    const heard: string[] = [];
+    const { client } = await hold(
+      carrier,
+      loco,
+      serving(async (_, channel) => {
+        channel.send(hello);
+        for await (const { type } of channel) {
+          heard.push(type);
+          if (type === "client.cancel") channel.send({ type: "assistant.token", token: "x" });
+        }
+      }),
+      options,
+    );
+    await using channel = await client.stream(input, { open });
+    channel.send({ type: "client.user_message", message: 7 } as never);
+    channel.send({ type: "client.cancel" });
+    const answers: StreamServerMessage[] = [];
+    for await (const message of channel) {
+      answers.push(message);
+      if (message.type === "assistant.token") break;
+    }
+    expect(answers).toMatchObject([
+      hello,
+      { type: "server.error", error: { code: "INVALID_REQUEST", message: expect.stringContaining("/message") } },
+      { type: "assistant.token" },
+    ]);
+    expect(heard).toEqual(["client.hello", "client.cancel"]);
+  });
+
+  it("a channel that does not open with its hello is closed", async () => {
+    const { client } = await hold(
+      carrier,
+      loco,
+      serving(async (_, channel) => {
+        await all(channel);
+      }),
+      options,
+    );
+    await expect(client.stream(input, { open: { client_info: 7 } as never }).then(all)).rejects.toMatchObject({
+      name: "Disconnected",
+    });
+  });
+});
