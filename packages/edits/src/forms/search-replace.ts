@@ -7,9 +7,9 @@ import { type Block, type BlockReading, type Form, refuse, type Writing } from "
 import { asLines, changeOf, endMatters } from "./change.js";
 import { fenceFor, formatPathLine } from "./fence.js";
 
-const OPEN = /^[ \t]*(<{5,9}|-{5,9}) SEARCH>?\s*$/;
-const CLOSE = /^[ \t]*(>{5,9}|\+{5,9}) REPLACE\s*$/;
-const DIVIDER = /^[ \t]*(={5,9})\s*$/;
+const OPEN = /^[ \t]*(?:<{5,9}|-{5,9}) SEARCH>?\s*$/;
+const CLOSE = /^[ \t]*(?:>{5,9}|\+{5,9}) REPLACE\s*$/;
+const DIVIDER = /^[ \t]*={5,9}\s*$/;
 /** A marker that belongs to the content is written with a backslash before it. */
 const ESCAPED = /^\\(?=\\*(?:[<>+-]{5,9} (?:SEARCH|REPLACE)>?|={5,9}|-{5,9}|:(?:start|end)_line:[ \t]*\d+)\s*$)/;
 
@@ -77,10 +77,13 @@ function readSearchReplace(lines: readonly string[], path: string | null): Block
 
 /** The line between the parts. A conflict of git in the content keeps its own; any other doubt is refused. */
 function findDivider(lines: readonly string[], start: number, repairs: Repair[]): number | BlockReading {
-  const length = OPEN.exec(lines[start]!)![1]!.length;
+  const [indent, marks] = splitMarker(lines[start]!);
   const found: number[] = [];
   for (let i = start + 1; i < lines.length - 1; i++) if (DIVIDER.test(lines[i]!)) found.push(i);
-  const exact = found.filter((i) => DIVIDER.exec(lines[i]!)![1]!.length === length);
+  const exact = found.filter((i) => {
+    const [own, signs] = splitMarker(lines[i]!);
+    return own === indent && signs.length === marks.length;
+  });
   let candidates = exact.length > 0 ? exact : found;
   if (candidates.length > 1) {
     const inConflict = findConflicts(lines, start);
@@ -96,8 +99,18 @@ function findDivider(lines: readonly string[], start: number, repairs: Repair[])
   if (divider === undefined)
     return refuse(lines.length - 1, "bad-block", "The SEARCH block has no line `=======` between its two parts.");
   if (exact.length === 0)
-    repairs.push({ kind: "marker", line: divider, message: "The divider is not as long as the marker above it." });
+    repairs.push({
+      kind: "marker",
+      line: divider,
+      message: "The divider is not as long, or not as far to the right, as the marker above it.",
+    });
   return divider;
+}
+
+/** A marker line's indentation and its signs. */
+function splitMarker(line: string): readonly [indent: string, signs: string] {
+  const [, indent = "", signs = ""] = /^([ \t]*)([<=-]*)/.exec(line)!;
+  return [indent, signs];
 }
 
 /** The dividers of git's conflicts: between `<<<<<<< ours` and `>>>>>>> theirs`. */
