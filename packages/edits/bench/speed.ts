@@ -1,6 +1,6 @@
 /**
  * Times create, parse, apply, invert and merge beside the npm packages that do the same and beside git, in one run:
- * `tsx packages/edits/bench/speed.ts [create|parse|apply|invert|merge]`. Medians in milliseconds; `> N s` where a peer was
+ * `tsx packages/edits/bench/speed.ts [create|parse|apply|invert|merge] [seconds a peer may take for a row]`. Medians in milliseconds; `> N s` where a peer was
  * ended. The machine's load is in every figure of a row alike, so read the ratios.
  */
 import { type ChildProcess, fork } from "node:child_process";
@@ -14,7 +14,7 @@ import type { Task } from "./measure.js";
 import { type Operation, PEERS } from "./peers.js";
 
 /** Seconds that a peer may take for its rounds of one row. */
-const LIMIT = 10;
+const LIMIT = Number(process.argv[3] ?? 10);
 const SIZES = [
   [100, 3],
   [5_000, 10],
@@ -73,7 +73,8 @@ function show(time: number): string {
 function writeTexts(row: Case): void {
   const [before, after] = makeTexts(row);
   const [, ours, theirs] = makeThree(row.lines, row.edits ?? 1);
-  const patch = formatPatch(createPatch(before, after, { path: "x" }));
+  // With git's header, since some readers know no other.
+  const patch = `diff --git a/x b/x\nindex 1234567..89abcde 100644\n${formatPatch(createPatch(before, after, { path: "x" }))}`;
   for (const [name, text] of Object.entries({ before, after, patch, ours, theirs }))
     writeFileSync(join(folder, name), text);
 }
