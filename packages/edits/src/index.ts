@@ -9,6 +9,7 @@ export {
 export { type Composition, composePatches } from "./compose.js";
 export { type CreateOptions, createPatch } from "./create.js";
 export type { DiffOptions } from "./diff.js";
+export { explainConflict } from "./explain.js";
 export { formatBeginPatch, parseBeginPatch } from "./forms/begin-patch.js";
 export type { FormName, Writing } from "./forms/block.js";
 export { formatEditBlocks, parseEditBlocks } from "./forms/edit-block.js";

@@ -1,0 +1,78 @@
+// What is made of real changes that were spoilt as models spoil them: correct / refused / WRONG, by kind and program.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readPairs } from "./pairs.js";
+import { exactOnce, gitApply, gnuPatch, jsdiffWith } from "./perturb-peers.js";
+import { type FormOfCase, isRefusal, makeCases, type Program, parlance, type Score, score } from "./spoilt.js";
+
+const seed = Number(process.env.SEED ?? 1);
+const folder = mkdtempSync(join(tmpdir(), "perturb-"));
+
+const programs: Record<FormOfCase, Record<string, Program>> = {
+  unified: {
+    parlance: parlance("unified"),
+    "jsdiff fuzz 0": jsdiffWith(0),
+    "jsdiff fuzz 2": jsdiffWith(2),
+    "git --recount": gitApply(join(folder, "git")),
+    "GNU patch": gnuPatch(join(folder, "patch")),
+  },
+  "search-replace": { parlance: parlance("search-replace"), "exact, once": exactOnce },
+  "str-replace": { parlance: parlance("str-replace"), "exact, once": exactOnce },
+};
+
+try {
+  const pairs = readPairs();
+  console.log(`${pairs.length} pairs of files, seed ${seed}; correct / refused / WRONG`);
+  for (const form of ["unified", "search-replace", "str-replace"] as const) report(form, programs[form]);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function report(form: FormOfCase, columns: Record<string, Program>): void {
+  const cases = makeCases(form, readPairs(), seed);
+  const names = Object.keys(columns);
+  const scores = names.map((name) => score(cases, columns[name]!));
+  console.log(`\n${`${form}: ${cases.length} cases`.padEnd(46)}${names.map((name) => name.padEnd(18)).join("")}`);
+  for (const kind of scores[0]!.keys())
+    printRow(
+      kind,
+      scores.map((each) => show(each.get(kind)!)),
+    );
+  printRow(
+    "recoverable",
+    scores.map((each) => rate(sum(each, false))),
+  );
+  printRow(
+    "violated",
+    scores.map((each) => `${sum(each, true).wrong} of ${total(sum(each, true))}`),
+  );
+}
+
+function printRow(label: string, cells: readonly string[]): void {
+  console.log(label.padEnd(46) + cells.map((cell) => cell.padEnd(18)).join(""));
+}
+
+function show({ correct, refused, wrong }: Score): string {
+  return `${correct} / ${refused} / ${wrong}`;
+}
+
+function sum(scores: ReadonlyMap<string, Score>, refusals: boolean): Score {
+  const all: Score = { correct: 0, refused: 0, wrong: 0 };
+  for (const [kind, each] of scores) {
+    if (isRefusal(kind) !== refusals) continue;
+    all.correct += each.correct;
+    all.refused += each.refused;
+    all.wrong += each.wrong;
+  }
+  return all;
+}
+
+function total({ correct, refused, wrong }: Score): number {
+  return correct + refused + wrong;
+}
+
+function rate(all: Score): string {
+  const percent = (part: number) => `${((100 * part) / total(all)).toFixed(1)}%`;
+  return `${percent(all.correct)}, ${percent(all.wrong)} wrong`;
+}

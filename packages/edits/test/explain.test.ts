@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { applyPatch } from "../src/apply.js";
+import { createPatch } from "../src/create.js";
+import { explainConflict } from "../src/explain.js";
+
+const before = Array.from({ length: 40 }, (_, i) => `const value${i} = ${i};`).join("\n");
+const patch = createPatch(before, before.replace("value20 = 20", "value20 = 21"), { path: "src/values.ts" });
+
+function explain(text: string): string {
+  const result = applyPatch(patch, text);
+  return result.ok ? "applied" : explainConflict(result.conflicts[0]!, patch, text);
+}
+
+test("a hunk that is not found is explained by the first line that differs and the file's lines there", () => {
+  const message = explain(before.replace("value20 = 20", "value20 = 7"));
+  expect(message).toContain("src/values.ts, hunk ");
+  expect(message).toContain(
+    "come nearest at line 18; the first that differs there is its old line 4, which it deletes",
+  );
+  expect(message).toContain('looked for: "const value20 = 20;"');
+  expect(message).toContain('the file has: "const value20 = 7;"');
+  expect(message).toContain("    21 | const value20 = 7;");
+  expect(message).toContain('up to "context"');
+});
+
+test("an ambiguous hunk is explained by its places", () => {
+  const message = explain(`// front\n${before}\n${before}`);
+  expect(message).toContain("the old lines stand 2 times, at lines 19, 59");
+});
+
+test("an applied hunk is named as such, and a foreign one says that nothing of it is there", () => {
+  expect(explain(before.replace("value20 = 20", "value20 = 21"))).toContain("already in the file, at line 18");
+  expect(explain("nothing\nof\nit\n")).toContain("none of its old lines is in the file (3 lines)");
+});

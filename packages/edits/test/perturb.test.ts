@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { readPairs } from "../bench/pairs.js";
+import { isRefusal, makeCases, parlance, score } from "../bench/spoilt.js";
+
+const seed = Number(process.env.SEED ?? 1 + (Date.now() % 3));
+
+test.each([
+  { form: "unified", least: 0.9 },
+  { form: "search-replace", least: 0.75 },
+  { form: "str-replace", least: 0.75 },
+] as const)(
+  `$form as models spoil it: at least $least byte-exact, none wrong, none taken that must be refused, seed ${seed}`,
+  ({ form, least }) => {
+    const cases = makeCases(form, readPairs(), seed);
+    const wrong: unknown[] = [];
+    const scores = score(cases, parlance(form), (item, made) => wrong.push({ ...item, made }));
+    expect(wrong.slice(0, 1)).toEqual([]);
+    const recoverable = [...scores].filter(([kind]) => !isRefusal(kind)).map(([, tally]) => tally);
+    const correct = recoverable.reduce((sum, tally) => sum + tally.correct, 0);
+    const all = recoverable.reduce((sum, tally) => sum + tally.correct + tally.refused, 0);
+    expect(correct / all).toBeGreaterThanOrEqual(least);
+    expect(cases.length).toBeGreaterThan(2000);
+  },
+);
