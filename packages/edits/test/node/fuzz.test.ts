@@ -1,0 +1,93 @@
+import { createPatch, type Patch } from "@parlance/edits";
+import { applyPlan, planEdits, undo } from "@parlance/edits/node";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { makeWorkspace, snapshot } from "./workspace.js";
+
+const numRuns = process.env.PARLANCE_LONG ? 20_000 : 2_000;
+const seed = Number(process.env.SEED ?? 20261121);
+
+const files = { a: "one\ntwo\nthree\n", "dir/b": "one\r\ntwo", c: "" };
+const path = fc.oneof(
+  { weight: 5, arbitrary: fc.constantFrom("a", "dir/b", "c", "new", "dir/new", "x/y/z") },
+  { weight: 1, arbitrary: fc.constantFrom("../a", "A", "dir", "a/b", ".git/config", "nul", "a\0", "") },
+);
+const line = fc
+  .tuple(fc.constantFrom(" ", "+", "-"), fc.constantFrom("one", "two", "three", "", "x", "\ud800"))
+  .map((pair) => pair.join(""));
+const start = fc.option(fc.integer({ min: 0, max: 5 }));
+const hunk = fc.record({
+  id: fc.string({ maxLength: 3 }),
+  oldStart: start,
+  newStart: start,
+  lines: fc.array(line, { maxLength: 5 }),
+});
+const mode = fc.constantFrom(undefined, undefined, undefined, undefined, "100644", "100755", "120000", "160000");
+const base = { hunks: fc.array(hunk, { maxLength: 2 }), oldMode: mode, newMode: mode };
+const file = fc.oneof(
+  fc.record({ ...base, kind: fc.constant("create"), before: fc.constant(null), after: path }),
+  fc.record({ ...base, kind: fc.constant("delete"), before: path, after: fc.constant(null) }),
+  path.chain((name) =>
+    fc.record({ ...base, kind: fc.constant("modify"), before: fc.constant(name), after: fc.constant(name) }),
+  ),
+  fc.record({
+    ...base,
+    kind: fc.constantFrom("rename", "copy"),
+    before: path,
+    after: path,
+    git: fc.constantFrom(undefined, {}),
+  }),
+  fc.record({ ...base, kind: fc.constant("create"), whole: fc.constant(true), before: fc.constant(null), after: path }),
+);
+const edits = [
+  createPatch(files.a, "one\n2\nthree\n", { path: "a" }),
+  createPatch(files["dir/b"], "one\r\n2", { path: "dir/b" }),
+  createPatch(files["dir/b"], "", { oldPath: "dir/b", newPath: null }),
+  createPatch("", "new\n", { oldPath: null, newPath: "x/y/z" }),
+];
+const sound = fc.constantFrom(...edits.flatMap((edit) => edit.files));
+// Patch-shaped, with anything at all in any place.
+const broken = fc.record(
+  {
+    kind: fc.oneof(fc.constantFrom("create", "modify", "delete", "rename", "copy"), fc.jsonValue()),
+    before: fc.oneof(path, fc.jsonValue()),
+    after: fc.oneof(path, fc.jsonValue()),
+    hunks: fc.oneof(fc.array(fc.oneof(hunk, fc.jsonValue()), { maxLength: 2 }), fc.jsonValue()),
+    whole: fc.jsonValue(),
+    newMode: fc.jsonValue(),
+    git: fc.jsonValue(),
+  },
+  { requiredKeys: [] },
+);
+const patch = fc.record({
+  files: fc.array(
+    fc.oneof({ weight: 6, arbitrary: sound }, { weight: 6, arbitrary: file }, { weight: 1, arbitrary: broken }),
+    { maxLength: 3 },
+  ),
+});
+const input = fc.oneof(
+  { weight: 9, arbitrary: fc.array(patch, { maxLength: 2 }) },
+  { weight: 1, arbitrary: fc.jsonValue() },
+);
+
+test(`no value makes planning or applying throw, and what was applied can be undone (seed ${seed})`, async () => {
+  const root = makeWorkspace(files);
+  const old = snapshot(root);
+  let applied = 0;
+  await fc.assert(
+    fc.asyncProperty(input, async (value) => {
+      const plan = await planEdits(value as unknown as Patch[], { root });
+      const result = await applyPlan(plan);
+      expect(result.ok).toBe(plan.conflicts.length === 0);
+      if (result.ok && result.files.length > 0) {
+        applied++;
+        const back = await planEdits(result.inverse, { root });
+        expect(back.conflicts).toEqual([]);
+        expect((await undo(result)).ok).toBe(true);
+      }
+      expect(snapshot(root)).toEqual(old);
+    }),
+    { numRuns, seed },
+  );
+  expect(applied).toBeGreaterThan(numRuns / 100);
+}, 600_000);
