@@ -1,7 +1,7 @@
 /**
  * Times create, parse, apply, invert and merge beside the npm packages that do the same and beside git, in one run:
- * `tsx packages/edits/bench/speed.ts [create|parse|apply|invert|merge] [seconds a peer may take for a row]`. Medians in milliseconds; `> N s` where a peer was
- * ended. The machine's load is in every figure of a row alike, so read the ratios.
+ * `tsx packages/edits/bench/speed.ts [create|parse|apply|invert|merge] [seconds a peer may take for one row]`.
+ * Medians in milliseconds; `> N s` where a peer was ended. Load is in every figure of a row alike: read the ratios.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
