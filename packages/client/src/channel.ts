@@ -13,7 +13,6 @@ import {
   type Violation,
 } from "@parlance/wire";
 import { type AnyChannel, link } from "@parlance/wire/link";
-import { lasting } from "./lasting.js";
 import { type ConnectOptions, MAX_MESSAGE_SIZE, MAX_QUEUED } from "./options.js";
 import { either, type Requests } from "./request.js";
 import { globalWebSocket } from "./web-socket.js";
@@ -75,7 +74,7 @@ export async function openChannel(
   if (!resumable) answer?.body?.cancel().catch(() => {});
   const socket = await openSocket(offer?.ticket);
   const port = resumable
-    ? lasting(socket, {
+    ? (await import("./lasting.js")).lasting(socket, {
         what: `${contract.name}.${name}`,
         epoch: resumable.epoch,
         askOver,

@@ -1,9 +1,10 @@
 import type { CallOptions, ContractValue } from "@parlance/contract";
 import { type AnyContract, bind, type Input, newKey, RESUME, Violation } from "@parlance/wire";
 import type { OpenOptions } from "./channel.js";
+import { loading } from "./loading.js";
 import type { ConnectOptions } from "./options.js";
 import { either, requests } from "./request.js";
-import { messageStream } from "./stream.js";
+import type { StreamSource } from "./stream.js";
 
 /** A stream that is open, so that the end of its session is told from a cut. */
 interface Reading {
@@ -65,7 +66,7 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
       described.closedBy === undefined ? undefined : { session: sessionOf(input), closedBy: described.closedBy };
     if (reading) readings.add(reading);
     const key = resumes ? { [RESUME]: newKey() } : undefined;
-    return messageStream(any, options, {
+    const source: StreamSource = {
       name,
       stream: described,
       signal: either(options.signal, signal),
@@ -83,7 +84,9 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
           () => false,
         ) ?? false,
       over: () => reading && readings.delete(reading),
-    });
+    };
+    // A page that only uses channels never loads what streams need.
+    return loading(import("./stream.js").then(({ messageStream }) => messageStream(any, options, source)));
   }
 
   function sessionOf(input: Input): unknown {

@@ -2,10 +2,10 @@ import type { MessageStream, Stream } from "@parlance/contract";
 import {
   type AnyContract,
   type AnyMessage,
-  codec,
   Disconnected,
   decoder,
   formatCursor,
+  messageDecoder,
   parseCursor,
   parseResumable,
   RESUME,
@@ -49,7 +49,7 @@ export function messageStream(
     maxMessageSize = MAX_MESSAGE_SIZE,
     idleTimeout = IDLE_TIMEOUT,
   } = connection;
-  const messages = codec(contract, { side: "server", names: stream.messages, checks: contract.checks });
+  const decode = messageDecoder(contract, { side: "server", names: stream.messages, checks: contract.checks });
   const ends = new Set(stream.end);
   const mayEnd = new Set(stream.mayEnd);
   const abort = new AbortController();
@@ -83,7 +83,7 @@ export function messageStream(
         if (after || (resumable && id !== undefined && !inOrder(resumable, id))) return;
         vain = 0;
         try {
-          const read = messages.decode({ event, data });
+          const read = decode({ event, data });
           if ("unknown" in read) return onUnknown?.(read.unknown);
           ready.push(read.message);
           const { type } = read.message;

@@ -103,7 +103,10 @@ test("a channel that is cut anywhere goes on: each message once and in order, bo
     const names = Array.from({ length: 20 }, (_, i) => `file-${i}`);
     const answers = [];
     for (const filename of names) answers.push(await session.ask({ type: "upload_file", filename, content: "" }));
-    expect(answers.map((answer) => "filename" in answer && answer.filename), `cut after ${first}`).toEqual(names);
+    expect(
+      answers.map((answer) => "filename" in answer && answer.filename),
+      `cut after ${first}`,
+    ).toEqual(names);
     expect(seen.heard).toEqual(names);
     expect(seen.sessions).toBe(1);
     expect(seen.sockets).toBeGreaterThan(3);

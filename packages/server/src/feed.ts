@@ -34,10 +34,8 @@ const FULL = 64 * 1024;
  */
 export function feed(blocks: AsyncIterator<string>, { heartbeat, stall, onStop }: FeedOptions): Feed {
   let stopped = false;
-  let stop: () => void = () => {};
-  const halted = new Promise<undefined>((resolve) => {
-    stop = () => resolve(undefined);
-  });
+  /** Ends the wait for room. */
+  let wake = () => {};
 
   async function run(sink: Sink): Promise<void> {
     let buffer = "";
@@ -76,7 +74,11 @@ export function feed(blocks: AsyncIterator<string>, { heartbeat, stall, onStop }
             sink.cut();
             halt();
           }, stall);
-          await Promise.race([room, halted]);
+          const writable = room;
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+            writable.then(resolve);
+          });
           clearTimeout(stalled);
           room = undefined;
         }
@@ -91,7 +93,7 @@ export function feed(blocks: AsyncIterator<string>, { heartbeat, stall, onStop }
   function halt(): void {
     if (stopped) return;
     stopped = true;
-    stop();
+    wake();
     onStop();
   }
 

@@ -1,4 +1,4 @@
-import { type AnyMessage, codec, encode, faultMessage, Refusal } from "@parlance/wire";
+import { type AnyMessage, encode, faultMessage, messageEncoder, Refusal } from "@parlance/wire";
 import { queue } from "@parlance/wire/link";
 import { type Called, MAX_QUEUED } from "./options.js";
 import type { RunSource } from "./run.js";
@@ -25,7 +25,7 @@ export async function openStream(
   const { contract, options } = serving;
   const { hooks } = options;
   const described = contract.operations[called.operation]!.answer.stream!;
-  const written = codec(contract, {
+  const write = messageEncoder(contract, {
     side: "server",
     names: described.messages,
     checks: contract.checks,
@@ -39,41 +39,67 @@ export async function openStream(
       : withSession(serving, called, messages, signal);
   const unended = () => new TypeError(`${called.operation} returned without ${[...ends].join(" or ")}`);
 
-  async function* blocks(first: IteratorResult<AnyMessage>, id?: (seq: number) => string): AsyncGenerator<string> {
-    let how: "done" | "gone" | "failed" = "gone";
+  // An iterator by hand: an async generator around the handler's own would cost each message three more promises.
+  function blocks(first: IteratorResult<AnyMessage>, id?: (seq: number) => string): AsyncIterator<string> {
+    let waiting: IteratorResult<AnyMessage> | undefined = first;
+    let last = "";
     let seq = 0;
+    let over = false;
+
     function block(message: AnyMessage): string {
-      const text = encode({ ...written.encode(message), id: id?.(++seq) });
+      const { event, data } = write(message);
       hooks?.message?.(called, message, "server");
-      return text;
+      return encode({ event, data, id: id?.(++seq) });
     }
-    try {
-      let last = "";
-      for (let step = first; !step.done; step = await iterator.next()) {
-        yield block(step.value);
-        last = step.value.type;
-        if (ends.has(last)) break;
+
+    function end(how: "done" | "gone" | "failed"): IteratorResult<string> {
+      if (!over) {
+        over = true;
+        release();
+        hooks?.close?.(called, how);
+        Promise.resolve(iterator.return?.()).catch(() => {});
       }
-      how = "done";
-      if (ends.size > 0 && !ends.has(last) && !mayEnd.has(last) && !signal.aborted) throw unended();
-    } catch (error) {
-      how = signal.aborted ? "gone" : "failed";
-      if (how === "failed") {
+      return { done: true, value: undefined };
+    }
+
+    function fail(error: unknown): IteratorResult<string> {
+      if (over || signal.aborted) return end("gone");
+      try {
         const refusal = refusalOf(error);
         tell(hooks, called.request, refusal, error, called.operation);
-        if (described.fault !== undefined) yield block(faultMessage(contract, described.fault, refusal));
+        if (described.fault === undefined) return end("failed");
+        return { done: false, value: block(faultMessage(contract, described.fault, refusal)) };
+      } finally {
+        end("failed");
       }
-    } finally {
-      release();
-      hooks?.close?.(called, how);
-      Promise.resolve(iterator.return?.()).catch(() => {});
     }
+
+    return {
+      async next() {
+        if (over || ends.has(last)) return end("done");
+        try {
+          const step = waiting ?? (await iterator.next());
+          waiting = undefined;
+          if (over) return end("gone");
+          if (!step.done) {
+            const value = block(step.value);
+            last = step.value.type;
+            return { done: false, value };
+          }
+          if (ends.size > 0 && !mayEnd.has(last) && !signal.aborted) throw unended();
+          return end("done");
+        } catch (error) {
+          return fail(error);
+        }
+      },
+      return: async () => end("gone"),
+    };
   }
 
   const first = await iterator.next();
   if (first.done && ends.size > 0) throw unended();
   // The first message is checked while a status can still say that it is wrong.
-  if (!first.done) written.encode(first.value);
+  if (!first.done) write(first.value);
   hooks?.open?.(called);
   return { blocks: (id) => blocks(first, id), leave };
 }

@@ -16,6 +16,8 @@ export {
   checkOf,
   codec,
   flaws,
+  messageDecoder,
+  messageEncoder,
   type Unknown,
   type Written,
 } from "./message.js";

@@ -38,24 +38,28 @@ export interface CodecOptions {
   readonly profile?: string | undefined;
 }
 
-/** Messages of one direction of a stream or channel, to text and back. `decode(encode(m))` equals `m`. */
-export function codec(contract: AnyContract, { side, names, checks: given, profile }: CodecOptions): Codec {
-  // Contract order decides which shape fits first, whatever order the stream lists its messages in.
-  const ordered = Object.keys(contract.messages).filter((name) => names.includes(name));
-  const read = reader(contract.reading, (rule) => rule.of === side && rule.operation === undefined);
-  const checks = new Map<string, Check>(
-    ordered.map((name) => [name, given ? checkOf(contract, given, contract.messages[name]!.schema) : unchecked]),
-  );
-  const byEvent = contract.tag.in === "event";
-  const namedByEvent = contract.tag.in === "property" && contract.tag.event ? contract.tag.property : undefined;
-  const protocol = contract.name;
+/** A message's check, and what to say where it fails: made once, not for each message. */
+interface Known {
+  readonly check: Check;
+  readonly origin: { readonly protocol: string; readonly side: Side; readonly subject: string };
+}
 
-  function encode(message: AnyMessage): Written {
+/** Messages of one direction of a stream or channel, to text and back. `decode(encode(m))` equals `m`. */
+export function codec(contract: AnyContract, options: CodecOptions): Codec {
+  return { encode: messageEncoder(contract, options), decode: messageDecoder(contract, options) };
+}
+
+/** The half of a codec that writes. */
+export function messageEncoder(contract: AnyContract, options: CodecOptions): Codec["encode"] {
+  const { side, names, profile } = options;
+  const messages = knownOf(contract, options);
+  const protocol = contract.name;
+  return (message) => {
     const name = isMessage(message) ? message.type : undefined;
-    const check = name === undefined ? undefined : checks.get(name);
-    if (name === undefined || check === undefined)
+    const known = name === undefined ? undefined : messages.get(name);
+    if (!known)
       throw new Violation(
-        `${JSON.stringify(name ?? message)} is not a message that the ${side} sends here; it sends ${ordered.join(", ")}`,
+        `${JSON.stringify(name ?? message)} is not a message that the ${side} sends here; it sends ${names.join(", ")}`,
         {
           code: "unknown_message",
           protocol,
@@ -64,19 +68,29 @@ export function codec(contract: AnyContract, { side, names, checks: given, profi
         },
       );
     const { event, body } = tag(contract, message, profile);
-    assertChecked(check, body, { protocol, side, subject: name });
+    assertChecked(known.check, body, known.origin);
     return { event, data: JSON.stringify(body) };
-  }
+  };
+}
 
-  function decode({ event, data }: Written): Read {
+/** The half of a codec that reads. */
+export function messageDecoder(contract: AnyContract, options: CodecOptions): Codec["decode"] {
+  const { side } = options;
+  const messages = knownOf(contract, options);
+  const ordered = [...messages.keys()];
+  const read = reader(contract.reading, (rule) => rule.of === side && rule.operation === undefined);
+  const byEvent = contract.tag.in === "event";
+  const namedByEvent = contract.tag.in === "property" && contract.tag.event ? contract.tag.property : undefined;
+  const protocol = contract.name;
+  return ({ event, data }) => {
     let body = parseJson(data, { protocol, side, subject: event });
     if (read) body = read(body);
     if (byEvent) {
       // The commonest tag, and the hottest path: one look-up names the message and its check.
       const name = event ?? "message";
-      const check = checks.get(name);
-      if (check === undefined) return { unknown: { event, body } };
-      assertChecked(check, body, { protocol, side, subject: name });
+      const known = messages.get(name);
+      if (known === undefined) return { unknown: { event, body } };
+      assertChecked(known.check, body, known.origin);
       (body as JsonObject).type = name;
       return { message: body as AnyMessage };
     }
@@ -86,11 +100,21 @@ export function codec(contract: AnyContract, { side, names, checks: given, profi
       body[namedByEvent] = event;
     const name = nameOf(contract, ordered, event, body);
     if (name === undefined) return { unknown: { event, body } };
-    assertChecked(checks.get(name)!, body, { protocol, side, subject: name });
+    const { check, origin } = messages.get(name)!;
+    assertChecked(check, body, origin);
     return { message: untag(contract, [name], { event, body })! };
-  }
+  };
+}
 
-  return { encode, decode };
+/** In contract order, which decides which shape fits first, whatever order a stream lists its messages in. */
+function knownOf(contract: AnyContract, { side, names, checks }: CodecOptions): Map<string, Known> {
+  const ordered = Object.keys(contract.messages).filter((name) => names.includes(name));
+  return new Map(
+    ordered.map((name) => {
+      const check = checks ? checkOf(contract, checks, contract.messages[name]!.schema) : unchecked;
+      return [name, { check, origin: { protocol: contract.name, side, subject: name } }];
+    }),
+  );
 }
 
 function unchecked(): boolean {

@@ -18,7 +18,7 @@ export function tag(contract: Contract, message: AnyMessage, profile?: string): 
   const extra = profile === undefined ? undefined : contract.profiles?.[profile]?.[type];
   switch (contract.tag.in) {
     case "event":
-      return { event: type, body: { ...fields, ...extra } };
+      return { event: type, body: extra ? { ...fields, ...extra } : fields };
     case "property": {
       const body = { [contract.tag.property]: type, ...fields, ...extra };
       return contract.tag.event ? { event: type, body } : { body };

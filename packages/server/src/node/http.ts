@@ -58,7 +58,8 @@ export function toRequest(incoming: IncomingMessage, signal: AbortSignal | undef
       for (const value of values ?? []) headers.append(name, value);
     const body = method === "GET" || method === "HEAD" ? null : (Readable.toWeb(incoming) as ReadableStream);
     const init = { method, headers, body, signal, duplex: "half" } as RequestInit;
-    return new Request(`http://${headers.get("host") ?? "localhost"}${url}`, init);
+    // A target may be a whole URL (RFC 9112, section 3.2.2).
+    return new Request(url.startsWith("/") ? `http://${headers.get("host") ?? "localhost"}${url}` : url, init);
   } catch {
     return undefined;
   }
