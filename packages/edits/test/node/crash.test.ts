@@ -2,9 +2,12 @@ import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { createPatch, type Patch } from "@parlance/edits";
 import { type Access, applyPlan, type Files, type Plan, planEdits, recover } from "@parlance/edits/node";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { type Fault, faultyFiles, withoutLinks } from "./faulty-files.js";
 import { makeWorkspace, snapshot } from "./workspace.js";
+
+// Some thousand plans are carried out here; a machine that does other things too is slow at that.
+vi.setConfig({ testTimeout: 240_000 });
 
 const texts = { "a.txt": "one\ntwo\n", "b/c.txt": "see\n", "b/d.txt": "gone\n", run: "#!/bin/sh\n", move: "moved\n" };
 

@@ -67,5 +67,5 @@ describe.skipIf(process.platform === "win32")("a process killed by SIGKILL while
       expect([call, now]).toEqual([call, now.a === "644 A\n" ? fresh : old]);
     }
     expect(seen).toEqual(new Set(["clean", "rolled-back", "completed"]));
-  }, 60_000);
+  }, 240_000);
 });

@@ -98,7 +98,7 @@ test("no operation by a hostile name reads or writes anything, and none that POS
     }
   }
   expect(checks).toBeGreaterThanOrEqual(2500);
-});
+}, 240_000);
 
 /** The real file system, with every path that it is given noted down. */
 function recording(used: string[]): Files {
