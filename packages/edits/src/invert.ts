@@ -37,7 +37,8 @@ function invertHunk({ oldStart, newStart, section, lines, oldNoNewline, newNoNew
     if (line[0] === "+") inverted.push(`-${line.slice(1)}`);
     else if (line[0] === "-") added.push(`+${line.slice(1)}`);
     else {
-      inverted.push(...added, line);
+      for (const text of added) inverted.push(text);
+      inverted.push(line);
       added = [];
     }
   }

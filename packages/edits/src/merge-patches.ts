@@ -33,8 +33,9 @@ export function mergePatches(ours: Patch, theirs: Patch): PatchMerge {
     if ("ours" in merged) conflicts.push(merged);
     else files.push(merged);
   }
-  files.push(...others.values());
-  return conflicts.length === 0 ? { ok: true, patch: { files } } : { ok: false, conflicts };
+  return conflicts.length === 0
+    ? { ok: true, patch: { files: [...files, ...others.values()] } }
+    : { ok: false, conflicts };
 }
 
 function pathOf({ before, after }: FilePatch): string {
@@ -72,7 +73,6 @@ function mergeFiles(ours: FilePatch, theirs: FilePatch): FilePatch | PatchConfli
     }
     changes.push(change);
   }
-  changes.push(...right.slice(j));
   const { git: _git, ...header } = moved;
   const oldMode = ours.oldMode ?? theirs.oldMode;
   const newMode = [...modes][0] ?? oldMode;
@@ -80,7 +80,7 @@ function mergeFiles(ours: FilePatch, theirs: FilePatch): FilePatch | PatchConfli
     ...header,
     ...(oldMode !== undefined && { oldMode }),
     ...(newMode !== undefined && { newMode }),
-    hunks: identifyHunks(writeHunks(changes, base)),
+    hunks: identifyHunks(writeHunks(changes.concat(right.slice(j)), base)),
   };
 }
 
@@ -144,8 +144,10 @@ function writeHunks(edits: readonly Edit[], base: ReadonlyMap<number, string>): 
         lines.push(`-${base.get(at)}`);
         old.push(base.get(at)!);
       }
-      lines.push(...edit.lines.map((line) => `+${line}`));
-      now.push(...edit.lines);
+      for (const line of edit.lines) {
+        lines.push(`+${line}`);
+        now.push(line);
+      }
       while (base.has(at) && at < (edits[i]?.start ?? Number.POSITIVE_INFINITY)) keep();
     } while (i < edits.length && at === edits[i]!.start);
     hunks.push({
