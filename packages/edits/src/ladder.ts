@@ -92,6 +92,8 @@ export function climb(sides: Sides, search: Search, loosest: Rung): Climb {
     if (fresh.length === 0 && applied.length > 0) return { reason: "already-applied", rung: step.rung, at: applied };
     const found = fresh.flatMap((row) => readMatch(sides, row, step.rung, target) ?? []);
     if (found.length > 0) return { found, rung: step.rung };
+    // Only the final newline is to change: a text whose lines fit but not their end is already as the patch wants it.
+    if (isNewlineOnly(sides) && fresh.length > 0) return { reason: "already-applied", rung: step.rung, at: fresh };
   }
   if (last !== "indentation" || rungs.indexOf(loosest) < rungs.indexOf("context")) {
     return { reason: "not-found", rung: last, at: [] };
@@ -107,6 +109,10 @@ export function climb(sides: Sides, search: Search, loosest: Rung): Climb {
   if (found.length === 1) return { found, rung: "context" };
   const at = found.map((match) => match.row);
   return { reason: found.length > 1 ? "ambiguous" : "not-found", rung: "context", at };
+}
+
+function isNewlineOnly({ old, new: now }: Sides): boolean {
+  return old.length === now.length && old.every((line, i) => line === now[i]);
 }
 
 /** Do the hunk's old lines stand here up to white space? */

@@ -1,10 +1,12 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { applyPatch } from "../src/apply.js";
 import { composePatches } from "../src/compose.js";
 import { createPatch } from "../src/create.js";
 import { explainConflict } from "../src/explain.js";
 import { invertPatch } from "../src/invert.js";
 import { measureGrowth } from "./growth.js";
+
+vi.setConfig({ testTimeout: 120_000 });
 
 /** A text of so many lines, every tenth of them changed, and the patch. */
 function texts(lines: number, line: (i: number) => string) {

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { applyPatch as jsdiffApply } from "diff";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { applyPatch } from "../src/apply.js";
 import { createPatch } from "../src/create.js";
 import type { FilePatch } from "../src/patch.js";
@@ -10,6 +10,8 @@ import { formatPatch } from "../src/unified/format.js";
 import { inFolder } from "./git.js";
 import { type Random, random } from "./random.js";
 import { editText, readSources } from "./sources.js";
+
+vi.setConfig({ testTimeout: 120_000 });
 
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 

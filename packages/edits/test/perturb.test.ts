@@ -1,6 +1,8 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { readPairs } from "../bench/pairs.js";
 import { isRefusal, makeCases, parlance, score } from "../bench/spoilt.js";
+
+vi.setConfig({ testTimeout: 120_000 });
 
 const seed = Number(process.env.SEED ?? 1 + (Date.now() % 3));
 
