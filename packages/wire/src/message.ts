@@ -69,7 +69,7 @@ export function messageEncoder(contract: AnyContract, options: CodecOptions): Co
       );
     const { event, body } = tag(contract, message, profile);
     assertChecked(known.check, body, known.origin);
-    return { event, data: JSON.stringify(body) };
+    return { event, data: oneLine(JSON.stringify(body)) };
   };
 }
 
@@ -116,6 +116,15 @@ function knownOf(contract: AnyContract, { side, names, checks }: CodecOptions): 
     }),
   );
 }
+
+/** Readers that split lines as Python does take more than CR and LF for a line end; JSON may say all of those as escapes. */
+function oneLine(json: string): string {
+  return LINE_ENDS.test(json)
+    ? json.replace(/[\u0085\u2028\u2029]/g, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    : json;
+}
+
+const LINE_ENDS = /[\u0085\u2028\u2029]/;
 
 function unchecked(): boolean {
   return true;
