@@ -60,6 +60,6 @@ export function preflight(request: Request): Record<string, string> | undefined 
 }
 
 /** The page was served from here: same host and port. Behind TLS of a proxy the scheme may differ, the host does not. */
-function isOwn(origin: string, request: Request): boolean {
+export function isOwn(origin: string, request: Request): boolean {
   return URL.canParse(origin) && new URL(origin).host === new URL(request.url).host;
 }

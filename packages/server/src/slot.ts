@@ -11,6 +11,7 @@ import {
 } from "@parlance/wire";
 import { type Durable, durable } from "@parlance/wire/link";
 import type { Accepted } from "./channel.js";
+import { isOwn } from "./guard.js";
 import { type Called, GRACE, MAX_QUEUED } from "./options.js";
 import { type Answer, refuse } from "./reply.js";
 import { runOf } from "./resume.js";
@@ -121,8 +122,10 @@ export function slots(
       const found = tickets.get(ticket);
       tickets.delete(ticket);
       if (!found || found.expires < Date.now()) return undefined;
-      if (found.pathname !== new URL(request.url).pathname || found.origin !== request.headers.get("Origin"))
-        return undefined;
+      const origin = request.headers.get("Origin");
+      // A browser sends no Origin with a GET to the page's own server, and always one with a handshake.
+      const sameOrigin = found.origin === origin || (found.origin === null && isOwn(origin!, request));
+      if (found.pathname !== new URL(request.url).pathname || !sameOrigin) return undefined;
       const { slot } = found;
       return {
         protocol: formatTicket(ticket),
