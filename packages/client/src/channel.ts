@@ -67,12 +67,22 @@ export async function openChannel(
     return port;
   }
 
+  /** A server that has offered may have begun already when its socket is cut: it is asked again, with the same key. */
+  async function firstSocket(): Promise<Port | undefined> {
+    if (!resumable) return openSocket();
+    if (!offer) return undefined;
+    return openSocket(offer.ticket).catch((error: unknown) => {
+      if (!(error instanceof Disconnected)) throw error;
+      return undefined;
+    });
+  }
+
   const answer = key === undefined ? undefined : await askOver({}).catch(() => undefined);
   signal?.throwIfAborted();
   const resumable = answer?.ok ? parseResumable(answer.headers.get(RESUME)) : undefined;
-  const offer = resumable && ((await answer!.json()) as ChannelOffer);
+  const offer: ChannelOffer | undefined = resumable && (await answer!.json().catch(() => undefined));
   if (!resumable) answer?.body?.cancel().catch(() => {});
-  const socket = await openSocket(offer?.ticket);
+  const socket = await firstSocket();
   const port = resumable
     ? (await import("./lasting.js")).lasting(socket, {
         what: `${contract.name}.${name}`,
@@ -84,7 +94,7 @@ export async function openChannel(
         onLost: (error) => linked.fail(error, 1000, "not joined again"),
         unconfirmed: () => linked.unconfirmed(),
       })
-    : socket;
+    : socket!;
   const linked = link(contract, port, {
     channel: name,
     side: "client",

@@ -18,37 +18,45 @@ export interface Lasting {
 /** Characters of sent frames that are kept until a server has said that it has them. */
 const KEPT = 4 * 1024 * 1024;
 
-/** A port that, cut, asks the server where it is and goes on over a new socket. */
-export function lasting(first: Port, how: Lasting): Port {
+/** A port that, cut, asks the server where it is and goes on over a new socket. Without a first socket it asks at once. */
+export function lasting(first: Port | undefined, how: Lasting): Port {
   const { what, epoch, askOver, openSocket, connection, onLost } = how;
   const never = new AbortController().signal;
   const conversation = durable({ limit: KEPT, onCut: () => void goOn() });
-  conversation.attach(first, 0);
+  if (first) conversation.attach(first, 0);
+  else void goOn();
 
   async function goOn(): Promise<void> {
+    if (conversation.closing) return;
     const cursor = () => ({ "Last-Event-ID": formatCursor({ epoch, seq: conversation.received }) });
     const lost = new Disconnected(`${what} was cut`, {
       code: "closed",
       retryable: true,
       unconfirmed: how.unconfirmed(),
     });
+    const { random = Math.random, reconnectFor = RECONNECT_FOR } = connection;
+    const until = Date.now() + reconnectFor;
     try {
       for (let attempt = 0; ; attempt++) {
-        const { random = Math.random, reconnectFor = RECONNECT_FOR } = connection;
         const answer = await rejoin({
           ask: () => askOver(cursor()),
           lost,
           signal: how.signal ?? never,
           retry: 0,
-          giveUpAfter: reconnectFor,
+          giveUpAfter: until - Date.now(),
           random,
           attempt,
         });
-        const { ticket, received } = (await answer.json()) as ChannelOffer;
-        const socket = await openSocket(ticket).catch((error: unknown) => {
-          if (error instanceof Refusal && !error.retryable) throw error;
-        });
+        // The answer itself may be cut.
+        const offer: ChannelOffer | undefined = await answer.json().catch(() => undefined);
+        const socket =
+          offer &&
+          (await openSocket(offer.ticket).catch((error: unknown) => {
+            // 426: the ticket is no longer good, and the next one may be.
+            if (error instanceof Refusal && !error.retryable && error.status !== 426) throw error;
+          }));
         if (!socket) continue;
+        const { received } = offer;
         if (conversation.attach(socket, received)) return;
         socket.close(1000, "frames are gone");
         throw new Disconnected(`${what}: messages that the server has not received are held no more`, {

@@ -4,16 +4,14 @@ import {
   type AnyMessage,
   Disconnected,
   decoder,
-  formatCursor,
+  type Gap,
   messageDecoder,
-  parseCursor,
-  parseResumable,
   RESUME,
-  type Resumable,
   type SseDecoder,
   Violation,
 } from "@parlance/wire";
-import { type ConnectOptions, IDLE_TIMEOUT, MAX_MESSAGE_SIZE, RECONNECT_FOR } from "./options.js";
+import { type ConnectOptions, IDLE_TIMEOUT, MAX_MESSAGE_SIZE } from "./options.js";
+import type { Resuming } from "./resuming.js";
 import { textOf } from "./text.js";
 
 export interface StreamSource {
@@ -32,9 +30,6 @@ export interface StreamSource {
   readonly sessionEnded: () => Promise<boolean>;
   readonly over: () => void;
 }
-
-/** A dead peer is noticed after this many of its heartbeats. */
-const BEATS = 2.5;
 
 /** The messages of one Server-Sent Events answer. Bytes are read when messages are asked for, so a slow reader slows the network. */
 export function messageStream(
@@ -62,17 +57,17 @@ export function messageStream(
   let bytes: ReadableStreamDefaultReader<Uint8Array> | undefined;
   let text: TextDecoder;
   let events: SseDecoder;
-  /** What the server said of joining this stream again; with it, how far we are. */
-  let resumable: Resumable | undefined;
-  let seq = 0;
+  /** Present once the server has said that this stream can be joined again. */
+  let resumed: Resuming | undefined;
   let retry = 0;
-  /** Joins in a row after which nothing came. */
-  let vain = 0;
 
-  function attach(response: Response): void {
+  async function attach(response: Response): Promise<void> {
     bytes = response.body!.getReader();
+    if (response.headers.has(RESUME)) {
+      resumed ??= await resumption();
+      resumed?.joined(response);
+    }
     text = new TextDecoder();
-    resumable = parseResumable(response.headers.get(RESUME));
     events = decoder({
       maxSize: maxMessageSize,
       onRetry: (milliseconds) => {
@@ -80,8 +75,7 @@ export function messageStream(
       },
       onTooLarge: () => finish({ error: violation(`an event is over the limit of ${maxMessageSize} characters`) }),
       onEvent({ event, data, id }) {
-        if (after || (resumable && id !== undefined && !inOrder(resumable, id))) return;
-        vain = 0;
+        if (after || (resumed && id !== undefined && !inOrder(resumed.next(id)))) return;
         try {
           const read = decode({ event, data });
           if ("unknown" in read) return onUnknown?.(read.unknown);
@@ -101,24 +95,22 @@ export function messageStream(
     });
   }
 
-  /** Each message once and in order, whatever a proxy repeats. */
-  function inOrder(state: Resumable, id: string): boolean {
-    if (id === formatCursor({ epoch: state.epoch, seq: seq + 1 })) {
-      seq++;
-      return true;
-    }
-    const cursor = parseCursor(id);
-    if (!cursor) return true;
-    if (cursor.epoch === state.epoch && cursor.seq <= seq) return false;
-    const missing = { after: seq, first: cursor.seq };
+  function inOrder(place: boolean | Gap): boolean {
+    if (typeof place === "boolean") return place;
     finish({
-      error: new Disconnected(`${contract.name}.${name}: messages ${seq + 1} to ${cursor.seq - 1} are missing`, {
+      error: new Disconnected(`${contract.name}.${name}: messages after ${place.after} are missing`, {
         code: "gap",
         retryable: false,
-        missing,
+        missing: place,
       }),
     });
     return false;
+  }
+
+  /** What resuming needs is loaded where a server offers it, or an answer was never seen. */
+  async function resumption(): Promise<Resuming | undefined> {
+    const { again } = source;
+    return again && (await import("./resuming.js")).resuming({ again, connection, signal: abort.signal });
   }
 
   const onAbort = () => stop({ error: source.signal!.reason }, source.signal!.reason);
@@ -143,7 +135,7 @@ export function messageStream(
 
   function stop(how: { readonly error?: unknown }, reason: unknown): void {
     // Going away would look like a cut to a server that waits for us.
-    if (!after && resumable) source.again?.("DELETE", {}).catch(() => {});
+    if (!after && resumed) source.again?.("DELETE", {}).catch(() => {});
     finish(how);
     abort.abort(reason);
   }
@@ -181,10 +173,9 @@ export function messageStream(
   /** The stream was cut: it is joined again where the server knows how, and over otherwise. */
   async function lost(error: unknown): Promise<void> {
     bytes?.cancel().catch(() => {});
-    if (!(error instanceof Disconnected) || !resumable) return finish({ error });
-    const cursor = { epoch: resumable.epoch, seq };
+    if (!(error instanceof Disconnected) || !resumed) return finish({ error });
     try {
-      attach(await join(error, { "Last-Event-ID": formatCursor(cursor) }, connection.reconnectFor ?? RECONNECT_FOR));
+      await attach(await resumed.join(error, retry));
     } catch (cause) {
       finish({ error: abort.signal.aborted ? abort.signal.reason : cause });
     }
@@ -193,22 +184,7 @@ export function messageStream(
   /** A request that may have been received is never sent again: where the server knows its key, it is joined. */
   async function maybeReceived(error: unknown): Promise<Response> {
     if (!(error instanceof Disconnected) || error.retryable || !source.again) throw error;
-    return join(error, {}, MAYBE_RECEIVED);
-  }
-
-  async function join(error: Disconnected, cursor: Record<string, string>, giveUpAfter: number): Promise<Response> {
-    const { rejoin } = await import("./rejoin.js");
-    const { signal } = abort;
-    const ask = () => source.again!("GET", { Accept: "text/event-stream", ...cursor }, signal);
-    return rejoin({
-      ask,
-      lost: error,
-      signal,
-      retry,
-      giveUpAfter,
-      random: connection.random ?? Math.random,
-      attempt: vain++,
-    });
+    return (await resumption())!.join(error, 0);
   }
 
   function disconnected(what: string, code: "ended_early" | "idle", cause?: unknown): Disconnected {
@@ -224,7 +200,7 @@ export function messageStream(
   }
 
   async function idle<T>(reading: Promise<T>): Promise<T> {
-    const limit = resumable?.beat ? resumable.beat * 1000 * BEATS : idleTimeout;
+    const limit = resumed?.silence || idleTimeout;
     if (limit === 0) return reading;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const silence = new Promise<never>((_, reject) => {
@@ -254,9 +230,6 @@ export function messageStream(
   };
   return messageStream;
 }
-
-/** Milliseconds for which a request is asked after whose answer was never seen. */
-const MAYBE_RECEIVED = 5000;
 
 function rethrow(violation: Violation): never {
   throw violation;
