@@ -14,6 +14,7 @@ const below: Readonly<Record<string, readonly string[]>> = {
   wire: ["contract"],
   client: ["contract", "wire"],
   server: ["contract", "wire"],
+  "store-redis": ["server"],
   protocols: ["contract"],
   edits: [],
   codegen: ["contract"],
@@ -29,6 +30,8 @@ const anywhere = [
   "wire/src/link.ts",
   "client/src/index.ts",
   "server/src/index.ts",
+  "server/src/testing.ts",
+  "store-redis/src/index.ts",
   "edits/src/index.ts",
   ...filesIn("packages/protocols/src")
     .filter((file) => !/\.(accepts|validators)\.ts$/.test(file))

@@ -11,7 +11,7 @@ export interface LogState {
   /** The first entry that is still held; `last + 1` when none is. */
   readonly first: number;
   readonly last: number;
-  /** Nothing more will be appended. */
+  /** Nothing more will be appended: it was closed, or its writer is dead. */
   readonly closed: boolean;
 }
 
@@ -20,14 +20,21 @@ export interface LogState {
  * a log on a database lets a client resume on another server. `testEventLog` is what an implementation must pass.
  */
 export interface EventLog {
-  /** Begins a stream. Undefined when the name is taken: a stream has one writer. */
+  /** Begins a stream. Undefined when the name is taken: a stream has one writer, the log that opened it. */
   open(stream: string): Promise<{ readonly epoch: string } | undefined>;
   state(stream: string): Promise<LogState | undefined>;
-  /** Appends entry `seq`, which is one more than the last. Rejects when somebody else has written it, or the stream is closed. May be answered at once. */
+  /**
+   * Appends entry `seq`, which is one more than the last. Resolves when it is kept, which may be at once; the next entry may be appended
+   * before that. Rejects when it does not follow the last one, or when this log has not opened the stream, has closed it, or was
+   * taken for dead.
+   */
   append(stream: string, seq: number, text: string): Promise<void> | undefined;
   /** Entries after a cursor, oldest first: as many as are held, `limit` at most. */
   read(stream: string, after: number, limit?: number): Promise<readonly Entry[]>;
-  /** Entries after a cursor as they come, in batches; ends after the last one of a closed stream, or when the signal aborts. */
+  /**
+   * Entries after a cursor as they come, in batches, each once and in order. Ends after the last one of a closed stream, when the
+   * stream is dropped, or when the signal aborts. Rejects when the next entry is no longer held.
+   */
   tail(stream: string, after: number, signal: AbortSignal): AsyncIterable<readonly Entry[]>;
   /** Drops entries up to and with `seq`. */
   trim(stream: string, seq: number): Promise<void>;
@@ -107,6 +114,8 @@ export function memoryLog({ maxSize = 4 * 1024 * 1024 }: { readonly maxSize?: nu
         const held = streams.get(stream);
         if (!held) return;
         const entries = after(held, at);
+        const first = entries[0]?.seq ?? held.last + 1;
+        if (first > at + 1) throw new Error(`entries ${at + 1} to ${first - 1} of ${stream} are gone`);
         if (entries.length > 0) {
           at = entries.at(-1)!.seq;
           yield entries;

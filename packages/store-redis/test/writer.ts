@@ -1,0 +1,12 @@
+// A server that writes a stream until it is killed: `tsx writer.ts <socket> <stream> <lease>`. Says how far it is.
+import { redisLog } from "@parlance/store-redis";
+import { Redis } from "ioredis";
+
+const [path, stream, lease] = process.argv.slice(2) as [string, string, string];
+const log = redisLog({ redis: new Redis(path), lease: Number(lease) });
+const opened = await log.open(stream);
+console.log(opened?.epoch);
+for (let seq = 1; ; seq++) {
+  await log.append(stream, seq, `text ${seq}`);
+  console.log(seq);
+}
