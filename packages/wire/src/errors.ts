@@ -48,7 +48,6 @@ export type ViolationCode =
   | "unknown_message"
   | "unknown_operation"
   | "content_type"
-  | "status"
   | "opening"
   | "format";
 
