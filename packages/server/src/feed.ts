@@ -104,8 +104,8 @@ export function feed(blocks: AsyncIterator<string>, { heartbeat, stall, onStop }
 const defer: (run: () => void) => void =
   typeof setImmediate === "function" ? setImmediate : (run) => void setTimeout(run, 0);
 
-/** A feed as a web stream: the body of a `Response`. */
-export function readable(source: Feed): ReadableStream<Uint8Array> {
+/** A feed as a web stream: the body of a `Response`. Aborting the request errors it, as with any fetch. */
+export function readable(source: Feed, signal: AbortSignal): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let wanted: (() => void) | undefined;
   return new ReadableStream<Uint8Array>(
@@ -122,7 +122,15 @@ export function readable(source: Feed): ReadableStream<Uint8Array> {
           end: () => controller.close(),
           cut: () => controller.error(new Error("the reader takes nothing")),
         };
-        source.run(sink).catch((error) => controller.error(error));
+        const abort = () => {
+          source.stop();
+          controller.error(signal.reason);
+        };
+        signal.addEventListener("abort", abort, { once: true });
+        source
+          .run(sink)
+          .catch((error) => controller.error(error))
+          .finally(() => signal.removeEventListener("abort", abort));
       },
       pull() {
         wanted?.();

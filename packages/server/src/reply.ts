@@ -45,8 +45,8 @@ export function refuse(
   return { status, headers, body };
 }
 
-/** An answer as a web response. */
-export function toResponse({ status, headers, body }: Answer): Response {
+/** An answer as a web response; `signal` is its request's. */
+export function toResponse({ status, headers, body }: Answer, signal: AbortSignal): Response {
   const empty = status === 204 || status === 205;
-  return new Response(empty ? null : typeof body === "string" ? body : readable(body), { status, headers });
+  return new Response(empty ? null : typeof body === "string" ? body : readable(body, signal), { status, headers });
 }

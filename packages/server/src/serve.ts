@@ -74,7 +74,10 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
     refuse: (request, refusal) => refuse(serving, request, refusal),
     knows: (pathname) => route("GET", pathname) !== undefined,
     answer: (request, gone) => answer(serving, routeOf(request), request, gone),
-    fetch: async (request) => toResponse(await unlessAborted(app.answer(request, request.signal), request.signal)),
+    async fetch(request) {
+      const { signal } = request;
+      return toResponse(await unlessAborted(app.answer(request, signal), signal), signal);
+    },
     async accept(request, protocols = []) {
       const ticket = parseTicket(protocols);
       const redeemed = ticket && serving.slots.redeem(ticket, request);
