@@ -1,30 +1,46 @@
 // What an editor's bundler makes of `connect` and one protocol, minified and gzipped, from the built packages.
-// `connect` loads its channel code by a dynamic import, and only when the contract has a channel. A contract's checks of what
-// a client writes (`accepts`) stand behind a dynamic import that only servers reach: no figure here contains them.
+// `connect` loads the code of streams, of channels and of joining again by dynamic imports, when a conversation first needs it: "at once" is
+// what a page loads before it calls anything, "in all" is that and all that a conversation of the protocol can load. A contract's checks of
+// what a client writes (`accepts`) stand behind a dynamic import that only servers reach: no figure contains them.
 
-const client = (name, protocol, limit, lazy) => ({
-  name,
+const atOnce = /./;
+const all = { streams: /(accepts|channel|lasting)-/, channels: /(accepts|stream|resuming)-/ };
+
+const client = (protocol, when, limit, left) => ({
+  name: `client + ${protocol}, ${when}`,
   import: {
     "packages/client/dist/index.js": "{ connect }",
     [`packages/protocols/dist/src/${protocol}.js`]: `{ ${protocol.replace(/-(\w)/, (_, c) => c.toUpperCase())} }`,
   },
   limit,
   gzip: true,
-  modifyEsbuildConfig: (config) => ({ ...config, plugins: [...(config.plugins ?? []), leaveOut(lazy)] }),
+  modifyEsbuildConfig: (config) => ({ ...config, plugins: [...(config.plugins ?? []), leaveOut(left)] }),
 });
 
-/** Keeps what is imported dynamically out of the bundle: all of it, or `accepts` only. */
-const leaveOut = (lazy) => ({
+/** Keeps out of the bundle what is imported dynamically under such a name. */
+const leaveOut = (left) => ({
   name: "leave-out",
   setup(build) {
-    build.onResolve({ filter: lazy ? /\.accepts-/ : /./ }, ({ kind, path }) =>
+    build.onResolve({ filter: left }, ({ kind, path }) =>
       kind === "dynamic-import" ? { path, external: true } : undefined,
     );
   },
 });
 
+const edits = { path: "packages/edits/dist/index.js", gzip: true };
+
 export default [
-  client("client + fold-gateway, all that it loads (streams only)", "fold-gateway", "8 kB", false),
-  client("client + based, with the channel code that it loads on demand", "based", "12 kB", true),
-  client("client + loco, with the channel code that it loads on demand", "loco", "18 kB", true),
+  client("fold-gateway", "at once", "8 kB", atOnce),
+  client("based", "at once", "12 kB", atOnce),
+  client("loco", "at once", "18 kB", atOnce),
+  client("fold-gateway", "in all (with streams)", "10.92 kB", all.streams),
+  client("based", "in all (with channels)", "12.65 kB", all.channels),
+  client("loco", "in all (with channels)", "18 kB", all.channels),
+  { ...edits, name: "edits, whole", limit: "35 kB" },
+  {
+    ...edits,
+    name: "edits, reading and applying unified diffs",
+    import: "{ parsePatch, applyPatch }",
+    limit: "13.5 kB",
+  },
 ];
