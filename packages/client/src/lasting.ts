@@ -24,7 +24,7 @@ export function lasting(first: Port | undefined, how: Lasting): Port {
   const never = new AbortController().signal;
   const conversation = durable({ limit: KEPT, onCut: () => void goOn() });
   if (first) conversation.attach(first, 0);
-  else void goOn();
+  else void Promise.resolve().then(goOn);
 
   async function goOn(): Promise<void> {
     if (conversation.closing) return;

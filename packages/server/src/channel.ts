@@ -59,7 +59,7 @@ export async function accept(
 
 /** Holds the conversation of a channel over a port, until it is closed. */
 export async function converse(serving: Serving, called: Called, port: Port): Promise<void> {
-  const { contract, options, handlers, sessions, draining } = serving;
+  const { contract, options, handlers, sessions, shutting } = serving;
   const { hooks } = options;
   const name = called.operation;
   const described = contract.channels[name]!;
@@ -108,7 +108,7 @@ export async function converse(serving: Serving, called: Called, port: Port): Pr
   const leave = () => gone.abort(new DOMException("the channel is closed", "AbortError"));
   channel.closed.then(leave, leave);
   const shut = () => void channel.close(1001, "the server is closing");
-  draining.addEventListener("abort", shut, { once: true });
+  shutting.add(shut);
 
   const key = sessionOf(serving, called);
   const subscriber = { send: channel.send, ask: channel.ask, end: () => void channel.close() };
@@ -139,7 +139,7 @@ export async function converse(serving: Serving, called: Called, port: Port): Pr
     }
   } finally {
     unsubscribe();
-    draining.removeEventListener("abort", shut);
+    shutting.delete(shut);
     hooks?.close?.(called, how);
   }
 }

@@ -50,6 +50,7 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
   const closing = new AbortController();
   const maxQueued = options.maxQueued ?? MAX_QUEUED;
   let accepts: Promise<Checks> | undefined;
+  const open = new Map<string, number>();
   const serving: Serving = {
     contract: any,
     accepts: () => {
@@ -60,8 +61,9 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
     options,
     sessions: sessions(any, maxQueued),
     runs: runs({ log: options.log ?? memoryLog(), grace: options.grace ?? GRACE, maxQueued }),
-    open: new Map(),
-    slots: slots({ contract: any, options }, (called, port) => void converse(serving, called, port)),
+    open,
+    shutting: new Set(),
+    slots: slots({ contract: any, options, open }, (called, port) => void converse(serving, called, port)),
     route: router(any),
     draining: draining.signal,
     closing: closing.signal,
@@ -94,7 +96,10 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
       accepted.run(far);
       return near;
     },
-    drain: () => draining.abort(new DOMException("the server is closing", "AbortError")),
+    drain() {
+      draining.abort(new DOMException("the server is closing", "AbortError"));
+      for (const shut of serving.shutting) shut();
+    },
     close() {
       app.drain();
       closing.abort(new DOMException("the server is closing", "AbortError"));

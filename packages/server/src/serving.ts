@@ -24,6 +24,8 @@ export interface Serving {
   readonly draining: AbortSignal;
   /** Aborted when the app closes: what still runs is cancelled. */
   readonly closing: AbortSignal;
+  /** What ends each open channel when the app takes no more calls; thousands of listeners on one signal would not do. */
+  readonly shutting: Set<() => void>;
 }
 
 /** The principal behind a request, or a refusal with 401. */
@@ -76,7 +78,7 @@ export function nameOf({ identify }: ServeOptions, principal: unknown): string {
 }
 
 /** Takes one of the principal's places for a stream or channel; throws `Refusal` (429) where none is left. Returns what gives it back. */
-export function occupy({ options, open }: Serving, principal: unknown): () => void {
+export function occupy({ options, open }: Pick<Serving, "options" | "open">, principal: unknown): () => void {
   if (!options.authenticate) return () => {};
   const { maxStreams = MAX_STREAMS } = options;
   const name = nameOf(options, principal);

@@ -15,7 +15,7 @@ import { isOwn } from "./guard.js";
 import { type Called, GRACE, MAX_QUEUED } from "./options.js";
 import { type Answer, refuse } from "./reply.js";
 import { runOf } from "./resume.js";
-import type { Serving } from "./serving.js";
+import { occupy, type Serving } from "./serving.js";
 
 /** Milliseconds within which a ticket must be used. */
 const TICKET_LIFE = 30_000;
@@ -34,6 +34,8 @@ interface Slot {
   readonly epoch: string;
   readonly called: Called;
   readonly conversation: Durable;
+  /** The last ticket: an earlier one, that some proxy held back, is good for nothing. */
+  ticket?: string;
   begun: boolean;
   /** Frames that the client says it has. */
   peerHas: number;
@@ -49,7 +51,7 @@ interface Ticket {
 
 /** `begin` holds the conversation of a call over a port. */
 export function slots(
-  serving: Pick<Serving, "contract" | "options">,
+  serving: Pick<Serving, "contract" | "options" | "open">,
   begin: (called: Called, port: Port) => void,
 ): Slots {
   const bySession = new Map<string, Slot>();
@@ -57,35 +59,39 @@ export function slots(
   const grace = serving.options.grace ?? GRACE;
 
   function open(name: string, called: Called): Slot {
+    const release = occupy(serving, called.principal);
     const conversation = durable({
       limit: Math.max(KEPT, serving.options.maxQueued ?? MAX_QUEUED),
-      onCut: () => wait(name, slot),
+      onCut: () => wait(slot),
+      onEnd() {
+        clearTimeout(slot.timer);
+        if (slot.ticket !== undefined) tickets.delete(slot.ticket);
+        bySession.delete(name);
+        release();
+      },
     });
     const slot: Slot = { epoch: newKey().slice(0, 8), called, conversation, begun: false, peerHas: 0 };
     bySession.set(name, slot);
-    wait(name, slot);
+    wait(slot);
     return slot;
   }
 
   /** Nobody is there: the conversation is over after the grace period. */
-  function wait(name: string, slot: Slot): void {
+  function wait(slot: Slot): void {
     clearTimeout(slot.timer);
-    slot.timer = setTimeout(() => {
-      bySession.delete(name);
-      slot.conversation.end(1006, "the client did not come back");
-    }, grace);
+    slot.timer = setTimeout(() => slot.conversation.end(1006, "the client did not come back"), grace);
     (slot.timer as { unref?: () => void }).unref?.();
   }
 
   function ticketFor(slot: Slot, request: Request): string {
-    const now = Date.now();
-    for (const [ticket, { expires }] of tickets) if (expires < now) tickets.delete(ticket);
+    if (slot.ticket !== undefined) tickets.delete(slot.ticket);
     const ticket = newKey();
+    slot.ticket = ticket;
     tickets.set(ticket, {
       slot,
       pathname: new URL(request.url).pathname,
       origin: request.headers.get("Origin"),
-      expires: now + TICKET_LIFE,
+      expires: Date.now() + TICKET_LIFE,
     });
     return ticket;
   }
@@ -105,6 +111,7 @@ export function slots(
       const slot = known ?? open(name, called);
       // The old socket may still deliver: our count is final only once it is let go.
       slot.conversation.detach();
+      wait(slot);
       slot.peerHas = cursor?.seq ?? 0;
       const body = JSON.stringify({ ticket: ticketFor(slot, request), received: slot.conversation.received });
       const resumable = { epoch: slot.epoch, grace: grace / 1000, beat: 0 };

@@ -11,6 +11,8 @@ export interface Durable {
    * held no more; the socket is then not taken.
    */
   attach(socket: Port, peerHas: number): boolean;
+  /** This side has closed; a peer that comes back is sent what it lacks, and then the close. */
+  readonly closing: boolean;
   /** Lets go of the socket, so that the count stays as it is while a new one is opened. */
   detach(): void;
   /** The conversation is over: nobody came back. */
@@ -22,17 +24,23 @@ export interface DurableOptions {
   readonly limit: number;
   /** The socket was cut, and another may follow. Not called when the peer closes on purpose. */
   readonly onCut: () => void;
+  /** The conversation was closed on purpose, and nobody can miss anything of it any more. */
+  readonly onEnd?: () => void;
 }
 
 /** Close codes by which a conversation may go on: cut (1006), going away (1001), no code at all (1005), restart and try again (1012, 1013). */
 const CUT = new Set([1001, 1005, 1006, 1012, 1013]);
 
-export function durable({ limit, onCut }: DurableOptions): Durable {
+export function durable({ limit, onCut, onEnd }: DurableOptions): Durable {
   let on: PortEvents | undefined;
   /** Frames that came before anybody listened. */
   const early: string[] = [];
   let socket: Port | undefined;
-  let over: { code: number; reason: string } | undefined;
+  let over = false;
+  /** How the conversation ended for this side's reader. */
+  let told: { code: number; reason: string } | undefined;
+  /** How this side closed. The peer may still lack the last frames. */
+  let closing: { code: number; reason: string } | undefined;
   let received = 0;
   let held: string[] = [];
   /** How many frames were sent and are held no more. */
@@ -41,9 +49,16 @@ export function durable({ limit, onCut }: DurableOptions): Durable {
 
   function end(code: number, reason: string): void {
     if (over) return;
-    over = { code, reason };
+    over = true;
     socket = undefined;
     held = [];
+    tell(code, reason);
+    onEnd?.();
+  }
+
+  function tell(code: number, reason: string): void {
+    if (told) return;
+    told = { code, reason };
     on?.close(code, reason);
   }
 
@@ -55,12 +70,13 @@ export function durable({ limit, onCut }: DurableOptions): Durable {
   function detach(): void {
     const old = socket;
     socket = undefined;
-    old?.close(1000, "another socket goes on");
+    // A peer that lost a race still believes in this socket: the code tells it to join again.
+    old?.close(1012, "another socket goes on");
   }
 
   const port: Port = {
     send(frame) {
-      if (over) return;
+      if (over || closing) return;
       held.push(frame);
       size += frame.length;
       let surplus = 0;
@@ -76,14 +92,15 @@ export function durable({ limit, onCut }: DurableOptions): Durable {
       onCut();
     },
     close(code, reason) {
-      const open = socket;
-      end(code, reason);
-      open?.close(code, reason);
+      if (over || closing) return;
+      closing = { code, reason };
+      if (socket) socket.close(code, reason);
+      else tell(code, reason);
     },
     listen(events) {
       on = events;
       for (const frame of early.splice(0)) events.frame(frame);
-      if (over) events.close(over.code, over.reason);
+      if (told) events.close(told.code, told.reason);
     },
   };
 
@@ -91,6 +108,9 @@ export function durable({ limit, onCut }: DurableOptions): Durable {
     port,
     detach,
     end,
+    get closing() {
+      return closing !== undefined;
+    },
     get received() {
       return received;
     },
@@ -100,6 +120,7 @@ export function durable({ limit, onCut }: DurableOptions): Durable {
       socket = next;
       forget(peerHas - dropped);
       for (const frame of held) next.send(frame);
+      if (closing) next.close(closing.code, closing.reason);
       next.listen({
         frame(text) {
           if (socket !== next) return;
@@ -110,7 +131,8 @@ export function durable({ limit, onCut }: DurableOptions): Durable {
         close(code, reason) {
           if (socket !== next) return;
           socket = undefined;
-          if (CUT.has(code)) onCut();
+          if (closing) tell(closing.code, closing.reason);
+          if (CUT.has(code) && code !== closing?.code) onCut();
           else end(code, reason);
         },
       });
