@@ -38,21 +38,37 @@ afterEach(() => {
 });
 
 describe("A stream", () => {
-  const bytes = new TextEncoder().encode(text + text + done);
+  const chat = 'data: {"content":"é"}\n\n';
+  const state = 'event: agent.state\r\ndata: {"type":"agent.state","state":"idle"}\r\n\r\n';
+  const streams: Readonly<
+    Record<string, readonly [blocks: readonly string[], read: (options: ConnectOptions) => AsyncIterable<object>]>
+  > = {
+    "fold-gateway": [[text, text, done], send],
+    agentsmithy: [
+      [chat, chat, 'data: {"done":true}\n\n'],
+      (options) => connect(agentsmithy, options).chat({ messages: [{ role: "user", content: "x" }] }),
+    ],
+    // It declares no end: even whole it stopped too early.
+    "emacs-agent": [[state, state], (options) => connect(emacsAgent, options).events({ session_id: "s" })],
+  };
 
-  it("that is cut after any byte is Disconnected, with what was said before, and whole it ends", async () => {
-    const block = new TextEncoder().encode(text).length;
-    for (let cut = 0; cut < bytes.length; cut++) {
-      const { messages, error } = await heard(send(saying(bytes.slice(0, cut))));
-      expect(messages).toHaveLength(Math.min(2, Math.floor(cut / block)));
-      expect(error, `cut after byte ${cut}`).toMatchObject({
-        name: "Disconnected",
-        code: "ended_early",
-        retryable: false,
-      });
-    }
-    expect((await heard(send(saying(bytes)))).error).toBeUndefined();
-  });
+  it.each(Object.entries(streams))(
+    "of %s that is cut after any byte is Disconnected, with what was said before",
+    async (protocol, [blocks, read]) => {
+      const bytes = new TextEncoder().encode(blocks.join(""));
+      const block = new TextEncoder().encode(blocks[0]).length;
+      const declaresEnd = protocol !== "emacs-agent";
+      for (let cut = 0; cut < bytes.length + (declaresEnd ? 0 : 1); cut++) {
+        const { messages, error } = await heard(read(saying(bytes.slice(0, cut))));
+        // CR ends a line without its LF: an event is whole one byte before its block.
+        const whole = Math.floor((cut + (declaresEnd ? 0 : 1)) / block);
+        expect(messages, `cut after byte ${cut}`).toHaveLength(Math.min(2, whole));
+        const expected = { name: "Disconnected", code: "ended_early", retryable: !declaresEnd };
+        expect(error, `cut after byte ${cut}`).toMatchObject(expected);
+      }
+      if (declaresEnd) expect((await heard(read(saying(bytes)))).error).toBeUndefined();
+    },
+  );
 
   it("whose socket is destroyed in the middle is Disconnected", async () => {
     const server = createServer((_, answer) => {
