@@ -1,0 +1,74 @@
+import { once } from "node:events";
+import { based } from "@parlance/protocols/based";
+import { serve } from "@parlance/server";
+import { type Listening, listen } from "@parlance/server/node";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { WebSocket } from "ws";
+
+// A plain WebSocket, as a peer without Parlance has it.
+let server: Listening;
+let left: Promise<void>;
+beforeEach(async () => {
+  let leave = () => {};
+  left = new Promise((resolve) => {
+    leave = resolve;
+  });
+  const app = serve(based, {
+    async session(_, channel, { signal }) {
+      signal.addEventListener("abort", () => leave());
+      channel.send({ type: "initial_state", files: [], activeFile: null });
+      for await (const message of channel)
+        if (message.type === "read_file")
+          channel.send({ type: "file_content", filename: message.filename, content: "" });
+        else channel.send({ type: "file_list", files: [] });
+    },
+  });
+  server = await listen(app, { closeAfter: 0 });
+});
+afterEach(() => server.close());
+
+async function opened(): Promise<{ socket: WebSocket; heard: string[] }> {
+  const heard: string[] = [];
+  const socket = new WebSocket(`${server.url.replace("http", "ws")}/ws`);
+  socket.on("message", (data) => heard.push(String(data)));
+  await once(socket, "message");
+  return { socket, heard };
+}
+
+it("a socket that is cut without a close aborts the handler's signal", async () => {
+  const { socket } = await opened();
+  socket.terminate();
+  await left;
+});
+
+it("a binary frame closes the socket with 1003", async () => {
+  const { socket } = await opened();
+  socket.send(Buffer.from("{}"), { binary: true });
+  expect((await once(socket, "close"))[0]).toBe(1003);
+  await left;
+});
+
+it("a frame of invalid UTF-8 closes the socket with 1007", async () => {
+  const { socket } = await opened();
+  socket.on("error", () => {});
+  socket.send(Buffer.from([0xff, 0xfe]), { binary: false });
+  expect((await once(socket, "close"))[0]).toBe(1007);
+  await left;
+});
+
+it("actions that a peer pipelines are answered in their order", async () => {
+  const { socket, heard } = await opened();
+  const names = Array.from({ length: 50 }, (_, i) => `${i}`);
+  for (const filename of names) socket.send(JSON.stringify({ action: "read_file", filename }));
+  while (heard.length < 51) await once(socket, "message");
+  expect(heard.slice(1).map((text) => JSON.parse(text).filename)).toEqual(names);
+  socket.close();
+  await left;
+});
+
+it("a server that closes says so with 1001", async () => {
+  const { socket } = await opened();
+  const closed = once(socket, "close");
+  await server.close();
+  expect((await closed)[0]).toBe(1001);
+});
