@@ -15,6 +15,8 @@ interface Block {
 interface Stretch {
   readonly from: number;
   to: number;
+  /** No hunk in it has context. */
+  bare: boolean;
   readonly text: Map<number, string>;
   readonly added: Set<number>;
   readonly deleted: Set<number>;
@@ -38,6 +40,7 @@ export function composeHunks(first: readonly Hunk[], second: readonly Hunk[]): B
     const stretch: Stretch = {
       from,
       to: from,
+      bare: true,
       text: new Map(),
       added: new Set(),
       deleted: new Set(),
@@ -81,6 +84,7 @@ function addBlock(
   for (const line of lines) {
     const mark = line[0];
     const body = line.slice(1);
+    if (mark !== "+" && mark !== "-") stretch.bare = false;
     if ((mark === "+" || mark === "-") && mark !== own) {
       const group = others.get(row);
       if (group) group.push(body);
@@ -97,7 +101,7 @@ function addBlock(
 }
 
 function writeHunk(stretch: Stretch, oldFrom: number, newFrom: number, section: string | undefined): Bare | null {
-  const lines: string[] = [];
+  let lines: string[] = [];
   let gone: string[] = [];
   let come: string[] = [];
   for (let row = stretch.from; row <= stretch.to; row++) {
@@ -115,7 +119,14 @@ function writeHunk(stretch: Stretch, oldFrom: number, newFrom: number, section: 
     } else if (kept) come.push(line);
   }
   lines.push(...change(gone, come));
-  if (lines.every((line) => line[0] === " ")) return null;
+  const first = lines.findIndex((line) => line[0] !== " ");
+  if (first < 0) return null;
+  if (stretch.bare) {
+    // What the two undo between them is no context: on one side alone it would say that the text begins or ends there.
+    oldFrom += first;
+    newFrom += first;
+    lines = lines.slice(first, lines.findLastIndex((line) => line[0] !== " ") + 1);
+  }
   const count = countLines(lines);
   const lastOld = lines.findLast((line) => line[0] !== "+");
   const lastNew = lines.findLast((line) => line[0] !== "-");

@@ -75,6 +75,8 @@ function walk(keys: readonly string[], sides: Sides, index: LineIndex, anchor: n
         continue;
       } else if (there === undefined || ++spent.lines > 1) return null;
       else if (index.keys[at + step] === key && key !== "") {
+        // Of two lines alike, which one the hunk left out cannot be known: the change may belong between them.
+        if (there === index.keys[at - step]) return null;
         at += step;
         continue;
       } else if (!sides.deleted[i] && isTypo(key, there)) {

@@ -8,7 +8,7 @@ const MINUS = 45;
 /**
  * The splices of hunks that all stand, byte for byte, exactly where they say; null as soon as one does not. It walks the
  * text once and never splits it. A hunk that has context on one side only must begin or end the text, as git demands: in
- * the middle of a text it may have been applied before. Where `bare` is true a hunk without any context is trusted.
+ * the middle of a text it may have been applied before. Where `bare` is true a hunk without any context around it is trusted.
  */
 export function matchInPlace(hunks: readonly Hunk[], text: string, bare: boolean): Splice[] | null {
   const splices: Splice[] = [];
@@ -27,8 +27,7 @@ export function matchInPlace(hunks: readonly Hunk[], text: string, bare: boolean
     if (at === -1) return null;
     const leading = isContext(lines[0]);
     const trailing = isContext(lines[lines.length - 1]);
-    const trusted = bare && !lines.some(isContext);
-    if (!trusted && ((!leading && target > 0) || (!trailing && at < text.length))) return null;
+    if (!(bare && !leading && !trailing) && ((!leading && target > 0) || (!trailing && at < text.length))) return null;
     if (hunk.newNoNewline && at < text.length) return null;
     for (const old of lines) if (old.charCodeAt(0) !== PLUS) line++;
   }
