@@ -76,13 +76,14 @@ async function run(serving: Serving, called: Called, gone: AbortSignal): Promise
 
   const reply = { ...input, type: name } as AnyMessage;
   const session = sessionOf(serving, called);
-  const found = session === undefined ? undefined : serving.sessions.find(session, reply);
-  let settled = false;
+  const found = session === undefined ? undefined : await serving.sessions.find(session, reply);
+  let settled: { readonly done: Promise<void> | void } | undefined;
   const ask: OpenAsk | undefined = found && {
     message: found.message,
     settle(answer) {
-      settled = true;
-      serving.sessions.settle(session!, answer);
+      const done = serving.sessions.settle(session!, answer);
+      done?.catch(() => {});
+      settled = { done };
     },
   };
   const value = await handler(input, callOf(serving, called, gone, ask));
@@ -93,6 +94,8 @@ async function run(serving: Serving, called: Called, gone: AbortSignal): Promise
       subject: name,
     });
   if (ask && !settled) ask.settle(reply);
+  // The ask may be another server's, which says whether this answer was the first.
+  await settled?.done;
   if (session !== undefined && endsSession(contract, name)) serving.sessions.end(session);
 
   if (answer.text !== undefined)
@@ -114,7 +117,7 @@ async function stream(serving: Serving, called: Called, gone: AbortSignal): Prom
   const release = occupy(serving, called.principal);
   const endless = contract.operations[called.operation]!.answer.stream!.end === undefined;
   const left = new AbortController();
-  const leave = () => left.abort(new DOMException("the reader has gone", "AbortError"));
+  const leave = (reason: unknown = new DOMException("the reader has gone", "AbortError")) => left.abort(reason);
   // A run that can be joined again outlives the request that began it.
   const signals = [left.signal, endless ? serving.draining : serving.closing, ...(run === undefined ? [gone] : [])];
   const signal = AbortSignal.any(signals);

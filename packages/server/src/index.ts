@@ -5,5 +5,6 @@ export type { Accepted } from "./channel.js";
 export type { Feed, Sink } from "./feed.js";
 export { type Entry, type EventLog, type LogState, memoryLog } from "./log.js";
 export type { Called, Hooks, ServeOptions } from "./options.js";
+export { memoryRelay, type Relay } from "./relay.js";
 export type { Answer } from "./reply.js";
 export { type App, serve } from "./serve.js";

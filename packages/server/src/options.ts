@@ -1,6 +1,7 @@
 import type { Side } from "@parlance/contract";
 import type { AnyMessage, Input, Refusal, Unknown } from "@parlance/wire";
 import type { EventLog } from "./log.js";
+import type { Relay } from "./relay.js";
 
 export interface ServeOptions {
   readonly hooks?: Hooks;
@@ -18,6 +19,12 @@ export interface ServeOptions {
   readonly grace?: number;
   /** Where the messages of resumable streams are kept: in this process unless told. */
   readonly log?: EventLog;
+  /**
+   * Joins this server with others behind the same balancer: a session's messages reach its readers on all of them, an operation that
+   * answers an ask reaches the server that asks, and a stream in a shared `log` goes on while its reader is with another server. Asks
+   * that a channel's messages answer stay with the server that the channel is on.
+   */
+  readonly relay?: Relay;
   /** Names a principal, so that nobody joins what somebody else began: the principal itself if it is a string, else its `id`, else its JSON. */
   readonly identify?: (principal: unknown) => string;
   /** Milliseconds after which a stream's reader that takes nothing is cut: 30,000 unless told. With a key it may come back. */

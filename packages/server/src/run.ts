@@ -1,5 +1,6 @@
 import { type Cursor, formatCursor, type Gap } from "@parlance/wire";
 import type { EventLog } from "./log.js";
+import type { Relay } from "./relay.js";
 
 /** Streams that go on while their reader is away. */
 export interface Runs {
@@ -16,7 +17,7 @@ export interface RunSource {
   /** Blocks of text, each made with the id that it is given. */
   blocks(id?: (seq: number) => string): AsyncIterator<string>;
   /** Aborts the handler. */
-  leave(): void;
+  leave(reason?: unknown): void;
 }
 
 export interface Joined {
@@ -28,6 +29,8 @@ export interface Joined {
 
 export interface RunOptions {
   readonly log: EventLog;
+  /** Tells a run how far its reader on another server is. */
+  readonly relay?: Relay | undefined;
   /** Milliseconds that a run goes on, or a finished one is kept, without a reader. */
   readonly grace: number;
   /** Characters that a run may be ahead of its reader before its handler is paused. */
@@ -44,18 +47,30 @@ interface Run {
   resume?: (() => void) | undefined;
   timer?: ReturnType<typeof setTimeout> | undefined;
   done: boolean;
-  readonly stop: () => void;
+  readonly stop: (reason?: unknown) => void;
+  /** Hears of readers on other servers, until it is left. */
+  following?: Promise<() => void> | undefined;
 }
 
-export function runs({ log, grace, maxQueued }: RunOptions): Runs {
+/** What a server says to the one that has the run: how far its reader is, or that the run is to end. */
+type Said = { readonly seq: number } | { readonly cancel: true };
+
+const topicOf = (name: string): string => `run/${name}`;
+
+export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
   const running = new Map<string, Run>();
 
   async function produce(name: string, run: Run, blocks: AsyncIterator<string>): Promise<void> {
+    const fail = (error: unknown): void => {
+      run.done = true;
+      run.resume?.();
+      run.stop(error);
+    };
     try {
       let seq = 0;
       for (let step = await blocks.next(); !step.done; step = await blocks.next()) {
-        const appending = log.append(name, ++seq, step.value);
-        if (appending) await appending;
+        // Readers see only what the log has; how far it may be behind is bounded below.
+        log.append(name, ++seq, step.value)?.catch(fail);
         run.appended += step.value.length;
         run.marks.set(seq, run.appended);
         while (!run.done && run.appended - run.delivered > maxQueued) await room(run);
@@ -64,7 +79,8 @@ export function runs({ log, grace, maxQueued }: RunOptions): Runs {
     } finally {
       await blocks.return?.();
       run.done = true;
-      await log.close(name);
+      // A log that cannot be reached closes the stream by itself.
+      await log.close(name).catch(() => {});
       if (run.readers === 0) wait(name, run);
     }
   }
@@ -72,18 +88,55 @@ export function runs({ log, grace, maxQueued }: RunOptions): Runs {
   /** Nobody reads: the handler is left after the grace period, and then the log is dropped. */
   function wait(name: string, run: Run): void {
     clearTimeout(run.timer);
-    run.timer = setTimeout(() => void end(name, run), grace);
+    run.timer = setTimeout(() => end(name, run).catch(() => {}), grace);
     (run.timer as { unref?: () => void }).unref?.();
   }
 
   async function end(name: string, run: Run): Promise<void> {
     clearTimeout(run.timer);
     running.delete(name);
+    run.following?.then(
+      (leave) => leave(),
+      () => {},
+    );
     run.done = true;
     run.resume?.();
     run.stop();
     await log.close(name);
     await log.drop(name);
+  }
+
+  /** The reader has everything up to `seq`. */
+  function advance(run: Run, seq: number): void {
+    for (const [marked, appended] of run.marks) {
+      if (marked > seq) break;
+      run.delivered = appended;
+      run.marks.delete(marked);
+    }
+    run.resume?.();
+  }
+
+  function hear(name: string, run: Run, said: Said): void {
+    if (running.get(name) !== run) return;
+    if ("cancel" in said) return void end(name, run).catch(() => {});
+    advance(run, said.seq);
+    if (run.readers === 0) wait(name, run);
+  }
+
+  /** Tells the server that has the run how far a reader is here: at every step and often enough that it is not taken for gone. */
+  function reporter(name: string, after: number): { reach(seq: number): void; stop(): void } {
+    let at = after;
+    const report = () => void relay?.publish(topicOf(name), JSON.stringify({ seq: at } satisfies Said)).catch(() => {});
+    const timer = setInterval(report, grace / 3);
+    (timer as { unref?: () => void }).unref?.();
+    report();
+    return {
+      stop: () => clearInterval(timer),
+      reach(seq) {
+        at = seq;
+        report();
+      },
+    };
   }
 
   function read(name: string, epoch: string, after: number): Joined {
@@ -93,10 +146,12 @@ export function runs({ log, grace, maxQueued }: RunOptions): Runs {
       clearTimeout(run.timer);
       run.readers++;
     }
+    const elsewhere = run || !relay ? undefined : reporter(name, after);
     let gone = false;
     function leave(): void {
       if (gone) return;
       gone = true;
+      elsewhere?.stop();
       left.abort();
       if (run && --run.readers === 0 && running.get(name) === run) wait(name, run);
     }
@@ -105,11 +160,10 @@ export function runs({ log, grace, maxQueued }: RunOptions): Runs {
         for await (const entries of log.tail(name, after, left.signal)) {
           const text = entries.map((entry) => entry.text).join("");
           yield text;
-          if (!run) continue;
           // The reader has taken it, or it would not ask for more.
-          run.delivered = Math.max(run.delivered, run.marks.get(entries.at(-1)!.seq) ?? 0);
-          for (const { seq } of entries) run.marks.delete(seq);
-          run.resume?.();
+          const { seq } = entries.at(-1)!;
+          if (run) advance(run, seq);
+          else elsewhere?.reach(seq);
         }
       } finally {
         leave();
@@ -129,9 +183,11 @@ export function runs({ log, grace, maxQueued }: RunOptions): Runs {
         delivered: 0,
         marks: new Map(),
         done: false,
-        stop: () => source.leave(),
+        stop: (reason) => source.leave(reason),
       };
       running.set(name, run);
+      run.following = relay?.subscribe(topicOf(name), (text) => hear(name, run, JSON.parse(text)));
+      run.following?.catch(() => {});
       const joined = read(name, opened.epoch, 0);
       void produce(
         name,
@@ -152,7 +208,8 @@ export function runs({ log, grace, maxQueued }: RunOptions): Runs {
     },
     async cancel(name) {
       const run = running.get(name);
-      if (!run) return false;
+      if (!run)
+        return ((await relay?.publish(topicOf(name), JSON.stringify({ cancel: true } satisfies Said))) ?? 0) > 0;
       await end(name, run);
       return true;
     },

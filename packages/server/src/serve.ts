@@ -5,6 +5,7 @@ import { answer } from "./answer.js";
 import { type Accepted, accept, converse } from "./channel.js";
 import { memoryLog } from "./log.js";
 import { GRACE, MAX_QUEUED, type ServeOptions } from "./options.js";
+import { sharedSessions } from "./peers.js";
 import { type Answer, refuse, toResponse } from "./reply.js";
 import { runs } from "./run.js";
 import type { Handlers, Serving } from "./serving.js";
@@ -59,8 +60,10 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
     },
     handlers: handlers as Handlers,
     options,
-    sessions: sessions(any, maxQueued),
-    runs: runs({ log: options.log ?? memoryLog(), grace: options.grace ?? GRACE, maxQueued }),
+    sessions: options.relay
+      ? sharedSessions(any, options.relay, (onIdle) => sessions(any, maxQueued, onIdle))
+      : sessions(any, maxQueued),
+    runs: runs({ log: options.log ?? memoryLog(), relay: options.relay, grace: options.grace ?? GRACE, maxQueued }),
     open,
     shutting: new Set(),
     slots: slots({ contract: any, options, open }, (called, port) => void converse(serving, called, port)),

@@ -17,12 +17,21 @@ export interface Sessions {
   /** What a handler gets as `call.session(key)`. */
   session(key: string): AnySession;
   subscribe(key: string, subscriber: Subscriber): () => void;
-  /** The open ask that an operation answers. Throws `Refusal` where it was decided already: the first decision wins. */
-  find(key: string, reply: AnyMessage): Waiting | undefined;
+  /** The open ask that an operation answers. Throws `Refusal` where it was decided already: the first decision wins. A promise where it is another server's. */
+  find(key: string, reply: AnyMessage): Found | undefined | Promise<Found | undefined>;
   /** Settles it. Throws `Refusal` when somebody else has meanwhile. */
-  settle(key: string, reply: AnyMessage): void;
+  settle(key: string, reply: AnyMessage): void | Promise<void>;
   /** Ends the session for everybody. */
   end(key: string): void;
+}
+
+export type Found = Pick<Waiting, "message">;
+
+/** Sessions that one server holds alone: nothing has to be waited for. */
+export interface LocalSessions extends Sessions {
+  find(key: string, reply: AnyMessage): Found | undefined;
+  settle(key: string, reply: AnyMessage): void;
+  isRead(key: string): boolean;
 }
 
 interface Hub {
@@ -39,8 +48,10 @@ interface Hub {
 /** Decided asks that a session remembers. */
 const REMEMBERED = 1000;
 
-/** `maxQueued` characters may wait for a session that nobody reads. */
-export function sessions(contract: AnyContract, maxQueued: number): Sessions {
+export const DECIDED = "this was decided already: the first answer counts";
+
+/** `maxQueued` characters may wait for a session that nobody reads. `onIdle` hears of a session that is forgotten. */
+export function sessions(contract: AnyContract, maxQueued: number, onIdle?: (key: string) => void): LocalSessions {
   const hubs = new Map<string, Hub>();
   const answeredByOperation = (type: string): boolean =>
     (contract.exchanges ?? []).some(
@@ -63,7 +74,12 @@ export function sessions(contract: AnyContract, maxQueued: number): Sessions {
   }
 
   function dropIfIdle(key: string, { subscribers, waiting, asks, put }: Hub): void {
-    if (subscribers.size + waiting.length + asks.list().length + put.size === 0) hubs.delete(key);
+    if (subscribers.size + waiting.length + asks.list().length + put.size === 0) forget(key);
+  }
+
+  function forget(key: string): void {
+    hubs.delete(key);
+    onIdle?.(key);
   }
 
   function send(key: string, message: AnyMessage): void {
@@ -143,17 +159,18 @@ export function sessions(contract: AnyContract, maxQueued: number): Sessions {
         dropIfIdle(key, hub);
       };
     },
+    isRead: (key) => (hubs.get(key)?.subscribers.size ?? 0) > 0,
     find(key, reply) {
       const hub = hubs.get(key);
       const found = hub?.asks.find(reply);
       if (!found && hub && keysOf(contract, reply).some((decided) => hub.decided.has(decided)))
-        throw new Refusal("this was decided already: the first answer counts", { status: 409 });
+        throw new Refusal(DECIDED, { status: 409 });
       return found?.ask;
     },
     settle(key, reply) {
       const hub = hubs.get(key);
       const answered = hub?.asks.answer(reply);
-      if (!hub || !answered) throw new Refusal("this was decided already: the first answer counts", { status: 409 });
+      if (!hub || !answered) throw new Refusal(DECIDED, { status: 409 });
       if (answered.partial) return;
       remember(hub, answered.ask);
       answered.ask.settle?.(reply);
@@ -161,7 +178,7 @@ export function sessions(contract: AnyContract, maxQueued: number): Sessions {
     end(key) {
       const hub = hubs.get(key);
       if (!hub) return;
-      hubs.delete(key);
+      forget(key);
       const over = new Disconnected(`${contract.name}: session ${key} has ended`, { code: "closed", retryable: false });
       for (const ask of hub.asks.list()) ask.fail?.(over);
       for (const subscriber of hub.subscribers) subscriber.end();

@@ -7,7 +7,7 @@ import { refusalOf, type Serving, sessionOf, tell } from "./serving.js";
 /** How the stream's handler is stopped, and how it hears of it. */
 export interface Leaving {
   readonly signal: AbortSignal;
-  readonly leave: () => void;
+  readonly leave: (reason?: unknown) => void;
   /** The stream is over. */
   readonly release: () => void;
 }

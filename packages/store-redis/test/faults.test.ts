@@ -137,10 +137,12 @@ describe.runIf(hasRedis)("redisLog", () => {
   test("a client with a key prefix of its own works as well", async () => {
     const log = make({ redis: server.client({ keyPrefix: "mine:" }), lease: 60_000 });
     await log.open("prefixed");
-    const reading = collect(log, "prefixed");
     await log.append("prefixed", 1, "one");
-    await log.close("prefixed");
-    expect(await reading).toEqual([{ seq: 1, text: "one" }]);
+    const tail = log.tail("prefixed", 0, open)[Symbol.asyncIterator]();
+    expect((await tail.next()).value).toEqual([{ seq: 1, text: "one" }]);
+    const next = tail.next();
+    await log.append("prefixed", 2, "two");
+    expect((await next).value).toEqual([{ seq: 2, text: "two" }]);
     expect(await redis.exists("mine:parlance:{prefixed}")).toBe(1);
   });
 });

@@ -1,0 +1,281 @@
+import { type AnyContract, type AnyMessage, newKey, Refusal } from "@parlance/wire";
+import { openAsks } from "@parlance/wire/link";
+import type { Relay } from "./relay.js";
+import { DECIDED, type LocalSessions, type Sessions, type Subscriber } from "./session.js";
+
+/** Milliseconds within which the other servers must say whether an ask is theirs. */
+const ANSWER_WITHIN = 1000;
+
+/** What servers say to each other. `from` is the sender's inbox. */
+type Said =
+  /** On the session's topic: who reads it? These do here. */
+  | { readonly say: "who"; readonly key: string; readonly from: string; readonly readers: readonly string[] }
+  /** These readers are here: on the topic when they come, to the inbox of whoever asks. */
+  | { readonly say: "reads"; readonly key: string; readonly from: string; readonly readers: readonly string[] }
+  | { readonly say: "left"; readonly reader: string }
+  | { readonly say: "message"; readonly key: string; readonly reader: string; readonly message: AnyMessage }
+  | {
+      readonly say: "find" | "settle";
+      readonly key: string;
+      readonly from: string;
+      readonly id: string;
+      readonly reply: AnyMessage;
+    }
+  | { readonly say: "answer"; readonly id: string; readonly answer: Answer }
+  | { readonly say: "end"; readonly key: string; readonly from: string };
+
+type Answer =
+  | { readonly is: "nothing" | "decided" | "settled" }
+  | { readonly is: "found"; readonly message: AnyMessage };
+
+interface Question {
+  answered: number;
+  /** Servers that were asked; unknown until the question is out. */
+  asked: number;
+  resolve(answer: Answer): void;
+}
+
+/**
+ * Sessions that several servers hold together. A reader on another server is a subscriber like any other here, whose messages go
+ * through the relay; an ask stays where it was made, and who is to decide it asks for it.
+ */
+export function sharedSessions(
+  contract: AnyContract,
+  relay: Relay,
+  make: (onIdle: (key: string) => void) => LocalSessions,
+): Sessions {
+  const me = `${contract.name}/server/${newKey()}`;
+  const topicOf = (key: string): string => `${contract.name}/session/${key}`;
+  const local = make(unfollow);
+  const asks = openAsks(contract, "server");
+  const answering = new Set(
+    (contract.exchanges ?? []).flatMap(({ answers }) => answers.flatMap(({ operation }) => operation ?? [])),
+  );
+  /** Topics of the sessions that this server has a part in. */
+  const followed = new Map<string, Promise<() => void>>();
+  /** Readers that are here, by the names that the others know them by. */
+  const readers = new Map<string, { readonly key: string; readonly subscriber: Subscriber }>();
+  /** Readers that are elsewhere: what forgets them. */
+  const distant = new Map<string, () => void>();
+  const questions = new Map<string, Question>();
+  let inbox: Promise<unknown> | undefined;
+
+  function tell(topic: string, said: Said): Promise<number> {
+    return relay.publish(topic, JSON.stringify(said));
+  }
+
+  /** For what is said again, or missed without harm, when the relay cannot be reached. */
+  function mention(topic: string, said: Said): void {
+    tell(topic, said).catch(() => {});
+  }
+
+  function listen(): Promise<unknown> {
+    const resume = () => {
+      for (const key of followed.keys()) introduce(key);
+    };
+    inbox ??= relay
+      .subscribe(me, (text) => hear(JSON.parse(text)), resume)
+      .catch((error) => {
+        inbox = undefined;
+        throw error;
+      });
+    return inbox;
+  }
+
+  function readersOf(key: string): string[] {
+    return [...readers].filter(([, reader]) => reader.key === key).map(([name]) => name);
+  }
+
+  function introduce(key: string): void {
+    mention(topicOf(key), { say: "who", key, from: me, readers: readersOf(key) });
+  }
+
+  function follow(key: string): Promise<unknown> {
+    const known = followed.get(key);
+    if (known) return known;
+    const following = listen().then(() =>
+      relay.subscribe(
+        topicOf(key),
+        (text) => hear(JSON.parse(text)),
+        () => introduce(key),
+      ),
+    );
+    followed.set(key, following);
+    following.then(
+      () => followed.get(key) === following && introduce(key),
+      // The next one who has to do with the session tries again.
+      () => followed.get(key) === following && followed.delete(key),
+    );
+    return following;
+  }
+
+  function unfollow(key: string): void {
+    followed.get(key)?.then(
+      (leave) => leave(),
+      () => {},
+    );
+    followed.delete(key);
+  }
+
+  function hear(said: Said): void {
+    if ("from" in said && said.from === me && said.say !== "find" && said.say !== "settle") return;
+    switch (said.say) {
+      case "who":
+        for (const reader of said.readers) meet(said.key, reader, said.from);
+        if (readersOf(said.key).length > 0)
+          mention(said.from, { say: "reads", key: said.key, from: me, readers: readersOf(said.key) });
+        break;
+      case "reads":
+        for (const reader of said.readers) meet(said.key, reader, said.from);
+        break;
+      case "left":
+        distant.get(said.reader)?.();
+        break;
+      case "message":
+        receive(said.key, said.reader, said.message);
+        break;
+      case "find":
+      case "settle":
+        mention(said.from, { say: "answer", id: said.id, answer: answerFor(said.say, said.key, said.reply) });
+        break;
+      case "answer":
+        note(said.id, said.answer);
+        break;
+      case "end":
+        local.end(said.key);
+        break;
+    }
+  }
+
+  /** A reader on another server: from now on it gets what is said here, and first what waits and what is open. */
+  function meet(key: string, reader: string, from: string): void {
+    if (distant.has(reader) || !followed.has(key)) return;
+    const unheard: AnyMessage[] = [];
+    let unsubscribe = () => {};
+    const forget = (): boolean => distant.delete(reader);
+    distant.set(reader, () => forget() && unsubscribe());
+    unsubscribe = local.subscribe(key, {
+      end: forget,
+      send(message) {
+        unheard.push(message);
+        tell(from, { say: "message", key, reader, message }).then(
+          (heard) => (heard > 0 ? unheard.shift() : lose()),
+          lose,
+        );
+      },
+    });
+    /** Its server is gone: what was on the way waits for the next reader. */
+    function lose(): void {
+      if (!forget()) return;
+      const messages = unheard.splice(0);
+      unsubscribe();
+      requeue(key, messages);
+    }
+  }
+
+  function requeue(key: string, messages: readonly AnyMessage[]): void {
+    // Other readers have had their own copy, and an ask that is open is shown to the next one anyway.
+    if (local.isRead(key)) return;
+    for (const message of messages) if (!asks.exchangeOf(message)) shared.session(key).send(message);
+  }
+
+  function receive(key: string, reader: string, message: AnyMessage): void {
+    const here = readers.get(reader);
+    if (here) here.subscriber.send(message);
+    else requeue(key, [message]);
+  }
+
+  function answerFor(what: "find" | "settle", key: string, reply: AnyMessage): Answer {
+    try {
+      const found = local.find(key, reply);
+      if (!found) return { is: "nothing" };
+      if (what === "find") return { is: "found", message: found.message };
+      local.settle(key, reply);
+      return { is: "settled" };
+    } catch {
+      return { is: "decided" };
+    }
+  }
+
+  function note(id: string, answer: Answer): void {
+    const question = questions.get(id);
+    if (!question) return;
+    question.answered++;
+    if (answer.is !== "nothing" || question.answered === question.asked) question.resolve(answer);
+  }
+
+  /** Asks every server that has a part in the session. */
+  async function inquire(what: "find" | "settle", key: string, reply: AnyMessage): Promise<Answer> {
+    await listen();
+    const id = newKey();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    try {
+      return await new Promise<Answer>((resolve, reject) => {
+        const question: Question = { answered: 0, asked: Number.POSITIVE_INFINITY, resolve };
+        questions.set(id, question);
+        tell(topicOf(key), { say: what, key, from: me, id, reply }).then((asked) => {
+          question.asked = asked;
+          if (question.answered === asked) resolve({ is: "nothing" });
+          timer = setTimeout(() => resolve({ is: "nothing" }), ANSWER_WITHIN);
+        }, reject);
+      });
+    } finally {
+      clearTimeout(timer);
+      questions.delete(id);
+    }
+  }
+
+  const shared: Sessions = {
+    session(key) {
+      const { send, ask } = local.session(key);
+      return {
+        send(message) {
+          send(message);
+          follow(key).catch(() => {});
+        },
+        ask(message, options) {
+          const answer = ask(message, options);
+          follow(key).catch(() => {});
+          return answer;
+        },
+      };
+    },
+    subscribe(key, subscriber) {
+      const name = newKey();
+      const unsubscribe = local.subscribe(key, subscriber);
+      const known = followed.get(key);
+      readers.set(name, { key, subscriber });
+      // Who follows only now introduces itself with all of its readers.
+      if (!known) follow(key).catch(() => {});
+      else
+        known.then(
+          () => mention(topicOf(key), { say: "reads", key, from: me, readers: [name] }),
+          () => {},
+        );
+      return () => {
+        readers.delete(name);
+        unsubscribe();
+        mention(topicOf(key), { say: "left", reader: name });
+      };
+    },
+    find(key, reply) {
+      const found = local.find(key, reply);
+      if (found || !answering.has(reply.type)) return found;
+      return inquire("find", key, reply).then((answer) => {
+        if (answer.is === "decided") throw new Refusal(DECIDED, { status: 409 });
+        return answer.is === "found" ? answer : undefined;
+      });
+    },
+    settle(key, reply) {
+      if (local.find(key, reply)) return local.settle(key, reply);
+      return inquire("settle", key, reply).then(({ is }) => {
+        if (is !== "settled") throw new Refusal(DECIDED, { status: 409 });
+      });
+    },
+    end(key) {
+      local.end(key);
+      mention(topicOf(key), { say: "end", key, from: me });
+    },
+  };
+  return shared;
+}

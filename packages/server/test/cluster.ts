@@ -1,0 +1,328 @@
+import { connect } from "@parlance/client";
+import { type EmacsAgentSession, type EventsMessage, emacsAgent } from "@parlance/protocols/emacs-agent";
+import { foldGateway } from "@parlance/protocols/fold-gateway";
+import { type Disconnected, type EventLog, Refusal, type Relay, serve } from "@parlance/server";
+import { expect, test } from "vitest";
+
+/** One relay and one log as two servers have them. */
+export interface Pair {
+  readonly relays: readonly [Relay, Relay];
+  readonly logs: readonly [EventLog, EventLog];
+  stop(): void;
+}
+
+const never = () => {
+  throw new Error("not used here");
+};
+
+/** An emacs-agent server, whose `prompt` hands its session to the test, and its client. */
+function agentOn(relay: Relay, log: EventLog) {
+  const prompted: EmacsAgentSession[] = [];
+  const app = serve(
+    emacsAgent,
+    {
+      createSession: never,
+      getSession: never,
+      interrupt: never,
+      getTranscript: never,
+      getTranscriptMarkdown: never,
+      getTranscriptOrg: never,
+      listTranscripts: never,
+      resume: never,
+      endSession: () => ({ status: "closed", transcript_path: "session.org" }),
+      prompt({ session_id }, call) {
+        prompted.push(call.session(session_id));
+        return { status: "accepted", agent_state: "thinking" };
+      },
+      approve({ tool_call_id }, call) {
+        if (!call.ask) throw new Refusal("no such tool call", { code: "INVALID_TOOL_CALL" });
+        return { status: "approved", tool_call_id };
+      },
+      reject({ tool_call_id }, call) {
+        // A handler may settle the ask itself.
+        call.ask?.settle({ type: "reject", tool_call_id } as { type: string });
+        return { status: "rejected", tool_call_id };
+      },
+      async *events() {
+        yield { type: "agent.state", state: "idle" };
+      },
+    },
+    { relay, log, heartbeat: 0 },
+  );
+  const client = connect(emacsAgent, { fetch: app.fetch });
+  return {
+    app,
+    client,
+    async session(session_id: string): Promise<EmacsAgentSession> {
+      await client.prompt({ session_id, text: "go" });
+      return prompted.pop()!;
+    },
+    async reader(session_id: string) {
+      const left = new AbortController();
+      const events = client.events({ session_id }, { signal: left.signal });
+      const iterator = events[Symbol.asyncIterator]();
+      await iterator.next();
+      return {
+        leave: () => left.abort(),
+        /** How the stream ends. */
+        end: () =>
+          iterator.next().then(
+            ({ done }) => (done ? "done" : "goes on"),
+            (error: Disconnected) => error.code,
+          ),
+        async take(count: number) {
+          const contents: string[] = [];
+          while (contents.length < count) contents.push(wordOf((await iterator.next()).value));
+          return contents;
+        },
+      };
+    },
+  };
+}
+
+const say = (content: string) => ({ type: "message.delta", content, role: "assistant" }) as const;
+const call = (tool_call_id: string) =>
+  ({ type: "tool.call", tool_call_id, tool: "edit_file", params: {}, requires_approval: true }) as const;
+const wordOf = (message: EventsMessage | undefined): string =>
+  message?.type === "message.delta"
+    ? message.content
+    : message?.type === "tool.call"
+      ? message.tool_call_id
+      : `${message?.type}`;
+const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => String(from + i));
+
+/** What two servers behind a balancer must do, whatever joins them. */
+export function testCluster(make: () => Promise<Pair>): void {
+  async function agents() {
+    const { relays, logs, stop } = await make();
+    const [a, b] = [agentOn(relays[0], logs[0]), agentOn(relays[1], logs[1])];
+    return { a, b, relays, [Symbol.dispose]: stop };
+  }
+
+  test("what an agent says on one server is read on another, in order: what waited, and what comes", async () => {
+    using cluster = await agents();
+    const { a, b } = cluster;
+    const session = await a.session("s");
+    for (const word of numbers(1, 50)) session.send(say(word));
+    const reader = await b.reader("s");
+    expect(await reader.take(50)).toEqual(numbers(1, 50));
+    for (const word of numbers(51, 100)) session.send(say(word));
+    expect(await reader.take(50)).toEqual(numbers(51, 100));
+    reader.leave();
+  });
+
+  test("readers on both servers get everything, also from an agent that comes after them", async () => {
+    using cluster = await agents();
+    const { a, b } = cluster;
+    const far = await b.reader("s");
+    const session = await a.session("s");
+    session.send(say("1"));
+    expect(await far.take(1)).toEqual(["1"]);
+    const near = await a.reader("s");
+    session.send(say("2"));
+    expect([await near.take(1), await far.take(1)]).toEqual([["2"], ["2"]]);
+    const back = await b.session("s");
+    back.send(say("3"));
+    expect([await near.take(1), await far.take(1)]).toEqual([["3"], ["3"]]);
+    near.leave();
+    far.leave();
+  });
+
+  test("sessions of different names do not meet", async () => {
+    using cluster = await agents();
+    const { a, b } = cluster;
+    const [one, two] = [await b.reader("one"), await b.reader("two")];
+    for (const key of ["one", "two"]) (await a.session(key)).send(say(key));
+    expect([await one.take(1), await two.take(1)]).toEqual([["one"], ["two"]]);
+    one.leave();
+    two.leave();
+  });
+
+  test("an approval that lands on another server reaches the agent; the first decision wins and late ones get 409", async () => {
+    using cluster = await agents();
+    const { a, b } = cluster;
+    const session_id = "s";
+    const session = await a.session(session_id);
+    const reader = await b.reader(session_id);
+    for (const decide of [b.client.approve, b.client.reject, a.client.approve]) {
+      const tool_call_id = crypto.randomUUID();
+      const asked = session.ask(call(tool_call_id));
+      expect(await reader.take(1)).toEqual([tool_call_id]);
+      await decide({ session_id, tool_call_id });
+      expect((await asked).type).toBe(decide === b.client.reject ? "reject" : "approve");
+      for (const late of [a.client.approve, b.client.approve, a.client.reject, b.client.reject])
+        expect(await statusOf(late({ session_id, tool_call_id }))).toBe(409);
+    }
+    reader.leave();
+  });
+
+  test("of decisions that come to both servers at once, exactly one counts", async () => {
+    using cluster = await agents();
+    const { a, b } = cluster;
+    const session_id = "s";
+    const session = await a.session(session_id);
+    const reader = await b.reader(session_id);
+    for (let round = 0; round < 20; round++) {
+      const tool_call_id = `t${round}`;
+      const asked = session.ask(call(tool_call_id));
+      await reader.take(1);
+      const input = { session_id, tool_call_id };
+      const decisions = [b.client.approve, a.client.approve, b.client.reject, b.client.approve, a.client.reject];
+      const statuses = await Promise.all(decisions.map((decide) => statusOf(decide(input))));
+      expect([...statuses].sort()).toEqual([200, 409, 409, 409, 409]);
+      expect((await asked).type).toBe(
+        statuses.indexOf(200) === 2 || statuses.indexOf(200) === 4 ? "reject" : "approve",
+      );
+    }
+    reader.leave();
+  });
+
+  test("a fresh reader on any server is shown what is still open, and not what is decided", async () => {
+    using cluster = await agents();
+    const { a, b } = cluster;
+    const session_id = "s";
+    const session = await a.session(session_id);
+    const first = await b.reader(session_id);
+    const asks = ["t1", "t2"].map((id) => session.ask(call(id)));
+    expect(await first.take(2)).toEqual(["t1", "t2"]);
+    first.leave();
+    await b.client.approve({ session_id, tool_call_id: "t1" });
+    await asks[0];
+    for (const server of [a, b]) {
+      const reader = await server.reader(session_id);
+      expect(await reader.take(1)).toEqual(["t2"]);
+      reader.leave();
+    }
+    await b.client.reject({ session_id, tool_call_id: "t2" });
+    expect((await asks[1]!).type).toBe("reject");
+  });
+
+  test("a tool call that nobody has is refused by the handler's own code", async () => {
+    using cluster = await agents();
+    const { a, b } = cluster;
+    await a.session("s").then((session) => session.send(say("1")));
+    for (const session_id of ["s", "nobody"]) {
+      const refused = await b.client.approve({ session_id, tool_call_id: "t9" }).catch((error) => error);
+      expect(refused).toMatchObject({ code: "INVALID_TOOL_CALL" });
+    }
+  });
+
+  test("a session that is ended on one server ends on all: its streams, and what is asked", async () => {
+    using cluster = await agents();
+    const { a, b } = cluster;
+    const session = await a.session("s");
+    const readers = [await a.reader("s"), await b.reader("s")];
+    const asked = session.ask(call("t1")).catch((error) => error);
+    for (const reader of readers) expect(await reader.take(1)).toEqual(["t1"]);
+    await b.client.endSession({ session_id: "s" });
+    expect(await asked).toMatchObject({ code: "closed" });
+    // A client that has not ended the session itself cannot tell this end from a cut: the protocol has no word for it.
+    expect([await readers[0]!.end(), await readers[1]!.end()]).toEqual(["ended_early", "done"]);
+  });
+
+  test("what was on the way to a server that is gone waits for the next reader", async () => {
+    using cluster = await agents();
+    const { a, b, relays } = cluster;
+    const session = await a.session("s");
+    const reader = await b.reader("s");
+    session.send(say("1"));
+    expect(await reader.take(1)).toEqual(["1"]);
+    // As if B were killed: nobody hears what is said to it.
+    for (const leave of heldBy(relays[1])) leave();
+    for (const word of numbers(2, 20)) session.send(say(word));
+    const next = await a.reader("s");
+    expect(await next.take(19)).toEqual(numbers(2, 20));
+    next.leave();
+    reader.leave();
+  });
+
+  test("a stream that began on one server goes on as long as it is read on another, and is cancelled from there", async () => {
+    const { relays, logs, stop } = await make();
+    const grace = 1000;
+    let aborted = () => {};
+    const cancelled = new Promise<void>((resolve) => (aborted = resolve));
+    let next = () => {};
+    const servers = relays.map((relay, i) =>
+      serve(
+        foldGateway,
+        {
+          health: never,
+          ready: never,
+          listAgents: never,
+          async *send(_, { signal }) {
+            signal.addEventListener("abort", () => {
+              aborted();
+              next();
+            });
+            for (let i = 1; ; i++) {
+              yield { type: "text", text: String(i) };
+              if (signal.aborted) return;
+              // The next is not said before this one is read: the run is never ahead.
+              await new Promise<void>((resolve) => (next = resolve));
+            }
+          },
+        },
+        { relay, log: logs[i]!, grace, heartbeat: 0 },
+      ),
+    );
+    const seen: string[] = [];
+    let cut = () => {};
+    const gateway = connect(foldGateway, {
+      random: () => 0,
+      async fetch(request) {
+        seen.push(`${request.method} ${seen.length === 0 ? "A" : "B"}`);
+        const response = await servers[seen.length === 1 ? 0 : 1]!.fetch(request);
+        if (seen.length > 1 || !response.body) return response;
+        const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+        const broken = new AbortController();
+        cut = () => broken.abort(new TypeError("cut"));
+        response.body.pipeTo(writable, { signal: broken.signal }).catch(() => {});
+        return new Response(readable, response);
+      },
+    });
+    try {
+      let count = 0;
+      let until = Number.POSITIVE_INFINITY;
+      for await (const message of gateway.send({ content: "go" })) {
+        expect(message).toEqual({ type: "text", text: String(++count) });
+        if (count === 5) {
+          cut();
+          until = Date.now() + 2.5 * grace;
+        }
+        if (Date.now() > until) break;
+        next();
+      }
+      await cancelled;
+      expect(seen).toEqual(["POST A", "GET B", "DELETE B"]);
+      expect(count).toBeGreaterThan(5);
+    } finally {
+      stop();
+    }
+  });
+}
+
+async function statusOf(answer: Promise<unknown>): Promise<number> {
+  return answer.then(
+    () => 200,
+    ({ status }: Refusal) => status ?? 0,
+  );
+}
+
+/** What a relay that was made by `tracked` listens to. */
+const held = new WeakMap<Relay, Set<() => void>>();
+const heldBy = (relay: Relay) => held.get(relay) ?? [];
+
+/** A relay whose subscriptions a test can cut, as a killed server's are. */
+export function tracked(relay: Relay): Relay {
+  const leaves = new Set<() => void>();
+  const made: Relay = {
+    publish: (topic, text) => relay.publish(topic, text),
+    async subscribe(topic, hear, onMissed) {
+      const leave = await relay.subscribe(topic, hear, onMissed);
+      leaves.add(leave);
+      return leave;
+    },
+  };
+  held.set(made, leaves);
+  return made;
+}
