@@ -177,6 +177,8 @@ export function messageStream(
     try {
       await attach(await resumed.join(error, retry));
     } catch (cause) {
+      // The cut may have hidden the end of a session that this client ended.
+      if (stream.closedBy !== undefined && (await source.sessionEnded())) return finish({});
       finish({ error: abort.signal.aborted ? abort.signal.reason : cause });
     }
   }

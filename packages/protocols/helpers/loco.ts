@@ -1,6 +1,6 @@
 /** What the loco document asks of the two sides beside their messages: what the editor gathers, and what the policy lets run. */
 
-import type { MessageContext, WorkspacePolicy } from "../src/loco.js";
+import type { MessageContext, TokenMessage, WorkspacePolicy } from "../src/loco.js";
 
 /** Each thing to gather, and the property of `client.user_message.context` that carries it. */
 export const contextParts = {
@@ -35,6 +35,18 @@ export const gatheredFor: Readonly<Record<string, readonly ContextPart[]>> = {
 export function contextFor(command?: string): readonly ContextPart[] {
   const more = command !== undefined && Object.hasOwn(gatheredFor, command) ? gatheredFor[command]! : [];
   return [...new Set([...alwaysGathered, ...more])];
+}
+
+/**
+ * Fills `cumulative_text` in the tokens of one answer, in their order: for a client that wants what its server leaves out, or for a
+ * server that was asked for it. On the wire it makes a stream quadratic in the length of the answer.
+ */
+export function cumulate(): (message: TokenMessage) => TokenMessage & { cumulative_text: string } {
+  let cumulative_text = "";
+  return (message) => {
+    cumulative_text += message.token;
+    return { ...message, cumulative_text };
+  };
 }
 
 /** What holds where a policy is silent; the defaults of its schema. */

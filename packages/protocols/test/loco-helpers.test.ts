@@ -4,6 +4,7 @@ import {
   type CommandRequest,
   contextFor,
   contextParts,
+  cumulate,
   type Decision,
   decide,
   defaultPolicy,
@@ -155,5 +156,17 @@ describe("a loco policy", () => {
       expect(of(never)).toBeLessThanOrEqual(of(listed));
       expect(of(listed)).toBeLessThanOrEqual(of(always));
     }
+  });
+});
+
+describe("the cumulative text", () => {
+  it("is rebuilt from the tokens of an answer, and starts anew with the next one", () => {
+    const tokens = ["The ", "authentication ", "bug"].map((token) => ({ type: "assistant.token" as const, token }));
+    expect(tokens.map(cumulate()).map((message) => message.cumulative_text)).toEqual([
+      "The ",
+      "The authentication ",
+      "The authentication bug",
+    ]);
+    expect(cumulate()(tokens[0]!).cumulative_text).toBe("The ");
   });
 });

@@ -80,7 +80,11 @@ export async function converse(serving: Serving, called: Called, port: Port): Pr
     incoming,
     maxSize: options.maxMessageSize ?? MAX_MESSAGE_SIZE,
     maxQueued: options.maxQueued ?? MAX_QUEUED,
-    onMessage: hooks?.message && ((message, from) => hooks.message!(called, message, from)),
+    onMessage(message, from) {
+      hooks?.message?.(called, message, from);
+      // What others say to the session waits until the channel has been opened in the protocol's words.
+      if (from === "server") queueMicrotask(join);
+    },
     onUnknown(unknown) {
       hooks?.unknown?.(called, unknown);
       // Where answers come by order somebody waits for one; elsewhere a newer peer may say more than this contract knows.
@@ -112,7 +116,11 @@ export async function converse(serving: Serving, called: Called, port: Port): Pr
 
   const key = sessionOf(serving, called);
   const subscriber = { send: channel.send, ask: channel.ask, end: () => void channel.close() };
-  const unsubscribe = key === undefined ? () => {} : sessions.subscribe(key, subscriber);
+  let unsubscribe: (() => void) | undefined;
+  function join(): void {
+    if (key !== undefined && !gone.signal.aborted) unsubscribe ??= sessions.subscribe(key, subscriber);
+  }
+  if (described.open?.server === undefined) join();
   hooks?.open?.(called);
   let how: "done" | "gone" | "failed" = "done";
   try {
@@ -138,7 +146,7 @@ export async function converse(serving: Serving, called: Called, port: Port): Pr
       wire.fail(error, 1011, "the handler failed");
     }
   } finally {
-    unsubscribe();
+    unsubscribe?.();
     shutting.delete(shut);
     hooks?.close?.(called, how);
   }
