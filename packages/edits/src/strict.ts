@@ -14,8 +14,10 @@ interface Taken {
 /**
  * The places `git apply` takes: byte for byte; each hunk in the text that those before it made, nearest to the line its new
  * side names, forward first; never on lines of an earlier hunk. A hunk that names line 1 must begin the text, one that ends without
- * context must end it. With `bare` none of that is asked, as under `--unidiff-zero`. Unlike git, a last line without line feed
- * matches only the end of the text, and an insertion without context is not moved to the end.
+ * context must end it. With `bare` none of that is asked, as under `--unidiff-zero`; there
+ * the verdict is git's only where the numbers are true, since git then also matches across lines that an earlier hunk deleted. Unlike git, a last line without line feed
+ * matches only the end of the text, an insertion without context is not moved to the end, and one whose number lies among the lines of
+ * an earlier hunk is an overlap: git puts it between them.
  */
 export function matchStrictly(hunks: readonly Sides[], target: Target, bare: boolean): StrictMatch[] {
   const index = indexLines(
@@ -28,6 +30,7 @@ export function matchStrictly(hunks: readonly Sides[], target: Target, bare: boo
     const rows =
       sides.old.length > 0 ? findRows(sides.old, index, target.effort) : bareRows(sides, bare, taken, target);
     if (rows === null) return "ambiguous";
+    if (rows === "overlap") return rows;
     const free = rows.filter((row) => !overlaps(taken, row, row + sides.old.length));
     const row = nearest(free, sides, bare, taken, target);
     if (row === null) return rows.length > free.length ? "overlap" : "not-found";
@@ -60,16 +63,17 @@ function nearest(rows: readonly number[], sides: Sides, bare: boolean, taken: Ta
   return best;
 }
 
-/** Where an insertion without context goes: where its number says. */
-function bareRows(sides: Sides, bare: boolean, taken: Taken, target: Target): number[] {
+/** Where an insertion without context goes: where its number says, but not among the lines of an earlier hunk. */
+function bareRows(sides: Sides, bare: boolean, taken: Taken, target: Target): number[] | "overlap" {
   if (!bare) return target.lines.length === 0 ? [0] : [];
   const at = Math.max((sides.hunk.newStart ?? 1) - 1, 0);
   let grown = 0;
-  for (const block of taken.blocks) {
-    if (block.from + grown >= at) break;
-    grown += block.grown;
+  for (const { from, to, grown: more } of taken.blocks) {
+    if (at < from + grown || (at === from + grown && from < to)) break;
+    grown += more;
+    if (at < to + grown) return "overlap";
   }
-  return [Math.min(Math.max(at - grown, 0), target.lines.length)];
+  return [Math.min(at - grown, target.lines.length)];
 }
 
 function overlaps({ blocks }: Taken, from: number, to: number): boolean {

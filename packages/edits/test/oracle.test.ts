@@ -44,8 +44,11 @@ const kinds: Record<string, (random: Random, before: string, patch: FilePatch, a
     ],
   };
 
-/** Without context a number is all there is: kinds that falsify it ask nothing. Nor do texts to whose last line git glues the next. */
-const trustworthy = ["clean", "lines in front", "the text twice", "carriage returns", "trailing space"];
+/**
+ * Without context a number is all there is: kinds that falsify it ask nothing (there git also matches
+ * across lines that an earlier hunk deleted, or inserts between those that one inserted). Nor do texts to whose last line git glues the next.
+ */
+const trustworthy = ["clean", "the text twice", "carriage returns", "trailing space"];
 
 function renumber(random: Random, patch: FilePatch): FilePatch {
   const hunks = patch.hunks.map((hunk) => {
