@@ -9,6 +9,7 @@ import {
   type Port,
   parseResumable,
   RESUME,
+  Refusal,
   unfault,
   type Violation,
 } from "@parlance/wire";
@@ -16,6 +17,9 @@ import { type AnyChannel, link } from "@parlance/wire/link";
 import { type ConnectOptions, MAX_MESSAGE_SIZE, MAX_QUEUED } from "./options.js";
 import { either, type Requests } from "./request.js";
 import { globalWebSocket } from "./web-socket.js";
+
+/** How often a server that cannot be reached is asked for a channel, before its socket is tried without resume. */
+const ASKED = 3;
 
 export type OpenOptions = CallOptions & { readonly open?: Readonly<Record<string, Json>> };
 
@@ -72,12 +76,22 @@ export async function openChannel(
     if (!resumable) return openSocket();
     if (!offer) return undefined;
     return openSocket(offer.ticket).catch((error: unknown) => {
-      if (!(error instanceof Disconnected)) throw error;
+      // 426: some proxy has used the ticket already.
+      if (!(error instanceof Disconnected || (error instanceof Refusal && error.status === 426))) throw error;
       return undefined;
     });
   }
 
-  const answer = key === undefined ? undefined : await askOver({}).catch(() => undefined);
+  /** A cut is no answer: only a server that says something else than an offer is one of the documents. */
+  async function firstAnswer(): Promise<Response | undefined> {
+    for (let attempt = 0; attempt < ASKED && !signal?.aborted; attempt++) {
+      const answer = await askOver({}).catch(() => undefined);
+      if (answer) return answer;
+    }
+    return undefined;
+  }
+
+  const answer = key === undefined ? undefined : await firstAnswer();
   signal?.throwIfAborted();
   const resumable = answer?.ok ? parseResumable(answer.headers.get(RESUME)) : undefined;
   const offer: ChannelOffer | undefined = resumable && (await answer!.json().catch(() => undefined));

@@ -3,7 +3,7 @@ import type { OpenSocket, Unknown, Violation } from "@parlance/wire";
 export interface ConnectOptions {
   /** Where the server is; the contract's own URL unless told. A path in it is kept in front of the contract's paths. */
   readonly baseUrl?: string;
-  /** A bearer token (RFC 6750), or a function that is asked for one before each request. */
+  /** A bearer token (RFC 6750), or a function that is asked for one, and for a new one when the server has refused it with 401. */
   readonly token?: string | (() => string | Promise<string>);
   readonly headers?: Readonly<Record<string, string>>;
   readonly fetch?: (request: Request) => Promise<Response>;

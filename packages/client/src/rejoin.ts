@@ -20,6 +20,9 @@ export interface Rejoining {
 /** Milliseconds: the first wait is at most this long, and each further one twice as long, up to the cap. */
 export const BACKOFF = { base: 250, cap: 30_000 };
 
+/** Refusals after which asking again may help. 400 is what a server says to a request that was cut on its way. */
+const PASSING = new Set([400, 408, 429]);
+
 /**
  * Asks until the stream goes on: full-jitter backoff, `Retry-After` and `retry:` honoured within the cap. Stops with `gap` where
  * messages are gone, with `Refusal` on 401, 403 and 404, and with what was lost where the server does not know Parlance.
@@ -61,7 +64,7 @@ export async function rejoin({
       });
     if (response.status === 401 || response.status === 403)
       throw new Refusal(`the stream may not be joined again: ${response.status}`, { status: response.status });
-    if (response.status < 500 && response.status !== 408 && response.status !== 429) throw lost;
+    if (response.status < 500 && !PASSING.has(response.status)) throw lost;
     const asked = Number(response.headers.get("Retry-After"));
     if (Number.isFinite(asked)) atLeast = Math.min(asked * 1000, BACKOFF.cap);
   }

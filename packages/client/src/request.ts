@@ -78,7 +78,14 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
 
   async function ask(method: string, name: string, input: Input, options: CallOptions): Promise<Response> {
     const { target } = bind(contract, name, input);
-    return send_(new Request(url(target), { method, headers: await headers(options), signal: options.signal }));
+    const again = async () =>
+      send_(new Request(url(target), { method, headers: await headers(options), signal: options.signal }));
+    const token = await authority.current();
+    const answer = await again();
+    // A token may expire in the middle of a stream.
+    if (answer.status !== 401 || !authority.refused(token)) return answer;
+    answer.body?.cancel().catch(() => {});
+    return again();
   }
 
   async function send(name: string, input: Input, options: CallOptions): Promise<Response> {

@@ -22,7 +22,8 @@ export function tokens(source: string | (() => string | Promise<string>) | undef
       return value;
     },
     refused(token) {
-      if (token === value) asked = undefined;
+      // Whoever hears of the same refusal later finds another token, or one on its way.
+      if (token === value) asked = value = undefined;
       return true;
     },
   };

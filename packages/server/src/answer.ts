@@ -15,6 +15,7 @@ import { feed } from "./feed.js";
 import { type Called, HEARTBEAT, MAX_MESSAGE_SIZE, STALL } from "./options.js";
 import { type Answer, refuse, STREAM_HEADERS, streamed } from "./reply.js";
 import { resume, runName } from "./resume.js";
+import type { RunSource } from "./run.js";
 import { callOf, identify, occupy, type Serving, sessionOf } from "./serving.js";
 import { openStream } from "./stream.js";
 
@@ -112,28 +113,33 @@ function endsSession({ operations, channels }: AnyContract, name: string): boole
 async function stream(serving: Serving, called: Called, gone: AbortSignal): Promise<Answer> {
   const { contract, handlers, options, runs } = serving;
   const run = runName(serving, called);
-  if (run !== undefined && (await runs.has(run)))
-    throw new Refusal("this resume key is already in use: join it by GET", { status: 409 });
   const release = occupy(serving, called.principal);
   const endless = contract.operations[called.operation]!.answer.stream!.end === undefined;
   const left = new AbortController();
   const leave = (reason: unknown = new DOMException("the reader has gone", "AbortError")) => left.abort(reason);
+  const claim = run === undefined ? undefined : await runs.claim(run, leave);
+  if (run !== undefined && !claim) {
+    release();
+    const joined = called.request.method === "GET" && (await runs.join(run, undefined));
+    if (joined && !("gap" in joined)) return streamed(serving, joined);
+    throw new Refusal("this resume key is already in use: join it by GET", { status: 409 });
+  }
+  if (claim) gone.addEventListener("abort", claim.forsake, { once: true });
   // A run that can be joined again outlives the request that began it.
   const signals = [left.signal, endless ? serving.draining : serving.closing, ...(run === undefined ? [gone] : [])];
   const signal = AbortSignal.any(signals);
-  const messages = handlers[called.operation]!(
-    called.input,
-    callOf(serving, called, signal),
-  ) as AsyncIterable<AnyMessage>;
-  const source = await openStream(serving, called, messages, { signal, leave, release }).catch((error) => {
+  let source: RunSource;
+  try {
+    const call = callOf(serving, called, signal);
+    const messages = handlers[called.operation]!(called.input, call) as AsyncIterable<AnyMessage>;
+    source = await openStream(serving, called, messages, { signal, leave, release });
+  } catch (error) {
     release();
+    await claim?.drop();
     throw error;
-  });
-  const heartbeat = options.heartbeat ?? HEARTBEAT;
-  if (run !== undefined) {
-    const joined = await runs.begin(run, source);
-    if (joined) return streamed(serving, joined);
   }
+  if (claim) return streamed(serving, claim.begin(source));
+  const heartbeat = options.heartbeat ?? HEARTBEAT;
   const blocks = source.blocks();
   const onStop = () => {
     leave();

@@ -4,13 +4,21 @@ import type { Relay } from "./relay.js";
 
 /** Streams that go on while their reader is away. */
 export interface Runs {
-  has(name: string): Promise<boolean>;
-  /** Begins a run; undefined when its name is taken. */
-  begin(name: string, source: RunSource): Promise<Joined | undefined>;
+  /** Takes a name before the handler is called, so that a request which some proxy repeats calls it once; undefined when it is taken. */
+  claim(name: string, leave: (reason?: unknown) => void): Promise<Claim | undefined>;
   /** The stream after a cursor, for one reader. */
   join(name: string, cursor: Cursor | undefined): Promise<Joined | { readonly gap: Gap } | undefined>;
   /** Ends a run on purpose. False when there is none. */
   cancel(name: string): Promise<boolean>;
+}
+
+/** A run whose first message is not there yet. It can be joined already. */
+export interface Claim {
+  begin(source: RunSource): Joined;
+  /** Nobody waits for the answer: the handler is left unless somebody joins soon. */
+  forsake(): void;
+  /** The handler has refused. */
+  drop(): Promise<void>;
 }
 
 export interface RunSource {
@@ -57,6 +65,9 @@ type Said = { readonly seq: number } | { readonly cancel: true };
 
 const topicOf = (name: string): string => `run/${name}`;
 
+/** Milliseconds for which a client asks after a request whose answer it has never seen. */
+const UNANSWERED = 5000;
+
 export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
   const running = new Map<string, Run>();
 
@@ -86,9 +97,9 @@ export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
   }
 
   /** Nobody reads: the handler is left after the grace period, and then the log is dropped. */
-  function wait(name: string, run: Run): void {
+  function wait(name: string, run: Run, milliseconds = grace): void {
     clearTimeout(run.timer);
-    run.timer = setTimeout(() => end(name, run).catch(() => {}), grace);
+    run.timer = setTimeout(() => end(name, run).catch(() => {}), milliseconds);
     (run.timer as { unref?: () => void }).unref?.();
   }
 
@@ -173,28 +184,30 @@ export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
   }
 
   return {
-    has: async (name) => (await log.state(name)) !== undefined,
-    async begin(name, source) {
+    async claim(name, leave) {
       const opened = await log.open(name);
       if (!opened) return undefined;
-      const run: Run = {
-        readers: 0,
-        appended: 0,
-        delivered: 0,
-        marks: new Map(),
-        done: false,
-        stop: (reason) => source.leave(reason),
-      };
+      const run: Run = { readers: 0, appended: 0, delivered: 0, marks: new Map(), done: false, stop: leave };
       running.set(name, run);
       run.following = relay?.subscribe(topicOf(name), (text) => hear(name, run, JSON.parse(text)));
       run.following?.catch(() => {});
-      const joined = read(name, opened.epoch, 0);
-      void produce(
-        name,
-        run,
-        source.blocks((seq) => formatCursor({ epoch: opened.epoch, seq })),
-      );
-      return joined;
+      let answered = false;
+      return {
+        begin(source) {
+          answered = true;
+          const joined = read(name, opened.epoch, 0);
+          const blocks = source.blocks((seq) => formatCursor({ epoch: opened.epoch, seq }));
+          void produce(name, run, blocks);
+          return joined;
+        },
+        forsake() {
+          if (!answered && run.readers === 0) wait(name, run, Math.min(grace, UNANSWERED));
+        },
+        drop() {
+          answered = true;
+          return end(name, run);
+        },
+      };
     },
     async join(name, cursor) {
       const state = await log.state(name);
