@@ -161,7 +161,9 @@ export function toWorkspaceEdit(
     else {
       const applied = applyPatch(file, source.text ?? "", options);
       if (!applied.ok) for (const conflict of applied.conflicts) conflicts.push({ ...conflict, path });
-      else changes.push(...changesOf(file, { source, target, creates }, applied, options.confirm === "all", annotate));
+      else
+        for (const change of changesOf(file, { source, target, creates }, applied, options.confirm === "all", annotate))
+          changes.push(change);
     }
 
     function annotate(label: string, needsConfirmation: boolean): string | undefined {

@@ -1,6 +1,6 @@
 import { joinLines, splitLines } from "../lines.js";
 import type { FilePatch, Patch } from "../patch.js";
-import type { Reading, Repair } from "../reading.js";
+import type { Reading } from "../reading.js";
 import { takeApart } from "../sides.js";
 import { type BlockReading, refuse } from "./block.js";
 import { asLines, changeOf, endMatters, gather } from "./change.js";
@@ -38,19 +38,17 @@ export function parseStrReplace(input: unknown, options: StrReplaceOptions = {})
   const calls: Fields[] = [];
   flatten(parseJson(input), {}, calls, 0);
   const files: FilePatch[] = [];
-  const repairs: Repair[] = [];
   for (const call of calls) {
     const reading = readCall(call, options);
     if (!reading.ok) return { ok: false, errors: [{ line: 1, reason: reading.reason, message: reading.message }] };
-    files.push(...reading.files);
-    repairs.push(...reading.repairs);
+    for (const file of reading.files) files.push(file);
   }
   if (files.length === 0)
     return {
       ok: false,
       errors: [{ line: 1, reason: "no-hunk", message: "There is no call with a path, an old and a new string." }],
     };
-  return { ok: true, patch: gather(files), repairs };
+  return { ok: true, patch: gather(files), repairs: [] };
 }
 
 /** Whether a JSON value is nothing but such calls, so that a fence with it is meant as edits. */
@@ -146,16 +144,18 @@ function readCall(fields: Fields, options: StrReplaceOptions): BlockReading {
   return readReplacement(path, old, now, options.text);
 }
 
-function readReplacement(path: string, old: string, now: string, text: string | undefined): BlockReading {
-  const at = text?.indexOf(old) ?? -1;
-  if (text !== undefined && at !== -1 && text.indexOf(old, at + 1) === -1) {
+/** The place is never said: old strings are unique without it, and a place would hide that a call was applied before. */
+function readReplacement(path: string, old: string, now: string, text = ""): BlockReading {
+  const at = text.indexOf(old);
+  const shift = now.indexOf(old);
+  const applied = shift >= 0 && shift <= at && text.startsWith(now, at - shift);
+  if (at !== -1 && !applied && text.indexOf(old, at + 1) === -1) {
     const start = text.lastIndexOf("\n", at - 1) + 1;
     const end =
       old.endsWith("\n") && (now === "" || now.endsWith("\n")) ? at + old.length : lineEnd(text, at + old.length);
     const before = splitLines(text.slice(start, end));
     const after = splitLines(text.slice(start, at) + now + text.slice(at + old.length, end));
-    const lineNumber = text.slice(0, start).split("\n").length;
-    const hunk = changeOf(before, after, lineNumber);
+    const hunk = changeOf(before, after);
     if (hunk !== null) return one({ kind: "modify", before: path, after: path, hunks: [hunk] });
   }
   // Whether a string ends with a line feed is habit, not meaning: the lines are what counts.

@@ -82,8 +82,9 @@ function readCounted(input: Input, from: number, header: HunkHeader): Body | nul
     const mark = line.length === 0 ? -1 : line.charCodeAt(0);
     if (mark === BACKSLASH) {
       if (length === 0) return null;
-      body = [...(body ?? []), ...lines.slice(copied, i)];
-      copied = i + 1;
+      body ??= [];
+      for (; copied < i; copied++) body.push(lines[copied]!);
+      copied++;
       unended.push(length - 1);
       continue;
     }
@@ -111,7 +112,7 @@ function readCounted(input: Input, from: number, header: HunkHeader): Body | nul
   if (!strict && goesOn(input, i)) return null;
   if (body === null && blanks.length === 0)
     return { lines: lines.slice(from, end), text: textOf(input, from, end), unended, next: i };
-  const result = body === null ? lines.slice(from, end) : [...body, ...lines.slice(copied, end)];
+  const result = body === null ? lines.slice(from, end) : body.concat(lines.slice(copied, end));
   for (const index of blanks) result[index] = " ";
   if (!strict) for (const index of blanks) reportBlank(input, from + index);
   return { lines: result, unended, next: i };
@@ -201,7 +202,8 @@ function isBoundary({ lines, fence }: Input, at: number): boolean {
       );
     case "`":
     case "~":
-      return (/^(`{3,}|~{3,})\s*$/.exec(line)?.[1]?.length ?? 0) >= Math.max(3, fence);
+      // Outside a fence this is a line of the file: a patch of a markdown file would end in its middle, in silence.
+      return fence > 0 && (/^(`{3,}|~{3,})\s*$/.exec(line)?.[1]?.length ?? 0) >= fence;
     default:
       return false;
   }
@@ -219,11 +221,11 @@ function isBullet({ lines, fence }: Input, at: number): boolean {
 
 function readNoNewline(input: Input, { lines, unended, next }: Body): { oldNoNewline?: true; newNoNewline?: true } {
   const ends: { oldNoNewline?: true; newNoNewline?: true } = {};
+  const lastOld = lines.findLastIndex((line) => line[0] !== "+");
+  const lastNew = lines.findLastIndex((line) => line[0] !== "-");
   for (const index of unended) {
-    const mark = lines[index]![0];
-    const later = lines.slice(index + 1);
-    const old = mark !== "+" && later.every((line) => line[0] === "+");
-    const added = mark !== "-" && later.every((line) => line[0] === "-");
+    const old = index === lastOld;
+    const added = index === lastNew;
     if (old) ends.oldNoNewline = true;
     if (added) ends.newNoNewline = true;
     if (old || added) continue;

@@ -1,10 +1,11 @@
 import { describe, expect, it, test } from "vitest";
+import { applyPatch } from "../../src/apply.js";
 import { formatEditBlocks, parseEditBlocks } from "../../src/forms/edit-block.js";
 import { formatPathLine, mayOpen, parseInfoPath, parsePathLine } from "../../src/forms/fence.js";
 import { formatStrReplace, parseStrReplace } from "../../src/forms/str-replace.js";
 import type { Patch } from "../../src/patch.js";
 import type { Reading } from "../../src/reading.js";
-import { parseEdits } from "../../src/stream/read.js";
+import { parseEdits, readEdits } from "../../src/stream/read.js";
 import { formatPatch } from "../../src/unified/format.js";
 import { parsePatch } from "../../src/unified/parse.js";
 import { applied } from "../laws.js";
@@ -150,6 +151,28 @@ test.each<[string, string, string, string, string]>([
   ["in a last line without a line feed", "a\nfoo(b)", "b", "c", "a\nfoo(c)"],
 ])("with the file's text a string may be a part of a line: %s", (_, text, old_str, new_str, expected) => {
   expect(applied(patchOf(parseStrReplace({ path: "a", old_str, new_str }, { text })), text)).toBe(expected);
+});
+
+test.each<[string, string, string, string]>([
+  ["a line", "a\n", "a\nb\n", "x\na\ny\n"],
+  ["lines without their line feed", "a", "a\nb", "x\na\ny\n"],
+  ["a part of a line", "x", "f(x)", "let a = x;\nlet b = y;\n"],
+])("a call that was applied is not applied again, though the text is given: %s", (_, old_str, new_str, text) => {
+  const call = { path: "a", old_str, new_str };
+  const once = applied(patchOf(parseStrReplace(call, { text })), text);
+  expect(once).toBe(text.replace(old_str, new_str));
+  const again = patchOf(parseStrReplace(call, { text: once }));
+  expect(again.files[0]!.hunks[0]!.oldStart).toBeNull();
+  expect(applyPatch(again, once)).toMatchObject({ ok: false });
+});
+
+test("of two blocks for one file the later one is not about what the earlier one made", () => {
+  const block = (old: string, now: string) => `<<<<<<< SEARCH\n${old}\n=======\n${now}\n>>>>>>> REPLACE\n`;
+  const answer = `a.txt\n${block("a", "b")}${block("b", "c")}`;
+  expect(applyPatch(patchOf(parseEdits(answer)), "a\n")).toMatchObject({ ok: false });
+  const reader = readEdits();
+  const edits = [...reader.push(answer), ...reader.end()].filter((event) => event.type === "edit");
+  expect(edits.reduce((text, { patch }) => applied(patch, text), "a\n")).toBe("c\n");
 });
 
 test("a string that stands twice in the text is not widened", () => {
