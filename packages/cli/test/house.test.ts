@@ -129,7 +129,7 @@ test("no file or folder is a drawer", () => {
   expect([...files, ...filesIn("examples")].filter((file) => drawers.test(file))).toEqual([]);
 });
 
-// `vitest run -u` rewrites the list; a change of it is a change of what users may import.
+// `vitest run packages/cli/test/house.test.ts -u` rewrites the list; a change of it is a change of what users may import.
 test("every entry point exports what exports.txt lists", async () => {
   const entries = Object.keys(below).flatMap((name) => entryPoints(name));
   const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
