@@ -13,7 +13,15 @@ type Said =
   /** These readers are here: on the topic when they come, to the inbox of whoever asks. */
   | { readonly say: "reads"; readonly key: string; readonly from: string; readonly readers: readonly string[] }
   | { readonly say: "left"; readonly reader: string }
-  | { readonly say: "message"; readonly key: string; readonly reader: string; readonly message: AnyMessage }
+  /** `count` grows with every message of one server: a relay that lost its connection may say one again. */
+  | {
+      readonly say: "message";
+      readonly key: string;
+      readonly from: string;
+      readonly reader: string;
+      readonly count: number;
+      readonly message: AnyMessage;
+    }
   | {
       readonly say: "find" | "settle";
       readonly key: string;
@@ -35,6 +43,13 @@ interface Question {
   resolve(answer: Answer): void;
 }
 
+interface Reader {
+  readonly key: string;
+  readonly subscriber: Subscriber;
+  /** The last message that each server has sent it. */
+  readonly heard: Map<string, number>;
+}
+
 /**
  * Sessions that several servers hold together. A reader on another server is a subscriber like any other here, whose messages go
  * through the relay; an ask stays where it was made, and who is to decide it asks for it.
@@ -54,11 +69,12 @@ export function sharedSessions(
   /** Topics of the sessions that this server has a part in. */
   const followed = new Map<string, Promise<() => void>>();
   /** Readers that are here, by the names that the others know them by. */
-  const readers = new Map<string, { readonly key: string; readonly subscriber: Subscriber }>();
+  const readers = new Map<string, Reader>();
   /** Readers that are elsewhere: what forgets them. */
   const distant = new Map<string, () => void>();
   const questions = new Map<string, Question>();
   let inbox: Promise<unknown> | undefined;
+  let sent = 0;
 
   function tell(topic: string, said: Said): Promise<number> {
     return relay.publish(topic, JSON.stringify(said));
@@ -132,7 +148,7 @@ export function sharedSessions(
         distant.get(said.reader)?.();
         break;
       case "message":
-        receive(said.key, said.reader, said.message);
+        receive(said.key, said.from, said.reader, said.count, said.message);
         break;
       case "find":
       case "settle":
@@ -158,7 +174,7 @@ export function sharedSessions(
       end: forget,
       send(message) {
         unheard.push(message);
-        tell(from, { say: "message", key, reader, message }).then(
+        tell(from, { say: "message", key, from: me, reader, count: ++sent, message }).then(
           (heard) => (heard > 0 ? unheard.shift() : lose()),
           lose,
         );
@@ -179,10 +195,12 @@ export function sharedSessions(
     for (const message of messages) if (!asks.exchangeOf(message)) shared.session(key).send(message);
   }
 
-  function receive(key: string, reader: string, message: AnyMessage): void {
+  function receive(key: string, from: string, reader: string, count: number, message: AnyMessage): void {
     const here = readers.get(reader);
-    if (here) here.subscriber.send(message);
-    else requeue(key, [message]);
+    if (!here) return requeue(key, [message]);
+    if (count <= (here.heard.get(from) ?? 0)) return;
+    here.heard.set(from, count);
+    here.subscriber.send(message);
   }
 
   function answerFor(what: "find" | "settle", key: string, reply: AnyMessage): Answer {
@@ -244,7 +262,7 @@ export function sharedSessions(
       const name = newKey();
       const unsubscribe = local.subscribe(key, subscriber);
       const known = followed.get(key);
-      readers.set(name, { key, subscriber });
+      readers.set(name, { key, subscriber, heard: new Map() });
       // Who follows only now introduces itself with all of its readers.
       if (!known) follow(key).catch(() => {});
       else

@@ -1,5 +1,6 @@
 /**
- * Carries texts between the servers of one deployment: at most once, and in order from one sender. `memoryRelay` joins apps of
+ * Carries texts between the servers of one deployment: in order from one sender, and once unless a connection
+ * breaks: then perhaps not at all, perhaps twice. `memoryRelay` joins apps of
  * one process; `redisRelay` joins servers that have a Redis.
  */
 export interface Relay {

@@ -16,7 +16,7 @@ const never = () => {
 };
 
 /** An emacs-agent server, whose `prompt` hands its session to the test, and its client. */
-function agentOn(relay: Relay, log: EventLog) {
+export function agentOn(relay: Relay, log: EventLog) {
   const prompted: EmacsAgentSession[] = [];
   const app = serve(
     emacsAgent,
@@ -80,8 +80,8 @@ function agentOn(relay: Relay, log: EventLog) {
   };
 }
 
-const say = (content: string) => ({ type: "message.delta", content, role: "assistant" }) as const;
-const call = (tool_call_id: string) =>
+export const say = (content: string) => ({ type: "message.delta", content, role: "assistant" }) as const;
+export const call = (tool_call_id: string) =>
   ({ type: "tool.call", tool_call_id, tool: "edit_file", params: {}, requires_approval: true }) as const;
 const wordOf = (message: EventsMessage | undefined): string =>
   message?.type === "message.delta"
@@ -89,7 +89,7 @@ const wordOf = (message: EventsMessage | undefined): string =>
     : message?.type === "tool.call"
       ? message.tool_call_id
       : `${message?.type}`;
-const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => String(from + i));
+export const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => String(from + i));
 
 /** What two servers behind a balancer must do, whatever joins them. */
 export function testCluster(make: () => Promise<Pair>): void {
