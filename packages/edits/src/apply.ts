@@ -47,7 +47,7 @@ export interface ApplyOptions {
   readonly strict?: boolean;
   /** With `strict`: trust a hunk without context to stand where it says, as `git apply --unidiff-zero` does. */
   readonly unidiffZero?: boolean;
-  /** The loosest rung that may be used; default "context". "anchors" is only for callers that show what they will change. */
+  /** The loosest rung that may be used; default "context", the loosest there is. */
   readonly loosest?: Rung;
 }
 
@@ -108,7 +108,9 @@ function isNewText(file: FilePatch, text: string): boolean {
 }
 
 function applyPlaced(hunks: readonly Hunk[], text: string, options: ApplyOptions): ApplyResult {
-  const keepMark = options.strict || hunks.some((hunk) => hunk.lines.some((line) => line.includes("\ufeff")));
+  const keepMark =
+    options.strict ||
+    (text[0] === "\ufeff" && hunks.some((hunk) => hunk.lines.some((line) => line.includes("\ufeff"))));
   const target = readTarget(text, keepMark);
   const sides = hunks.map(takeApart);
   const placement = options.strict
@@ -117,6 +119,7 @@ function applyPlaced(hunks: readonly Hunk[], text: string, options: ApplyOptions
   const conflicts = [...placement.conflicts];
   const splices: Splice[] = [];
   const applied: AppliedHunk[] = [];
+  let furthest = 0;
   for (const { sides: side, match } of placement.placed) {
     const writing = rewrite(side, match, target);
     if (!writing) {
@@ -127,8 +130,11 @@ function applyPlaced(hunks: readonly Hunk[], text: string, options: ApplyOptions
     const { hunk, hint } = side;
     const offset = hint === null ? 0 : match.row - hint;
     const repairs = new Set(writing.repairs);
-    if (match.rung === "context" || match.rung === "anchors") repairs.add(match.rung);
+    if (match.rung === "context") repairs.add("context");
     if (offset !== 0) repairs.add("place");
+    // Blocks without line numbers have no order to be out of.
+    if (hint !== null && match.row < furthest) repairs.add("order");
+    furthest = Math.max(furthest, match.row);
     applied.push({ id: hunk.id, at: match.row + 1, offset, repairs: rungs.filter((rung) => repairs.has(rung)) });
   }
   conflicts.push(...findOverlaps(placement.placed));

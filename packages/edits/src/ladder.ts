@@ -2,10 +2,11 @@ import { alignContext } from "./context.js";
 import { exactForm, type Form, learnForm, type Pair } from "./form.js";
 import { looseLine, plainTabs, plainTypography, withoutReturn } from "./normal.js";
 import type { Sides } from "./sides.js";
-import { findRows, indexLines, type LineIndex, type Target } from "./target.js";
+import { findRows, indexLines, keyLine, type LineIndex, type Target } from "./target.js";
 
 /**
- * How far a hunk had to be bent to fit, mildest first. `place`: it stood elsewhere. `final-newline`: text and patch differ
+ * How far a hunk had to be bent to fit, mildest first. `place`: it stood elsewhere. `order`: an earlier
+ * hunk of the patch stood behind it. `final-newline`: text and patch differ
  * on the line feed at the end. `byte-order-mark`: the text's own was put back. The others name what was
  * not compared on lines that matched; nothing else was ignored.
  */
@@ -20,8 +21,7 @@ export type Rung =
   | "typography"
   | "escapes"
   | "indentation"
-  | "context"
-  | "anchors";
+  | "context";
 
 /** A place for a hunk: the text's line for each of its old lines, or -1 where a context line has no partner. */
 export interface Match {
@@ -32,19 +32,20 @@ export interface Match {
   readonly form: Form;
 }
 
+type Key = (line: string) => string;
+
 interface Step {
   readonly rung: Rung;
-  /** What is compared of a line of the text, and of a line of the patch. */
-  readonly text: (line: string) => string;
-  readonly patch: (line: string) => string;
+  /** What is compared of a line of the text, and of a line of the patch; null for all of it. */
+  readonly text: Key | null;
+  readonly patch: Key | null;
 }
 
-const same = (line: string) => line;
 const trimmedEnd = (line: string) => line.trimEnd();
 const trimmedPlain = (line: string) => plainTypography(line).trimEnd();
 
 const steps: readonly Step[] = [
-  { rung: "exact", text: same, patch: same },
+  { rung: "exact", text: null, patch: null },
   { rung: "line-endings", text: withoutReturn, patch: withoutReturn },
   { rung: "trailing-space", text: trimmedEnd, patch: trimmedEnd },
   { rung: "typography", text: trimmedPlain, patch: trimmedPlain },
@@ -60,7 +61,6 @@ export const rungs: readonly Rung[] = [
   "byte-order-mark",
   ...steps.slice(1).map((step) => step.rung),
   "context",
-  "anchors",
 ];
 
 export interface Search {
@@ -85,8 +85,10 @@ export function climb(sides: Sides, search: Search, loosest: Rung): Climb {
     if (rungs.indexOf(step.rung) > rungs.indexOf(loosest)) break;
     last = step.rung;
     const index = stepIndex(step, search);
-    const places = findRows(sides.old.map(step.patch), index, target.effort);
-    const applied = sides.inserts ? findRows(sides.new.map(step.patch), index, target.effort) : [];
+    const places = findRows(through(sides.old, step.patch), index, target.effort);
+    // Where the old lines are there and the new ones are not longer, nothing is asked of these.
+    const asked = sides.inserts && (places?.length === 0 || sides.new.length > sides.old.length);
+    const applied = asked ? findRows(through(sides.new, step.patch), index, target.effort) : [];
     if (places === null || applied === null) return { reason: "ambiguous", rung: step.rung, at: [] };
     const fresh = places.filter((at) => !isInside(at, sides, applied));
     if (fresh.length === 0 && applied.length > 0) return { reason: "already-applied", rung: step.rung, at: applied };
@@ -150,10 +152,20 @@ function pairUp(sides: Sides, rows: readonly number[], target: Target): Pair[] {
   return rows.flatMap((row, i) => (row < 0 ? [] : { patch: sides.old[i]!, text: target.lines[row]! }));
 }
 
+function through(lines: readonly string[], key: Key | null): readonly string[] {
+  return key ? lines.map(key) : lines;
+}
+
 function stepIndex(step: Step, search: Search): LineIndex {
   const known = search.indexes.get(step.rung);
   if (known) return known;
-  const wanted = search.hunks.flatMap((hunk) => [...hunk.old, ...hunk.new]).map(step.patch);
+  const wanted = new Set<string>();
+  for (const { old, new: now } of search.hunks) {
+    const sought = through(old, step.patch);
+    // Context is aligned from any line; for all else one line of each side leads to its places.
+    if (step.rung === "indentation") for (const line of sought) wanted.add(line);
+    wanted.add(keyLine(sought)).add(keyLine(through(now, step.patch)));
+  }
   const index = indexLines(search.target.lines, step.text, wanted);
   search.indexes.set(step.rung, index);
   return index;

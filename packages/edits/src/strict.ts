@@ -1,7 +1,7 @@
 import { exactForm } from "./form.js";
 import type { Match } from "./ladder.js";
 import type { Sides } from "./sides.js";
-import { findRows, indexLines, type Target } from "./target.js";
+import { findRows, indexLines, keyLine, type Target } from "./target.js";
 
 export type StrictMatch = Match | "not-found" | "overlap" | "ambiguous";
 
@@ -20,11 +20,7 @@ interface Taken {
  * an earlier hunk is an overlap: git puts it between them.
  */
 export function matchStrictly(hunks: readonly Sides[], target: Target, bare: boolean): StrictMatch[] {
-  const index = indexLines(
-    target.lines,
-    (line) => line,
-    hunks.flatMap((hunk) => hunk.old),
-  );
+  const index = indexLines(target.lines, null, new Set(hunks.map(({ old }) => keyLine(old))));
   const taken: Taken = { blocks: [], grown: 0 };
   return hunks.map((sides) => {
     const rows =

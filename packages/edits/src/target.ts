@@ -5,7 +5,7 @@ export interface Target {
   readonly text: string;
   readonly lines: readonly string[];
   /** Offset at which each line starts, and one more: the text's length. */
-  readonly starts: readonly number[];
+  readonly starts: Int32Array;
   readonly newlineAtEnd: boolean;
   /** Line comparisons left: what keeps the time linear on texts that repeat themselves. */
   readonly effort: { left: number };
@@ -15,7 +15,7 @@ export interface Target {
 export function readTarget(text: string, keepMark: boolean): Target {
   const start = !keepMark && text.charCodeAt(0) === 0xfeff ? 1 : 0;
   const { lines, newlineAtEnd } = splitLines(start ? text.slice(1) : text);
-  const starts = new Array<number>(lines.length + 1);
+  const starts = new Int32Array(lines.length + 1);
   let at = start;
   for (let i = 0; i < lines.length; i++) {
     starts[i] = at;
@@ -34,30 +34,35 @@ export interface LineIndex {
 /** Only lines that some hunk asks for are indexed; one pass over the text serves all hunks. */
 export function indexLines(
   lines: readonly string[],
-  key: (line: string) => string,
-  wanted: Iterable<string>,
+  key: ((line: string) => string) | null,
+  wanted: ReadonlySet<string>,
 ): LineIndex {
   const places = new Map<string, number[]>();
-  for (const line of wanted) places.set(line, []);
-  const keys = lines.map(key);
-  for (let i = 0; i < keys.length; i++) places.get(keys[i]!)?.push(i);
+  const keys = key ? lines.map(key) : lines;
+  for (let i = 0; i < keys.length; i++) {
+    const line = keys[i]!;
+    if (!wanted.has(line)) continue;
+    const known = places.get(line);
+    if (known) known.push(i);
+    else places.set(line, [i]);
+  }
   return { keys, places };
 }
 
-/** Every index at which the pattern's keys stand in a row, found by its rarest line. Null when the effort ran out. */
+/** The line of a pattern by which its places are looked up: the longest, as long lines are seldom common. */
+export function keyLine(pattern: readonly string[]): string {
+  let longest = "";
+  for (const line of pattern) if (line.length > longest.length) longest = line;
+  return longest;
+}
+
+/** Every index at which the pattern's keys stand in a row. Null when the effort ran out. */
 export function findRows(pattern: readonly string[], index: LineIndex, effort: { left: number }): number[] | null {
-  let rarest = -1;
-  let starts: readonly number[] = [];
-  for (let i = 0; i < pattern.length; i++) {
-    const places = index.places.get(pattern[i]!) ?? [];
-    if (places.length === 0) return [];
-    if (rarest >= 0 && places.length >= starts.length) continue;
-    rarest = i;
-    starts = places;
-  }
+  const line = keyLine(pattern);
+  const offset = pattern.indexOf(line);
   const rows: number[] = [];
-  for (const place of starts) {
-    const at = place - rarest;
+  for (const place of index.places.get(line) ?? []) {
+    const at = place - offset;
     if (at < 0 || at + pattern.length > index.keys.length) continue;
     let i = 0;
     while (i < pattern.length && index.keys[at + i] === pattern[i]) i++;

@@ -32,3 +32,10 @@ test("an applied hunk is named as such, and a foreign one says that nothing of i
   expect(explain(before.replace("value20 = 20", "value20 = 21"))).toContain("already in the file, at line 18");
   expect(explain("nothing\nof\nit\n")).toContain("none of its old lines is in the file (3 lines)");
 });
+
+test("a hunk that stands before one that came earlier in the patch is applied, and its order is told", () => {
+  const after = before.replace("value5 = 5", "value5 = 6").replace("value30 = 30", "value30 = 31");
+  const [file] = createPatch(before, after, { path: "a.ts" }).files;
+  const result = applyPatch({ ...file!, hunks: [...file!.hunks].reverse() }, before);
+  expect(result).toMatchObject({ ok: true, text: after, hunks: [{ repairs: [] }, { repairs: ["order"] }] });
+});

@@ -1,4 +1,5 @@
-import { type AppliedHunk, type ApplyOptions, applyPatch, type Conflict } from "../apply.js";
+import { type AppliedHunk, type ApplyOptions, applyPatch } from "../apply.js";
+import { explainConflict } from "../explain.js";
 import type { FilePatch } from "../patch.js";
 import { type PlanConflict, type PlanReason, toConflict } from "./conflict.js";
 import { contentHash, decodeText, encodeText } from "./hash.js";
@@ -73,7 +74,9 @@ async function stageChecked(stage: Stage, episode: Episode, file: FilePatch): Pr
 
   const applied = applyPatch(file, source?.text ?? "", stage.apply);
   if (!applied.ok) {
-    const message = explainHunks(path, file, applied.conflicts, source?.hash);
+    const told = applied.conflicts.map((conflict) => explainConflict(conflict, file, source?.text ?? ""));
+    const state = source ? `\nThe file is ${source.hash} now.` : "";
+    const message = `${quote(path)} does not take the patch:\n${told.join("\n")}${state}`;
     return { ok: false, conflict: { path, reason: "hunks", message, hunks: applied.conflicts } };
   }
 
@@ -99,21 +102,6 @@ async function stageChecked(stage: Stage, episode: Episode, file: FilePatch): Pr
   }
   return { ok: true, path: after?.path ?? before?.path ?? "", hunks: applied.hunks };
 }
-
-/** What the model that wrote the patch needs to try again: what was looked for, where it may stand, what the file is. */
-function explainHunks(path: string, file: FilePatch, conflicts: readonly Conflict[], hash?: string): string {
-  const told = conflicts.map(({ hunk, reason, candidates }) => {
-    const lines = file.hunks.find(({ id }) => id === hunk)?.lines.filter((line) => !line.startsWith("+")) ?? [];
-    const places = candidates.length > 0 ? `; see line ${candidates.slice(0, 5).join(", ")}` : "";
-    const wanted = lines.slice(0, LINES_SHOWN).map((line) => `\n  ${line.slice(1)}`);
-    const rest = lines.length > LINES_SHOWN ? "\n  …" : "";
-    return `hunk ${hunk || "?"} is ${reason}${places}${lines.length > 0 ? `; it looks for:${wanted.join("")}${rest}` : ""}`;
-  });
-  const state = hash === undefined ? "" : `\nThe file is ${hash} now.`;
-  return `${quote(path)} does not take the patch: ${told.join("\n")}${state}`;
-}
-
-const LINES_SHOWN = 12;
 
 interface Claim {
   readonly path: string;
