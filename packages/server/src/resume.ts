@@ -44,6 +44,8 @@ export async function resume(serving: Serving, request: Request, pathname: strin
       continue;
     }
     const joined = await serving.runs.join(name, cursor);
+    // Whoever has everything of a stream that is over would begin it again, and again.
+    if (!joined && cursor) throw new Refusal("the stream is over", { status: 404 });
     if (!joined) continue;
     if (!("gap" in joined)) return streamed(serving, joined);
     const { after, first } = joined.gap;
