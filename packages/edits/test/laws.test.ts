@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { createPatch } from "../src/create.js";
+import { parsePatch } from "../src/unified/parse.js";
 import { applied, composed, expectLaws } from "./laws.js";
 import { random } from "./random.js";
 import { editText, readSources } from "./sources.js";
@@ -64,5 +65,16 @@ describe(`the laws of a patch, seed ${seed}`, () => {
       // Without context git takes a patch only if none of its hunks has any.
       if (context > 0) expect(applied(patch, text, { strict: true })).toBe(last);
     }
+  });
+
+  test("what two patches without context undo between them is no context of the one they compose to", () => {
+    const text = "create\nall\n1\n2\n3\nall\n4\n";
+    const [first, second] = ["@@ -5,0 +6,2 @@\n+create\n+all\n", "@@ -8 +7,0 @@\n-all\n"].map((hunk) => {
+      const reading = parsePatch(`--- a/x\n+++ b/x\n${hunk}`, { strict: true });
+      return reading.ok ? reading.patch : expect.fail(reading.errors[0]!.message);
+    });
+    const patch = composed(first!, second!);
+    expect(patch.files[0]!.hunks[0]!.lines).toEqual(["+create"]);
+    expect(applied(patch, text)).toBe("create\nall\n1\n2\n3\ncreate\nall\n4\n");
   });
 });

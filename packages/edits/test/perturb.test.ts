@@ -4,7 +4,7 @@ import { isRefusal, makeCases, parlance, score } from "../bench/spoilt.js";
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const seed = Number(process.env.SEED ?? 1 + (Date.now() % 3));
+const seed = Number(process.env.SEED ?? 1 + (Date.now() % 5));
 
 test.each([
   { form: "unified", least: 0.9 },
