@@ -105,15 +105,13 @@ export function decoder({ onEvent, onRetry, onComment, onTooLarge, maxSize }: Ss
       if (text === "") return;
       // The parser forgets the id of a block without data, so ids reach us as comments, in order. A line that may yet
       // turn out to be an id is held until it is decided.
-      if (lineStart || text.includes("\ni")) {
-        const line = text.lastIndexOf("\n") + 1;
-        if ((line > 0 || lineStart) && "id".startsWith(text.slice(line))) {
-          held = text.slice(line);
-          text = text.slice(0, line);
-        }
-        if (lineStart && ID_FIELD.test(text)) text = text.replace(ID_FIELD, `:${ID_MARK}`);
-        if (text.includes("\nid")) text = text.replace(ID_FIELDS, `\n:${ID_MARK}`);
+      const line = text.lastIndexOf("\n") + 1;
+      if ((line > 0 || lineStart) && "id".startsWith(text.slice(line))) {
+        held = text.slice(line);
+        text = text.slice(0, line);
       }
+      if (lineStart) text = text.replace(ID_FIELD, `:${ID_MARK}`);
+      if (text.includes("\nid")) text = text.replace(ID_FIELDS, `\n:${ID_MARK}`);
       if (text === "") return;
       lineStart = text.endsWith("\n");
       parser.feed(text);
