@@ -120,7 +120,9 @@ async function stream(serving: Serving, called: Called, gone: AbortSignal): Prom
   const claim = run === undefined ? undefined : await runs.claim(run, leave);
   if (run !== undefined && !claim) {
     release();
-    const joined = called.request.method === "GET" && (await runs.join(run, undefined));
+    // The copy of a GET joins what the first has begun. With a cursor it was a join already, of what is over.
+    const { method, headers } = called.request;
+    const joined = method === "GET" && !headers.has("Last-Event-ID") && (await runs.join(run, undefined));
     if (joined && !("gap" in joined)) return streamed(serving, joined);
     throw new Refusal("this resume key is already in use: join it by GET", { status: 409 });
   }

@@ -1,4 +1,4 @@
-import { Disconnected } from "@parlance/wire";
+import { Disconnected, Refusal } from "@parlance/wire";
 
 /** What came of one conversation. */
 export interface Outcome {
@@ -33,6 +33,8 @@ export function judge({ tag, wanted, got, error, commands, begun }: Outcome): st
 
 /** An error that says what happened: a gap right after what was got, or a request that never reached its handler. */
 function excused(error: unknown, got: number, begun: number): boolean {
+  // 400 is what a server says to a request of which it got the beginning.
+  if (error instanceof Refusal) return error.status === 400 && got === 0 && begun === 0;
   if (!(error instanceof Disconnected)) return false;
   return error.code === "gap" ? error.missing?.after === got : got === 0 && begun === 0;
 }
