@@ -49,11 +49,18 @@ export function feed(blocks: AsyncIterator<string>, { heartbeat, stall, onStop }
       const text = buffer;
       buffer = "";
       quiet = false;
-      room = sink.write(text);
+      write(text);
+    }
+    function write(text: string): void {
+      // Nobody may be waiting for room when there is some again, and heartbeats need it too.
+      const full = sink.write(text)?.then(() => {
+        if (room === full) room = undefined;
+      });
+      room = full;
     }
     const beat = setInterval(
       () => {
-        if (quiet && !room) room = sink.write(encodeComment(""));
+        if (quiet && !room) write(encodeComment(""));
         quiet = true;
       },
       heartbeat || 2 ** 31 - 1,
