@@ -14,7 +14,7 @@ export interface HunkHeader {
 const LOOSE =
   /^@@ {0,9}-? {0,9}(\d{1,15})(?:, ?(\d{1,15}))?[ ,]{1,9}\+ {0,9}(\d{1,15})(?:, ?(\d{1,15}))?,? {0,9}(?:@@(.*))?$/s;
 
-/** Reads `@@ -1,2 +3,4 @@ section`; null where the line is written otherwise. By hand, as a patch has many: thrice as fast. */
+/** Reads `@@ -1,2 +3,4 @@ section`; null where the line is written otherwise. By hand: a regular expression was a fifth of the reading. */
 function parseExact(line: string): HunkHeader | null {
   if (!line.startsWith("@@ -")) return null;
   const numbers = [-1, -1, -1, -1];
