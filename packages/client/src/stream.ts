@@ -149,11 +149,11 @@ export function messageStream(
       next = 0;
       try {
         await opened;
-        const { done, value } = await idle(bytes!.read());
+        const { done, value } = await idle(bytes!.read().catch(cut));
         if (!done) events.push(text.decode(value, { stream: true }));
         else await bodyEnded();
       } catch (error) {
-        if (!after) await lost(abort.signal.aborted ? abort.signal.reason : asDisconnected(error));
+        if (!after) await lost(abort.signal.aborted ? abort.signal.reason : error);
       }
     }
   }
@@ -193,8 +193,9 @@ export function messageStream(
     return new Disconnected(`${contract.name}.${name} ${what}`, { code, retryable: stream.end === undefined, cause });
   }
 
-  function asDisconnected(error: unknown): unknown {
-    return error instanceof TypeError && bytes !== undefined ? disconnected("was cut", "ended_early", error) : error;
+  /** Whatever the body's reader rejects with: fetches differ in how they name a cut. */
+  function cut(cause: unknown): never {
+    throw abort.signal.aborted ? abort.signal.reason : disconnected("was cut", "ended_early", cause);
   }
 
   function violation(what: string): Violation {
