@@ -14,6 +14,8 @@ export default defineConfig({
   },
   test: {
     testTimeout: 30_000,
+    // By default one core is left idle: on two that is half of the machine.
+    maxWorkers: "100%",
     projects: [
       { extends: true, test: { name: "tests", include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts"] } },
       { extends: true, test: { name: "packaging", include: ["packages/*/packaging/*.test.ts"] } },

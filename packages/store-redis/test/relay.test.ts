@@ -1,6 +1,6 @@
 import { memoryLog } from "@parlance/server";
 import { redisLog, redisRelay } from "@parlance/store-redis";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { agentOn, call, numbers, say, testCluster, tracked } from "../../server/test/cluster.js";
 import { hasRedis, type RedisServer, startRedis } from "./redis.js";
 
@@ -38,7 +38,8 @@ describe.runIf(hasRedis)("two apps, joined by redisRelay and redisLog", () => {
     const heard = await reader.take(101);
     expect(heard.filter((word) => word !== "t1")).toEqual(numbers(51, 150));
     expect(heard).toContain("t1");
-    await b.client.approve({ session_id, tool_call_id: "t1" });
+    // A server that has just come back hears the others a moment later: until then nobody knows of the ask.
+    await vi.waitFor(() => b.client.approve({ session_id, tool_call_id: "t1" }), { timeout: 10_000 });
     expect((await asked).type).toBe("approve");
     reader.leave();
     for (const relay of relays) relay.stop();
