@@ -135,7 +135,7 @@ describe("another page cannot reach the review", () => {
     ["a form", { Origin: "own", "Content-Type": "text/plain" }],
   ];
   test.each(cases)("by %s", async (_what, headers) => {
-    const own = headers.Origin === "own" ? { Origin: review.url } : {};
+    const own: Record<string, string> = headers.Origin === "own" ? { Origin: review.url } : {};
     const status = await post("/apply", { "Content-Type": "application/json", ...headers, ...own });
     expect(status).toBe(403);
     expect(read("src/cart.ts")).toBe(cart);
