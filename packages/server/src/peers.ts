@@ -20,7 +20,7 @@ type Said =
       readonly from: string;
       readonly reader: string;
       readonly count: number;
-      readonly message: AnyMessage;
+      readonly messages: readonly AnyMessage[];
     }
   | {
       readonly say: "find" | "settle";
@@ -148,7 +148,7 @@ export function sharedSessions(
         distant.get(said.reader)?.();
         break;
       case "message":
-        receive(said.key, said.from, said.reader, said.count, said.message);
+        receive(said.key, said.from, said.reader, said.count, said.messages);
         break;
       case "find":
       case "settle":
@@ -167,6 +167,8 @@ export function sharedSessions(
   function meet(key: string, reader: string, from: string): void {
     if (distant.has(reader) || !followed.has(key)) return;
     const unheard: AnyMessage[] = [];
+    /** How many of them are on the way. One call at a time: of two, a relay that comes back could lose the first and bring the second. */
+    let onTheWay = 0;
     let unsubscribe = () => {};
     const forget = (): boolean => distant.delete(reader);
     distant.set(reader, () => forget() && unsubscribe());
@@ -174,18 +176,27 @@ export function sharedSessions(
       end: forget,
       send(message) {
         unheard.push(message);
-        tell(from, { say: "message", key, from: me, reader, count: ++sent, message }).then(
-          (heard) => (heard > 0 ? unheard.shift() : lose()),
-          lose,
-        );
+        pass();
       },
     });
+    function pass(): void {
+      if (onTheWay > 0 || unheard.length === 0) return;
+      onTheWay = unheard.length;
+      tell(from, { say: "message", key, from: me, reader, count: ++sent, messages: [...unheard] }).then((heard) => {
+        if (heard === 0) return lose();
+        unheard.splice(0, onTheWay);
+        onTheWay = 0;
+        pass();
+      }, lose);
+    }
     /** Its server is gone: what was on the way waits for the next reader. */
     function lose(): void {
       if (!forget()) return;
       const messages = unheard.splice(0);
       unsubscribe();
       requeue(key, messages);
+      // It may be back already, and has said so while we still believed in it.
+      introduce(key);
     }
   }
 
@@ -195,12 +206,12 @@ export function sharedSessions(
     for (const message of messages) if (!asks.exchangeOf(message)) shared.session(key).send(message);
   }
 
-  function receive(key: string, from: string, reader: string, count: number, message: AnyMessage): void {
+  function receive(key: string, from: string, reader: string, count: number, messages: readonly AnyMessage[]): void {
     const here = readers.get(reader);
-    if (!here) return requeue(key, [message]);
+    if (!here) return requeue(key, messages);
     if (count <= (here.heard.get(from) ?? 0)) return;
     here.heard.set(from, count);
-    here.subscriber.send(message);
+    for (const message of messages) here.subscriber.send(message);
   }
 
   function answerFor(what: "find" | "settle", key: string, reply: AnyMessage): Answer {
