@@ -12,7 +12,7 @@ import { editText, readSources } from "./sources.js";
 const numRuns = process.env.PARLANCE_LONG ? 20_000 : 2_000;
 const seed = Number(process.env.PARLANCE_SEED ?? 20_261_121);
 const path = "src/x.ts";
-const uri = "file:///work/src/x.ts";
+const uri = "file:///project/src/x.ts";
 
 /** What an editor makes of edits: the reference document of the protocol. */
 const edited = (text: string, edits: Parameters<typeof TextDocument.applyEdits>[1]) =>
