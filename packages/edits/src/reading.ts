@@ -13,7 +13,10 @@ export interface Repair {
   readonly message: string;
 }
 
-export type RepairKind =
+export type RepairKind = UnifiedRepairKind | EditRepairKind;
+
+/** What is repaired in unified diffs. */
+export type UnifiedRepairKind =
   | "prose" // text around the patch was left out
   | "fence" // the patch stood in a markdown fence
   | "carriage-return" // header lines, or all lines, ended with a carriage return
@@ -28,8 +31,7 @@ export type RepairKind =
   | "blank-context" // an empty line stood for an empty context line
   | "misplaced-no-newline" // `\ No newline at end of file` behind a line that is not the last; ignored
   | "empty-hunk" // a hunk or a file header that changes nothing; left out
-  | "missing-final-newline" // the patch's last line had no line feed
-  | EditRepairKind;
+  | "missing-final-newline"; // the patch's last line had no line feed
 
 /** What is repaired in the forms that are no unified diffs. */
 export type EditRepairKind =
@@ -50,15 +52,17 @@ export interface ReadError {
   readonly message: string;
 }
 
-export type ReadErrorReason =
+export type ReadErrorReason = UnifiedErrorReason | EditErrorReason;
+
+/** What cannot be read in unified diffs. */
+export type UnifiedErrorReason =
   | "no-hunk" // nothing in the input changes anything
   | "no-file-header" // a hunk, but no file it belongs to
   | "glued-header" // header lines without a line break between them
   | "bad-header" // a header that contradicts itself or cannot be read
   | "bad-hunk" // a hunk that cannot be read; in strict reading also any hunk that would need a repair
   | "binary" // a binary patch
-  | "combined-diff" // a diff of a merge commit (`@@@`)
-  | EditErrorReason;
+  | "combined-diff"; // a diff of a merge commit (`@@@`)
 
 /** What cannot be read in the forms that are no unified diffs. */
 export type EditErrorReason =
@@ -68,3 +72,13 @@ export type EditErrorReason =
   | "no-change" // old and new text are the same
   | "ambiguous" // markers in the content: where the old text ends is not certain
   | "bad-block"; // the block breaks its form; the message says how
+
+/** The message of a repair or an error: the one sentence that its kind has, and what was found where it was met. */
+export function say(sentence: string, found?: string): string {
+  return found === undefined ? `${sentence}.` : `${sentence}: ${found}.`;
+}
+
+/** A line as a message quotes it. */
+export function quote(line: string): string {
+  return JSON.stringify(line.length > 60 ? `${line.slice(0, 60)}…` : line);
+}

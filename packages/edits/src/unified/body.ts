@@ -1,5 +1,6 @@
 import { countLines, type hunkIds } from "../hunk.js";
 import type { Hunk } from "../patch.js";
+import { quote } from "../reading.js";
 import { type HunkHeader, parseHunkHeader } from "./header.js";
 import { type Input, refuse, repair, textOf } from "./input.js";
 
@@ -20,28 +21,24 @@ export function readHunk(
 ): { hunk: Hunk | null; next: number } {
   const line = input.lines[at]!;
   const header = parseHunkHeader(line.endsWith("\r") ? line.slice(0, -1) : line);
-  if (header === null || (input.strict && !header.exact)) {
-    if (header === null) refuse(input, at, "glued-header", `A line of the hunk is glued to its header: ${show(line)}.`);
-    else refuse(input, at, "bad-hunk", `The hunk header has no line numbers as the format has them: ${show(line)}.`);
+  if (header === null) {
+    refuse(input, at, "glued-header", quote(line));
     return { hunk: null, next: at + 1 };
   }
   const exact = header.oldCount === null ? null : readCounted(input, at + 1, header);
   if (exact === null && input.strict) {
-    refuse(input, at, "bad-hunk", `The lines below do not fit the counts of ${show(line)}.`);
+    repair(input, at, header.exact ? "wrong-count" : "hunk-header", quote(line));
     return { hunk: null, next: at + 1 };
   }
   const body = exact ?? readLoosely(input, at + 1, header, creates);
-  if (!header.exact) reportHeader(input, at, header, line);
+  if (!header.exact) repair(input, at, header.oldStart === null ? "missing-line-numbers" : "hunk-header", quote(line));
   if (exact === null && header.oldCount !== null) {
     const { old, new: added } = countLines(body.lines);
-    if (old !== header.oldCount || added !== header.newCount) {
-      const said = `-${header.oldCount} +${header.newCount}`;
-      repair(input, at, "wrong-count", `The header counts ${said} lines, but ${`-${old} +${added}`} lines follow.`);
-    }
+    if (old !== header.oldCount || added !== header.newCount)
+      repair(input, at, "wrong-count", `-${header.oldCount} +${header.newCount} for -${old} +${added}`);
   }
   if (!hasChanges(body.lines)) {
-    if (input.strict) refuse(input, at, "bad-hunk", "The hunk changes nothing.");
-    else repair(input, at, "empty-hunk", "The hunk changes nothing; left out.");
+    repair(input, at, "empty-hunk", quote(line));
     return { hunk: null, next: body.next };
   }
   const { oldStart, newStart, section } = header;
@@ -114,7 +111,7 @@ function readCounted(input: Input, from: number, header: HunkHeader): Body | nul
     return { lines: lines.slice(from, end), text: textOf(input, from, end), unended, next: i };
   const result = body === null ? lines.slice(from, end) : body.concat(lines.slice(copied, end));
   for (const index of blanks) result[index] = " ";
-  if (!strict) for (const index of blanks) reportBlank(input, from + index);
+  for (const index of blanks) repair(input, from + index, "blank-context");
   return { lines: result, unended, next: i };
 }
 
@@ -144,9 +141,8 @@ function readLoosely(input: Input, from: number, header: HunkHeader, creates: bo
   body.length = tail;
   for (let k = 0; k < tail; k++) {
     const line = lines[sources[k]!]!;
-    if (line === "" || line === "\r") reportBlank(input, sources[k]!);
-    else if (body[k] !== line)
-      repair(input, sources[k]!, "missing-space", `The context line has no space in front: ${show(line)}.`);
+    if (line === "" || line === "\r") repair(input, sources[k]!, "blank-context");
+    else if (body[k] !== line) repair(input, sources[k]!, "missing-space", quote(line));
   }
   // Where the tail was cut, reading goes on right behind the last line that was kept (and its "\ No newline").
   let next = tail === sources.length ? i : (sources[tail - 1] ?? from - 1) + 1;
@@ -228,24 +224,7 @@ function readNoNewline(input: Input, { lines, unended, next }: Body): { oldNoNew
     const added = index === lastNew;
     if (old) ends.oldNoNewline = true;
     if (added) ends.newNoNewline = true;
-    if (old || added) continue;
-    const message = "No newline at end of file is said of a line that is not the last.";
-    if (input.strict) refuse(input, next - 1, "bad-hunk", message);
-    else repair(input, next - 1, "misplaced-no-newline", message);
+    if (!old && !added) repair(input, next - 1, "misplaced-no-newline", quote(lines[index]!));
   }
   return ends;
-}
-
-function reportBlank(input: Input, at: number): void {
-  repair(input, at, "blank-context", "An empty line stands for an empty line of the file; its mark was added.");
-}
-
-function reportHeader(input: Input, at: number, header: HunkHeader, line: string): void {
-  if (header.oldStart === null)
-    repair(input, at, "missing-line-numbers", `The hunk has no line numbers: ${show(line)}.`);
-  else repair(input, at, "hunk-header", `The hunk header is not written as the format has it: ${show(line)}.`);
-}
-
-export function show(line: string): string {
-  return JSON.stringify(line.length > 60 ? `${line.slice(0, 60)}…` : line);
 }

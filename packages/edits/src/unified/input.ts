@@ -1,4 +1,5 @@
-import type { ReadError, ReadErrorReason, Repair, RepairKind } from "../reading.js";
+import { type ReadError, type Repair, say, type UnifiedErrorReason, type UnifiedRepairKind } from "../reading.js";
+import { REFUSED, SENTENCES } from "./message.js";
 
 /** The text being read, line by line, and what was found out about it on the way. */
 export interface Input {
@@ -36,11 +37,9 @@ export function openInput(text: string, strict: boolean): Input {
     text: onlyReturns ? null : clean,
     cursor: { line: 0, offset: 0 },
   };
-  if (onlyReturns) repair(input, 0, "carriage-return", "The lines end with carriage returns only; read as line feeds.");
+  if (onlyReturns) repair(input, 0, "carriage-return");
   if (lines[lines.length - 1] === "") lines.pop();
-  else if (strict)
-    refuse(input, lines.length - 1, "bad-hunk", "The last line has no line feed: the patch may be cut off.");
-  else repair(input, lines.length - 1, "missing-final-newline", "The last line has no line feed; added.");
+  else repair(input, lines.length - 1, "missing-final-newline");
   return strict ? input : undouble(input);
 }
 
@@ -53,12 +52,16 @@ export function textOf({ text, lines, cursor }: Input, from: number, to: number)
   return text.slice(start, cursor.offset - 1);
 }
 
-export function repair(input: Input, at: number, kind: RepairKind, message: string): void {
-  input.repairs.push({ kind, line: lineNumber(input, at), message });
+/** Lists a repair. Strict reading has none: what git does not read is an error, and of what it reads nothing is said. */
+export function repair(input: Input, at: number, kind: UnifiedRepairKind, found?: string): void {
+  const said = { line: lineNumber(input, at), message: say(SENTENCES[kind], found) };
+  const reason = REFUSED[kind];
+  if (!input.strict) input.repairs.push({ kind, ...said });
+  else if (reason !== undefined) input.errors.push({ reason, ...said });
 }
 
-export function refuse(input: Input, at: number, reason: ReadErrorReason, message: string): void {
-  input.errors.push({ reason, line: lineNumber(input, at), message });
+export function refuse(input: Input, at: number, reason: UnifiedErrorReason, found?: string): void {
+  input.errors.push({ reason, line: lineNumber(input, at), message: say(SENTENCES[reason], found) });
 }
 
 function lineNumber(input: Input, at: number): number {
@@ -83,7 +86,7 @@ function undouble(input: Input): Input {
     kept.push(lines[i]!);
     numbers.push(i + 1);
   }
-  repair(input, from, "doubled-lines", "An empty line stands behind every line; left out.");
+  repair(input, from, "doubled-lines");
   return { ...input, lines: kept, numbers, text: null };
 }
 

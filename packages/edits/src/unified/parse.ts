@@ -1,7 +1,7 @@
 import { hunkIds } from "../hunk.js";
 import type { FileKind, FilePatch, Hunk } from "../patch.js";
-import type { Reading } from "../reading.js";
-import { readHunk, show } from "./body.js";
+import { quote, type Reading } from "../reading.js";
+import { readHunk } from "./body.js";
 import { parseExtended } from "./extended.js";
 import { impliesGitHeader } from "./format.js";
 import { type NameLine, parseGitNames, parseNameLine } from "./header.js";
@@ -39,8 +39,7 @@ export function parsePatch(text: string, options: ParseOptions = {}): Reading {
     prose = false;
     if (i <= start) i = start + 1;
   }
-  if (errors.length === 0 && files.length === 0)
-    refuse(input, 0, "no-hunk", "There is no hunk in the input: nothing says what to change.");
+  if (errors.length === 0 && files.length === 0) refuse(input, 0, "no-hunk");
   return errors.length > 0 ? { ok: false, errors } : { ok: true, patch: { files }, repairs };
 }
 
@@ -58,37 +57,31 @@ function skipProse(input: Input, at: number, going: boolean): boolean {
   if (fence !== null) {
     if (input.fence === 0) {
       input.fence = fence[1]!.length;
-      if (!input.strict) repair(input, at, "fence", "The patch stands in a markdown fence.");
+      repair(input, at, "fence");
     } else if (fence[1]!.length >= input.fence) input.fence = 0;
     return going;
   }
-  if (/^(Binary files .* differ|GIT binary patch)\r?$/s.test(line)) refuseBinary(input, at, line);
-  else if (/^(diff --(cc|combined) |@@@)/.test(line))
-    refuse(input, at, "combined-diff", "A diff of a merge commit has several old sides and cannot be applied.");
-  else if (/^--- .*(\+\+\+ |@@ -)|^\+\+\+ .*@@ -/s.test(line))
-    refuse(input, at, "glued-header", `Header lines stand on one line: ${show(line)}.`);
-  else if (!input.strict && !going && line.trim() !== "" && !/^(diff |Index: |Only in |={3,}|-- $)/.test(line)) {
-    repair(input, at, "prose", `Text that is no part of a patch was left out: ${show(line)}.`);
+  if (/^(Binary files .* differ|GIT binary patch)\r?$/s.test(line)) refuse(input, at, "binary", quote(line));
+  else if (/^(diff --(cc|combined) |@@@)/.test(line)) refuse(input, at, "combined-diff", quote(line));
+  else if (/^--- .*(\+\+\+ |@@ -)|^\+\+\+ .*@@ -/s.test(line)) refuse(input, at, "glued-header", quote(line));
+  else if (!going && line.trim() !== "" && !/^(diff |Index: |Only in |={3,}|-- $)/.test(line)) {
+    repair(input, at, "prose", quote(line));
     return true;
   }
   return going;
 }
 
-function refuseBinary(input: Input, at: number, name: string): void {
-  refuse(input, at, "binary", `A binary patch cannot be read as lines: ${show(name)}.`);
-}
-
 function readPlainFile(input: Input, at: number, files: FilePatch[]): number {
   const { old, now } = readNames(input, at);
   const { before, after } = readPaths(input, at, old.name, now.name);
-  if (before === null && after === null) refuse(input, at, "bad-header", "Both sides are /dev/null.");
+  if (before === null && after === null) refuse(input, at, "bad-header", "both sides are /dev/null");
   const kind = before === null ? "create" : after === null ? "delete" : "modify";
   return readHunks(input, at + 2, { kind, before, after, hunks: [], ...stampsOf(old, now) }, files);
 }
 
 function readBareHunks(input: Input, at: number, files: FilePatch[], path: string | undefined): number {
   if (input.lines[at]!.startsWith("@@@")) {
-    refuse(input, at, "combined-diff", "A diff of a merge commit has several old sides and cannot be applied.");
+    refuse(input, at, "combined-diff", quote(input.lines[at]!));
     return at + 1;
   }
   const file = files.at(-1);
@@ -97,15 +90,10 @@ function readBareHunks(input: Input, at: number, files: FilePatch[], path: strin
     return readHunks(input, at, file, files);
   }
   if (path === undefined || input.strict) {
-    refuse(
-      input,
-      at,
-      "no-file-header",
-      `No --- and +++ lines say which file this hunk changes: ${show(input.lines[at]!)}.`,
-    );
+    refuse(input, at, "no-file-header", quote(input.lines[at]!));
     return at + 1;
   }
-  repair(input, at, "missing-file-header", `The hunk has no --- and +++ lines; read as a change of ${path}.`);
+  repair(input, at, "missing-file-header", path);
   return readHunks(input, at, { kind: "modify", before: path, after: path, hunks: [] }, files);
 }
 
@@ -114,10 +102,8 @@ function readNames(input: Input, at: number) {
   const [old, now] = [at, at + 1].map((i) => {
     const line = input.lines[i]!;
     const end = line.endsWith("\r") ? -1 : undefined;
-    if (end === -1 && !input.strict && i === at)
-      repair(input, i, "carriage-return", "The header lines end with a carriage return.");
-    if (/@@ -\d|.\+\+\+ [^/]*\//s.test(line.slice(4)))
-      refuse(input, i, "glued-header", `Header lines stand on one line: ${show(line)}.`);
+    if (end === -1 && i === at) repair(input, i, "carriage-return");
+    if (/@@ -\d|.\+\+\+ [^/]*\//s.test(line.slice(4))) refuse(input, i, "glued-header", quote(line));
     const { name, stamp } = parseNameLine(line.slice(4, end));
     return { name: stamp !== undefined && isEpoch(stamp) ? null : name, stamp };
   });
@@ -142,9 +128,9 @@ function readHunks(input: Input, from: number, file: FilePatch, files: FilePatch
     i = next;
     if (hunk === null) continue;
     if (file.kind === "create" && hunk.lines.some((line) => line[0] !== "+"))
-      refuse(input, at, "bad-hunk", `The file ${file.after} is created, but the hunk has lines of an old text.`);
+      refuse(input, at, "bad-hunk", `${file.after} is created, but has old lines`);
     if (file.kind === "delete" && hunk.lines.some((line) => line[0] !== "-"))
-      refuse(input, at, "bad-hunk", `The file ${file.before} is deleted, but the hunk leaves lines in it.`);
+      refuse(input, at, "bad-hunk", `${file.before} is deleted, but lines are left`);
     hunks.push(hunk);
   }
   const result = { ...file, hunks };
@@ -152,7 +138,7 @@ function readHunks(input: Input, from: number, file: FilePatch, files: FilePatch
     hunks.length > 0 || result.kind === "rename" || result.kind === "copy" || result.oldMode !== result.newMode;
   if (changes) files.push(result);
   else if (!input.strict && input.errors.length === 0)
-    repair(input, from - 1, "empty-hunk", `The header of ${file.after} is followed by no change; left out.`);
+    repair(input, from - 1, "empty-hunk", file.after ?? file.before ?? undefined);
   return i;
 }
 
@@ -160,14 +146,14 @@ function readHunks(input: Input, from: number, file: FilePatch, files: FilePatch
 function readGitFile(input: Input, at: number, files: FilePatch[]): number {
   const text = input.lines[at]!.slice("diff --git ".length).replace(/\r$/, "");
   if (/--- |\+\+\+ |@@ -|.index [0-9a-f]{4,}\.\./.test(text)) {
-    refuse(input, at, "glued-header", `Header lines stand on one line: ${show(input.lines[at]!)}.`);
+    refuse(input, at, "glued-header", quote(text));
     return at + 1;
   }
   const said = parseGitNames(text);
   const { kind, from, to, oldMode, newMode, git, fault, next } = parseExtended(input.lines, at + 1);
   const line = input.lines[next] ?? "";
   if (/^(Binary files |GIT binary patch)/.test(line)) {
-    refuseBinary(input, next, said?.after ?? text);
+    refuse(input, next, "binary", said?.after ?? text);
     return next + 1;
   }
   const named = line.startsWith("--- ") && input.lines[next + 1]?.startsWith("+++ ");
@@ -176,7 +162,7 @@ function readGitFile(input: Input, at: number, files: FilePatch[]): number {
     : { old: { name: said?.before ?? null }, now: { name: said?.after ?? null } };
   const problem = fault ?? findFault(kind, old.name, now.name, named ?? false);
   if (problem !== null) {
-    refuse(input, at, "bad-header", `The header of ${show(text)} cannot be: ${problem}.`);
+    refuse(input, at, "bad-header", `${quote(text)}, ${problem}`);
     return next;
   }
   const draft: FilePatch = {

@@ -1,4 +1,4 @@
-import { type Input, refuse, repair } from "./input.js";
+import { type Input, repair } from "./input.js";
 
 /**
  * The paths behind the names of `---` and `+++`. Strict reading takes off the first folder, as `git apply` does. Lenient
@@ -20,13 +20,8 @@ export function readPaths(
   }
   if (before !== null && after !== null) before = after = chooseName(before, after);
   const path = after ?? before ?? "";
-  if (path.startsWith("/")) {
-    if (input.strict)
-      refuse(input, at, "bad-header", `The path ${path} is absolute; a patch names files relative to its root.`);
-    else repair(input, at, "absolute-path", `The path ${path} is absolute.`);
-  } else if (!prefixed && !input.strict) {
-    repair(input, at, "missing-prefix", `The path ${path} has no a/ or b/ in front.`);
-  }
+  if (path.startsWith("/")) repair(input, at, "absolute-path", path);
+  else if (!prefixed) repair(input, at, "missing-prefix", path);
   return { before, after };
 }
 
