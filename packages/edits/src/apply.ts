@@ -1,14 +1,15 @@
+import { type Standing, standInPlace, standMoved } from "./exact.js";
 import { exactForm } from "./form.js";
-import { countLines } from "./hunk.js";
-import { matchInPlace } from "./in-place.js";
-import { climb, fitsLoosely, type Match, type Rung, rungs, type Search } from "./ladder.js";
+
+import { climb, type Match, type Rung, rungs, type Search } from "./ladder.js";
+import { withoutReturn } from "./normal.js";
 import type { FilePatch, Hunk, Patch } from "./patch.js";
 import { rewrite } from "./rewrite.js";
 import { type Candidate, settle } from "./settle.js";
-import { type Sides, takeApart } from "./sides.js";
+import { hintOf, type Sides, takeApart } from "./sides.js";
 import { type Splice, spliceText } from "./splice.js";
 import { matchStrictly } from "./strict.js";
-import { readTarget, type Target } from "./target.js";
+import { fitsLoosely, readTarget, type Target } from "./target.js";
 
 export type ApplyResult =
   | { readonly ok: true; readonly text: string; readonly hunks: readonly AppliedHunk[] }
@@ -66,24 +67,69 @@ export function applyPatch(patch: FilePatch | Patch, text: string, options: Appl
   if (hunks.length === 0) return { ok: true, text: kind === "delete" ? "" : text, hunks: [] };
   if (kind === "create" && text !== "")
     return refuse([fileConflict(isNewText(file, text) ? "already-applied" : "stale")]);
-  const bare = !options.strict || options.unidiffZero === true;
-  const inPlace = options.strict && !areConsistent(hunks) ? null : matchInPlace(hunks, text, bare);
-  const result: ApplyResult = inPlace
-    ? { ok: true, text: spliceText(text, inPlace), hunks: hunks.map(appliedInPlace) }
-    : applyPlaced(hunks, text, options);
+  const result = options.strict
+    ? applyStrictly(hunks, text, options.unidiffZero === true)
+    : applyLeniently(hunks, text, options.loosest);
   return kind === "delete" && result.ok && result.text !== "" ? refuse([fileConflict("stale")]) : result;
 }
 
-/** Do the new starts follow from the old ones? git goes by the new ones. */
-function areConsistent(hunks: readonly Hunk[]): boolean {
-  let grown = 0;
-  return hunks.every(({ oldStart, newStart, lines }) => {
-    const count = countLines(lines);
-    const starts = (newStart ?? 0) - (count.new > 0 ? 1 : 0) - ((oldStart ?? 0) - (count.old > 0 ? 1 : 0));
-    const consistent = starts === grown;
-    grown += count.new - count.old;
-    return consistent;
+function applyLeniently(hunks: readonly Hunk[], text: string, loosest?: Rung): ApplyResult {
+  const inPlace = standInPlace(hunks, text);
+  if (inPlace) return writeStanding(inPlace, hunks, text, []);
+  const even = evenOut(hunks, text, loosest);
+  const repairs: Rung[] = even === hunks ? [] : ["line-endings"];
+  // A byte order mark belongs to no line, unless the patch itself writes one.
+  const mark = text[0] === "\ufeff" && !hunks.some(({ lines }) => lines.some((line) => line.includes("\ufeff")));
+  const body = mark ? text.slice(1) : text;
+  const standing = (even !== hunks && standInPlace(even, body)) || standMoved(even, body);
+  const result = standing
+    ? writeStanding(standing, even, body, repairs)
+    : climbAll(even.map(takeApart), readTarget(body), loosest, repairs);
+  return mark && result.ok ? { ...result, text: `\ufeff${result.text}` } : result;
+}
+
+/** Gives the patch the text's line endings, where each of the two has one kind only and they differ. */
+function evenOut(hunks: readonly Hunk[], text: string, loosest: Rung = "context"): readonly Hunk[] {
+  if (rungs.indexOf(loosest) < rungs.indexOf("line-endings")) return hunks;
+  const returns = text.includes("\r");
+  if (returns ? !hasReturns(text) || hunks.some(({ lines }) => lines.some(isReturned)) : !hunks.every(areReturned))
+    return hunks;
+  if (!returns) return hunks.map((hunk) => ({ ...hunk, lines: hunk.lines.map(withoutReturn) }));
+  return hunks.map((hunk) => {
+    const open = openLines(hunk);
+    return { ...hunk, lines: hunk.lines.map((line, i) => (open.includes(i) ? line : `${line}\r`)) };
   });
+}
+
+const isReturned = (line: string) => line.endsWith("\r");
+
+function areReturned(hunk: Hunk): boolean {
+  const open = openLines(hunk);
+  return hunk.lines.every((line, i) => isReturned(line) || open.includes(i));
+}
+
+/** Indexes of the lines that have no line feed behind them. */
+function openLines({ lines, oldNoNewline, newNoNewline }: Hunk): number[] {
+  const last = (but: string) => lines.findLastIndex((line) => line[0] !== but);
+  return [...(oldNoNewline ? [last("+")] : []), ...(newNoNewline ? [last("-")] : [])];
+}
+
+/** Does every line end with a carriage return before its line feed? */
+function hasReturns(text: string): boolean {
+  return text.includes("\r\n") && !/(?:^|[^\r])\n/.test(text);
+}
+
+function writeStanding(
+  { rows, splices }: Standing,
+  hunks: readonly Hunk[],
+  text: string,
+  repairs: readonly Rung[],
+): ApplyResult {
+  const applied = hunks.map((hunk, i) => {
+    const offset = rows[i]! - (hintOf(hunk) ?? rows[i]!);
+    return { id: hunk.id, at: rows[i]! + 1, offset, repairs: offset === 0 ? repairs : ["place" as const, ...repairs] };
+  });
+  return { ok: true, text: spliceText(text, splices), hunks: applied };
 }
 
 /** The new side is the whole file. A text that is there lends it line endings and byte order mark. */
@@ -92,7 +138,7 @@ function replaceWhole({ hunks, kind }: FilePatch, text: string): ApplyResult {
   if (!hunk) return kind === "create" ? { ok: true, text: "", hunks: [] } : refuse([fileConflict("stale")]);
   const { new: lines } = takeApart(hunk);
   const mark = text.startsWith("\ufeff") && !lines[0]?.startsWith("\ufeff") ? "\ufeff" : "";
-  const returns = text.includes("\r\n") && !/(^|[^\r])\n/.test(text) && !lines.some((line) => line.endsWith("\r"));
+  const returns = hasReturns(text) && !lines.some((line) => line.endsWith("\r"));
   const ending = returns ? "\r\n" : "\n";
   const body = lines.join(ending) + (lines.length > 0 && !hunk.newNoNewline ? ending : "");
   const repairs: Rung[] = [
@@ -102,20 +148,26 @@ function replaceWhole({ hunks, kind }: FilePatch, text: string): ApplyResult {
   return { ok: true, text: mark + body, hunks: [{ id: hunk.id, at: 1, offset: 0, repairs }] };
 }
 
-function isNewText(file: FilePatch, text: string): boolean {
-  const made = matchInPlace(file.hunks, "", true);
-  return made !== null && spliceText("", made) === text;
+function isNewText({ hunks }: FilePatch, text: string): boolean {
+  const made = standInPlace(hunks, "");
+  return made !== null && spliceText("", made.splices) === text;
 }
 
-function applyPlaced(hunks: readonly Hunk[], text: string, options: ApplyOptions): ApplyResult {
-  const keepMark =
-    options.strict ||
-    (text[0] === "\ufeff" && hunks.some((hunk) => hunk.lines.some((line) => line.includes("\ufeff"))));
-  const target = readTarget(text, keepMark);
-  const sides = hunks.map(takeApart);
-  const placement = options.strict
-    ? placeStrictly(sides, target, options.unidiffZero === true)
-    : placeByLadder(sides, target, options.loosest);
+function applyStrictly(hunks: readonly Hunk[], text: string, bare: boolean): ApplyResult {
+  const target = readTarget(text);
+  return writePlaced(placeStrictly(hunks.map(takeApart), target, bare), target, []);
+}
+
+function climbAll(
+  hunks: readonly Sides[],
+  target: Target,
+  loosest: Rung | undefined,
+  given: readonly Rung[],
+): ApplyResult {
+  return writePlaced(placeByLadder(hunks, target, loosest), target, given);
+}
+
+function writePlaced(placement: Placement, target: Target, given: readonly Rung[]): ApplyResult {
   const conflicts = [...placement.conflicts];
   const splices: Splice[] = [];
   const applied: AppliedHunk[] = [];
@@ -129,7 +181,7 @@ function applyPlaced(hunks: readonly Hunk[], text: string, options: ApplyOptions
     splices.push(...writing.splices);
     const { hunk, hint } = side;
     const offset = hint === null ? 0 : match.row - hint;
-    const repairs = new Set(writing.repairs);
+    const repairs = new Set([...given, ...writing.repairs]);
     if (match.rung === "context") repairs.add("context");
     if (offset !== 0) repairs.add("place");
     // Blocks without line numbers have no order to be out of.
@@ -140,7 +192,7 @@ function applyPlaced(hunks: readonly Hunk[], text: string, options: ApplyOptions
   conflicts.push(...findOverlaps(placement.placed));
   if (conflicts.length > 0) return refuse(conflicts);
   splices.sort((a, b) => a.from - b.from || a.to - b.to);
-  return { ok: true, text: spliceText(text, splices), hunks: applied };
+  return { ok: true, text: spliceText(target.text, splices), hunks: applied };
 }
 
 /** Hunks may share context, but no line that one deletes, and no place at which both insert. */
@@ -200,7 +252,7 @@ function placeByLadder(hunks: readonly Sides[], target: Target, loosest: Rung = 
     if ("found" in climbed) candidates.push({ sides, found: climbed.found, chosen: null });
     else conflicts.push(conflict(sides, climbed.reason, climbed.rung, climbed.at));
   }
-  settle(candidates, (sides, row) => fitsLoosely(sides, row, target));
+  settle(candidates, ({ old }, row) => row in target.starts && fitsLoosely(old, target.text, target.starts[row]!));
   const placed: { sides: Sides; match: Match }[] = [];
   for (const { sides, found, chosen } of candidates) {
     if (chosen) placed.push({ sides, match: chosen });
@@ -215,11 +267,6 @@ function placeByLadder(hunks: readonly Sides[], target: Target, loosest: Rung = 
       );
   }
   return { placed, conflicts };
-}
-
-function appliedInPlace(hunk: Hunk): AppliedHunk {
-  const hasOld = hunk.lines.some((line) => line[0] !== "+");
-  return { id: hunk.id, at: hunk.oldStart! + (hasOld ? 0 : 1), offset: 0, repairs: [] };
 }
 
 function conflict(sides: Sides, reason: ConflictReason, rung: Rung, at: readonly number[]): Conflict {

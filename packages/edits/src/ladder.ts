@@ -2,7 +2,7 @@ import { alignContext } from "./context.js";
 import { exactForm, type Form, learnForm, type Pair } from "./form.js";
 import { looseLine, plainTabs, plainTypography, withoutReturn } from "./normal.js";
 import type { Sides } from "./sides.js";
-import { findRows, indexLines, keyLine, type LineIndex, type Target } from "./target.js";
+import { findRows, indexLines, keyLine, type LineIndex, lastUpTo, type Target } from "./target.js";
 
 /**
  * How far a hunk had to be bent to fit, mildest first. `place`: it stood elsewhere. `order`: an earlier
@@ -117,11 +117,6 @@ function isNewlineOnly({ old, new: now }: Sides): boolean {
   return old.length === now.length && old.every((line, i) => line === now[i]);
 }
 
-/** Do the hunk's old lines stand here up to white space? */
-export function fitsLoosely({ old }: Sides, row: number, { lines }: Target): boolean {
-  return row >= 0 && old.every((line, i) => row + i < lines.length && looseLine(line) === looseLine(lines[row + i]!));
-}
-
 /** A place where all old lines stand in a row, if there is a form for what is to be inserted. */
 function readMatch(sides: Sides, row: number, rung: Rung, target: Target): Match | null {
   const rows = sides.old.map((_, i) => row + i);
@@ -175,15 +170,8 @@ function stepIndex(step: Step, search: Search): LineIndex {
 function isInside(at: number, sides: Sides, applied: readonly number[]): boolean {
   const spare = sides.new.length - sides.old.length;
   if (spare <= 0 || isTrusted(at, sides)) return false;
-  // The last of the sorted places that is not behind this one.
-  let low = 0;
-  let high = applied.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (applied[middle]! <= at) low = middle + 1;
-    else high = middle;
-  }
-  return low > 0 && at <= applied[low - 1]! + spare;
+  const last = lastUpTo(applied, at);
+  return last >= 0 && at <= applied[last]! + spare;
 }
 
 /** The hunk stands where it says, with context on both sides (or with none at all): there its own word is good. */

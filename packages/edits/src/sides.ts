@@ -50,7 +50,11 @@ export function takeApart(hunk: Hunk): Sides {
     else trailing++;
     if (changes.length === 0) leading = old.length;
   }
-  const hint = hunk.oldStart === null ? null : old.length > 0 ? hunk.oldStart - 1 : hunk.oldStart;
   const inserts = changes.some(({ insert }) => insert.length > 0);
-  return { hunk, old, new: after, deleted, changes, inserts, leading, trailing, hint };
+  return { hunk, old, new: after, deleted, changes, inserts, leading, trailing, hint: hintOf(hunk) };
+}
+
+/** Where the header says that the hunk's old side begins, or that its lines are inserted: a line, counted from 0. */
+export function hintOf({ oldStart, lines }: Hunk): number | null {
+  return oldStart === null ? null : oldStart - (lines.some((line) => line[0] !== "+") ? 1 : 0);
 }

@@ -1,28 +1,52 @@
 import { splitLines } from "./lines.js";
+import { looseLine } from "./normal.js";
 
 /** A text as hunks are matched against it: its lines, where they start, and how much searching it may still cost. */
 export interface Target {
   readonly text: string;
   readonly lines: readonly string[];
-  /** Offset at which each line starts, and one more: the text's length. */
-  readonly starts: Int32Array;
+  /** See `lineStarts`. */
+  readonly starts: readonly number[];
   readonly newlineAtEnd: boolean;
   /** Line comparisons left: what keeps the time linear on texts that repeat themselves. */
   readonly effort: { left: number };
 }
 
-/** A byte order mark belongs to no line, unless the patch itself writes one. */
-export function readTarget(text: string, keepMark: boolean): Target {
-  const start = !keepMark && text.charCodeAt(0) === 0xfeff ? 1 : 0;
-  const { lines, newlineAtEnd } = splitLines(start ? text.slice(1) : text);
-  const starts = new Int32Array(lines.length + 1);
-  let at = start;
-  for (let i = 0; i < lines.length; i++) {
-    starts[i] = at;
-    at += lines[i]!.length + 1;
+export function readTarget(text: string): Target {
+  const { lines, newlineAtEnd } = splitLines(text);
+  return { text, lines, starts: lineStarts(text), newlineAtEnd, effort: { left: 100_000 + 50 * lines.length } };
+}
+
+/** Offset at which each line starts, and one more: the text's length. */
+export function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+  if (starts.at(-1) !== text.length) starts.push(text.length);
+  return starts;
+}
+
+/** The last of sorted numbers that is at most this one, as an index; -1 where all are larger. */
+export function lastUpTo(sorted: readonly number[], limit: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle]! <= limit) low = middle + 1;
+    else high = middle;
   }
-  starts[lines.length] = text.length;
-  return { text, lines, starts, newlineAtEnd, effort: { left: 100_000 + 50 * lines.length } };
+  return low - 1;
+}
+
+/** Do these lines stand at this offset up to white space? */
+export function fitsLoosely(lines: readonly string[], text: string, start: number): boolean {
+  let at = start;
+  return lines.every((line) => {
+    const feed = text.indexOf("\n", at);
+    const end = feed < 0 ? text.length : feed;
+    const fits = at < text.length && looseLine(line) === looseLine(text.slice(at, end));
+    at = end + 1;
+    return fits;
+  });
 }
 
 /** Lines under a normalisation, and where those that are looked for stand. */
