@@ -27,7 +27,10 @@ async function within<T>(milliseconds: number, work: Promise<T>): Promise<T | un
 
 /** Holds a run's conversations, and returns what the oracle says against them. */
 export async function hold({ server }: Scene, { name, conversations, count, faults, options }: Run): Promise<string[]> {
-  const between = await proxy(server.port, (connection) => faults[connection]);
+  const between = await proxy(
+    () => server.port,
+    (connection) => faults[connection],
+  );
   const tags = conversations.map(() => `r${runs++}`);
   try {
     const held = conversations.map((conversation, i) => conversation.hold(between.url, tags[i]!, count, options));

@@ -18,7 +18,10 @@ const cut = (at: number): Fault => ({ kind: "cut", at, of: "server", millisecond
 
 /** How many bytes the server says to `count` messages when nothing goes wrong, on the connection on which it says most. */
 async function length(conversation: Conversation, count: number): Promise<number> {
-  const between = await proxy(stage.server.port, () => undefined);
+  const between = await proxy(
+    () => stage.server.port,
+    () => undefined,
+  );
   const outcome = await conversation.hold(between.url, "measured", count);
   await between.close();
   expect(outcome.error).toBeUndefined();

@@ -23,8 +23,8 @@ export interface Proxy {
   close(): Promise<void>;
 }
 
-/** A TCP proxy on loopback to a port: the fault of each connection is asked for by its number, from 0. */
-export async function proxy(target: number, faultOf: (connection: number) => Fault | undefined): Promise<Proxy> {
+/** A TCP proxy on loopback to a port, which is asked for at each connection: the fault of each connection is asked for by its number, from 0. */
+export async function proxy(target: () => number, faultOf: (connection: number) => Fault | undefined): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let connections = 0;
   let mostSaid = 0;
@@ -36,11 +36,11 @@ export async function proxy(target: number, faultOf: (connection: number) => Fau
     return socket;
   };
   const server = createServer({ allowHalfOpen: true }, (near) => {
-    const far = connect({ port: target, host: "127.0.0.1", allowHalfOpen: true });
+    const far = connect({ port: target(), host: "127.0.0.1", allowHalfOpen: true });
     far.on("data", () => {
       mostSaid = Math.max(mostSaid, far.bytesRead);
     });
-    join(keep(near), keep(far), faultOf(connections++), () => keep(connect({ port: target, host: "127.0.0.1" })));
+    join(keep(near), keep(far), faultOf(connections++), () => keep(connect({ port: target(), host: "127.0.0.1" })));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {

@@ -1,0 +1,42 @@
+import { expect, it, onTestFinished, vi } from "vitest";
+import { run } from "./child.js";
+import { proxy } from "./proxy.js";
+import { type Carrier, HASTY, talks, texts } from "./talks.js";
+
+/** What a server says on each carrier before the ten messages of a tag. */
+const before: Readonly<Record<Carrier, number>> = { post: 0, get: 0, based: 1, loco: 1 };
+
+it("the clients of a server that is killed and started again without its memory are told what is missing, on every carrier", async () => {
+  const script = new URL("./serving.ts", import.meta.url);
+  const first = run(script);
+  let port = Number(await first.line());
+  const between = await proxy(
+    () => port,
+    () => undefined,
+  );
+  onTestFinished(() => between.close());
+  const connection = { ...HASTY, baseUrl: between.url, random: () => 0.05 };
+  const talking = (Object.keys(before) as Carrier[]).map((carrier) => {
+    const tag = `${carrier}-4000-10`;
+    const got: string[] = [];
+    const ended = talks[carrier](connection, tag, texts(tag), got).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    return { carrier, tag, got, ended };
+  });
+  // The one that asks and is answered never pauses: it is killed in the middle.
+  await vi.waitFor(() => expect(Math.min(...talking.map(({ got }) => got.length))).toBeGreaterThanOrEqual(10), 20_000);
+  await first.kill();
+  const second = run(script);
+  port = Number(await second.line());
+  for (const { carrier, tag, got, ended } of talking) {
+    expect(await ended, carrier).toMatchObject({
+      name: "Disconnected",
+      code: "gap",
+      missing: { after: got.length + before[carrier] },
+    });
+    expect(got).toEqual(texts(tag).slice(0, got.length));
+    if (carrier !== "based") expect(got).toHaveLength(10);
+  }
+}, 60_000);

@@ -1,0 +1,58 @@
+import { type ConnectOptions, connect } from "@parlance/client";
+import { webSocket } from "@parlance/client/node";
+import { based } from "@parlance/protocols/based";
+import { emacsAgent } from "@parlance/protocols/emacs-agent";
+import { foldGateway } from "@parlance/protocols/fold-gateway";
+import { loco } from "@parlance/protocols/loco";
+
+/**
+ * The client's part of a conversation: it asks for what is wanted under a tag, and puts what it hears into `got`. A tag is
+ * `name-count`, or `name-count-pause` where the server says so many messages and then waits.
+ */
+export type Talk = (connection: ConnectOptions, tag: string, wanted: readonly string[], got: string[]) => Promise<void>;
+
+export type Carrier = "post" | "get" | "based" | "loco";
+
+/** What the server is to say under a tag. */
+export function texts(tag: string): string[] {
+  return Array.from({ length: Number(tag.split("-")[1]) }, (_, i) => `${tag}:${i}`);
+}
+
+/** Waits as short as can be, so that a campaign ends; a test that is about waits says its own. */
+export const HASTY: ConnectOptions = { webSocket, random: () => 0, retryWaits: [0, 0, 0, 0, 0, 0] };
+
+export const talks: Readonly<Record<Carrier | "calls", Talk>> = {
+  async post(connection, tag, _, got) {
+    for await (const message of connect(foldGateway, connection).send({ content: tag }))
+      if (message.type === "text") got.push(message.text);
+  },
+  async get(connection, tag, _, got) {
+    const client = connect(emacsAgent, connection);
+    for await (const message of client.events({ session_id: tag })) {
+      if (message.type === "message.delta") got.push(message.content);
+      if (message.type === "agent.state") break;
+    }
+  },
+  async based(connection, _, wanted, got) {
+    await using session = await connect(based, connection).session();
+    for (const filename of wanted) {
+      const answer = await session.ask({ type: "upload_file", filename, content: "" });
+      if (answer.type === "file_uploaded") got.push(answer.filename);
+    }
+  },
+  async loco(connection, tag, wanted, got) {
+    const open = { client_info: { name: "test", version: "1", capabilities: [] } };
+    await using session = await connect(loco, connection).stream({ session_id: tag }, { open });
+    for (const message of ["1", "2", "3"]) session.send({ type: "client.user_message", message });
+    for await (const message of session) {
+      if (message.type === "assistant.token") got.push(message.token);
+      if (got.length === wanted.length) break;
+    }
+  },
+  async calls(connection, tag, wanted, got) {
+    const client = connect(emacsAgent, connection);
+    // A call may be lost, and its caller is told so; it may not be done twice.
+    await Promise.allSettled(wanted.map((text) => client.prompt({ session_id: tag, text })));
+    got.push(...wanted);
+  },
+};
