@@ -15,6 +15,7 @@ import {
 } from "@parlance/wire";
 import { type AnyChannel, link } from "@parlance/wire/link";
 import { type ConnectOptions, MAX_MESSAGE_SIZE, MAX_QUEUED } from "./options.js";
+import { ANSWER_WITHIN, within } from "./pause.js";
 import { either, type Requests } from "./request.js";
 import { globalWebSocket } from "./web-socket.js";
 
@@ -37,9 +38,9 @@ export async function openChannel(
   const signal = either(connection.signal, options.signal);
   signal?.throwIfAborted();
 
-  /** Asks over HTTP where the server is with this channel. Only a server that knows Parlance answers that. */
-  function askOver(cursor: Record<string, string>): Promise<Response> {
-    return ask("GET", name, input, {
+  /** Asks over HTTP where the server is with this channel, or ends it. Only a server that knows Parlance answers that. */
+  function askOver(method: "GET" | "DELETE", cursor: Record<string, string>, signal?: AbortSignal): Promise<Response> {
+    return ask(method, name, input, {
       headers: { ...options.headers, Accept: "application/json", [RESUME]: key!, ...cursor },
       signal,
     });
@@ -52,11 +53,12 @@ export async function openChannel(
     const said = ticket === undefined && Authorization !== undefined ? { ...rest, Authorization } : rest;
     let port: Awaited<ReturnType<typeof webSocket>>;
     try {
-      port = await webSocket(url(target).replace(/^http/, "ws"), {
-        headers: said,
-        protocols,
-        maxSize: maxMessageSize,
-        signal,
+      port = await within(ANSWER_WITHIN, signal, async (signal) => {
+        const address = url(target).replace(/^http/, "ws");
+        const opened = await webSocket(address, { headers: said, protocols, maxSize: maxMessageSize, signal });
+        // Too late, by a `webSocket` that does not heed the signal.
+        if (signal.aborted && !("refused" in opened)) opened.close(1000, "");
+        return opened;
       });
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;
@@ -82,10 +84,11 @@ export async function openChannel(
     });
   }
 
-  /** A cut is no answer: only a server that says something else than an offer is one of the documents. */
+  /** A cut is no answer: only a server that says something else than an offer, or nothing, is one of the documents. */
   async function firstAnswer(): Promise<Response | undefined> {
-    for (let attempt = 0; attempt < ASKED && !signal?.aborted; attempt++) {
-      const answer = await askOver({}).catch(() => undefined);
+    const until = Date.now() + ANSWER_WITHIN;
+    for (let attempt = 0; attempt < ASKED && !signal?.aborted && Date.now() < until; attempt++) {
+      const answer = await within(until - Date.now(), signal, (signal) => askOver("GET", {}, signal)).catch(() => {});
       if (answer) return answer;
     }
     return undefined;
@@ -94,9 +97,14 @@ export async function openChannel(
   const answer = key === undefined ? undefined : await firstAnswer();
   signal?.throwIfAborted();
   const resumable = answer?.ok ? parseResumable(answer.headers.get(RESUME)) : undefined;
-  const offer: ChannelOffer | undefined = resumable && (await answer!.json().catch(() => undefined));
+  const offer: ChannelOffer | undefined =
+    resumable && (await within(ANSWER_WITHIN, signal, () => answer!.json()).catch(() => undefined));
   if (!resumable) answer?.body?.cancel().catch(() => {});
-  const socket = await firstSocket();
+  const socket = await firstSocket().catch((error: unknown) => {
+    // It may have begun all the same, and would wait for us.
+    if (resumable) askOver("DELETE", {}).catch(() => {});
+    throw error;
+  });
   const port = resumable
     ? (await import("./lasting.js")).lasting(socket, {
         what: `${contract.name}.${name}`,

@@ -65,6 +65,7 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
     const reading: Reading | undefined =
       described.closedBy === undefined ? undefined : { session: sessionOf(input), closedBy: described.closedBy };
     if (reading) readings.add(reading);
+    const { path } = any.operations[name]!;
     const key = resumes ? { [RESUME]: newKey() } : undefined;
     const source: StreamSource = {
       name,
@@ -78,6 +79,7 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
             headers: { ...headers, ...key, ...cursor },
             signal: own,
           })),
+      deletes: Object.values(any.operations).some((one) => one.method === "DELETE" && one.path === path),
       sessionEnded: async () =>
         reading?.ending?.then(
           () => true,

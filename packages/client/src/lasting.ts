@@ -1,13 +1,18 @@
 import { type AnyMessage, type ChannelOffer, Disconnected, formatCursor, type Port, Refusal } from "@parlance/wire";
 import { durable } from "@parlance/wire/link";
 import { type ConnectOptions, RECONNECT_FOR } from "./options.js";
+import { ANSWER_WITHIN, within } from "./pause.js";
 import { rejoin } from "./rejoin.js";
 
 export interface Lasting {
   /** Names the channel in errors. */
   readonly what: string;
   readonly epoch: string;
-  readonly askOver: (cursor: Record<string, string>) => Promise<Response>;
+  readonly askOver: (
+    method: "GET" | "DELETE",
+    cursor: Record<string, string>,
+    signal?: AbortSignal,
+  ) => Promise<Response>;
   readonly openSocket: (ticket: string) => Promise<Port>;
   readonly connection: ConnectOptions;
   readonly signal: AbortSignal | undefined;
@@ -25,9 +30,16 @@ export function lasting(first: Port | undefined, how: Lasting): Port {
   const conversation = durable({ limit: KEPT, onCut: () => void goOn() });
   if (first) conversation.attach(first, 0);
   else void Promise.resolve().then(goOn);
+  // Without a socket there is no close frame, and the server would wait for us.
+  how.signal?.addEventListener("abort", () => conversation.cut && leave(), { once: true });
+
+  function leave(): void {
+    askOver("DELETE", {}).catch(() => {});
+  }
 
   async function goOn(): Promise<void> {
-    if (conversation.closing) return;
+    // It was cut before the server has confirmed our close.
+    if (conversation.closing) return leave();
     const cursor = () => ({ "Last-Event-ID": formatCursor({ epoch, seq: conversation.received }) });
     const lost = new Disconnected(`${what} was cut`, {
       code: "closed",
@@ -39,7 +51,7 @@ export function lasting(first: Port | undefined, how: Lasting): Port {
     try {
       for (let attempt = 0; ; attempt++) {
         const answer = await rejoin({
-          ask: () => askOver(cursor()),
+          ask: (signal) => askOver("GET", cursor(), signal),
           lost,
           signal: how.signal ?? never,
           retry: 0,
@@ -48,7 +60,9 @@ export function lasting(first: Port | undefined, how: Lasting): Port {
           attempt,
         });
         // The answer itself may be cut.
-        const offer: ChannelOffer | undefined = await answer.json().catch(() => undefined);
+        const offer: ChannelOffer | undefined = await within(ANSWER_WITHIN, how.signal, () => answer.json()).catch(
+          () => undefined,
+        );
         const socket =
           offer &&
           (await openSocket(offer.ticket).catch((error: unknown) => {

@@ -1,3 +1,27 @@
+/** What a stream or channel that is joined again may take to answer, in milliseconds: one that is silent for longer is asked anew. */
+export const ANSWER_WITHIN = 30_000;
+
+/** Runs one attempt with a signal of its own; rejects when it is not done within so many milliseconds, whatever it makes of the signal. */
+export async function within<T>(
+  milliseconds: number,
+  signal: AbortSignal | undefined,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const attempt = new AbortController();
+  const over = signal ? AbortSignal.any([signal, attempt.signal]) : attempt.signal;
+  const timer = setTimeout(() => attempt.abort(new Error(`nothing within ${milliseconds} ms`)), milliseconds);
+  const late = new Promise<never>((_, reject) => {
+    const abort = () => reject(over.reason);
+    if (over.aborted) abort();
+    over.addEventListener("abort", abort, { once: true });
+  });
+  try {
+    return await Promise.race([run(over), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** Resolves after so many milliseconds; rejects with the signal's reason when it aborts first. */
 export function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {

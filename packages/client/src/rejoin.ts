@@ -1,10 +1,10 @@
 import { Disconnected, formatGap, parseGap, parseResumable, RESUME, Refusal } from "@parlance/wire";
-import { pause } from "./pause.js";
+import { ANSWER_WITHIN, pause, within } from "./pause.js";
 
 /** How a cut stream is joined again. */
 export interface Rejoining {
   /** The same path by GET, with the key and the cursor. */
-  readonly ask: () => Promise<Response>;
+  readonly ask: (signal: AbortSignal) => Promise<Response>;
   /** What the reader gets where there is nothing to join. */
   readonly lost: Disconnected;
   readonly signal: AbortSignal;
@@ -24,7 +24,8 @@ export const BACKOFF = { base: 250, cap: 30_000 };
 const PASSING = new Set([400, 408, 429]);
 
 /**
- * Asks until the stream goes on: full-jitter backoff, `Retry-After` and `retry:` honoured within the cap. Stops with `gap` where
+ * Asks until the stream goes on: full-jitter backoff, `Retry-After` and `retry:` honoured within the cap; an answer that does not come
+ * within 30 s is asked for anew. Stops with `gap` where
  * messages are gone, with `Refusal` on 401, 403 and 404, and with what was lost where the server does not know Parlance.
  */
 export async function rejoin({
@@ -45,7 +46,7 @@ export async function rejoin({
     atLeast = 0;
     let response: Response;
     try {
-      response = await ask();
+      response = await within(Math.min(ANSWER_WITHIN, until - Date.now()), signal, ask);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof Refusal && !error.retryable) throw error;

@@ -53,7 +53,7 @@ export function resuming({ again, connection, signal }: ResumingOptions): Resumi
     join(lost, retry) {
       const cursor: Record<string, string> =
         epoch === undefined ? {} : { "Last-Event-ID": formatCursor({ epoch, seq }) };
-      const ask = () => again("GET", { Accept: "text/event-stream", ...cursor }, signal);
+      const ask = (signal: AbortSignal) => again("GET", { Accept: "text/event-stream", ...cursor }, signal);
       const giveUpAfter = epoch === undefined ? MAYBE_RECEIVED : (connection.reconnectFor ?? RECONNECT_FOR);
       return rejoin({
         ask,

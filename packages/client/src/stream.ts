@@ -26,6 +26,8 @@ export interface StreamSource {
   readonly again:
     | ((method: "GET" | "DELETE", headers: Record<string, string>, signal?: AbortSignal) => Promise<Response>)
     | undefined;
+  /** Whether a server that does not know Parlance would take our DELETE for an operation of its own. */
+  readonly deletes: boolean;
   /** Asked when the body ends on a stream that declares no end: whether this client ended the session. */
   readonly sessionEnded: () => Promise<boolean>;
   readonly over: () => void;
@@ -60,6 +62,7 @@ export function messageStream(
   /** Present once the server has said that this stream can be joined again. */
   let resumed: Resuming | undefined;
   let retry = 0;
+  let unanswered = true;
 
   async function attach(response: Response): Promise<void> {
     bytes = response.body!.getReader();
@@ -115,9 +118,18 @@ export function messageStream(
 
   const onAbort = () => stop({ error: source.signal!.reason }, source.signal!.reason);
   source.signal?.addEventListener("abort", onAbort, { once: true });
-  const opened = source.open(abort.signal).catch(maybeReceived).then(attach);
+  if (source.signal?.aborted) {
+    finish({ error: source.signal.reason });
+    abort.abort(source.signal.reason);
+  }
+  const opened = source
+    .open(abort.signal)
+    .catch(maybeReceived)
+    .then(attach)
+    .finally(() => {
+      unanswered = false;
+    });
   opened.catch(() => {});
-  if (source.signal?.aborted) onAbort();
 
   function finish(how: { readonly error?: unknown }): void {
     if (after) return;
@@ -134,8 +146,8 @@ export function messageStream(
   }
 
   function stop(how: { readonly error?: unknown }, reason: unknown): void {
-    // Going away would look like a cut to a server that waits for us.
-    if (!after && resumed) source.again?.("DELETE", {}).catch(() => {});
+    // Going away would look like a cut to a server that waits for us, or will once it has answered.
+    if (!after && (resumed || (unanswered && !source.deletes))) source.again?.("DELETE", {}).catch(() => {});
     finish(how);
     abort.abort(reason);
   }
@@ -148,7 +160,7 @@ export function messageStream(
       ready = [];
       next = 0;
       try {
-        await opened;
+        await (unanswered ? idle(opened) : opened);
         const { done, value } = await idle(bytes!.read().catch(cut));
         if (!done) events.push(text.decode(value, { stream: true }));
         else await bodyEnded();
@@ -173,7 +185,7 @@ export function messageStream(
   /** The stream was cut: it is joined again where the server knows how, and over otherwise. */
   async function lost(error: unknown): Promise<void> {
     bytes?.cancel().catch(() => {});
-    if (!(error instanceof Disconnected) || !resumed) return finish({ error });
+    if (!(error instanceof Disconnected) || !resumed) return stop({ error }, error);
     try {
       await attach(await resumed.join(error, retry));
     } catch (cause) {

@@ -2,7 +2,7 @@ import type { OpenSocket } from "@parlance/wire";
 import { socketPort } from "@parlance/wire/link";
 
 /** The WebSocket of a browser, or of a Node that has one. It cannot carry headers. */
-export const globalWebSocket: OpenSocket = (url, { headers, protocols }) =>
+export const globalWebSocket: OpenSocket = (url, { headers, protocols, signal }) =>
   new Promise((resolve, reject) => {
     if (typeof WebSocket === "undefined")
       throw new TypeError('this Node has no WebSocket: pass `webSocket` from "@parlance/client/node"');
@@ -11,6 +11,7 @@ export const globalWebSocket: OpenSocket = (url, { headers, protocols }) =>
         "a browser's WebSocket cannot carry a token, and this server gives no tickets: pass a `webSocket` that can carry it",
       );
     const socket = new WebSocket(url, [...protocols]);
+    signal?.addEventListener("abort", () => socket.readyState === 0 && socket.close(), { once: true });
     socket.onopen = () => resolve(socketPort(socket));
     socket.onerror = () => reject(new Error("the WebSocket could not be opened"));
   });

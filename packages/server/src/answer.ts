@@ -13,6 +13,7 @@ import { readBody } from "./body.js";
 import { callChannel } from "./channel.js";
 import { feed } from "./feed.js";
 import { type Called, HEARTBEAT, MAX_MESSAGE_SIZE, STALL } from "./options.js";
+import { gone as nobody } from "./reason.js";
 import { type Answer, refuse, STREAM_HEADERS, streamed } from "./reply.js";
 import { resume, runName } from "./resume.js";
 import type { RunSource } from "./run.js";
@@ -116,7 +117,7 @@ async function stream(serving: Serving, called: Called, gone: AbortSignal): Prom
   const release = occupy(serving, called.principal);
   const endless = contract.operations[called.operation]!.answer.stream!.end === undefined;
   const left = new AbortController();
-  const leave = (reason: unknown = new DOMException("the reader has gone", "AbortError")) => left.abort(reason);
+  const leave = (reason: unknown = nobody()) => left.abort(reason);
   const claim = run === undefined ? undefined : await runs.claim(run, leave);
   if (run !== undefined && !claim) {
     release();
@@ -124,7 +125,7 @@ async function stream(serving: Serving, called: Called, gone: AbortSignal): Prom
     const { method, headers } = called.request;
     const joined = method === "GET" && !headers.has("Last-Event-ID") && (await runs.join(run, undefined));
     if (joined && !("gap" in joined)) return streamed(serving, joined);
-    throw new Refusal("this resume key is already in use: join it by GET", { status: 409 });
+    throw new Refusal("this resume key is in use or was cancelled: join it by GET", { status: 409 });
   }
   if (claim) gone.addEventListener("abort", claim.forsake, { once: true });
   // A run that can be joined again outlives the request that began it.
@@ -140,7 +141,7 @@ async function stream(serving: Serving, called: Called, gone: AbortSignal): Prom
     await claim?.drop();
     throw error;
   }
-  if (claim) return streamed(serving, claim.begin(source));
+  if (claim) return streamed(serving, claim.begin(source), source.late);
   const heartbeat = options.heartbeat ?? HEARTBEAT;
   const blocks = source.blocks();
   const onStop = () => {
@@ -150,6 +151,6 @@ async function stream(serving: Serving, called: Called, gone: AbortSignal): Prom
   return {
     status: 200,
     headers: STREAM_HEADERS,
-    body: feed(blocks, { heartbeat, stall: options.stall ?? STALL, onStop }),
+    body: feed(blocks, { heartbeat, late: source.late, stall: options.stall ?? STALL, onStop }),
   };
 }

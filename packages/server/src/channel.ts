@@ -10,6 +10,7 @@ import {
 } from "@parlance/wire";
 import { type AnyChannel, link } from "@parlance/wire/link";
 import { type Called, MAX_MESSAGE_SIZE, MAX_QUEUED } from "./options.js";
+import { cancelled, closing } from "./reason.js";
 import { refuse } from "./reply.js";
 import { callOf, identify, occupy, refusalOf, type Serving, sessionOf, tell } from "./serving.js";
 
@@ -109,8 +110,10 @@ export async function converse(serving: Serving, called: Called, port: Port): Pr
   });
   const { channel } = wire;
   const gone = new AbortController();
-  const leave = () => gone.abort(new DOMException("the channel is closed", "AbortError"));
-  channel.closed.then(leave, leave);
+  channel.closed.then(
+    () => gone.abort(serving.draining.aborted ? closing() : cancelled()),
+    (error) => gone.abort(error),
+  );
   const shut = () => void channel.close(1001, "the server is closing");
   shutting.add(shut);
 

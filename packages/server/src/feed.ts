@@ -20,6 +20,8 @@ export interface Feed {
 export interface FeedOptions {
   /** Milliseconds between heartbeats; 0 for none. */
   readonly heartbeat: number;
+  /** A heartbeat is due already. */
+  readonly late?: boolean;
   /** Milliseconds after which a reader that takes nothing is cut. */
   readonly stall: number;
   readonly onStop: () => void;
@@ -32,7 +34,7 @@ const FULL = 64 * 1024;
  * Blocks of text to a sink. What is said within one tick is one write: joined events cost a third of single ones. The source is
  * asked for more only when the sink has room, so a slow reader pauses a generator.
  */
-export function feed(blocks: AsyncIterator<string>, { heartbeat, stall, onStop }: FeedOptions): Feed {
+export function feed(blocks: AsyncIterator<string>, { heartbeat, late, stall, onStop }: FeedOptions): Feed {
   let stopped = false;
   /** Ends the wait for room. */
   let wake = () => {};
@@ -65,6 +67,8 @@ export function feed(blocks: AsyncIterator<string>, { heartbeat, stall, onStop }
       },
       heartbeat || 2 ** 31 - 1,
     );
+
+    if (late && !stopped) write(encodeComment(""));
 
     try {
       while (!stopped) {

@@ -19,14 +19,15 @@ export const STREAM_HEADERS = {
 };
 
 /** A run as the answer for one of its readers. */
-export function streamed({ options }: Serving, { epoch, blocks, leave }: Joined): Answer {
+export function streamed({ options }: Serving, { epoch, blocks, leave }: Joined, late = false): Answer {
   const grace = (options.grace ?? GRACE) / 1000;
   const beat = (options.heartbeat ?? HEARTBEAT) / 1000;
   const headers = { ...STREAM_HEADERS, [RESUME]: formatResumable({ epoch, grace, beat }) };
+  const heartbeat = options.heartbeat ?? HEARTBEAT;
   return {
     status: 200,
     headers,
-    body: feed(blocks, { heartbeat: options.heartbeat ?? HEARTBEAT, stall: options.stall ?? STALL, onStop: leave }),
+    body: feed(blocks, { heartbeat, late, stall: options.stall ?? STALL, onStop: leave }),
   };
 }
 

@@ -22,8 +22,8 @@ export function runOf(
 }
 
 /**
- * A stream is joined again by GET on its path with its key and `Last-Event-ID`, and cancelled by DELETE. Undefined where the
- * request is something else.
+ * A stream is joined again by GET on its path with its key and `Last-Event-ID`; it is cancelled by DELETE, and so is a channel whose client
+ * has no socket to say it on. Undefined where the request is something else.
  */
 export async function resume(serving: Serving, request: Request, pathname: string): Promise<Answer | undefined> {
   const { method, headers } = request;
@@ -33,6 +33,12 @@ export async function resume(serving: Serving, request: Request, pathname: strin
     const route = serving.route(verb, pathname);
     return route && "operations" in route ? route.operations : [];
   });
+  const channel = method === "DELETE" && serving.route("GET", pathname);
+  if (channel && "channel" in channel) {
+    const name = runOf(serving, channel.channel, pathname, await identify(serving, request), key);
+    if (serving.slots.cancel(name)) return { status: 204, headers: {}, body: "" };
+    throw new Refusal("there is no channel with this key", { status: 404 });
+  }
   const streams = names.filter((name) => serving.contract.operations[name]!.answer.stream);
   if (streams.length === 0) return undefined;
   const principal = await identify(serving, request);

@@ -1,5 +1,6 @@
 import { type Cursor, formatCursor, type Gap } from "@parlance/wire";
 import type { EventLog } from "./log.js";
+import { cancelled, gone } from "./reason.js";
 import type { Relay } from "./relay.js";
 
 /** Streams that go on while their reader is away. */
@@ -8,8 +9,10 @@ export interface Runs {
   claim(name: string, leave: (reason?: unknown) => void): Promise<Claim | undefined>;
   /** The stream after a cursor, for one reader. */
   join(name: string, cursor: Cursor | undefined): Promise<Joined | { readonly gap: Gap } | undefined>;
-  /** Ends a run on purpose. False when there is none. */
+  /** Ends a run on purpose. False when there is none: one whose request is still on its way does not begin then. */
   cancel(name: string): Promise<boolean>;
+  /** The server closes: what it hears from others is over. */
+  close(): void;
 }
 
 /** A run whose first message is not there yet. It can be joined already. */
@@ -24,6 +27,8 @@ export interface Claim {
 export interface RunSource {
   /** Blocks of text, each made with the id that it is given. */
   blocks(id?: (seq: number) => string): AsyncIterator<string>;
+  /** The first message is not there yet. */
+  readonly late: boolean;
   /** Aborts the handler. */
   leave(reason?: unknown): void;
 }
@@ -46,7 +51,10 @@ export interface RunOptions {
 }
 
 interface Run {
-  readers: number;
+  /** What makes each reader leave. */
+  readonly readers: Set<() => void>;
+  /** The last sequence. */
+  last: number;
   /** Characters appended, and characters handed to the furthest reader. */
   appended: number;
   delivered: number;
@@ -55,6 +63,8 @@ interface Run {
   resume?: (() => void) | undefined;
   timer?: ReturnType<typeof setTimeout> | undefined;
   done: boolean;
+  /** The log takes no more of it, and cannot even be told that it is over. */
+  lost: boolean;
   readonly stop: (reason?: unknown) => void;
   /** Hears of readers on other servers, until it is left. */
   following?: Promise<() => void> | undefined;
@@ -65,56 +75,104 @@ type Said = { readonly seq: number } | { readonly cancel: true };
 
 const topicOf = (name: string): string => `run/${name}`;
 
-/** Milliseconds for which a client asks after a request whose answer it has never seen. */
+/** Milliseconds for which a client asks after a request whose answer it has never seen, and a cancelled request may still be on its way. */
 const UNANSWERED = 5000;
+/** Names that are kept because they were cancelled. The oldest go first. */
+const BURIED = 1000;
 
 export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
   const running = new Map<string, Run>();
 
+  /** Cancelled names and what forgets them. */
+  const buried = new Map<string, ReturnType<typeof setTimeout>>();
+
   async function produce(name: string, run: Run, blocks: AsyncIterator<string>): Promise<void> {
     const fail = (error: unknown): void => {
+      if (run.done) return;
       run.done = true;
       run.resume?.();
       run.stop(error);
+      // The handler may not listen, and its readers wait.
+      void close(name, run);
     };
     try {
-      let seq = 0;
       for (let step = await blocks.next(); !step.done; step = await blocks.next()) {
+        if (run.done) break;
         // Readers see only what the log has; how far it may be behind is bounded below.
-        log.append(name, ++seq, step.value)?.catch(fail);
+        log.append(name, ++run.last, step.value)?.catch(fail);
         run.appended += step.value.length;
-        run.marks.set(seq, run.appended);
+        run.marks.set(run.last, run.appended);
         while (!run.done && run.appended - run.delivered > maxQueued) await room(run);
         if (run.done) break;
       }
     } finally {
       await blocks.return?.();
       run.done = true;
-      // A log that cannot be reached closes the stream by itself.
-      await log.close(name).catch(() => {});
-      if (run.readers === 0) wait(name, run);
+      await close(name, run);
+      if (run.readers.size === 0) wait(name, run);
     }
+  }
+
+  /** Closes the log; where that cannot be reached, the readers that are here hear of it at least. */
+  async function close(name: string, run: Run): Promise<void> {
+    const lose = (): void => {
+      run.lost = true;
+      for (const leave of [...run.readers]) leave();
+    };
+    const timer = setTimeout(lose, UNANSWERED);
+    unref(timer);
+    await log.close(name).catch(lose);
+    clearTimeout(timer);
   }
 
   /** Nobody reads: the handler is left after the grace period, and then the log is dropped. */
   function wait(name: string, run: Run, milliseconds = grace): void {
     clearTimeout(run.timer);
-    run.timer = setTimeout(() => end(name, run).catch(() => {}), milliseconds);
-    (run.timer as { unref?: () => void }).unref?.();
+    run.timer = setTimeout(() => expire(name, run).catch(() => {}), milliseconds);
+    unref(run.timer);
   }
 
-  async function end(name: string, run: Run): Promise<void> {
+  async function expire(name: string, run: Run): Promise<void> {
+    end(name, run, gone());
+    await log.close(name);
+    await log.drop(name);
+  }
+
+  function end(name: string, run: Run, reason: unknown): void {
     clearTimeout(run.timer);
-    running.delete(name);
+    if (running.get(name) === run) running.delete(name);
+    unfollow(run);
+    run.done = true;
+    run.resume?.();
+    run.stop(reason);
+  }
+
+  async function cancel(name: string, run: Run): Promise<void> {
+    end(name, run, cancelled());
+    await bury(name, run.last);
+  }
+
+  /** Its name stays taken for a while: a copy of its request, or a request that is slower than what cancelled it, does not begin it. */
+  async function bury(name: string, last: number): Promise<void> {
+    const drop = (name: string): void => {
+      clearTimeout(buried.get(name));
+      buried.delete(name);
+      log.drop(name).catch(() => {});
+    };
+    clearTimeout(buried.get(name));
+    const timer = setTimeout(drop, UNANSWERED, name);
+    unref(timer);
+    buried.set(name, timer);
+    if (buried.size > BURIED) drop(buried.keys().next().value!);
+    await log.close(name);
+    await log.trim(name, last);
+  }
+
+  function unfollow(run: Run): void {
     run.following?.then(
       (leave) => leave(),
       () => {},
     );
-    run.done = true;
-    run.resume?.();
-    run.stop();
-    await log.close(name);
-    await log.drop(name);
   }
 
   /** The reader has everything up to `seq`. */
@@ -129,9 +187,9 @@ export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
 
   function hear(name: string, run: Run, said: Said): void {
     if (running.get(name) !== run) return;
-    if ("cancel" in said) return void end(name, run).catch(() => {});
+    if ("cancel" in said) return void cancel(name, run).catch(() => {});
     advance(run, said.seq);
-    if (run.readers === 0) wait(name, run);
+    if (run.readers.size === 0) wait(name, run);
   }
 
   /** Tells the server that has the run how far a reader is here: at every step and often enough that it is not taken for gone. */
@@ -139,7 +197,7 @@ export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
     let at = after;
     const report = () => void relay?.publish(topicOf(name), JSON.stringify({ seq: at } satisfies Said)).catch(() => {});
     const timer = setInterval(report, grace / 3);
-    (timer as { unref?: () => void }).unref?.();
+    unref(timer);
     report();
     return {
       stop: () => clearInterval(timer),
@@ -155,16 +213,14 @@ export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
     const run = running.get(name);
     if (run) {
       clearTimeout(run.timer);
-      run.readers++;
+      run.readers.add(leave);
     }
     const elsewhere = run || !relay ? undefined : reporter(name, after);
-    let gone = false;
     function leave(): void {
-      if (gone) return;
-      gone = true;
-      elsewhere?.stop();
+      if (left.signal.aborted) return;
       left.abort();
-      if (run && --run.readers === 0 && running.get(name) === run) wait(name, run);
+      elsewhere?.stop();
+      if (run?.readers.delete(leave) && run.readers.size === 0 && running.get(name) === run) wait(name, run);
     }
     async function* blocks(): AsyncGenerator<string> {
       try {
@@ -185,12 +241,31 @@ export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
 
   return {
     async claim(name, leave) {
-      const opened = await log.open(name);
-      if (!opened) return undefined;
-      const run: Run = { readers: 0, appended: 0, delivered: 0, marks: new Map(), done: false, stop: leave };
+      // A copy of the request, also while the log is still asked.
+      if (running.has(name)) return undefined;
+      const run: Run = {
+        readers: new Set(),
+        last: 0,
+        appended: 0,
+        delivered: 0,
+        marks: new Map(),
+        done: false,
+        lost: false,
+        stop: leave,
+      };
       running.set(name, run);
+      // In this order: whoever cancels and finds the name taken knows that its server listens.
       run.following = relay?.subscribe(topicOf(name), (text) => hear(name, run, JSON.parse(text)));
-      run.following?.catch(() => {});
+      await run.following?.catch(() => {});
+      const opened = await log.open(name).catch((error) => {
+        end(name, run, error);
+        throw error;
+      });
+      if (!opened || run.done) {
+        if (opened) await bury(name, 0);
+        end(name, run, cancelled());
+        return undefined;
+      }
       let answered = false;
       return {
         begin(source) {
@@ -201,15 +276,16 @@ export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
           return joined;
         },
         forsake() {
-          if (!answered && run.readers === 0) wait(name, run, Math.min(grace, UNANSWERED));
+          if (!answered && run.readers.size === 0) wait(name, run, Math.min(grace, UNANSWERED));
         },
         drop() {
           answered = true;
-          return end(name, run);
+          return expire(name, run);
         },
       };
     },
     async join(name, cursor) {
+      if (running.get(name)?.lost) return cursor && { gap: { after: cursor.seq } };
       const state = await log.state(name);
       if (!state) return cursor && { gap: { after: cursor.seq } };
       if (cursor && cursor.epoch !== state.epoch) return { gap: { after: cursor.seq } };
@@ -221,12 +297,25 @@ export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
     },
     async cancel(name) {
       const run = running.get(name);
-      if (!run)
-        return ((await relay?.publish(topicOf(name), JSON.stringify({ cancel: true } satisfies Said))) ?? 0) > 0;
-      await end(name, run);
+      const said = JSON.stringify({ cancel: true } satisfies Said);
+      const elsewhere = async () => ((await relay?.publish(topicOf(name), said)) ?? 0) > 0;
+      if (run) await cancel(name, run);
+      else if (!(await elsewhere())) {
+        // Taken: it is over, or another server has begun it this moment and listens by now.
+        if (!(await log.open(name))) return elsewhere();
+        await bury(name, 0);
+        return false;
+      }
       return true;
     },
+    close() {
+      for (const run of running.values()) unfollow(run);
+    },
   };
+}
+
+function unref(timer: ReturnType<typeof setTimeout>): void {
+  (timer as { unref?: () => void }).unref?.();
 }
 
 function room(run: Run): Promise<void> {

@@ -6,6 +6,7 @@ import { type Accepted, accept, converse } from "./channel.js";
 import { memoryLog } from "./log.js";
 import { GRACE, MAX_QUEUED, type ServeOptions } from "./options.js";
 import { sharedSessions } from "./peers.js";
+import { closing as closingReason } from "./reason.js";
 import { type Answer, refuse, toResponse } from "./reply.js";
 import { runs } from "./run.js";
 import type { Handlers, Serving } from "./serving.js";
@@ -100,12 +101,13 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
       return near;
     },
     drain() {
-      draining.abort(new DOMException("the server is closing", "AbortError"));
+      draining.abort(closingReason());
       for (const shut of serving.shutting) shut();
     },
     close() {
       app.drain();
-      closing.abort(new DOMException("the server is closing", "AbortError"));
+      closing.abort(closingReason());
+      serving.runs.close();
     },
   };
   return app;

@@ -9,7 +9,7 @@ import {
   RESUME,
   Refusal,
 } from "@parlance/wire";
-import { type Durable, durable } from "@parlance/wire/link";
+import { type Durable, durable, isCut } from "@parlance/wire/link";
 import type { Accepted } from "./channel.js";
 import { isOwn } from "./guard.js";
 import { type Called, GRACE, MAX_QUEUED } from "./options.js";
@@ -28,6 +28,8 @@ export interface Slots {
   offer(called: Called): Answer | undefined;
   /** What a socket with this ticket goes on with; undefined where it has none that is good. */
   redeem(ticket: string, request: Request): Accepted | undefined;
+  /** Ends a conversation for a client that cannot say so on a socket. False when there is none. */
+  cancel(name: string): boolean;
 }
 
 interface Slot {
@@ -63,6 +65,8 @@ export function slots(
     const conversation = durable({
       limit: Math.max(KEPT, serving.options.maxQueued ?? MAX_QUEUED),
       onCut: () => wait(slot),
+      // 1001 from a client is a page that was left: its key is gone with it.
+      mayReturn: (code) => code !== 1001 && isCut(code),
       onEnd() {
         clearTimeout(slot.timer);
         if (slot.ticket !== undefined) tickets.delete(slot.ticket);
@@ -124,6 +128,11 @@ export function slots(
         },
         body,
       };
+    },
+    cancel(name) {
+      const slot = bySession.get(name);
+      slot?.conversation.end(1000, "cancelled");
+      return slot !== undefined;
     },
     redeem(ticket, request) {
       const found = tickets.get(ticket);

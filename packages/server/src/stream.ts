@@ -1,6 +1,6 @@
 import { type AnyMessage, encode, faultMessage, messageEncoder, Refusal } from "@parlance/wire";
 import { queue } from "@parlance/wire/link";
-import { type Called, MAX_QUEUED } from "./options.js";
+import { type Called, HEARTBEAT, MAX_QUEUED } from "./options.js";
 import type { RunSource } from "./run.js";
 import { refusalOf, type Serving, sessionOf, tell } from "./serving.js";
 
@@ -14,7 +14,8 @@ export interface Leaving {
 
 /**
  * A handler's messages as blocks of Server-Sent Events. Resolves when the first message is there, so that a handler can still
- * refuse with a status of its own; rejects with what the handler threw before it.
+ * refuse with a status of its own; rejects with what the handler threw before it. After a heartbeat without a message it resolves all
+ * the same: a proxy or a caller that hears nothing for longer takes the server for dead.
  */
 export async function openStream(
   serving: Serving,
@@ -33,15 +34,17 @@ export async function openStream(
   });
   const ends = new Set(described.end);
   const mayEnd = new Set(described.mayEnd);
+  const patience = options.heartbeat ?? HEARTBEAT;
+  const silence = new AbortController();
   const iterator =
     described.closedBy === undefined
       ? messages[Symbol.asyncIterator]()
-      : withSession(serving, called, messages, signal);
+      : withSession(serving, called, messages, { signal, patience, onSilent: () => silence.abort() });
   const unended = () => new TypeError(`${called.operation} returned without ${[...ends].join(" or ")}`);
 
   // An iterator by hand: an async generator around the handler's own would cost each message three more promises.
-  function blocks(first: IteratorResult<AnyMessage>, id?: (seq: number) => string): AsyncIterator<string> {
-    let waiting: IteratorResult<AnyMessage> | undefined = first;
+  function blocks(id?: (seq: number) => string): AsyncIterator<string> {
+    let waiting: Promise<IteratorResult<AnyMessage>> | undefined = first;
     let last = "";
     let seq = 0;
     let over = false;
@@ -78,7 +81,7 @@ export async function openStream(
       async next() {
         if (over || ends.has(last)) return end("done");
         try {
-          const step = waiting ?? (await iterator.next());
+          const step = await (waiting ?? iterator.next());
           waiting = undefined;
           if (over) return end("gone");
           if (!step.done) {
@@ -96,12 +99,31 @@ export async function openStream(
     };
   }
 
-  const first = await iterator.next();
-  if (first.done && ends.size > 0) throw unended();
+  const first = iterator.next();
+  const early = await within(patience, first, silence.signal);
+  if (early?.done && ends.size > 0 && !signal.aborted) throw unended();
   // The first message is checked while a status can still say that it is wrong.
-  if (!first.done) write(first.value);
+  if (early && !early.done) write(early.value);
   hooks?.open?.(called);
-  return { blocks: (id) => blocks(first, id), leave };
+  return { blocks, late: early === undefined, leave };
+}
+
+/** What is there within so many milliseconds (0 waits for ever), or before the signal says that nothing comes soon. */
+async function within<T>(milliseconds: number, coming: Promise<T>, never?: AbortSignal): Promise<T | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    if (milliseconds > 0) timer = setTimeout(resolve, milliseconds, undefined);
+    never?.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
+  return Promise.race([coming, late]).finally(() => clearTimeout(timer));
+}
+
+interface InSession {
+  readonly signal: AbortSignal;
+  /** Milliseconds that the handler has to refuse, before others are heard; 0 for ever. */
+  readonly patience: number;
+  /** The handler has let the caller in without a word. */
+  readonly onSilent: () => void;
 }
 
 /** The handler's own messages and what others send to the session, until the session ends. */
@@ -109,7 +131,7 @@ function withSession(
   serving: Serving,
   called: Called,
   messages: AsyncIterable<AnyMessage>,
-  signal: AbortSignal,
+  { signal, patience, onSilent }: InSession,
 ): AsyncIterator<AnyMessage> {
   const key = sessionOf(serving, called) ?? "";
   const { maxQueued = MAX_QUEUED } = serving.options;
@@ -128,10 +150,12 @@ function withSession(
     signal.addEventListener("abort", onAbort, { once: true });
     try {
       // The handler's first step comes before anything else: it may refuse.
-      const first = await own.next();
-      if (!first.done) yield first.value;
+      const coming = own.next();
+      const first = await within(patience, coming);
+      if (first?.done) onSilent();
+      else if (first) yield first.value;
       unsubscribe = serving.sessions.subscribe(key, { send: put, end: () => inbox.end() });
-      if (!first.done) drain(own, put).catch((error) => inbox.end(error));
+      if (!first?.done) drain(first ? own.next() : coming, own, put).catch((error) => inbox.end(error));
       yield* inbox;
     } finally {
       signal.removeEventListener("abort", onAbort);
@@ -142,6 +166,10 @@ function withSession(
   return both();
 }
 
-async function drain(from: AsyncIterator<AnyMessage>, put: (message: AnyMessage) => void): Promise<void> {
-  for (let step = await from.next(); !step.done; step = await from.next()) put(step.value);
+async function drain(
+  coming: Promise<IteratorResult<AnyMessage>>,
+  from: AsyncIterator<AnyMessage>,
+  put: (message: AnyMessage) => void,
+): Promise<void> {
+  for (let step = await coming; !step.done; step = await from.next()) put(step.value);
 }

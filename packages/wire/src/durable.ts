@@ -13,6 +13,8 @@ export interface Durable {
   attach(socket: Port, peerHas: number): boolean;
   /** This side has closed; a peer that comes back is sent what it lacks, and then the close. */
   readonly closing: boolean;
+  /** There is no socket, and the conversation is not over. */
+  readonly cut: boolean;
   /** Lets go of the socket, so that the count stays as it is while a new one is opened. */
   detach(): void;
   /** The conversation is over: nobody came back. */
@@ -20,6 +22,8 @@ export interface Durable {
 }
 
 export interface DurableOptions {
+  /** Whether the peer may come back after such a close code: `isCut` unless told. */
+  readonly mayReturn?: (code: number) => boolean;
   /** Characters of sent frames that are kept for a peer that may have missed them. */
   readonly limit: number;
   /** The socket was cut, and another may follow. Not called when the peer closes on purpose. */
@@ -29,9 +33,11 @@ export interface DurableOptions {
 }
 
 /** Close codes by which a conversation may go on: cut (1006), going away (1001), no code at all (1005), restart and try again (1012, 1013). */
-const CUT = new Set([1001, 1005, 1006, 1012, 1013]);
+export function isCut(code: number): boolean {
+  return [1001, 1005, 1006, 1012, 1013].includes(code);
+}
 
-export function durable({ limit, onCut, onEnd }: DurableOptions): Durable {
+export function durable({ limit, onCut, onEnd, mayReturn = isCut }: DurableOptions): Durable {
   let on: PortEvents | undefined;
   /** Frames that came before anybody listened. */
   const early: string[] = [];
@@ -111,6 +117,9 @@ export function durable({ limit, onCut, onEnd }: DurableOptions): Durable {
     get closing() {
       return closing !== undefined;
     },
+    get cut() {
+      return socket === undefined && !over;
+    },
     get received() {
       return received;
     },
@@ -132,7 +141,7 @@ export function durable({ limit, onCut, onEnd }: DurableOptions): Durable {
           if (socket !== next) return;
           socket = undefined;
           if (closing) tell(closing.code, closing.reason);
-          if (CUT.has(code) && code !== closing?.code) onCut();
+          if (mayReturn(code) && code !== closing?.code) onCut();
           else end(code, reason);
         },
       });

@@ -189,7 +189,8 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
       if (!inbox.ended) guard(() => hear(text));
     },
     close(code, reason) {
-      if (code === 1000 || closing) {
+      // A browser says 1001 of a page that is left (RFC 6455, section 7.4.1); a server says it of itself, and the client comes back.
+      if (code === 1000 || closing || (code === 1001 && side === "server")) {
         end(undefined);
         settleClosed.resolve({ code, reason });
       } else {
@@ -222,7 +223,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
   return { channel, asks: mine, say, unconfirmed: () => unheard, fail };
 }
 
-export { type Durable, type DurableOptions, durable } from "./durable.js";
+export { type Durable, type DurableOptions, durable, isCut } from "./durable.js";
 export { type Answered, type OpenAsks, openAsks, type Waiting } from "./exchange.js";
 export { pair, type SocketLike, socketPort } from "./port.js";
 export { type Queue, queue } from "./queue.js";

@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import { Refusal } from "@parlance/wire";
 import type { Sink } from "../feed.js";
 import { type GuardOptions, guard, preflight } from "../guard.js";
+import { gone as nobody } from "../reason.js";
 import type { Answer } from "../reply.js";
 import type { App } from "../serve.js";
 
@@ -12,7 +13,7 @@ export function handler(app: App | readonly App[], options: GuardOptions = {}): 
   return (incoming, outgoing) => {
     const gone = new AbortController();
     outgoing.on("close", () => {
-      if (!outgoing.writableFinished) gone.abort(new DOMException("the caller has gone", "AbortError"));
+      if (!outgoing.writableFinished) gone.abort(nobody());
     });
     const request = toRequest(incoming, gone.signal);
     if (request === undefined) {
