@@ -11,7 +11,7 @@ export { type CreateOptions, createPatch } from "./create.js";
 export type { DiffOptions } from "./diff.js";
 export { explainConflict } from "./explain.js";
 export { formatBeginPatch, parseBeginPatch } from "./forms/begin-patch.js";
-export type { FormName, Writing } from "./forms/block.js";
+export type { FormName } from "./forms/block.js";
 export { formatEditBlocks, parseEditBlocks } from "./forms/edit-block.js";
 export { formatSearchReplace, parseSearchReplace, type SearchReplaceStyle } from "./forms/search-replace.js";
 export {
@@ -22,6 +22,7 @@ export {
   type StrReplaceWriting,
 } from "./forms/str-replace.js";
 export { formatWholeFiles, parseWholeFiles } from "./forms/whole-file.js";
+export type { Writing } from "./forms/write.js";
 export { hunkId } from "./hunk.js";
 export { invertPatch } from "./invert.js";
 export type { Rung } from "./ladder.js";
@@ -45,5 +46,6 @@ export type { ReadError, ReadErrorReason, Reading, Repair, RepairKind } from "./
 export { selectHunks } from "./select.js";
 export type { EditEvent, EditReader, ReadOptions } from "./stream/event.js";
 export { type EditOptions, parseEdits, readEdits } from "./stream/read.js";
+export { applyStrictly, type StrictOptions } from "./strict.js";
 export { formatPatch } from "./unified/format.js";
 export { type ParseOptions, parsePatch } from "./unified/parse.js";

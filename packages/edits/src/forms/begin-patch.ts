@@ -1,12 +1,13 @@
-import { identifyHunks } from "../hunk.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
-import type { Reading, Repair, RepairKind } from "../reading.js";
+import { quote, type Reading, type Repair } from "../reading.js";
 import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
 import { parseHunkHeader } from "../unified/header.js";
-import { type Block, type BlockEnd, type BlockReading, type Form, refuse, show, type Writing } from "./block.js";
-import { asLines, changeOf, endMatters } from "./change.js";
+import type { BlockEnd, Form } from "./block.js";
+import { changeOf, create, modify, remove } from "./change.js";
 import { closesFence, type Fence } from "./fence.js";
+import { refuse, repair } from "./message.js";
+import { type Writing, wordless, writeFiles } from "./write.js";
 
 const BEGIN = /^\s*\*\*\* Begin Patch\s*$/;
 const END = /^\*\*\* End Patch\s*$/;
@@ -19,162 +20,122 @@ const MOVE = /^\*\*\* Move to:[ \t]*(\S.*?)\s*$/;
  */
 export const beginPatch: Form = {
   name: "begin-patch",
-  open: ({ line, fence }) => (BEGIN.test(line) ? openBeginPatch(fence) : null),
+  open({ line, fence }) {
+    if (!BEGIN.test(line)) return null;
+    return {
+      path: null,
+      take(line, opening) {
+        if (opening) return "more";
+        // Content is prefixed, so a fence without any indentation of its own is the one around the patch.
+        if ((line[0] === "*" && BEGIN.test(line)) || (fence !== null && closesFence(line, fence, 0))) return "past";
+        this.path = FILE.exec(this.path === null ? line.trimStart() : line)?.[2] ?? this.path;
+        return END.test(line) ? "last" : "more";
+      },
+      read: (lines, end, repairs) => readSections(lines, fence, end, repairs).map(readSection),
+    };
+  },
 };
 
-function openBeginPatch(fence: Fence | null): Block {
-  let path: string | null = null;
-  let first = true;
-  return {
-    get path() {
-      return path;
-    },
-    ownsFence: false,
-    tentative: false,
-    take(line) {
-      if (first) {
-        first = false;
-        return "more";
-      }
-      // Content is prefixed, so a fence without any indentation of its own is the one around the patch.
-      if (/^\*\*\* Begin Patch\s*$/.test(line) || (fence !== null && closesFence(line, fence, 0))) return "past";
-      path = FILE.exec(path === null ? line.trimStart() : line)?.[2] ?? path;
-      return END.test(line) ? "last" : "more";
-    },
-    read: (lines, end) => readBeginPatch(lines, fence, end),
-  };
-}
-
+/** What stands below one file's header. */
 interface Section {
   readonly line: number;
-  readonly kind: "Add" | "Delete" | "Update";
+  readonly kind: string;
   readonly path: string;
   moved: string | null;
   readonly bodies: Body[];
 }
 
+/** What stands below one `@@`. */
 interface Body {
   readonly line: number;
   readonly place: number | null;
   readonly anchor: string;
-  readonly old: string[];
-  readonly new: string[];
+  old: string;
+  new: string;
 }
 
-function readBeginPatch(lines: readonly string[], fence: Fence | null, end: BlockEnd): BlockReading {
-  const repairs: Repair[] = [];
-  const repair = (kind: RepairKind, line: number, message: string) => repairs.push({ kind, line, message });
-  const sections: Section[] = [];
+function readSections(lines: readonly string[], fence: Fence | null, end: BlockEnd, repairs: Repair[]): Section[] {
   const last = lines.length - 1;
   // With a blank before it the line might be context, unless nothing follows it.
   const ended = END.test(end === "closed" ? lines[last]! : lines[last]!.trimStart());
   if (!ended) {
-    if (fence === null || end !== "closed")
-      return refuse(last, "unfinished", "The patch has no line `*** End Patch`; ask for the rest of it.");
-    repair("marker", last, "The fence is closed without `*** End Patch`.");
+    if (fence === null || end !== "closed") refuse(last, "unfinished");
+    repair(repairs, last, "marker", "no *** End Patch");
   }
-  let body: Body | null = null;
-  const begin = lines.findIndex((line) => BEGIN.test(line));
-  for (let i = begin + 1; i < (ended ? last : lines.length); i++) {
+  const sections: Section[] = [];
+  let body: Body | undefined;
+  /** Blank lines, which are context unless the end of the hunk follows them. */
+  let blanks: number[] = [];
+  const open = (line: number, place: number | null = null, anchor = "") => {
+    const opened: Body = { line, place, anchor, old: "", new: "" };
+    sections.at(-1)!.bodies.push(opened);
+    return opened;
+  };
+  for (let i = lines.findIndex((line) => BEGIN.test(line)) + 1; i < (ended ? last : lines.length); i++) {
     const line = lines[i]!;
-    const section = sections[sections.length - 1];
+    const section = sections.at(-1);
+    if (/^\r?$/.test(line)) {
+      if (body !== undefined) blanks.push(i);
+      continue;
+    }
+    const marked = /^(?:\*\*\* |@@)/.test(line);
+    if (!marked) for (const row of blanks) takeLine(body!, lines[row]!, row, section!.kind, repairs);
+    blanks = [];
     // Inside a hunk a blank before the stars makes a context line of it.
-    const header = body === null ? line.trimStart() : line;
+    const header = body === undefined ? line.trimStart() : line;
     const [, kind, path] = FILE.exec(header) ?? [];
     const moved = MOVE.exec(header)?.[1];
     if (kind !== undefined) {
-      sections.push({ line: i, kind: kind as Section["kind"], path: path!, moved: null, bodies: [] });
-      body = null;
+      sections.push({ line: i, kind, path: path!, moved: null, bodies: [] });
+      body = undefined;
     } else if (section === undefined) {
-      if (line.trim() !== "")
-        return refuse(i, "bad-block", `"${show(line)}" stands before the first \`*** Update File: <path>\`.`);
+      if (line.trim() !== "") refuse(i, "bad-block", `${quote(line)} stands before any *** Update File: <path>`);
     } else if (moved !== undefined && section.kind === "Update" && section.bodies.length === 0) section.moved = moved;
-    else if (/^\*\*\* End of File\s*$/.test(line))
-      repair("anchor", i, "That the hunk stands at the end of the file is not kept.");
-    else if (line.startsWith("*** ")) return refuse(i, "bad-block", `"${show(line)}" is no line of this form.`);
-    else if (section.kind === "Update" && line.startsWith("@@")) {
+    else if (/^\*\*\* End of File\s*$/.test(line)) repair(repairs, i, "anchor", line.trim());
+    else if (line.startsWith("*** ") || section.kind === "Delete")
+      refuse(i, "bad-block", `${quote(line)} has no meaning here`);
+    else if (section.kind === "Update" && marked) {
       const place = parseHunkHeader(line);
-      const anchor = place?.oldStart
-        ? (place.section ?? "")
-        : line
-            .slice(2)
-            .replace(/\s*@@\s*$/, "")
-            .trim();
-      if (body !== null && body.old.length + body.new.length === 0) {
-        repair("anchor", i, `Of several anchors only the last is kept: "${anchor}".`);
+      const anchor = place?.oldStart ? place.section : line.replace(/^@@|@@\s*$/g, "");
+      if (body !== undefined && body.old + body.new === "") {
+        repair(repairs, i, "anchor", quote(lines[body.line]!));
         section.bodies.pop();
       }
-      body = { line: i, place: place?.oldStart ?? null, anchor, old: [], new: [] };
-      section.bodies.push(body);
-    } else if (/^\r?$/.test(line) && (body === null || restIsBlank(lines, i))) continue;
-    else if (section.kind === "Delete") return refuse(i, "bad-block", "A file that is deleted has no lines here.");
-    else {
-      if (body === null) {
-        body = { line: i, place: null, anchor: "", old: [], new: [] };
-        section.bodies.push(body);
-      }
-      takeBodyLine(body, line, i, section.kind === "Add", repair);
-    }
-  }
-  return readSections(sections, repairs, last);
-}
-
-/** Blank lines before the next header, or the end, are no context. */
-function restIsBlank(lines: readonly string[], from: number): boolean {
-  let i = from;
-  while (i < lines.length && lines[i]!.trim() === "") i++;
-  return i === lines.length || /^(?:\*\*\* |@@)/.test(lines[i]!);
-}
-
-function takeBodyLine(
-  body: Body,
-  line: string,
-  at: number,
-  added: boolean,
-  repair: (kind: RepairKind, line: number, message: string) => void,
-): void {
-  const mark = line[0];
-  if (mark === "+") body.new.push(line.slice(1));
-  else if (added) {
-    repair("missing-plus", at, "A line of the added file has no `+`.");
-    body.new.push(line);
-  } else if (mark === "-") body.old.push(line.slice(1));
-  else {
-    if (mark !== " ")
-      repair(line.trim() === "" ? "blank-context" : "missing-space", at, "A context line has no leading space.");
-    const text = mark === " " ? line.slice(1) : line;
-    body.old.push(text);
-    body.new.push(text);
-  }
-}
-
-function readSections(sections: readonly Section[], repairs: readonly Repair[], last: number): BlockReading {
-  if (sections.length === 0) return refuse(last, "no-hunk", "The patch names no file.");
-  const files: FilePatch[] = [];
-  for (const { line, kind, path, moved, bodies } of sections) {
-    if (kind === "Delete") files.push({ kind: "delete", before: path, after: null, hunks: [] });
-    else if (kind === "Add") {
-      const hunk = changeOf(asLines([]), asLines(bodies.flatMap((body) => body.new)), 1);
-      files.push({ kind: "create", before: null, after: path, hunks: hunk === null ? [] : [hunk] });
+      body = open(i, place?.oldStart, anchor?.trim());
     } else {
-      const hunks: Omit<Hunk, "id">[] = [];
-      for (const body of bodies) {
-        const hunk = changeOf(asLines(body.old), asLines(body.new), body.place);
-        if (hunk === null) return refuse(body.line, "no-change", "The hunk changes nothing.");
-        const { id: _, ...rest } = hunk;
-        hunks.push(body.anchor === "" ? rest : { ...rest, section: body.anchor });
-      }
-      if (hunks.length === 0 && moved === null) return refuse(line, "no-change", `The update of ${path} has no hunk.`);
-      const renamed = moved !== null && moved !== path;
-      files.push({
-        kind: renamed ? "rename" : "modify",
-        before: path,
-        after: moved ?? path,
-        hunks: identifyHunks(hunks),
-      });
+      body ??= open(i);
+      takeLine(body, line, i, section.kind, repairs);
     }
   }
-  return { ok: true, files, repairs };
+  if (sections.length === 0) refuse(last, "no-hunk");
+  return sections;
+}
+
+function takeLine(body: Body, line: string, at: number, kind: string, repairs: Repair[]): void {
+  const mark = line[0];
+  const text = `${line.slice(1)}\n`;
+  if (mark === "+") body.new += text;
+  else if (kind === "Add") {
+    repair(repairs, at, "missing-plus");
+    body.new += `${line}\n`;
+  } else if (mark === "-") body.old += text;
+  else {
+    if (mark !== " ") repair(repairs, at, line.trim() === "" ? "blank-context" : "missing-space");
+    body.old += mark === " " ? text : `${line}\n`;
+    body.new += mark === " " ? text : `${line}\n`;
+  }
+}
+
+function readSection({ line, kind, path, moved, bodies }: Section): FilePatch {
+  if (kind === "Delete") return remove(path);
+  if (kind === "Add") return create(path, bodies.map((body) => body.new).join(""));
+  if (bodies.length === 0 && moved === null) refuse(line, "no-change", path);
+  const hunks = bodies.map((body): Omit<Hunk, "id"> => {
+    const hunk = changeOf(body.old, body.new, body.place) ?? refuse(body.line, "no-change");
+    return body.anchor === "" ? hunk : { ...hunk, section: body.anchor };
+  });
+  const file = modify(path, hunks);
+  return moved === null || moved === path ? file : { ...file, kind: "rename", after: moved };
 }
 
 /** Reads every `*** Begin Patch` of a text into one patch; text around them is left out. Refuses the text if one is broken. */
@@ -187,21 +148,19 @@ export function parseBeginPatch(text: string, options: ReadOptions = {}): Readin
  * `changeOf` makes them and have no place. Modes, stamps and the text of deleted files are not said.
  */
 export function formatBeginPatch(patch: Patch): Writing {
-  const out = ["*** Begin Patch"];
-  for (const { kind, before, after, whole, hunks } of patch.files) {
-    const path = before ?? after!;
-    if (whole || kind === "copy" || (kind !== "delete" && hunks.some(endMatters)))
-      return {
-        ok: false,
-        message: `This form has no word for ${whole ? "replacing a whole file" : kind === "copy" ? "a copy" : "a last line without a newline"} (${path}).`,
-      };
-    out.push(`*** ${kind === "create" ? "Add" : kind === "delete" ? "Delete" : "Update"} File: ${path}`);
+  const verbs = { create: "Add", modify: "Update", rename: "Update", delete: "Delete", copy: "" };
+  const writing = writeFiles<string>(patch, (file) => {
+    const { kind, before, after, hunks } = file;
+    const refused = wordless(file, ["create", "modify", "rename", "delete"], kind === "delete" ? [] : hunks);
+    if (refused !== null) return refused;
+    const out = [`*** ${verbs[kind]} File: ${before ?? after}`];
     if (kind === "rename") out.push(`*** Move to: ${after}`);
-    if (kind === "delete") continue;
-    for (const hunk of hunks) {
-      if (kind !== "create") out.push(hunk.section === undefined ? "@@" : `@@ ${hunk.section}`);
-      for (const line of hunk.lines) out.push(line);
+    for (const { section, lines } of kind === "delete" ? [] : hunks) {
+      if (kind !== "create") out.push(section === undefined ? "@@" : `@@ ${section}`);
+      for (const line of lines) out.push(line);
     }
-  }
-  return { ok: true, text: `${out.join("\n")}\n*** End Patch\n` };
+    return out;
+  });
+  if (!writing.ok) return writing;
+  return { ok: true, text: ["*** Begin Patch", ...writing.pieces, "*** End Patch\n"].join("\n") };
 }

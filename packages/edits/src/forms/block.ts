@@ -1,5 +1,5 @@
 import type { FilePatch } from "../patch.js";
-import type { ReadErrorReason, Repair } from "../reading.js";
+import type { Repair } from "../reading.js";
 import type { Fence } from "./fence.js";
 
 export type FormName = "edit-block" | "search-replace" | "begin-patch" | "unified" | "str-replace" | "whole-file";
@@ -39,14 +39,18 @@ export interface Head {
  */
 export interface Block {
   /** The file the block is about, as soon as it is known; the latest one where it is about several. */
-  readonly path: string | null;
+  path: string | null;
   /** The block's last line closes the fence of its head. */
-  readonly ownsFence: boolean;
+  readonly ownsFence?: true;
   /** The lines may yet turn out to be no edit at all, up to the block's last one. */
-  readonly tentative: boolean;
-  take(line: string): Taken;
-  /** Reads the block's lines, those of the head included. */
-  read(lines: readonly string[], end: BlockEnd): BlockReading;
+  readonly tentative?: true;
+  /** `opening`: the line is the one that opened the block. */
+  take(line: string, opening: boolean): Taken;
+  /**
+   * Reads the block's lines, those of the head included. Lines in repairs and in the error that `refuse` throws are counted
+   * from 0 at the block's first.
+   */
+  read(lines: readonly string[], end: BlockEnd, repairs: Repair[]): readonly FilePatch[];
 }
 
 /** Where a block stopped: at its own end, at the end of a text known to be whole, or at the end of a text cut off. */
@@ -57,20 +61,3 @@ export type BlockEnd = "closed" | "complete" | "cut";
  * before it; `maybe` the next line decides; `text` this was no edit at all.
  */
 export type Taken = "more" | "last" | "past" | "maybe" | "text";
-
-/** Lines in repairs and errors are counted from 0 at the block's first line. */
-export type BlockReading =
-  | { readonly ok: true; readonly files: readonly FilePatch[]; readonly repairs: readonly Repair[] }
-  | { readonly ok: false; readonly line: number; readonly reason: ReadErrorReason; readonly message: string };
-
-/** What writing gives: a text, or why this form has no words for the patch. */
-export type Writing = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly message: string };
-
-export function refuse(line: number, reason: ReadErrorReason, message: string): BlockReading {
-  return { ok: false, line, reason, message };
-}
-
-/** A line as messages quote it. */
-export function show(line: string): string {
-  return line.trim().slice(0, 60);
-}

@@ -1,23 +1,47 @@
 import { createPatch } from "../create.js";
-import { identifyHunks } from "../hunk.js";
-import { joinLines, type Lines } from "../lines.js";
+import { countLines, identifyHunks } from "../hunk.js";
+import { joinLines } from "../lines.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
 import { takeApart } from "../sides.js";
+
+/** Lines as a text: what a block says is lines, and how its last one ends is seldom said. */
+export function asText(lines: readonly string[], newlineAtEnd = true): string {
+  return joinLines({ lines, newlineAtEnd });
+}
 
 /**
  * The hunk that makes `before` into `after`; null where they are equal. Only lines that differ are changed by it, what
  * both sides have is context, however the model wrote it. `start` is the first line's number in the file, if it is known.
  */
-export function changeOf(before: Lines, after: Lines, start: number | null = null): Hunk | null {
-  const hunk = createPatch(joinLines(before), joinLines(after), { context: Number.POSITIVE_INFINITY }).files[0]
-    ?.hunks[0];
+export function changeOf(before: string, after: string, start: number | null = null): Hunk | null {
+  const hunk = createPatch(before, after, { context: Number.POSITIVE_INFINITY }).files[0]?.hunks[0];
   if (hunk === undefined) return null;
   if (start === null) return { ...hunk, oldStart: null, newStart: null };
   return { ...hunk, oldStart: hunk.oldStart! + start - 1, newStart: hunk.newStart! + start - 1 };
 }
 
-export function asLines(lines: readonly string[], newlineAtEnd = true): Lines {
-  return { lines, newlineAtEnd };
+/** A changed file; several hunks may be equal, so they are named here. */
+export function modify(path: string, hunks: readonly Omit<Hunk, "id">[]): FilePatch {
+  return { kind: "modify", before: path, after: path, hunks: identifyHunks(hunks) };
+}
+
+export function create(path: string, text: string): FilePatch {
+  const hunk = changeOf("", text, 1);
+  return { kind: "create", before: null, after: path, hunks: hunk === null ? [] : [hunk] };
+}
+
+/** A deleted file; without its text where that is not said. */
+export function remove(path: string, text = ""): FilePatch {
+  const hunk = changeOf(text, "", 1);
+  return { kind: "delete", before: path, after: null, hunks: hunk === null ? [] : [hunk] };
+}
+
+/** The text that the hunks leave, where they are all of the file. */
+export function newText({ hunks }: FilePatch): string {
+  return asText(
+    hunks.flatMap((hunk) => takeApart(hunk).new),
+    !hunks.some((hunk) => hunk.newNoNewline),
+  );
 }
 
 /**
@@ -27,8 +51,8 @@ export function asLines(lines: readonly string[], newlineAtEnd = true): Lines {
 export function endMatters(hunk: Hunk): boolean {
   if (hunk.oldNoNewline !== hunk.newNoNewline) return true;
   if (!hunk.oldNoNewline) return false;
-  const { old, new: now } = takeApart(hunk);
-  const lines = changeOf(asLines(old), asLines(now))?.lines ?? [];
+  const sides = takeApart(hunk);
+  const lines = changeOf(asText(sides.old), asText(sides.new))?.lines ?? [];
   const tail = lines.slice(lines.findLastIndex((line) => line[0] === " ") + 1);
   return tail.length > 0 && tail.every((line) => line[0] === "-");
 }
@@ -38,40 +62,35 @@ export function endMatters(hunk: Hunk): boolean {
  * those of the file before all of them; the new places follow from that.
  */
 export function gather(files: readonly FilePatch[]): Patch {
-  const merged = new Map<string, FilePatch[]>();
+  const groups = new Map<string, FilePatch[]>();
   for (const file of files) {
-    const key = mergeable(file) ? `modify ${file.before}` : `${merged.size} apart`;
-    const group = merged.get(key);
-    if (group === undefined) merged.set(key, [file]);
+    const { kind, whole, oldMode, newMode, git } = file;
+    const plain = kind === "modify" && !whole && (oldMode ?? newMode ?? git) === undefined;
+    const key = plain ? `modify ${file.before}` : `${groups.size} apart`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [file]);
     else group.push(file);
   }
-  return { files: [...merged.values()].map((group) => (group.length === 1 ? group[0]! : merge(group))) };
-}
-
-function mergeable({ kind, whole, oldMode, newMode, git }: FilePatch): boolean {
-  return kind === "modify" && !whole && (oldMode ?? newMode ?? git) === undefined;
+  return { files: [...groups.values()].map((group) => (group.length === 1 ? group[0]! : merge(group))) };
 }
 
 function merge(group: readonly FilePatch[]): FilePatch {
+  const hunks = group.flatMap((file) => file.hunks);
+  const starts = new Map<Hunk, number>();
+  let shift = 0;
+  for (const hunk of hunks.filter(isPlaced).sort((a, b) => a.oldStart! - b.oldStart!)) {
+    const count = countLines(hunk.lines);
+    starts.set(hunk, hunk.newStart! + shift);
+    shift += count.new - count.old;
+  }
   const reasons = new Set(group.flatMap(({ reason }) => reason ?? []));
-  const hunks = group.flatMap((file) => file.hunks).map(({ id: _, ...hunk }) => hunk);
   return {
     ...group[0]!,
-    hunks: identifyHunks(renumber(hunks)),
+    hunks: identifyHunks(hunks.map((hunk) => ({ ...hunk, newStart: starts.get(hunk) ?? null }))),
     ...(reasons.size > 0 && { reason: [...reasons].join("\n") }),
   };
 }
 
-function renumber(hunks: readonly Omit<Hunk, "id">[]): Omit<Hunk, "id">[] {
-  const placed = [...hunks].filter((hunk) => hunk.oldStart !== null).sort((a, b) => a.oldStart! - b.oldStart!);
-  const shifts = new Map<Omit<Hunk, "id">, number>();
-  let shift = 0;
-  for (const hunk of placed) {
-    shifts.set(hunk, shift);
-    const count = (mark: string) => hunk.lines.filter((line) => line[0] === mark).length;
-    shift += count("+") - count("-");
-  }
-  return hunks.map((hunk) =>
-    hunk.newStart === null ? hunk : { ...hunk, newStart: hunk.newStart + (shifts.get(hunk) ?? 0) },
-  );
+function isPlaced(hunk: Hunk): boolean {
+  return hunk.oldStart !== null;
 }

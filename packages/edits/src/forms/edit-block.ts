@@ -1,13 +1,15 @@
 import type { FilePatch, Hunk, Patch } from "../patch.js";
-import type { Reading, Repair } from "../reading.js";
+import { quote, type Reading, type Repair } from "../reading.js";
 import { takeApart } from "../sides.js";
 import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
-import { type Block, type BlockReading, type Form, refuse, show, type Writing } from "./block.js";
+import type { Form } from "./block.js";
 import { endMatters } from "./change.js";
-import { readChange } from "./edit-change.js";
-import { type Field, formatContent, formatScalar, type Key, readScalar, startBlock, step } from "./edit-fields.js";
+import { type Fields, readFields } from "./edit-change.js";
+import { formatContent, formatScalar, readScalar, startBlock, step } from "./edit-fields.js";
 import { type Fence, fenceFor, openFence } from "./fence.js";
+import { refuse, repair } from "./message.js";
+import { type Writing, wordless, writeBlocks } from "./write.js";
 
 /**
  * The fenced block of agentsmithy: "```edit" and the keys file, action (edit, create or delete), line_start, line_end,
@@ -20,75 +22,45 @@ export const editBlocks: Form = {
     const own = openFence(line);
     // Within another fence only a bare one is taken for packing; in "```markdown" the block is an example.
     if (own === null || !/^edit\b/i.test(own.info) || (atFenceStart && fence?.info !== "")) return null;
-    return openEditBlock(own, defaultPath);
+    const at = startBlock(own);
+    return {
+      path: null,
+      take(text, opening) {
+        const kind = opening ? "blank" : step(at, text);
+        if (kind === "key" && at.key === "file") this.path ??= readScalar(at.value) || null;
+        return kind === "end" ? "last" : "more";
+      },
+      read(lines, end, repairs) {
+        const last = lines.length - 1;
+        if (end !== "closed") refuse(last, "unfinished");
+        return [readFields(splitFields(lines, own, repairs), repairs, last, defaultPath)];
+      },
+    };
   },
 };
 
-function openEditBlock(fence: Fence, defaultPath: string | null): Block {
+function splitFields(lines: readonly string[], fence: Fence, repairs: Repair[]): Fields {
+  const fields: Fields = {};
   const at = startBlock(fence);
-  let path: string | null = null;
-  let first = true;
-  return {
-    ownsFence: false,
-    tentative: false,
-    get path() {
-      return path;
-    },
-    take(line) {
-      if (first) {
-        first = false;
-        return "more";
-      }
-      const { kind, ...rest } = step(at, line);
-      if (kind === "key" && "key" in rest && rest.key === "file") path ??= readScalar(rest.value) || null;
-      return kind === "end" ? "last" : "more";
-    },
-    read: (lines, end) => readEditBlock(lines, fence, end === "closed", defaultPath),
-  };
-}
-
-function readEditBlock(
-  lines: readonly string[],
-  fence: Fence,
-  closed: boolean,
-  defaultPath: string | null,
-): BlockReading {
-  if (!closed)
-    return refuse(lines.length - 1, "unfinished", "The edit block has no closing fence; ask for the rest of it.");
-  const repairs: Repair[] = [];
-  const fields = new Map<Key, Field>();
-  const at = startBlock(fence);
-  let field: Field | null = null;
   for (let i = lines.findIndex((line) => openFence(line)?.info === fence.info) + 1; i < lines.length; i++) {
     const line = lines[i]!;
-    const taken = step(at, line);
-    if (taken.kind === "key") {
-      if (fields.has(taken.key))
-        return refuse(i, "bad-block", `The key ${taken.key} stands twice; write one block for each change.`);
-      field = { line: i, base: at.base, value: taken.value, lines: [], loose: new Set() };
-      fields.set(taken.key, field);
-    } else if (taken.kind === "content" || taken.kind === "loose" || taken.kind === "continued") {
-      if (taken.kind === "loose") {
-        if (field!.loose.size === 0)
-          repairs.push({ kind: "unindented-content", line: i, message: "Content stands as far left as its key." });
-        field!.loose.add(field!.lines.length);
+    const kind = step(at, line);
+    const { key, value, base } = at;
+    if (kind === "bad") refuse(i, "bad-block", `${quote(line)} is no key; indent content by two columns`);
+    else if (kind === "unknown") repair(repairs, i, "unknown-key", quote(line));
+    else if (kind === "key") {
+      if (fields[key]) refuse(i, "bad-block", `${key} stands twice; write one block for each change`);
+      fields[key] = { line: i, base, value, lines: [], loose: new Set() };
+    } else if (kind === "more" || kind === "loose") {
+      const field = fields[key]!;
+      if (kind === "loose") {
+        if (field.loose.size === 0) repair(repairs, i, "unindented-content");
+        field.loose.add(field.lines.length);
       }
-      field!.lines.push(line);
-    } else if (taken.kind === "unknown") {
-      repairs.push({
-        kind: "unknown-key",
-        line: i,
-        message: `"${show(line)}" belongs to no key of an edit block and was left out.`,
-      });
-    } else if (taken.kind === "bad") {
-      return refuse(
-        i,
-        "bad-block",
-        `"${show(line)}" is neither a known key nor indented content; indent content by two columns.`,
-      );
+      field.lines.push(line);
     }
   }
-  return readChange(fields, repairs, lines.length - 1, defaultPath);
+  return fields;
 }
 
 /** Reads every edit block of a text into one patch; text around them is left out. Refuses the text if one is broken. */
@@ -101,44 +73,31 @@ export function parseEditBlocks(text: string, options: ReadOptions = {}): Readin
  * as `changeOf` makes them. Modes, stamps, sections and a missing final newline on both sides of a hunk are not said.
  */
 export function formatEditBlocks(patch: Patch): Writing {
-  const out: string[] = [];
-  for (const file of patch.files) {
-    const { kind } = file;
-    if (kind === "rename" || kind === "copy" || file.whole)
-      return {
-        ok: false,
-        message: `Edit blocks have no word for ${file.whole ? "replacing a whole file" : `a ${kind}`} (${file.before}).`,
-      };
-    const hunks = file.hunks.length > 0 ? file.hunks : [null];
-    for (const hunk of hunks) {
-      const block = formatEdit(file, hunk);
-      if (block === null)
-        return {
-          ok: false,
-          message: `Edit blocks cannot say where the text of ${file.after ?? file.before} ends without a newline.`,
-        };
+  return writeBlocks(patch, (file, path) => {
+    const refused = wordless(file, ["modify", "create", "delete"], []);
+    if (refused !== null) return refused;
+    const blocks: string[] = [];
+    for (const hunk of file.hunks.length > 0 ? file.hunks : [null]) {
+      const block = formatBlock(file, path, hunk);
+      if (block === null) return "where the text ends without a newline";
       const fence = fenceFor(block);
-      out.push(`${fence}edit\n${block.join("\n")}\n${fence}\n`);
+      blocks.push(`${fence}edit\n${block.join("\n")}\n${fence}\n`);
     }
-  }
-  return { ok: true, text: out.join("\n") };
+    return blocks;
+  });
 }
 
-function formatEdit(file: FilePatch, hunk: Hunk | null): string[] | null {
-  const { kind, reason } = file;
-  const lines = [
-    `file: ${formatScalar(file.after ?? file.before ?? "")}`,
-    `action: ${kind === "modify" ? "edit" : kind}`,
-  ];
-  const last = reason === undefined ? [] : [`reason: ${formatScalar(reason)}`];
-  if (hunk === null) return kind === "modify" ? null : [...lines, ...last];
-  const { old, new: now } = takeApart(hunk);
-  const facts = kind !== "modify" || endMatters(hunk);
-  const sided = old.length > 0 && now.length > 0 && hunk.oldNoNewline !== hunk.newNoNewline;
-  if (kind === "modify" && facts && !sided) return null;
-  const start = hunk.oldStart === null || kind !== "modify" ? null : hunk.oldStart + (old.length === 0 ? 1 : 0);
-  const place = start === null ? [] : [`line_start: ${start}`, `line_end: ${start + old.length - 1}`];
-  const before = kind === "create" ? [] : formatContent("old_content", old, !(facts && hunk.oldNoNewline));
-  const after = kind === "delete" ? [] : formatContent("new_content", now, !(facts && hunk.newNoNewline));
-  return before === null || after === null ? null : [...lines, ...place, ...before, ...after, ...last];
+function formatBlock({ kind, reason }: FilePatch, path: string, hunk: Hunk | null): string[] | null {
+  const edits = kind === "modify";
+  const head = [`file: ${formatScalar(path)}`, `action: ${edits ? "edit" : kind}`];
+  const tail = reason === undefined ? [] : [`reason: ${formatScalar(reason)}`];
+  if (hunk === null) return edits ? null : [...head, ...tail];
+  const { old, new: now, hint } = takeApart(hunk);
+  // How the text ends is said where it changes, and there both contents have to show it.
+  const told = !edits || endMatters(hunk);
+  if (edits && told && (old.length * now.length === 0 || hunk.oldNoNewline === hunk.newNoNewline)) return null;
+  if (edits && hint !== null) head.push(`line_start: ${hint + 1}`, `line_end: ${hint + old.length}`);
+  const before = kind === "create" ? [] : formatContent("old_content", old, !(told && hunk.oldNoNewline));
+  const after = kind === "delete" ? [] : formatContent("new_content", now, !(told && hunk.newNoNewline));
+  return before && after && [...head, ...before, ...after, ...tail];
 }

@@ -22,10 +22,13 @@ export function openFence(line: string): Fence | null {
  * up to three columns further than the opening one; a caller whose content is prefixed by a space allows none.
  */
 export function closesFence(line: string, fence: Fence, slack = 3): boolean {
-  const match = /^([ \t]*)(`{3,}|~{3,})\s*$/.exec(line);
-  if (match === null) return false;
-  const [, indent, marks] = match;
-  return indent!.length <= fence.indent.length + slack && marks![0] === fence.mark && marks!.length >= fence.length;
+  const own = openFence(line);
+  return (
+    own?.info === "" &&
+    own.indent.length <= fence.indent.length + slack &&
+    own.mark === fence.mark &&
+    own.length >= fence.length
+  );
 }
 
 /**
@@ -34,15 +37,16 @@ export function closesFence(line: string, fence: Fence, slack = 3): boolean {
  */
 export function openInner(line: string, outer: Fence): Fence | null {
   const fence = openFence(line);
-  return fence !== null && fence.info !== "" && fence.mark === outer.mark && fence.length >= outer.length
-    ? fence
-    : null;
+  return fence?.info && fence.mark === outer.mark && fence.length >= outer.length ? fence : null;
 }
 
-/** CommonMark: the lines in an indented fence lose as much indentation as the fence has, or as they have. */
-export function outdent(line: string, fence: Fence | null): string {
-  const width = fence?.indent.length ?? 0;
-  return width === 0 ? line : line.slice(Math.min(width, /^[ \t]*/.exec(line)![0].length));
+export function indentOf(line: string): string {
+  return /^[ \t]*/.exec(line)![0];
+}
+
+/** The line without so much of its indentation, or without all that it has: what CommonMark does to lines in a fence. */
+export function outdent(line: string, width: number): string {
+  return width === 0 ? line : line.slice(Math.min(width, indentOf(line).length));
 }
 
 /** A fence that no line of the content can close. */

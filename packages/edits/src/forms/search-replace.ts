@@ -1,15 +1,19 @@
-import type { FilePatch, Patch } from "../patch.js";
+import type { Patch } from "../patch.js";
 import type { Reading, Repair } from "../reading.js";
+import { quote } from "../reading.js";
 import { takeApart } from "../sides.js";
 import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
-import { type Block, type BlockReading, type Form, refuse, type Writing } from "./block.js";
-import { asLines, changeOf, endMatters } from "./change.js";
-import { fenceFor, formatPathLine } from "./fence.js";
+import type { Form } from "./block.js";
+import { asText, changeOf, create, modify } from "./change.js";
+import { fenceFor, formatPathLine, indentOf, outdent } from "./fence.js";
+import { refuse, repair } from "./message.js";
+import { type Writing, wordless, writeBlocks } from "./write.js";
 
 const OPEN = /^[ \t]*(?:<{5,9}|-{5,9}) SEARCH>?\s*$/;
 const CLOSE = /^[ \t]*(?:>{5,9}|\+{5,9}) REPLACE\s*$/;
 const DIVIDER = /^[ \t]*={5,9}\s*$/;
+const HINT = /^[ \t]*:(start|end)_line:[ \t]*(\d{1,9})\s*$/;
 /** A marker that belongs to the content is written with a backslash before it. */
 const ESCAPED = /^\\(?=\\*(?:[<>+-]{5,9} (?:SEARCH|REPLACE)>?|={5,9}|-{5,9}|:(?:start|end)_line:[ \t]*\d+)\s*$)/;
 
@@ -21,132 +25,68 @@ const ESCAPED = /^\\(?=\\*(?:[<>+-]{5,9} (?:SEARCH|REPLACE)>?|={5,9}|-{5,9}|:(?:
 export const searchReplace: Form = {
   name: "search-replace",
   open({ line, path, innerPath, previousPath, defaultPath }) {
-    return OPEN.test(line) ? openSearchReplace(innerPath ?? path ?? previousPath ?? defaultPath) : null;
+    if (!OPEN.test(line)) return null;
+    const about = innerPath ?? path ?? previousPath ?? defaultPath;
+    return {
+      path: about,
+      take: (line, opening) => (CLOSE.test(line) ? "last" : OPEN.test(line) && !opening ? "past" : "more"),
+      read: (lines, _, repairs) => [readBlock(lines, about, repairs)],
+    };
   },
 };
 
-function openSearchReplace(path: string | null): Block {
-  let first = true;
-  return {
-    path,
-    ownsFence: false,
-    tentative: false,
-    take(line) {
-      if (first) first = false;
-      else if (OPEN.test(line)) return "past";
-      return CLOSE.test(line) ? "last" : "more";
-    },
-    read: (lines) => readSearchReplace(lines, path),
-  };
-}
-
-function readSearchReplace(lines: readonly string[], path: string | null): BlockReading {
+function readBlock(lines: readonly string[], path: string | null, repairs: Repair[]) {
   const last = lines.length - 1;
   const start = lines.findIndex((line) => OPEN.test(line));
-  if (!CLOSE.test(lines[last]!))
-    return refuse(last, "unfinished", "The SEARCH block has no line `>>>>>>> REPLACE`; ask for the rest of it.");
-  if (path === null)
-    return refuse(start, "no-path", "The SEARCH block names no file; write its path on the line above the block.");
-  const repairs: Repair[] = [];
+  if (!CLOSE.test(lines[last]!)) refuse(last, "unfinished");
+  if (path === null) return refuse(start, "no-path");
   const divider = findDivider(lines, start, repairs);
-  if (typeof divider !== "number") return divider;
   let from = start + 1;
-  let line: number | null = null;
-  for (let hint = readHint(lines[from]!); hint !== null && from < divider; hint = readHint(lines[++from]!))
-    line ??= hint.start;
-  if (line !== null && /^[ \t]*-{5,9}\s*$/.test(lines[from]!)) from++;
-  const indent = indentOf(lines, start, repairs);
+  let hint: number | null = null;
+  for (let match = HINT.exec(lines[from]!); match !== null; match = HINT.exec(lines[++from]!))
+    if (match[1] === "start") hint ??= Math.max(1, Number(match[2]));
+  if (hint !== null && /^[ \t]*-{5,9}\s*$/.test(lines[from]!)) from++;
+  const indent = sharedIndent(lines, start, repairs);
   const part = (begin: number, end: number) =>
-    asLines(lines.slice(begin, end).map((each) => strip(each, indent).replace(ESCAPED, "")));
+    asText(lines.slice(begin, end).map((line) => outdent(line, indent).replace(ESCAPED, "")));
   const old = part(from, divider);
   const now = part(divider + 1, last);
-  if (old.lines.length === 0 && line === null) {
-    if (now.lines.length === 0)
-      return refuse(start, "no-change", "Both parts of the SEARCH block are empty, so it changes nothing.");
-    return {
-      ok: true,
-      files: [{ kind: "create", before: null, after: path, hunks: [changeOf(old, now, 1)!] }],
-      repairs,
-    };
-  }
-  const hunk = changeOf(old, now, line);
-  if (hunk === null)
-    return refuse(start, "no-change", "Both parts of the SEARCH block are the same, so it changes nothing.");
-  return { ok: true, files: [{ kind: "modify", before: path, after: path, hunks: [hunk] }], repairs };
+  if (old === "" && now !== "" && hint === null) return create(path, now);
+  return modify(path, [changeOf(old, now, hint) ?? refuse(start, "no-change")]);
 }
 
 /** The line between the parts. A conflict of git in the content keeps its own; any other doubt is refused. */
-function findDivider(lines: readonly string[], start: number, repairs: Repair[]): number | BlockReading {
-  const [indent, marks] = splitMarker(lines[start]!);
+function findDivider(lines: readonly string[], start: number, repairs: Repair[]): number {
   const found: number[] = [];
-  for (let i = start + 1; i < lines.length - 1; i++) if (DIVIDER.test(lines[i]!)) found.push(i);
-  const exact = found.filter((i) => {
-    const [own, signs] = splitMarker(lines[i]!);
-    return own === indent && signs.length === marks.length;
-  });
-  let candidates = exact.length > 0 ? exact : found;
-  if (candidates.length > 1) {
-    const inConflict = findConflicts(lines, start);
-    candidates = candidates.filter((i) => !inConflict.has(i));
+  const inConflicts = new Set<number>();
+  let conflict: number[] | null = null;
+  for (let i = start + 1; i < lines.length - 1; i++) {
+    if (/^<{7} /.test(lines[i]!)) conflict = [];
+    else if (/^>{7} /.test(lines[i]!)) {
+      for (const row of conflict ?? []) inConflicts.add(row);
+      conflict = null;
+    } else if (DIVIDER.test(lines[i]!)) {
+      found.push(i);
+      conflict?.push(i);
+    }
   }
-  const [divider, second] = candidates;
-  if (second !== undefined || (divider === undefined && found.length > 0))
-    return refuse(
-      second ?? start,
-      "ambiguous",
-      "Two lines could divide the SEARCH block; write a backslash before the one that belongs to the content.",
-    );
-  if (divider === undefined)
-    return refuse(lines.length - 1, "bad-block", "The SEARCH block has no line `=======` between its two parts.");
-  if (exact.length === 0)
-    repairs.push({
-      kind: "marker",
-      line: divider,
-      message: "The divider is not as long, or not as far to the right, as the marker above it.",
-    });
+  if (found.length === 0) refuse(lines.length - 1, "bad-block", "no line ======= divides the old text from the new");
+  const like = lines[start]!.split(" SEARCH")[0]!.replace(/[<-]/g, "=");
+  const exact = found.filter((i) => lines[i]!.trimEnd() === like);
+  const all = exact.length > 0 ? exact : found;
+  const [divider, second] = all.length > 1 ? all.filter((i) => !inConflicts.has(i)) : all;
+  if (divider === undefined || second !== undefined)
+    refuse(second ?? start, "ambiguous", "write a backslash before each ======= that is content");
+  if (exact.length === 0) repair(repairs, divider, "marker", quote(lines[divider]!));
   return divider;
 }
 
-/** A marker line's indentation and its signs. */
-function splitMarker(line: string): readonly [indent: string, signs: string] {
-  const [, indent = "", signs = ""] = /^([ \t]*)([<=-]*)/.exec(line)!;
-  return [indent, signs];
-}
-
-/** The dividers of git's conflicts: between `<<<<<<< ours` and `>>>>>>> theirs`. */
-function findConflicts(lines: readonly string[], start: number): Set<number> {
-  const dividers = new Set<number>();
-  let inside: number[] | null = null;
-  for (let i = start + 1; i < lines.length - 1; i++) {
-    if (/^<{7} /.test(lines[i]!)) inside = [];
-    else if (/^>{7} /.test(lines[i]!)) {
-      for (const divider of inside ?? []) dividers.add(divider);
-      inside = null;
-    } else if (DIVIDER.test(lines[i]!)) inside?.push(i);
-  }
-  return dividers;
-}
-
-function readHint(line: string): { start: number | null } | null {
-  const match = /^[ \t]*:(start|end)_line:[ \t]*(\d{1,9})\s*$/.exec(line);
-  if (match === null) return null;
-  return { start: match[1] === "start" ? Math.max(1, Number(match[2])) : null };
-}
-
 /** Where the markers are indented and all lines with them, the block stands in a list and its indentation is not the file's. */
-function indentOf(lines: readonly string[], start: number, repairs: Repair[]): string {
-  const indent = /^[ \t]*/.exec(lines[start]!)![0];
-  if (indent === "" || !lines.slice(start).every((line) => line.startsWith(indent) || line.trim() === "")) return "";
-  repairs.push({
-    kind: "indented-block",
-    line: start,
-    message: "The block is indented as a whole; that was taken off.",
-  });
-  return indent;
-}
-
-function strip(line: string, indent: string): string {
-  return line.startsWith(indent) ? line.slice(indent.length) : line.trimStart();
+function sharedIndent(lines: readonly string[], start: number, repairs: Repair[]): number {
+  const indent = indentOf(lines[start]!);
+  if (indent === "" || !lines.slice(start).every((line) => line.startsWith(indent) || line.trim() === "")) return 0;
+  repair(repairs, start, "indented-block");
+  return indent.length;
 }
 
 /** Reads every SEARCH/REPLACE block of a text into one patch; text around them is left out. Refuses the text if one is broken. */
@@ -166,39 +106,23 @@ export interface SearchReplaceStyle {
  * `parseSearchReplace(text).patch` equals the patch if its hunks are as `changeOf` makes them and, without `startLine`,
  * have no place.
  */
-export function formatSearchReplace(patch: Patch, style: SearchReplaceStyle = {}): Writing {
-  const out: string[] = [];
+export function formatSearchReplace(patch: Patch, { marks, startLine = false }: SearchReplaceStyle = {}): Writing {
   const [open, close] =
-    style.marks === "dashes" ? ["------- SEARCH", "+++++++ REPLACE"] : ["<<<<<<< SEARCH", ">>>>>>> REPLACE"];
-  for (const file of patch.files) {
-    const wordless = inexpressible(file, style.startLine ?? false);
-    if (wordless !== null)
-      return {
-        ok: false,
-        message: `SEARCH/REPLACE blocks have no word for ${wordless} (${file.after ?? file.before}).`,
-      };
-    for (const hunk of file.hunks) {
-      const { old, new: now } = takeApart(hunk);
-      const hint =
-        style.startLine && file.kind === "modify" && hunk.oldStart !== null
-          ? [`:start_line:${hunk.oldStart + (old.length === 0 ? 1 : 0)}`, "-------"]
-          : [];
-      const shield = (line: string) => (ESCAPED.test(`\\${line}`) ? `\\${line}` : line);
-      const block = [open, ...hint, ...old.map(shield), "=======", ...now.map(shield), close];
-      const fence = fenceFor(block);
-      out.push(`${formatPathLine(file.after!)}\n${fence}\n${block.join("\n")}\n${fence}\n`);
-    }
-  }
-  return { ok: true, text: out.join("\n") };
-}
-
-function inexpressible({ kind, whole, hunks }: FilePatch, places: boolean): string | null {
-  if (whole) return "replacing a whole file";
-  if (kind !== "modify" && kind !== "create") return `a ${kind}`;
-  for (const hunk of hunks) {
-    if (endMatters(hunk)) return "a last line without a newline";
-    if (kind === "modify" && hunk.lines.every((line) => line[0] === "+") && !(places && hunk.oldStart !== null))
-      return "an insertion without context";
-  }
-  return hunks.length === 0 ? "an empty file" : null;
+    marks === "dashes" ? ["------- SEARCH", "+++++++ REPLACE"] : ["<<<<<<< SEARCH", ">>>>>>> REPLACE"];
+  const shield = (line: string) => (ESCAPED.test(`\\${line}`) ? `\\${line}` : line);
+  return writeBlocks(patch, (file, path) => {
+    const sides = file.hunks.map(takeApart);
+    const placed = ({ hint }: { hint: number | null }) => startLine && file.kind === "modify" && hint !== null;
+    const bare = file.kind === "modify" && sides.some((one) => one.old.length === 0 && !placed(one));
+    return (
+      wordless(file, ["modify", "create"]) ??
+      (bare ? "an insertion without context" : sides.length === 0 ? "an empty file" : null) ??
+      sides.map((one) => {
+        const hint = placed(one) ? [`:start_line:${one.hint! + 1}`, "-------"] : [];
+        const block = [open, ...hint, ...one.old.map(shield), "=======", ...one.new.map(shield), close];
+        const fence = fenceFor(block);
+        return `${formatPathLine(path)}\n${fence}\n${block.join("\n")}\n${fence}\n`;
+      })
+    );
+  });
 }

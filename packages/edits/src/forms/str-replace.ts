@@ -1,9 +1,9 @@
-import { joinLines, splitLines } from "../lines.js";
 import type { FilePatch, Patch } from "../patch.js";
 import type { Reading } from "../reading.js";
 import { takeApart } from "../sides.js";
-import { type BlockReading, refuse } from "./block.js";
-import { asLines, changeOf, endMatters, gather } from "./change.js";
+import { asText, changeOf, create, gather, modify, newText } from "./change.js";
+import { attempt, refuse, Unreadable } from "./message.js";
+import { wordless, writeFiles } from "./write.js";
 
 /** A tool call as the text-editor tools have it. */
 export type StrReplaceCall =
@@ -21,13 +21,6 @@ export interface StrReplaceOptions {
   text?: string;
 }
 
-const NAMES = {
-  path: ["path", "file_path", "filePath", "file", "filename", "target_file"],
-  old: ["old_str", "old_string", "oldString", "old_text", "oldText", "old"],
-  now: ["new_str", "new_string", "newString", "new_text", "newText", "new", "insert_text"],
-  text: ["file_text", "content", "contents"],
-};
-
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
@@ -35,36 +28,12 @@ type Fields = Readonly<Record<string, unknown>>;
  * `{ name, input }` or `{ name, arguments }`. Never throws; a call that is no edit is an error that says so.
  */
 export function parseStrReplace(input: unknown, options: StrReplaceOptions = {}): Reading {
-  const calls: Fields[] = [];
-  flatten(parseJson(input), {}, calls, 0);
-  const files: FilePatch[] = [];
-  for (const call of calls) {
-    const reading = readCall(call, options);
-    if (!reading.ok) return { ok: false, errors: [{ line: 1, reason: reading.reason, message: reading.message }] };
-    for (const file of reading.files) files.push(file);
-  }
-  if (files.length === 0)
-    return {
-      ok: false,
-      errors: [{ line: 1, reason: "no-hunk", message: "There is no call with a path, an old and a new string." }],
-    };
-  return { ok: true, patch: gather(files), repairs: [] };
-}
-
-/** Whether a JSON value is nothing but such calls, so that a fence with it is meant as edits. */
-export function looksLikeCalls(value: unknown): boolean {
-  const calls: Fields[] = [];
-  flatten(value, {}, calls, 0);
-  return (
-    calls.length > 0 &&
-    calls.every((call) => {
-      if (pick(call, NAMES.old) !== undefined && pick(call, NAMES.now) !== undefined) return true;
-      return (
-        (call.command === "create" && pick(call, NAMES.text) !== undefined) ||
-        (call.command === "insert" && call.insert_line !== undefined)
-      );
-    })
-  );
+  const read = attempt(() => {
+    const calls = readCalls(parseJson(input));
+    return calls.length === 0 ? refuse(0, "no-hunk") : calls.map((call) => readCall(call, options));
+  });
+  if (!(read instanceof Unreadable)) return { ok: true, patch: gather(read.files), repairs: [] };
+  return { ok: false, errors: [{ line: 1, reason: read.reason, message: read.message }] };
 }
 
 export function parseJson(input: unknown): unknown {
@@ -76,101 +45,92 @@ export function parseJson(input: unknown): unknown {
   }
 }
 
-/** Calls may lie in lists and in the envelopes of providers, a few deep. */
-function flatten(value: unknown, outer: Fields, calls: Fields[], depth: number): void {
-  if (depth > 4 || typeof value !== "object" || value === null) return;
-  if (Array.isArray(value)) {
-    for (const each of value) flatten(each, outer, calls, depth + 1);
-    return;
-  }
-  const fields = { ...outer, ...value } as Fields;
+/** A call under the names that the tools have for the same things. */
+export interface Call {
+  readonly path: string | undefined;
+  readonly old: string | undefined;
+  readonly now: string | undefined;
+  readonly text: string | undefined;
+  readonly command: string;
+  readonly line: unknown;
+  readonly all: boolean;
+}
+
+/** The calls of a JSON value: they may lie in lists and in the envelopes of providers, a few deep. */
+export function readCalls(value: unknown, path?: string, depth = 0): Call[] {
+  if (depth > 4 || typeof value !== "object" || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap((each) => readCalls(each, path, depth + 1));
+  const fields = value as Fields;
+  const pick = (name: RegExp) =>
+    Object.entries(fields).find(([key, value]) => name.test(key) && typeof value === "string")?.[1] as
+      | string
+      | undefined;
+  const own = pick(/^(path|(target_)?file(_?path|name)?)$/i) ?? path;
   const inner = fields.input ?? fields.arguments ?? fields.function ?? fields.edits;
-  if (inner === undefined || inner === null) {
-    calls.push(fields);
-    return;
-  }
-  const path = pick(fields, NAMES.path);
-  flatten(parseJson(inner), path === undefined ? {} : { path }, calls, depth + 1);
+  if (inner !== undefined && inner !== null) return readCalls(parseJson(inner), own, depth + 1);
+  const old = pick(/^old(_?(str|string|text))?$/i);
+  const text = pick(/^(file_text|contents?)$/);
+  return [
+    {
+      path: own,
+      old,
+      now: pick(/^(new(_?(str|string|text))?|insert_text)$/i),
+      text,
+      command: pick(/^command$/) ?? (old !== undefined ? "str_replace" : text !== undefined ? "create" : "insert"),
+      line: fields.insert_line,
+      all: (fields.replace_all ?? fields.replaceAll) === true,
+    },
+  ];
 }
 
-function pick(fields: Fields, names: readonly string[]): string | undefined {
-  for (const name of names) {
-    const value = fields[name];
-    if (typeof value === "string") return value;
-  }
-  return undefined;
+/** Whether the calls can be meant as edits, so that a fence with them is one. */
+export function areEdits(calls: readonly Call[]): boolean {
+  return (
+    calls.length > 0 &&
+    calls.every(
+      ({ old, now, text, command, line }) =>
+        (old !== undefined && now !== undefined) ||
+        (command === "create" && text !== undefined) ||
+        (command === "insert" && line !== undefined),
+    )
+  );
 }
 
-function readCall(fields: Fields, options: StrReplaceOptions): BlockReading {
-  const path = pick(fields, NAMES.path) ?? options.path;
-  const old = pick(fields, NAMES.old);
-  const now = pick(fields, NAMES.now);
-  const text = pick(fields, NAMES.text);
-  const command =
-    pick(fields, ["command"]) ?? (old !== undefined ? "str_replace" : text !== undefined ? "create" : "insert");
-  if (path === undefined) return refuse(0, "no-path", "The call names no file; give it a `path`.");
-  if (command === "create" && text !== undefined) {
-    const hunk = changeOf(asLines([]), splitLines(text), 1);
-    return one({ kind: "create", before: null, after: path, hunks: hunk === null ? [] : [hunk] });
-  }
-  const line = fields.insert_line;
-  if (command === "insert" && typeof line === "number" && Number.isSafeInteger(line) && line >= 0 && now) {
-    return one({
-      kind: "modify",
-      before: path,
-      after: path,
-      hunks: [changeOf(asLines([]), asLines(splitLines(now).lines), line + 1)!],
-    });
-  }
+export function readCall(call: Call, options: StrReplaceOptions): FilePatch {
+  const { command, text, line, old, now } = call;
+  const path = call.path ?? options.path ?? refuse(0, "no-path");
+  if (command === "create" && text !== undefined) return create(path, text);
+  if (command === "insert" && Number.isSafeInteger(line) && (line as number) >= 0 && now)
+    return modify(path, [changeOf("", wholeLines(now), (line as number) + 1)!]);
   if (command !== "str_replace" || old === undefined || now === undefined)
-    return refuse(
-      0,
-      "bad-block",
-      `The call "${command}" for ${path} is no edit that can be read; use str_replace with old_str and new_str, insert or create.`,
-    );
-  if (fields.replace_all === true || fields.replaceAll === true)
-    return refuse(
-      0,
-      "ambiguous",
-      "The call is to replace every occurrence; a patch names each place. Write one call for each.",
-    );
-  if (old === now) return refuse(0, "no-change", `Old and new string of the call for ${path} are the same.`);
-  if (old === "")
-    return refuse(
-      0,
-      "bad-block",
-      `The call for ${path} has an empty old string; use insert, or create for a new file.`,
-    );
-  return readReplacement(path, old, now, options.text);
+    return refuse(0, "bad-block", `${command} of ${path} is no str_replace with old_str and new_str, insert or create`);
+  if (call.all) refuse(0, "ambiguous", "a patch names each place; write one call for each instead of replacing all");
+  if (old === "" && now !== "") refuse(0, "bad-block", `old_str is empty; use insert in ${path}, or create`);
+  return modify(path, [
+    widen(old, now, options.text) ?? changeOf(wholeLines(old), wholeLines(now)) ?? refuse(0, "no-change", path),
+  ]);
 }
 
-/** The place is never said: old strings are unique without it, and a place would hide that a call was applied before. */
-function readReplacement(path: string, old: string, now: string, text = ""): BlockReading {
+/** Whether a string ends with a line feed is habit, not meaning: the lines are what counts. */
+function wholeLines(text: string): string {
+  return text === "" || text.endsWith("\n") ? text : `${text}\n`;
+}
+
+/**
+ * The change of whole lines in a text where the old string stands once and is not what an earlier call has made. The
+ * place is never said: old strings are unique without it, and a place would hide that a call was applied before.
+ */
+function widen(old: string, now: string, text = "") {
   const at = text.indexOf(old);
   const shift = now.indexOf(old);
   const applied = shift >= 0 && shift <= at && text.startsWith(now, at - shift);
-  if (at !== -1 && !applied && text.indexOf(old, at + 1) === -1) {
-    const start = text.lastIndexOf("\n", at - 1) + 1;
-    const end =
-      old.endsWith("\n") && (now === "" || now.endsWith("\n")) ? at + old.length : lineEnd(text, at + old.length);
-    const before = splitLines(text.slice(start, end));
-    const after = splitLines(text.slice(start, at) + now + text.slice(at + old.length, end));
-    const hunk = changeOf(before, after);
-    if (hunk !== null) return one({ kind: "modify", before: path, after: path, hunks: [hunk] });
-  }
-  // Whether a string ends with a line feed is habit, not meaning: the lines are what counts.
-  const hunk = changeOf(asLines(splitLines(old).lines), asLines(splitLines(now).lines));
-  if (hunk === null) return refuse(0, "no-change", `Old and new string of the call for ${path} have the same lines.`);
-  return one({ kind: "modify", before: path, after: path, hunks: [hunk] });
-}
-
-function lineEnd(text: string, from: number): number {
-  const feed = text.indexOf("\n", from);
-  return feed === -1 ? text.length : feed + 1;
-}
-
-function one(file: FilePatch): BlockReading {
-  return { ok: true, files: [file], repairs: [] };
+  if (at === -1 || applied || text.indexOf(old, at + 1) !== -1) return null;
+  const start = text.lastIndexOf("\n", at - 1) + 1;
+  const behind = at + old.length;
+  const whole = old.endsWith("\n") && (now === "" || now.endsWith("\n"));
+  const feed = text.indexOf("\n", behind);
+  const end = whole ? behind : feed === -1 ? text.length : feed + 1;
+  return changeOf(text.slice(start, end), text.slice(start, at) + now + text.slice(behind, end));
 }
 
 export type StrReplaceWriting =
@@ -182,33 +142,20 @@ export type StrReplaceWriting =
  * `changeOf` makes them and have no place, insertions without context apart, which have one.
  */
 export function formatStrReplace(patch: Patch): StrReplaceWriting {
-  const calls: StrReplaceCall[] = [];
-  for (const { kind, before, after, whole, hunks } of patch.files) {
-    const path = after ?? before!;
-    if (whole || (kind !== "modify" && kind !== "create"))
-      return {
-        ok: false,
-        message: `The text-editor calls have no word for ${whole ? "replacing a whole file" : `a ${kind}`} (${path}).`,
-      };
-    if (kind === "create") {
-      const lines = hunks.flatMap((hunk) => takeApart(hunk).new);
-      calls.push({ command: "create", path, file_text: joinLines(asLines(lines, !hunks[0]?.newNoNewline)) });
-      continue;
-    }
-    for (const hunk of hunks) {
+  const writing = writeFiles<StrReplaceCall>(patch, (file, path) => {
+    const made = file.kind === "create";
+    const refused = wordless(file, ["modify", "create"], made ? [] : file.hunks);
+    if (refused !== null) return refused;
+    if (made) return [{ command: "create", path, file_text: newText(file) }];
+    if (file.hunks.some(({ oldStart, lines }) => oldStart === null && lines.every((line) => line[0] === "+")))
+      return "an insertion without a place";
+    return file.hunks.map((hunk): StrReplaceCall => {
       const { old, new: now } = takeApart(hunk);
-      if (endMatters(hunk)) return { ok: false, message: `A call cannot say that ${path} ends without a newline.` };
-      if (old.length > 0)
-        calls.push({
-          command: "str_replace",
-          path,
-          old_str: joinLines(asLines(old)),
-          new_str: joinLines(asLines(now)),
-        });
-      else if (hunk.oldStart === null)
-        return { ok: false, message: `A call cannot insert into ${path} without a place.` };
-      else calls.push({ command: "insert", path, insert_line: hunk.oldStart, new_str: joinLines(asLines(now)) });
-    }
-  }
-  return { ok: true, calls };
+      const new_str = asText(now);
+      return old.length > 0
+        ? { command: "str_replace", path, old_str: asText(old), new_str }
+        : { command: "insert", path, insert_line: hunk.oldStart!, new_str };
+    });
+  });
+  return writing.ok ? { ok: true, calls: writing.pieces } : writing;
 }

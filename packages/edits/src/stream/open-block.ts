@@ -1,6 +1,7 @@
 import type { Block, BlockEnd, FormName } from "../forms/block.js";
 import { gather } from "../forms/change.js";
 import { type Fence, outdent } from "../forms/fence.js";
+import { attempt, Unreadable, unreadable } from "../forms/message.js";
 import type { EditEvent } from "./event.js";
 
 /** A block that is being read, with its lines and what has been told of it. */
@@ -11,66 +12,60 @@ export interface OpenBlock {
   /** Number of the block's first line in the output, counted from 1. */
   readonly firstLine: number;
   readonly fence: Fence | null;
-  raws: string[];
+  /** The lines with their line ends; none any more where the block grew beyond the limit and only its end is looked for. */
+  raws: string[] | null;
   size: number;
   /** Lines that are the block's only if the next one is. */
   maybe: string[];
   path: string | null;
-  announced: boolean;
-  /** It grew beyond the limit: only its end is still looked for. */
-  failed: boolean;
+  /** How many lines have been told; -1 where the block itself has not. */
+  told: number;
 }
 
-/** Adds a line, its line end included, to the block. */
-export function keepLine(open: OpenBlock, raw: string, emit: (event: EditEvent) => void): void {
-  if (open.failed) return;
-  open.raws.push(raw);
-  open.size += raw.length;
-  if (open.announced) tell(open, [raw], emit);
+/** The line as the block reads it. */
+export function lineOf(raw: string, fence: Fence | null): string {
+  return outdent(raw.replace(/\n$/, ""), fence?.indent.length ?? 0);
 }
 
-/** Says that the block is there, with the lines it has so far. */
-export function announce(open: OpenBlock, emit: (event: EditEvent) => void): void {
-  if (open.announced) return;
-  open.announced = true;
-  emit({ type: "start", edit: open.edit, form: open.form });
-  tell(open, open.raws, emit);
-}
-
-function tell(open: OpenBlock, raws: readonly string[], emit: (event: EditEvent) => void): void {
-  const { block, edit } = open;
+/** Says what is new of the block. One that may turn out to be text is told of when it is over. */
+export function tell(open: OpenBlock, emit: (event: EditEvent) => void): void {
+  const { block, edit, raws } = open;
+  if (raws === null) return;
+  if (open.told < 0) {
+    open.told = 0;
+    emit({ type: "start", edit, form: open.form });
+  }
   if (block.path !== null && block.path !== open.path) {
     open.path = block.path;
     emit({ type: "path", edit, path: block.path });
   }
-  for (const text of raws) emit({ type: "progress", edit, text });
+  while (open.told < raws.length) emit({ type: "progress", edit, text: raws[open.told++]! });
 }
 
 /** Says that the block is too long and lets go of its lines. */
 export function overflow(open: OpenBlock, limit: number, emit: (event: EditEvent) => void): void {
-  const { edit, firstLine, raws } = open;
-  const message = `The block that begins at line ${firstLine} is longer than ${limit} UTF-16 code units; read it with a higher limit or ask for smaller edits.`;
-  const line = firstLine + raws.length;
-  emit({ type: "error", edit, error: { line, reason: "too-long", message }, source: raws.join("") });
-  open.failed = true;
-  open.raws = [];
+  fail(
+    open,
+    unreadable(open.raws!.length, "too-long", `line ${open.firstLine} and on, over ${limit} UTF-16 code units`),
+    emit,
+  );
+  open.raws = null;
   open.maybe = [];
 }
 
 /** Reads the block as a whole and says what it means. */
 export function closeBlock(open: OpenBlock, end: BlockEnd, emit: (event: EditEvent) => void): void {
-  if (open.failed) return;
-  announce(open, emit);
   const { block, edit, fence, firstLine, raws } = open;
-  const reading = block.read(
-    raws.map((raw) => outdent(raw.replace(/\n$/, ""), fence)),
-    end,
-  );
-  if (!reading.ok) {
-    const { line, reason, message } = reading;
-    emit({ type: "error", edit, error: { line: firstLine + line, reason, message }, source: raws.join("") });
-    return;
-  }
-  const repairs = reading.repairs.map((repair) => ({ ...repair, line: repair.line + firstLine }));
-  emit({ type: "edit", edit, patch: gather(reading.files), repairs });
+  if (raws === null) return;
+  tell(open, emit);
+  const lines = raws.map((raw) => lineOf(raw, fence));
+  const read = attempt((repairs) => block.read(lines, end, repairs));
+  if (read instanceof Unreadable) return fail(open, read, emit);
+  const repairs = read.repairs.map((repair) => ({ ...repair, line: repair.line + firstLine }));
+  emit({ type: "edit", edit, patch: gather(read.files), repairs });
+}
+
+function fail({ edit, firstLine, raws }: OpenBlock, error: Unreadable, emit: (event: EditEvent) => void): void {
+  const { line, reason, message } = error;
+  emit({ type: "error", edit, error: { line: firstLine + line, reason, message }, source: raws!.join("") });
 }

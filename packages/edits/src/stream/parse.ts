@@ -1,5 +1,6 @@
 import type { Form, FormName } from "../forms/block.js";
 import { gather } from "../forms/change.js";
+import { unreadable } from "../forms/message.js";
 import type { FilePatch } from "../patch.js";
 import type { ReadError, Reading, Repair } from "../reading.js";
 import type { ReadOptions } from "./event.js";
@@ -9,8 +10,8 @@ import { scanEdits } from "./scan.js";
 export function parseWith(forms: readonly Form[], text: string, options: ReadOptions): Reading {
   const { files, repairs, errors } = readAll(forms, text, options);
   if (errors.length === 0 && files.length === 0) {
-    const names = forms.map((form) => form.name).join(", ");
-    errors.push({ line: 1, reason: "no-hunk", message: `There is no edit in the input (read as ${names}).` });
+    const { reason, message } = unreadable(0, "no-hunk", `read as ${forms.map((form) => form.name).join(", ")}`);
+    errors.push({ line: 1, reason, message });
   }
   return errors.length > 0 ? { ok: false, errors } : { ok: true, patch: gather(files), repairs };
 }

@@ -5,12 +5,11 @@ import {
   HEAD_LIMIT,
   mayOpen,
   openFence,
-  outdent,
   parseInfoPath,
   parsePathLine,
 } from "../forms/fence.js";
 import type { EditEvent, EditReader, ReadOptions } from "./event.js";
-import { announce, closeBlock, keepLine, type OpenBlock, overflow } from "./open-block.js";
+import { closeBlock, lineOf, type OpenBlock, overflow, tell } from "./open-block.js";
 
 /** Lines held back because a later one may make them the head of a block. */
 interface Held {
@@ -46,13 +45,10 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
 
   return {
     push(text) {
-      let from = 0;
-      for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", from)) {
-        takePiece(text.slice(from, end + 1));
-        endLine();
-        from = end + 1;
+      for (const piece of text.match(/[^\n]*\n|[^\n]+/g) ?? []) {
+        takePiece(piece);
+        if (piece.endsWith("\n")) endLine();
       }
-      if (from < text.length) takePiece(text.slice(from));
       return drain();
     },
     end({ complete = false } = {}) {
@@ -87,7 +83,7 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
 
   function takePiece(piece: string): void {
     if (passing) return emitText(piece);
-    if (open?.failed) {
+    if (open?.raws === null) {
       // Enough to see whether the line ends the block; a longer one is taken for a part of it.
       if (partial.length <= HEAD_LIMIT) partial = (partial + piece).slice(0, HEAD_LIMIT + 1);
       return;
@@ -139,7 +135,7 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
   function tryOpen(raw: string, settled: boolean): boolean {
     openBlock(raw, settled);
     if (open === null) return false;
-    feed(open, raw);
+    feed(open, raw, true);
     return true;
   }
 
@@ -148,8 +144,8 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
     const { raws, path, innerPath, fence } = held;
     const around = fence ?? wrapper;
     const head: Head = {
-      line: outdent(chomp(raw), around),
-      before: raws.length === 0 ? "" : outdent(chomp(raws[raws.length - 1]!), around),
+      line: lineOf(chomp(raw), around),
+      before: lineOf(chomp(raws.at(-1) ?? ""), around),
       path,
       innerPath,
       fence: around && { ...around, indent: "" },
@@ -167,17 +163,15 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
         edit: edits,
         firstLine: lineNumber - raws.length,
         fence: around,
-        raws: [],
-        size: 0,
+        raws: [...raws],
+        size: raws.join("").length,
         maybe: [],
         path: null,
-        announced: false,
-        failed: false,
+        told: -1,
       };
       if (!block.ownsFence) wrapper = around;
       held = NOTHING;
-      for (const line of raws) keepLine(open, line, emit);
-      if (!block.tentative) announce(open, emit);
+      if (!block.tentative) tell(open, emit);
       return;
     }
   }
@@ -213,29 +207,30 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
     raws.forEach(emitText);
   }
 
-  function feed(current: OpenBlock, raw: string): void {
-    if (!current.failed && current.size + raw.length > limit) outgrow(current);
+  function feed(current: OpenBlock, raw: string, opening = false): void {
+    if (current.raws !== null && current.size + raw.length > limit) outgrow(current);
     if (open === null) return route(raw);
-    if (current.failed && raw.length > HEAD_LIMIT) return;
-    const taken = current.block.take(outdent(raw.replace(/\n$/, ""), current.fence));
-    if (taken === "maybe") {
-      current.maybe.push(raw);
-      return;
-    }
+    if (current.raws === null && raw.length > HEAD_LIMIT) return;
+    const { block } = current;
+    const taken = block.take(lineOf(raw, current.fence), opening);
     const pending = [...current.maybe, raw];
-    current.maybe = [];
-    if (taken !== "past") for (const each of pending) keepLine(current, each, emit);
-    if (taken === "text") return giveUp(current);
-    if (taken === "more") return;
-    closeBlock(current, "closed", emit);
-    leave(current);
-    if (taken === "past") pending.forEach(route);
-  }
-
-  function leave({ block }: OpenBlock): void {
-    open = null;
-    edits++;
-    previousPath = block.path ?? previousPath;
+    current.maybe = taken === "maybe" ? pending : [];
+    if (taken === "maybe") return;
+    if (taken !== "past" && current.raws !== null) {
+      for (const each of pending) {
+        current.raws.push(each);
+        current.size += each.length;
+      }
+      if (!block.tentative) tell(current, emit);
+    }
+    if (taken === "text") giveUp(current);
+    else if (taken !== "more") {
+      closeBlock(current, "closed", emit);
+      open = null;
+      edits++;
+      previousPath = block.path ?? previousPath;
+      if (taken === "past") pending.forEach(route);
+    }
   }
 
   function outgrow(current: OpenBlock): void {
@@ -244,11 +239,10 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
   }
 
   /** The lines were no edit but a code fence of the prose, which the last one may have closed. */
-  function giveUp({ raws, maybe, fence }: OpenBlock): void {
-    const lines = [...raws, ...maybe];
+  function giveUp({ raws, fence }: OpenBlock): void {
     open = null;
-    prose = fence !== null && closesFence(lines[lines.length - 1] ?? "", fence) ? null : fence;
-    lines.forEach(emitText);
+    prose = fence !== null && closesFence(raws!.at(-1) ?? "", fence) ? null : fence;
+    raws!.forEach(emitText);
   }
 }
 

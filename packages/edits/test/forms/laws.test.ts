@@ -2,12 +2,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createPatch } from "../../src/create.js";
 import { formatBeginPatch, parseBeginPatch } from "../../src/forms/begin-patch.js";
-import type { Writing } from "../../src/forms/block.js";
-import { asLines, changeOf, gather } from "../../src/forms/change.js";
+import { asText, changeOf, gather } from "../../src/forms/change.js";
 import { formatEditBlocks, parseEditBlocks } from "../../src/forms/edit-block.js";
 import { formatSearchReplace, parseSearchReplace } from "../../src/forms/search-replace.js";
 import { formatStrReplace, parseStrReplace } from "../../src/forms/str-replace.js";
 import { formatWholeFiles, parseWholeFiles } from "../../src/forms/whole-file.js";
+import type { Writing } from "../../src/forms/write.js";
 import type { FilePatch, Patch } from "../../src/patch.js";
 import type { Reading } from "../../src/reading.js";
 import { takeApart } from "../../src/sides.js";
@@ -61,8 +61,8 @@ function asBlocks(patch: Patch, { placed, name }: FormPair): Patch {
             const keep = placed || file.kind !== "modify" || (name === "str_replace" && old.length === 0);
             const start = keep ? hunk.oldStart! + (old.length === 0 ? 1 : 0) : null;
             const change = changeOf(
-              asLines(old, !(facts && hunk.oldNoNewline)),
-              asLines(now, !(facts && hunk.newNoNewline)),
+              asText(old, !(facts && hunk.oldNoNewline)),
+              asText(now, !(facts && hunk.newNoNewline)),
               start,
             );
             return { ...file, hunks: [change!] } satisfies FilePatch;
@@ -122,8 +122,8 @@ describe.each(pairs)(`$name (seed ${seed})`, (pair) => {
         const before = kind === "create" ? [] : old;
         const after = kind === "delete" ? [] : now;
         const hunk = changeOf(
-          asLines(before, oldEnd || before.length === 0),
-          asLines(after, newEnd || after.length === 0),
+          asText(before, oldEnd || before.length === 0),
+          asText(after, newEnd || after.length === 0),
           kind === "modify" ? start + 1 : 1,
         );
         if (hunk === null) return;
