@@ -1,6 +1,6 @@
 /**
  * Times create, parse, apply, invert and merge beside the npm packages that do the same and beside git, in one run:
- * `tsx packages/edits/bench/speed.ts [create|parse|apply|invert|merge] [seconds a peer may take for one row]`.
+ * `tsx packages/edits/bench/speed.ts [create|parse|apply|invert|merge] [seconds that one run may take]`.
  * Medians in milliseconds; `> N s` where a peer was ended. Load is in every figure of a row alike: read the ratios.
  */
 import { type ChildProcess, fork } from "node:child_process";
@@ -13,7 +13,7 @@ import { type Case, type Kind, makeTexts, makeThree } from "./cases.js";
 import type { Task } from "./measure.js";
 import { type Operation, PEERS } from "./peers.js";
 
-/** Seconds that a peer may take for its rounds of one row. */
+/** Seconds that a peer may take for one run. */
 const LIMIT = Number(process.argv[3] ?? 10);
 const SIZES = [
   [100, 3],
@@ -98,8 +98,9 @@ async function time(peer: string, operation: Operation, { kind, lines, edits }: 
       resolve(result);
     };
     child.on("message", (message) => {
-      if (message !== "started") finish(message as number);
-      else timer = setTimeout(() => finish(Number.POSITIVE_INFINITY), LIMIT * 1000);
+      if (message === "started") timer = setTimeout(() => finish(Number.POSITIVE_INFINITY), LIMIT * 1000);
+      else if (message === "running") clearTimeout(timer);
+      else finish(message as number);
     });
     child.on("exit", (code) => reject(new Error(`${peer} ended with ${code} at ${operation} of ${lines} ${kind}.`)));
     child.send({ peer, operation, folder } satisfies Task);

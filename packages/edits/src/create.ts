@@ -1,5 +1,5 @@
 import { type Change, type DiffOptions, diffLines } from "./diff.js";
-import { identifyHunks } from "./hunk.js";
+import { hunkIds } from "./hunk.js";
 import type { FilePatch, Hunk, Patch } from "./patch.js";
 import { endsInNewline, lineAt, readSource, type Source } from "./source.js";
 
@@ -44,36 +44,46 @@ export function createPatch(before: string, after: string, options: CreateOption
 function createHunks(before: Source, after: Source, options: CreateOptions): Hunk[] {
   const context = Math.max(0, options.context ?? 3);
   const changes = diffLines(before, after, options);
-  const hunks: Omit<Hunk, "id">[] = [];
+  const nextId = hunkIds();
+  const hunks: Hunk[] = [];
   for (let i = 0; i < changes.length; ) {
     let end = i + 1;
     while (end < changes.length && changes[end]!.oldStart - changes[end - 1]!.oldEnd <= 2 * context) end++;
-    hunks.push(createHunk(before, after, changes.slice(i, end), context));
+    hunks.push(createHunk(before, after, changes.slice(i, end), context, nextId));
     i = end;
   }
-  return identifyHunks(hunks);
+  return hunks;
 }
 
-function createHunk(before: Source, after: Source, changes: readonly Change[], context: number): Omit<Hunk, "id"> {
+function createHunk(
+  before: Source,
+  after: Source,
+  changes: readonly Change[],
+  context: number,
+  nextId: (text: string) => string,
+): Hunk {
   const first = changes[0]!;
   const last = changes[changes.length - 1]!;
   const oldStart = Math.max(0, first.oldStart - context);
   const newStart = first.newStart - (first.oldStart - oldStart);
   const oldEnd = Math.min(before.length, last.oldEnd + context);
   const newEnd = last.newEnd + (oldEnd - last.oldEnd);
-  const lines: string[] = [];
+  // Written as one text and cut again: less work than lines that are joined for the id, and they hold on to no more of it.
+  let body = "";
   let at = oldStart;
   for (const change of changes) {
-    while (at < change.oldStart) lines.push(` ${lineAt(before, at++)}`);
-    while (at < change.oldEnd) lines.push(`-${lineAt(before, at++)}`);
-    for (let i = change.newStart; i < change.newEnd; i++) lines.push(`+${lineAt(after, i)}`);
+    while (at < change.oldStart) body += `\n ${lineAt(before, at++)}`;
+    while (at < change.oldEnd) body += `\n-${lineAt(before, at++)}`;
+    for (let i = change.newStart; i < change.newEnd; i++) body += `\n+${lineAt(after, i)}`;
   }
-  while (at < oldEnd) lines.push(` ${lineAt(before, at++)}`);
+  while (at < oldEnd) body += `\n ${lineAt(before, at++)}`;
+  body = body.slice(1);
   return {
+    id: nextId(body),
     // An empty side is named by the line before it.
     oldStart: oldEnd > oldStart ? oldStart + 1 : oldStart,
     newStart: newEnd > newStart ? newStart + 1 : newStart,
-    lines,
+    lines: body.split("\n"),
     ...(oldEnd === before.length && oldEnd > oldStart && !endsInNewline(before) && { oldNoNewline: true as const }),
     ...(newEnd === after.length && newEnd > newStart && !endsInNewline(after) && { newNoNewline: true as const }),
   };

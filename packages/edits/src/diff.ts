@@ -34,8 +34,10 @@ export function diffLines(a: Source, b: Source, options: LineDiffOptions = {}): 
   const { start, end } = commonEnds(a, b);
   const aEnd = a.length - end;
   const bEnd = b.length - end;
-  const removed = new Uint8Array(a.length + 1);
-  const added = new Uint8Array(b.length + 1);
+  // One buffer: to get one costs as much as to compare a short text.
+  const flags = new Uint8Array(a.length + b.length + 2);
+  const removed = flags.subarray(0, a.length + 1);
+  const added = flags.subarray(a.length + 1);
   if (!markFew(a, b, start, aEnd, bEnd, removed, added)) {
     markMany(internByHash(a, b, start, aEnd, bEnd), start, options.cost, removed, added);
     if (!isTrue(a, b, removed, added)) {

@@ -4,6 +4,14 @@ import { countSame, type Source } from "./source.js";
 const FEW = 64;
 const UNREACHED = -1;
 
+/** Row d holds the furthest line of `a` on each diagonal from -d to d after d changes, with a margin of two columns. */
+const rows = new Int32Array((FEW + 1) * (FEW + 5));
+
+/** Where diagonal 0 of row d is. */
+function middle(d: number): number {
+  return d * (d + 5) + 2;
+}
+
 /**
  * The shortest changes between lines `start` to `aEnd` and `bEnd`, by Myers's greedy search, marked in the flags; false if
  * there are more than a few. Equal runs are compared as blocks of text, so a small change in a large text costs little.
@@ -17,26 +25,18 @@ export function markFew(
   removed: Uint8Array,
   added: Uint8Array,
 ): boolean {
-  if (Math.abs(aEnd - bEnd) > FEW) return false;
   const last = aEnd - bEnd;
-  // Row d holds the furthest line of `a` on each diagonal from -d to d after d changes, with a margin of two columns.
-  const rows: Int32Array[] = [];
+  if (Math.abs(last) > FEW) return false;
   for (let d = 0; d <= FEW; d++) {
-    const row = new Int32Array(2 * d + 5).fill(UNREACHED);
-    const above = rows[d - 1];
-    rows.push(row);
+    const row = middle(d);
+    rows.fill(UNREACHED, row - d - 2, row + d + 3);
     for (let k = -d; k <= d; k += 2) {
-      let x = start;
-      if (above !== undefined) {
-        const { right, down } = steps(above, d + 1 + k, k, aEnd, bEnd);
-        x = Math.max(right, down);
-        if (x === UNREACHED) continue;
-      }
-      const y = x - k;
-      x += countSame(a, x, aEnd, b, y, bEnd);
-      row[d + 2 + k] = x;
+      const from = d === 0 ? start : Math.max(stepRight(d, k, aEnd), stepDown(d, k, bEnd));
+      if (from === UNREACHED) continue;
+      const x = from + countSame(a, from, aEnd, b, from - k, bEnd);
+      rows[row + k] = x;
       if (k === last && x === aEnd) {
-        trace(rows, k, aEnd, bEnd, removed, added);
+        trace(d, k, aEnd, bEnd, removed, added);
         return true;
       }
     }
@@ -44,28 +44,24 @@ export function markFew(
   return false;
 }
 
-/** Where the two steps to a diagonal lead: past one more line of `a`, or past one more of `b`. */
-function steps(above: Int32Array, at: number, k: number, aEnd: number, bEnd: number): { right: number; down: number } {
-  const left = above[at - 1]!;
-  const up = above[at + 1]!;
-  return {
-    right: left !== UNREACHED && left < aEnd ? left + 1 : UNREACHED,
-    down: up - k <= bEnd ? up : UNREACHED,
-  };
+/** Where diagonal k is reached with the d-th change, past one more line of `a`. */
+function stepRight(d: number, k: number, aEnd: number): number {
+  const x = rows[middle(d - 1) + k - 1]!;
+  return x !== UNREACHED && x < aEnd ? x + 1 : UNREACHED;
+}
+
+/** The same, past one more line of `b`. */
+function stepDown(d: number, k: number, bEnd: number): number {
+  const x = rows[middle(d - 1) + k + 1]!;
+  return x - k <= bEnd ? x : UNREACHED;
 }
 
 /** Walks the path back from its end. What lies behind each step is an equal run. */
-function trace(
-  rows: readonly Int32Array[],
-  end: number,
-  aEnd: number,
-  bEnd: number,
-  removed: Uint8Array,
-  added: Uint8Array,
-): void {
+function trace(length: number, end: number, aEnd: number, bEnd: number, removed: Uint8Array, added: Uint8Array): void {
   let k = end;
-  for (let d = rows.length - 1; d > 0; d--) {
-    const { right, down } = steps(rows[d - 1]!, d + 1 + k, k, aEnd, bEnd);
+  for (let d = length; d > 0; d--) {
+    const right = stepRight(d, k, aEnd);
+    const down = stepDown(d, k, bEnd);
     if (right > down) {
       removed[right - 1] = 1;
       k--;

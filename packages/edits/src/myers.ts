@@ -96,36 +96,39 @@ function findMiddle(
     else fLow++;
     if (fHigh < highest) forward[offset + ++fHigh + 1] = -1;
     else fHigh--;
+    // What is to the right of one diagonal is below the next.
+    let below = forward[offset + fHigh + 1]!;
     for (let d = fHigh; d >= fLow; d -= 2) {
-      const down = forward[offset + d + 1]!;
-      const right = forward[offset + d - 1]!;
-      let x = right >= down ? right + 1 : down;
+      const right = forward[offset + d - 1]! + 1;
+      const from = right > below ? right : below;
+      let x = from;
       let y = x - d;
-      const from = x;
       while (x < aEnd && y < bEnd && a[x] === b[y]) {
         x++;
         y++;
       }
       if (x - from > SNAKE) landmark = true;
       forward[offset + d] = x;
+      below = right - 1;
       if (odd && bLow <= d && d <= bHigh && backward[offset + d]! <= x) return found(search, x, y, 3);
     }
     if (bLow > lowest) backward[offset + --bLow - 1] = 0x7fffffff;
     else bLow++;
     if (bHigh < highest) backward[offset + ++bHigh + 1] = 0x7fffffff;
     else bHigh--;
+    let beyond = backward[offset + bHigh + 1]!;
     for (let d = bHigh; d >= bLow; d -= 2) {
       const up = backward[offset + d - 1]!;
-      const left = backward[offset + d + 1]!;
-      let x = up < left ? up : left - 1;
+      const from = up < beyond ? up : beyond - 1;
+      let x = from;
       let y = x - d;
-      const from = x;
       while (x > aStart && y > bStart && a[x - 1] === b[y - 1]) {
         x--;
         y--;
       }
       if (from - x > SNAKE) landmark = true;
       backward[offset + d] = x;
+      beyond = up;
       if (!odd && fLow <= d && d <= fHigh && x <= forward[offset + d]!) return found(search, x, y, 3);
     }
     if (minimal) continue;

@@ -7,81 +7,87 @@ import { isSameLine, type Source } from "./source.js";
  * those of git's indent heuristic (diff.indentHeuristic), found by its authors over a large corpus of human judgements.
  */
 export function slideChanges(source: Source, changed: Uint8Array, others: Uint8Array, readable: boolean): void {
-  const indentOf = (line: number) => measureIndent(source, line);
-  const length = source.length;
-  // `start` to `end` is a run of changed lines in this text; `other` to `otherEnd` is the run, often empty, that stands
-  // at the same place of the other text. Runs are separated by exactly one unchanged line.
-  let start = 0;
-  let end = 0;
-  let otherStart = 0;
-  let otherEnd = 0;
-  while (changed[end] === 1) end++;
-  while (others[otherEnd] === 1) otherEnd++;
-
-  const otherBack = () => {
-    otherEnd = otherStart - 1;
-    otherStart = otherEnd;
-    while (otherStart > 0 && others[otherStart - 1] === 1) otherStart--;
-  };
-  const otherOn = () => {
-    otherStart = otherEnd + 1;
-    otherEnd = otherStart;
-    while (others[otherEnd] === 1) otherEnd++;
-  };
-  const slideUp = (): boolean => {
-    if (start === 0 || !isSameLine(source, start - 1, source, end - 1)) return false;
-    changed[--start] = 1;
-    changed[--end] = 0;
-    while (start > 0 && changed[start - 1] === 1) start--;
-    otherBack();
-    return true;
-  };
-  const slideDown = (): boolean => {
-    if (end >= length || !isSameLine(source, start, source, end)) return false;
-    changed[start++] = 0;
-    changed[end++] = 1;
-    while (changed[end] === 1) end++;
-    otherOn();
-    return true;
-  };
-
+  const run: Run = { source, changed, others, start: 0, end: 0, otherStart: 0, otherEnd: 0 };
+  while (changed[run.end] === 1) run.end++;
+  while (others[run.otherEnd] === 1) run.otherEnd++;
   for (;;) {
-    if (end > start) {
-      let size: number;
-      let highest: number;
-      let beside: number;
-      do {
-        size = end - start;
-        while (slideUp());
-        highest = end;
-        beside = otherEnd > otherStart ? end : -1;
-        while (slideDown()) if (otherEnd > otherStart) beside = end;
-      } while (end - start !== size);
-      if (end !== highest) {
-        if (beside >= 0) while (otherEnd === otherStart) slideUp();
-        else if (readable) {
-          const best = bestSplit(Math.max(highest, end - size - 1, end - FURTHEST), end, size, length, indentOf);
-          while (end > best) slideUp();
-        }
-      }
-    }
-    if (end >= length) return;
-    start = end + 1;
-    end = start;
-    while (changed[end] === 1) end++;
-    otherOn();
+    if (run.end > run.start) slideRun(run, readable);
+    if (run.end >= source.length) return;
+    run.start = ++run.end;
+    while (changed[run.end] === 1) run.end++;
+    otherOn(run);
   }
+}
+
+/**
+ * `start` to `end` is a run of changed lines in this text; `otherStart` to `otherEnd` is the run, often empty, that stands
+ * at the same place of the other text. Runs are separated by exactly one unchanged line.
+ */
+interface Run {
+  readonly source: Source;
+  readonly changed: Uint8Array;
+  readonly others: Uint8Array;
+  start: number;
+  end: number;
+  otherStart: number;
+  otherEnd: number;
+}
+
+function slideRun(run: Run, readable: boolean): void {
+  let size: number;
+  let highest: number;
+  let beside: number;
+  do {
+    size = run.end - run.start;
+    while (slideUp(run));
+    highest = run.end;
+    beside = run.otherEnd > run.otherStart ? run.end : -1;
+    while (slideDown(run)) if (run.otherEnd > run.otherStart) beside = run.end;
+  } while (run.end - run.start !== size);
+  if (run.end === highest) return;
+  if (beside >= 0) while (run.otherEnd === run.otherStart) slideUp(run);
+  else if (readable) {
+    const best = bestSplit(run.source, Math.max(highest, run.end - size - 1, run.end - FURTHEST), run.end, size);
+    while (run.end > best) slideUp(run);
+  }
+}
+
+function slideUp(run: Run): boolean {
+  const { source, changed, others } = run;
+  if (run.start === 0 || !isSameLine(source, run.start - 1, source, run.end - 1)) return false;
+  changed[--run.start] = 1;
+  changed[--run.end] = 0;
+  while (run.start > 0 && changed[run.start - 1] === 1) run.start--;
+  run.otherEnd = run.otherStart - 1;
+  run.otherStart = run.otherEnd;
+  while (run.otherStart > 0 && others[run.otherStart - 1] === 1) run.otherStart--;
+  return true;
+}
+
+function slideDown(run: Run): boolean {
+  const { source, changed } = run;
+  if (run.end >= source.length || !isSameLine(source, run.start, source, run.end)) return false;
+  changed[run.start++] = 0;
+  changed[run.end++] = 1;
+  while (changed[run.end] === 1) run.end++;
+  otherOn(run);
+  return true;
+}
+
+function otherOn(run: Run): void {
+  run.otherStart = ++run.otherEnd;
+  while (run.others[run.otherEnd] === 1) run.otherEnd++;
 }
 
 const FURTHEST = 100;
 
-function bestSplit(from: number, to: number, size: number, length: number, indentOf: (line: number) => number): number {
+function bestSplit(source: Source, from: number, to: number, size: number): number {
   let best = from;
   let bestIndent = 0;
   let bestPenalty = 0;
   for (let end = from; end <= to; end++) {
-    const below = score(end, length, indentOf);
-    const above = score(end - size, length, indentOf);
+    const below = score(source, end);
+    const above = score(source, end - size);
     const indent = below.indent + above.indent;
     const penalty = below.penalty + above.penalty;
     const worse = 60 * Math.sign(indent - bestIndent) + (penalty - bestPenalty);
@@ -94,16 +100,16 @@ function bestSplit(from: number, to: number, size: number, length: number, inden
 }
 
 /** How good it is to split the text in front of the line: less is better. */
-function score(line: number, length: number, indentOf: (line: number) => number): { indent: number; penalty: number } {
-  const own = line < length ? indentOf(line) : -1;
-  const above = nearest(line - 1, -1, length, indentOf);
-  const below = nearest(line + 1, 1, length, indentOf);
+function score(source: Source, line: number): { indent: number; penalty: number } {
+  const own = line < source.length ? measureIndent(source, line) : -1;
+  const above = nearest(source, line - 1, -1);
+  const below = nearest(source, line + 1, 1);
   const blanksBelow = own < 0 ? 1 + below.blanks : 0;
   const blanks = above.blanks + blanksBelow;
   const indent = own >= 0 ? own : below.indent;
   let penalty = 6 * blanksBelow - 30 * blanks;
   if (above.indent < 0 && above.blanks === 0) penalty += 1; // the text starts here
-  if (line >= length) penalty += 21; // the text ends here
+  if (line >= source.length) penalty += 21; // the text ends here
   if (indent >= 0 && above.indent >= 0) {
     if (indent > above.indent) penalty += blanks > 0 ? 10 : -4;
     else if (indent < above.indent) {
@@ -115,10 +121,10 @@ function score(line: number, length: number, indentOf: (line: number) => number)
 }
 
 /** The indentation of the nearest line that is not blank, and how many blank lines are skipped to get there. */
-function nearest(from: number, step: 1 | -1, length: number, indentOf: (line: number) => number) {
+function nearest(source: Source, from: number, step: 1 | -1): { indent: number; blanks: number } {
   let blanks = 0;
-  for (let i = from; i >= 0 && i < length; i += step) {
-    const indent = indentOf(i);
+  for (let i = from; i >= 0 && i < source.length; i += step) {
+    const indent = measureIndent(source, i);
     if (indent >= 0) return { indent, blanks };
     if (++blanks === 20) return { indent: 0, blanks };
   }
