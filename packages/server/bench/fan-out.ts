@@ -1,0 +1,119 @@
+/**
+ * What a session says to 1, 100 and 1,000 readers at once, over Server-Sent Events and WebSocket, beside bare `node:http` and `ws` that
+ * serialise once and write to each reader: messages a second, and how long a message takes. `tsx packages/server/bench/fan-out.ts`.
+ * The server has a process of its own, and this one reads: each reader must get every message, and the last one last. What the machine
+ * does beside is in the figures of both: read the ratios, and that of processor time where the machine is busy.
+ */
+import { interleave, median, quantile, quick, thousands } from "./measure.js";
+import type { RawReader } from "./raw.js";
+import { type Carrier, lengthOf, open, type Side, type Subject, stampOf, start } from "./subject.js";
+
+const ROUNDS = quick ? 3 : 9;
+/** Messages of one round, to all readers together. */
+const DELIVERIES = quick ? 24_000 : 96_000;
+/** Messages of one round by which latency is told, one tick at a time. */
+const TIMED = quick ? 4_000 : 16_000;
+const SIDES = ["parlance", "bare"] as const;
+
+interface Figure {
+  /** Messages a second. */
+  readonly rate: number;
+  /** Messages a second of the server's processor time. */
+  readonly byCpu: number;
+  /** Milliseconds from saying to reading, one a message. */
+  readonly latencies: readonly number[];
+}
+
+interface Reading {
+  readonly carrier: Carrier;
+  readonly subject: Subject;
+  readonly readers: readonly RawReader[];
+}
+
+for (const carrier of ["sse", "websocket"] as const) {
+  const names = { sse: "Server-Sent Events beside node:http", websocket: "WebSocket beside ws" };
+  console.log(`one session to many readers: ${names[carrier]} (latency with one tick on its way)`);
+  for (const count of [1, 100, 1000]) {
+    const sides: Record<Side, Reading> = {
+      parlance: await openAll(await start("parlance", carrier), carrier, count),
+      bare: await openAll(await start("bare", carrier), carrier, count),
+    };
+    for (const together of [1, 16]) {
+      const figures = await interleave(SIDES, ROUNDS, async (side) => {
+        const events = together * Math.ceil(DELIVERIES / count / together);
+        // So much is on its way to a reader that the server never waits, and never so much that it would be cut.
+        const { rate, byCpu } = await round(
+          sides[side],
+          events,
+          together,
+          Math.min(2048, Math.max(64, 65_536 / count)),
+        );
+        const timed = together * Math.ceil(TIMED / count / together);
+        return { rate, byCpu, latencies: (await round(sides[side], timed, together, together)).latencies };
+      });
+      print(count, together, figures);
+    }
+    for (const side of SIDES) {
+      for (const { socket } of sides[side].readers) socket.destroy();
+      sides[side].subject.stop();
+    }
+  }
+}
+
+async function openAll(subject: Subject, carrier: Carrier, count: number): Promise<Reading> {
+  const readers: RawReader[] = [];
+  while (readers.length < count) readers.push(await open(carrier, subject.port));
+  return { carrier, subject, readers };
+}
+
+async function round(
+  { carrier, subject, readers }: Reading,
+  events: number,
+  together: number,
+  window: number,
+): Promise<Figure> {
+  const length = lengthOf(carrier);
+  const total = events * length * readers.length;
+  const acknowledged = Math.max(together, Math.floor(window / 4)) * length * readers.length;
+  const latencies: number[] = [];
+  let bytes = 0;
+  let next = acknowledged;
+  for (const reader of readers) reader.bytes = 0;
+  const begin = process.hrtime.bigint();
+  await new Promise<void>((resolve) => {
+    for (const reader of readers)
+      reader.onBytes = (more) => {
+        const now = process.hrtime.bigint();
+        bytes += more;
+        if (window === together) {
+          const whole = Math.floor(reader.bytes / length) - Math.floor((reader.bytes - more) / length);
+          if (whole > 0) latencies.push(...Array(whole).fill(Number(now - stampOf(reader.tail)!.at) / 1e6));
+        }
+        if (bytes >= next) {
+          subject.order({ heard: Math.floor(bytes / length / readers.length) });
+          next += acknowledged;
+        }
+        if (bytes >= total) resolve();
+      };
+    subject.order({ say: events, together, window });
+  });
+  const seconds = Number(process.hrtime.bigint() - begin) / 1e9;
+  for (const { bytes, tail } of readers)
+    if (bytes !== events * length || stampOf(tail)?.number !== events)
+      throw new Error(`a reader has ${bytes / length} messages of ${events}, and at the end ${tail}`);
+  const messages = events * readers.length;
+  return { rate: messages / seconds, byCpu: (messages / (await subject.cpu())) * 1e6, latencies };
+}
+
+function print(count: number, together: number, { parlance, bare }: Record<Side, readonly Figure[]>): void {
+  const rates = (figures: readonly Figure[], of: "rate" | "byCpu") => median(figures.map((figure) => figure[of]));
+  const ratio = (of: "rate" | "byCpu") => (rates(parlance, of) / rates(bare, of)).toFixed(2);
+  const times = (figures: readonly Figure[]) => {
+    const all = figures.flatMap(({ latencies }) => latencies);
+    return `${quantile(all, 0.5).toFixed(2)}/${quantile(all, 0.99).toFixed(2)} ms`;
+  };
+  const who = `${count.toLocaleString("en").padStart(5)} reader${count > 1 ? "s" : " "}, ${String(together).padStart(2)} a tick`;
+  const said = `parlance ${thousands(rates(parlance, "rate"))}   bare ${thousands(rates(bare, "rate"))}`;
+  console.log(`  ${who}: ${said}   ratio ${ratio("rate")} (by processor time ${ratio("byCpu")})`);
+  console.log(`      p50/p99: parlance ${times(parlance)}   bare ${times(bare)}`);
+}
