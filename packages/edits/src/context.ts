@@ -1,6 +1,6 @@
 import { looseLine } from "./normal.js";
 import type { Change, Sides } from "./sides.js";
-import type { LineIndex } from "./target.js";
+import { indexBy, type LineIndex, type Target } from "./target.js";
 
 /** Places where one context line may be mistyped or missing, if this many other lines that are not blank hold. */
 const HOLDS = 3;
@@ -20,7 +20,9 @@ export interface Alignment {
  * context one line may be mistyped (by a letter or two, not in a digit) or missing, and blank lines may be dropped or added. Where lines are
  * inserted the neighbours must touch in the text, so that there is no doubt where the new lines go. Null: too many places to try.
  */
-export function alignContext(sides: Sides, index: LineIndex, effort: { left: number }): Alignment[] | null {
+export function alignContext(sides: Sides, target: Target): Alignment[] | null {
+  const index = indexBy(looseLine, target);
+  const { effort } = target;
   const keys = sides.old.map(looseLine);
   const anchors = pickAnchors(keys, sides, index);
   const found = new Map<string, Alignment>();

@@ -1,8 +1,12 @@
+import type { ApplyResult, Conflict } from "./apply.js";
 import { alignContext } from "./context.js";
 import { exactForm, type Form, learnForm, type Pair } from "./form.js";
 import { looseLine, plainTabs, plainTypography, withoutReturn } from "./normal.js";
-import type { Sides } from "./sides.js";
-import { findRows, indexLines, keyLine, type LineIndex, lastUpTo, type Target } from "./target.js";
+import type { Hunk } from "./patch.js";
+import { conflict, rewrite } from "./rewrite.js";
+import { settle } from "./settle.js";
+import { type Sides, takeApart } from "./sides.js";
+import { asIs, findRows, type Key, lastUpTo, readTarget, type Target } from "./target.js";
 
 /**
  * How far a hunk had to be bent to fit, mildest first. `place`: it stood elsewhere. `order`: an earlier
@@ -32,25 +36,19 @@ export interface Match {
   readonly form: Form;
 }
 
-type Key = (line: string) => string;
-
-interface Step {
-  readonly rung: Rung;
-  /** What is compared of a line of the text, and of a line of the patch; null for all of it. */
-  readonly text: Key | null;
-  readonly patch: Key | null;
-}
+/** On each rung that compares lines as wholes: what it compares of a line of the text, and of a line of the patch. */
+type Step = readonly [rung: Rung, text: Key, patch: Key];
 
 const trimmedEnd = (line: string) => line.trimEnd();
 const trimmedPlain = (line: string) => plainTypography(line).trimEnd();
 
 const steps: readonly Step[] = [
-  { rung: "exact", text: null, patch: null },
-  { rung: "line-endings", text: withoutReturn, patch: withoutReturn },
-  { rung: "trailing-space", text: trimmedEnd, patch: trimmedEnd },
-  { rung: "typography", text: trimmedPlain, patch: trimmedPlain },
-  { rung: "escapes", text: trimmedEnd, patch: (line) => plainTabs(line).trimEnd() },
-  { rung: "indentation", text: looseLine, patch: looseLine },
+  ["exact", asIs, asIs],
+  ["line-endings", withoutReturn, withoutReturn],
+  ["trailing-space", trimmedEnd, trimmedEnd],
+  ["typography", trimmedPlain, trimmedPlain],
+  ["escapes", trimmedEnd, (line) => plainTabs(line).trimEnd()],
+  ["indentation", looseLine, looseLine],
 ];
 
 export const rungs: readonly Rung[] = [
@@ -59,62 +57,63 @@ export const rungs: readonly Rung[] = [
   "order",
   "final-newline",
   "byte-order-mark",
-  ...steps.slice(1).map((step) => step.rung),
+  "line-endings",
+  "trailing-space",
+  "typography",
+  "escapes",
+  "indentation",
   "context",
 ];
 
-export interface Search {
-  readonly target: Target;
-  readonly hunks: readonly Sides[];
-  readonly indexes: Map<Rung, LineIndex>;
+/** Finds for every hunk the first rung that has a place for it, and writes them all; or says what is in the way. */
+export function climb(hunks: readonly Hunk[], text: string, loosest: Rung, given: readonly Rung[]): ApplyResult {
+  const target = readTarget(text, hunks);
+  const candidates = hunks.map((hunk) => {
+    const sides = takeApart(hunk);
+    const found = sides.old.length === 0 ? findBare(sides, target) : findMatches(sides, target, loosest);
+    return { sides, found };
+  });
+  return rewrite(settle(candidates, target), target, given);
 }
 
-export type Climb =
-  | { readonly found: readonly Match[]; readonly rung: Rung }
-  | {
-      readonly reason: "already-applied" | "ambiguous" | "not-found";
-      readonly rung: Rung;
-      readonly at: readonly number[];
-    };
+/** Lines to insert, and no old ones: only a number says where, or an empty text. */
+function findBare(sides: Sides, { text, starts }: Target): Match[] | Conflict {
+  const row = sides.hint ?? (text === "" ? 0 : -1);
+  if (!(row in starts)) return conflict(sides, "not-found", "exact", []);
+  return [{ row, rows: [], rung: "exact", form: exactForm }];
+}
 
-/** Climbs until a rung has a place for the hunk. On each rung it looks whether the new text already stands there. */
-export function climb(sides: Sides, search: Search, loosest: Rung): Climb {
-  const { target } = search;
+/** On each rung it is looked whether the new text already stands there. */
+function findMatches(sides: Sides, target: Target, loosest: Rung): Match[] | Conflict {
+  const highest = rungs.indexOf(loosest);
   let last: Rung = "exact";
-  for (const step of steps) {
-    if (rungs.indexOf(step.rung) > rungs.indexOf(loosest)) break;
-    last = step.rung;
-    const index = stepIndex(step, search);
-    const places = findRows(through(sides.old, step.patch), index, target.effort);
+  for (const [rung, text, patch] of steps) {
+    if (rungs.indexOf(rung) > highest) break;
+    last = rung;
+    const places = findRows(sides.old, text, patch, target);
     // Where the old lines are there and the new ones are not longer, nothing is asked of these.
     const asked = sides.inserts && (places?.length === 0 || sides.new.length > sides.old.length);
-    const applied = asked ? findRows(through(sides.new, step.patch), index, target.effort) : [];
-    if (places === null || applied === null) return { reason: "ambiguous", rung: step.rung, at: [] };
+    const applied = asked ? findRows(sides.new, text, patch, target) : [];
+    if (places === null || applied === null) return conflict(sides, "ambiguous", rung, []);
     const fresh = places.filter((at) => !isInside(at, sides, applied));
-    if (fresh.length === 0 && applied.length > 0) return { reason: "already-applied", rung: step.rung, at: applied };
-    const found = fresh.flatMap((row) => readMatch(sides, row, step.rung, target) ?? []);
-    if (found.length > 0) return { found, rung: step.rung };
+    if (fresh.length === 0 && applied.length > 0) return conflict(sides, "already-applied", rung, applied);
+    const found = fresh.flatMap((row) => readMatch(sides, row, rung, target) ?? []);
+    if (found.length > 0) return found;
     // Only the final newline is to change: a text whose lines fit but not their end is already as the patch wants it.
-    if (isNewlineOnly(sides) && fresh.length > 0) return { reason: "already-applied", rung: step.rung, at: fresh };
+    if (fresh.length > 0 && sides.old.join("\n") === sides.new.join("\n"))
+      return conflict(sides, "already-applied", rung, fresh);
   }
-  if (last !== "indentation" || rungs.indexOf(loosest) < rungs.indexOf("context")) {
-    return { reason: "not-found", rung: last, at: [] };
-  }
-  const alignments = alignContext(sides, stepIndex(steps.at(-1)!, search), target.effort);
-  if (alignments === null) return { reason: "ambiguous", rung: "context", at: [] };
-  const found: Match[] = [];
-  for (const { rows, mistyped } of alignments) {
+  if (loosest !== "context") return conflict(sides, "not-found", last, []);
+  const alignments = alignContext(sides, target);
+  if (alignments === null) return conflict(sides, "ambiguous", "context", []);
+  const found = alignments.flatMap(({ rows, mistyped }): Match[] => {
     const form = contextForm(sides, rows, mistyped, target);
-    const row = rows.find((at) => at >= 0)! - rows.findIndex((at) => at >= 0);
-    if (form) found.push({ row: Math.max(row, 0), rows, rung: "context", form });
-  }
-  if (found.length === 1) return { found, rung: "context" };
-  const at = found.map((match) => match.row);
-  return { reason: found.length > 1 ? "ambiguous" : "not-found", rung: "context", at };
-}
-
-function isNewlineOnly({ old, new: now }: Sides): boolean {
-  return old.length === now.length && old.every((line, i) => line === now[i]);
+    const first = rows.findIndex((at) => at >= 0);
+    return form ? [{ row: Math.max(rows[first]! - first, 0), rows, rung: "context", form }] : [];
+  });
+  if (found.length === 1) return found;
+  const at = found.map(({ row }) => row);
+  return conflict(sides, at.length > 1 ? "ambiguous" : "not-found", "context", at);
 }
 
 /** A place where all old lines stand in a row, if there is a form for what is to be inserted. */
@@ -135,35 +134,13 @@ function contextForm(
   const matched = rows.map((row, i) => (mistyped.has(i) ? -1 : row));
   const form = learnForm(pairUp(sides, matched, target), target.text);
   if (form) return form;
-  const deleted = pairUp(
-    sides,
-    matched.map((row, i) => (sides.deleted[i] ? row : -1)),
-    target,
-  );
+  const gone = matched.map((row, i) => (sides.deleted[i] ? row : -1));
+  const deleted = pairUp(sides, gone, target);
   return deleted.some(({ text }) => text.trim() !== "") ? learnForm(deleted, target.text) : null;
 }
 
 function pairUp(sides: Sides, rows: readonly number[], target: Target): Pair[] {
   return rows.flatMap((row, i) => (row < 0 ? [] : { patch: sides.old[i]!, text: target.lines[row]! }));
-}
-
-function through(lines: readonly string[], key: Key | null): readonly string[] {
-  return key ? lines.map(key) : lines;
-}
-
-function stepIndex(step: Step, search: Search): LineIndex {
-  const known = search.indexes.get(step.rung);
-  if (known) return known;
-  const wanted = new Set<string>();
-  for (const { old, new: now } of search.hunks) {
-    const sought = through(old, step.patch);
-    // Context is aligned from any line; for all else one line of each side leads to its places.
-    if (step.rung === "indentation") for (const line of sought) wanted.add(line);
-    wanted.add(keyLine(sought)).add(keyLine(through(now, step.patch)));
-  }
-  const index = indexLines(search.target.lines, step.text, wanted);
-  search.indexes.set(step.rung, index);
-  return index;
 }
 
 /** The old lines at this place are part of the new ones: the hunk has been applied here. A longer old side proves it has not. */
@@ -175,10 +152,8 @@ function isInside(at: number, sides: Sides, applied: readonly number[]): boolean
 }
 
 /** The hunk stands where it says, with context on both sides (or with none at all): there its own word is good. */
-export function isTrusted(at: number, sides: Sides): boolean {
-  if (at !== sides.hint) return false;
-  if (sides.leading === 0 && sides.trailing === 0) return true;
-  return (sides.leading > 0 || at === 0) && sides.trailing > 0;
+function isTrusted(at: number, sides: Sides): boolean {
+  return at === sides.hint && (sides.trailing > 0 ? sides.leading > 0 || at === 0 : sides.leading === 0);
 }
 
 /** Byte for byte, the last line of a text without final newline is another line than the same one with it. */

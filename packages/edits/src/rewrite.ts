@@ -1,66 +1,126 @@
-import type { Match, Rung } from "./ladder.js";
+import type { AppliedHunk, ApplyResult, Conflict, ConflictReason } from "./apply.js";
+import { endingAt } from "./endings.js";
+import { type Match, type Rung, rungs } from "./ladder.js";
 import type { Sides } from "./sides.js";
-import type { Splice } from "./splice.js";
+import { type Splice, spliceText } from "./splice.js";
 import type { Target } from "./target.js";
 
-/** What placing a hunk writes: its splices and what had to be bent for them. */
-export interface Rewriting {
-  readonly splices: readonly Splice[];
-  readonly repairs: ReadonlySet<Rung>;
+/** A hunk and its place, or why it has none. */
+export interface Placing {
+  readonly sides: Sides;
+  readonly match: Match | Conflict;
 }
 
-/** Deletes what was matched and writes what is new; the text's context lines are never written. Null: a new line has no form. */
-export function rewrite(sides: Sides, { row, rows, form, rung }: Match, target: Target): Rewriting | null {
-  const repairs = new Set<Rung>(form.repairs);
-  const splices: Splice[] = [];
-  for (const change of sides.changes) {
-    const lines = change.insert.map(form.write);
-    if (lines.includes(null)) return null;
-    const deleted = rows.slice(change.from, change.to).filter((at) => at >= 0);
-    const before = rows.slice(0, change.from).findLast((at) => at >= 0);
-    const first =
-      deleted[0] ?? (before === undefined ? (rows.slice(change.to).find((at) => at >= 0) ?? row) : before + 1);
-    const from = target.starts[first]!;
-    const to = target.starts[deleted.length > 0 ? deleted.at(-1)! + 1 : first]!;
-    if (from < to || lines.length > 0) {
-      splices.push({
-        from,
-        to,
-        insert: writeLines(lines as string[], from, to, sides, target, rung === "exact", repairs),
-      });
+interface Placed {
+  readonly sides: Sides;
+  readonly match: Match;
+}
+
+interface Writing extends Splice {
+  readonly placed: Placed;
+}
+
+/**
+ * The text with every hunk written, or all conflicts. What was matched and is to go is deleted, what is new is written; the
+ * text's context lines are never written. `given` is what had to be repaired for all hunks alike.
+ */
+export function rewrite(placings: readonly Placing[], target: Target, given: readonly Rung[]): ApplyResult {
+  const conflicts: Conflict[] = [];
+  const all: Placed[] = [];
+  const writings: Writing[] = [];
+  const hunks: AppliedHunk[] = [];
+  let furthest = 0;
+  for (const { sides, match } of placings) {
+    if ("reason" in match) {
+      conflicts.push(match);
+      continue;
     }
+    const splices = writeHunk(sides, match, target);
+    if (splices === null) {
+      conflicts.push(conflict(sides, "ambiguous", match.rung, [match.row]));
+      continue;
+    }
+    const { row, rung, form } = match;
+    const { hunk, hint } = sides;
+    const offset = hint === null ? 0 : row - hint;
+    const repairs = new Set([...given, ...form.repairs]);
+    if (rung === "context") repairs.add("context");
+    if (offset !== 0) repairs.add("place");
+    // Blocks without line numbers have no order to be out of.
+    if (hint !== null && row < furthest) repairs.add("order");
+    if (splices.some(({ to }) => to === target.text.length) && !knowsEnd(sides, target)) repairs.add("final-newline");
+    furthest = Math.max(furthest, row);
+    hunks.push({ id: hunk.id, at: row + 1, offset, repairs: rungs.filter((each) => repairs.has(each)) });
+    const placed = { sides, match };
+    all.push(placed);
+    for (const splice of splices) writings.push({ ...splice, placed });
   }
-  return { splices, repairs };
+  writings.sort((a, b) => a.from - b.from || a.to - b.to);
+  conflicts.push(...findOverlaps(all, writings));
+  return conflicts.length > 0 ? { ok: false, conflicts } : { ok: true, text: spliceText(target.text, writings), hunks };
 }
 
-/** Lines as bytes: with the place's line ending, and with a line feed at the end of the text only where it belongs. */
-function writeLines(
-  lines: readonly string[],
+/** Null where a new line has no form. */
+function writeHunk(sides: Sides, { row, rows, rung, form }: Match, target: Target): Splice[] | null {
+  const { text, starts } = target;
+  const splices: Splice[] = [];
+  for (const { from, to, insert } of sides.changes) {
+    const lines = insert.map(form.write);
+    const deleted = rows.slice(from, to).filter((each) => each >= 0);
+    let before = from - 1;
+    while (rows[before] === -1) before--;
+    let behind = to;
+    while (rows[behind] === -1) behind++;
+    const first = deleted[0] ?? (before >= 0 ? rows[before]! + 1 : (rows[behind] ?? row));
+    const start = starts[first]!;
+    const end = starts[deleted.length > 0 ? deleted.at(-1)! + 1 : first]!;
+    if (lines.includes(null)) return null;
+    if (start === end && lines.length === 0) continue;
+    const ending = rung === "exact" ? "\n" : endingAt(text, start);
+    splices.push({ from: start, to: end, insert: joinLines(lines, ending, start, end, sides, target) });
+  }
+  return splices;
+}
+
+/** Lines as bytes, with a line feed at the end of the text only where it belongs. */
+function joinLines(
+  lines: readonly (string | null)[],
+  ending: string,
   from: number,
   to: number,
   sides: Sides,
   target: Target,
-  exact: boolean,
-  repairs: Set<Rung>,
 ): string {
   const { text, newlineAtEnd } = target;
-  const { oldNoNewline, newNoNewline } = sides.hunk;
-  const ending = exact ? "\n" : lineEnding(text, from);
-  const body = lines.join(ending);
-  if (text === "") return newNoNewline ? body : body + ending;
-  if (to < text.length) return lines.length > 0 ? body + ending : "";
-  // The patch's word on the final line feed counts where it knew the text's; else the text's own stays.
-  const known = newlineAtEnd !== (oldNoNewline === true);
-  if (!known) repairs.add("final-newline");
-  const newline = known ? !newNoNewline : newlineAtEnd;
-  const end = lines.length > 0 && newline ? ending : "";
+  const newline = to < text.length || (knowsEnd(sides, target) ? !sides.hunk.newNoNewline : newlineAtEnd);
+  const body = lines.length === 0 ? "" : lines.join(ending) + (newline ? ending : "");
   // Behind a last line without line feed the feed comes first.
-  return from === to && !newlineAtEnd ? ending + body + end : body + end;
+  return from === text.length && !newlineAtEnd ? ending + body : body;
 }
 
-/** The ending of the line at an offset, or of the one before it. */
-function lineEnding(text: string, offset: number): string {
-  const feed = text.indexOf("\n", offset);
-  const end = feed === -1 ? text.lastIndexOf("\n") : feed;
-  return end > 0 && text[end - 1] === "\r" ? "\r\n" : "\n";
+/** The patch's word on the final line feed counts where it knew the text's; else the text's own stays. */
+function knowsEnd({ hunk }: Sides, { newlineAtEnd }: Target): boolean {
+  return newlineAtEnd !== (hunk.oldNoNewline === true);
+}
+
+/** Hunks may share context, but no line that one deletes, and no place at which both insert. */
+function findOverlaps(all: readonly Placed[], writings: readonly Writing[]): Conflict[] {
+  const deletions = new Map<number, number>();
+  for (const { sides, match } of all)
+    for (const [i, row] of match.rows.entries())
+      if (sides.deleted[i]) deletions.set(row, (deletions.get(row) ?? 0) + 1);
+  const isDeletedByAnother = ({ sides, match }: Placed) =>
+    match.rows.some((row, i) => row >= 0 && (deletions.get(row) ?? 0) > (sides.deleted[i] ? 1 : 0));
+  const overlapping = new Set(all.filter(isDeletedByAnother));
+  writings.forEach(({ from, insert, placed }, i) => {
+    const last = writings[i - 1];
+    const isTwice = last?.from === from && last.insert !== "" && insert !== "" && placed.sides.old.length > 0;
+    if (isTwice || (last && from < last.to)) overlapping.add(placed);
+  });
+  return [...overlapping].map(({ sides, match }) => conflict(sides, "overlap", match.rung, [match.row]));
+}
+
+export function conflict(sides: Sides, reason: ConflictReason, rung: Rung, at: readonly number[]): Conflict {
+  const lines = at.map((row) => row + 1);
+  return { hunk: sides.hunk.id, reason, at: lines[0] ?? null, candidates: lines, rung };
 }

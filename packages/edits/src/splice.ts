@@ -7,12 +7,11 @@ export interface Splice {
 
 /** Everything outside the splices is taken over as it is, byte for byte. */
 export function spliceText(text: string, splices: readonly Splice[]): string {
-  const parts: string[] = [];
+  let result = "";
   let end = 0;
   for (const { from, to, insert } of splices) {
-    parts.push(text.slice(end, from), insert);
+    result += text.slice(end, from) + insert;
     end = to;
   }
-  parts.push(text.slice(end));
-  return parts.join("");
+  return result + text.slice(end);
 }

@@ -1,9 +1,15 @@
+import { type ApplyResult, applyFile, type Conflict } from "./apply.js";
 import { exactForm } from "./form.js";
 import type { Match } from "./ladder.js";
-import type { Sides } from "./sides.js";
-import { findRows, indexLines, keyLine, type Target } from "./target.js";
+import type { FilePatch, Patch } from "./patch.js";
+import { conflict, rewrite } from "./rewrite.js";
+import { type Sides, takeApart } from "./sides.js";
+import { asIs, findRows, readTarget, type Target } from "./target.js";
 
-export type StrictMatch = Match | "not-found" | "overlap" | "ambiguous";
+export interface StrictOptions {
+  /** Trust a hunk without context to stand where it says, as `git apply --unidiff-zero` does. */
+  readonly unidiffZero?: boolean;
+}
 
 /** Lines that earlier hunks have matched, sorted, by how many lines each made the text longer, and all of them together. */
 interface Taken {
@@ -12,28 +18,36 @@ interface Taken {
 }
 
 /**
- * The places `git apply` takes: byte for byte; each hunk in the text that those before it made, nearest to the line its new
- * side names, forward first; never on lines of an earlier hunk. A hunk that names line 1 must begin the text, one that ends without
- * context must end it. With `bare` none of that is asked, as under `--unidiff-zero`; there
- * the verdict is git's only where the numbers are true, since git then also matches across lines that an earlier hunk deleted. Unlike git, a last line without line feed
- * matches only the end of the text, an insertion without context is not moved to the end, and one whose number lies among the lines of
- * an earlier hunk is an overlap: git puts it between them.
+ * The verdict of `git apply` instead of the ladder's: byte for byte; each hunk in the text that those before it made, nearest to
+ * the line its new side names, forward first; never on lines of an earlier hunk. A hunk that names line 1 must begin the text, one that
+ * ends without context must end it. With `unidiffZero` none of that is asked; there the verdict is git's only where the numbers are true,
+ * since git then also matches across lines that an earlier hunk deleted. Unlike git, a last line without line feed matches only the end
+ * of the text, an insertion without context is not moved to the end, and one whose number lies among the lines of an earlier hunk is
+ * an overlap: git puts it between them.
  */
-export function matchStrictly(hunks: readonly Sides[], target: Target, bare: boolean): StrictMatch[] {
-  const index = indexLines(target.lines, null, new Set(hunks.map(({ old }) => keyLine(old))));
-  const taken: Taken = { blocks: [], grown: 0 };
-  return hunks.map((sides) => {
-    const rows =
-      sides.old.length > 0 ? findRows(sides.old, index, target.effort) : bareRows(sides, bare, taken, target);
-    if (rows === null) return "ambiguous";
-    if (rows === "overlap") return rows;
-    const free = rows.filter((row) => !overlaps(taken, row, row + sides.old.length));
-    const row = nearest(free, sides, bare, taken, target);
-    if (row === null) return rows.length > free.length ? "overlap" : "not-found";
-    taken.grown += sides.new.length - sides.old.length;
-    insert(taken, row, row + sides.old.length, sides.new.length - sides.old.length);
-    return { rows: sides.old.map((_, i) => row + i), row, rung: "exact", form: exactForm };
+export function applyStrictly(patch: FilePatch | Patch, text: string, options: StrictOptions = {}): ApplyResult {
+  return applyFile(patch, text, (hunks) => {
+    const target = readTarget(text, hunks);
+    const taken: Taken = { blocks: [], grown: 0 };
+    const place = (sides: Sides) => findPlace(sides, options.unidiffZero === true, taken, target);
+    return rewrite(
+      hunks.map(takeApart).map((sides) => ({ sides, match: place(sides) })),
+      target,
+      [],
+    );
   });
+}
+
+function findPlace(sides: Sides, bare: boolean, taken: Taken, target: Target): Match | Conflict {
+  const rows = sides.old.length > 0 ? findRows(sides.old, asIs, asIs, target) : bareRows(sides, bare, taken, target);
+  if (rows === null) return conflict(sides, "ambiguous", "place", []);
+  if (rows === "overlap") return conflict(sides, rows, "place", []);
+  const free = rows.filter((row) => !overlaps(taken, row, row + sides.old.length));
+  const row = nearest(free, sides, bare, taken, target);
+  if (row === null) return conflict(sides, rows.length > free.length ? "overlap" : "not-found", "place", []);
+  taken.grown += sides.new.length - sides.old.length;
+  insert(taken, row, row + sides.old.length, sides.new.length - sides.old.length);
+  return { rows: sides.old.map((_, i) => row + i), row, rung: "exact", form: exactForm };
 }
 
 function nearest(rows: readonly number[], sides: Sides, bare: boolean, taken: Taken, target: Target): number | null {

@@ -1,5 +1,11 @@
 import { splitLines } from "./lines.js";
-import { looseLine } from "./normal.js";
+import { looseLine, plainTabs } from "./normal.js";
+import type { Hunk } from "./patch.js";
+
+/** What of a line is compared. */
+export type Key = (line: string) => string;
+
+export const asIs: Key = (line) => line;
 
 /** A text as hunks are matched against it: its lines, where they start, and how much searching it may still cost. */
 export interface Target {
@@ -8,13 +14,22 @@ export interface Target {
   /** See `lineStarts`. */
   readonly starts: readonly number[];
   readonly newlineAtEnd: boolean;
+  readonly hunks: readonly Hunk[];
+  readonly indexes: Map<Key, LineIndex>;
   /** Line comparisons left: what keeps the time linear on texts that repeat themselves. */
   readonly effort: { left: number };
 }
 
-export function readTarget(text: string): Target {
+/** The text's lines by their keys, and where those stand that some hunk has. */
+export interface LineIndex {
+  readonly keys: readonly string[];
+  readonly places: ReadonlyMap<string, readonly number[]>;
+}
+
+export function readTarget(text: string, hunks: readonly Hunk[]): Target {
   const { lines, newlineAtEnd } = splitLines(text);
-  return { text, lines, starts: lineStarts(text), newlineAtEnd, effort: { left: 100_000 + 50 * lines.length } };
+  const effort = { left: 100_000 + 50 * lines.length };
+  return { text, lines, starts: lineStarts(text), newlineAtEnd, hunks, indexes: new Map(), effort };
 }
 
 /** Offset at which each line starts, and one more: the text's length. */
@@ -49,50 +64,39 @@ export function fitsLoosely(lines: readonly string[], text: string, start: numbe
   });
 }
 
-/** Lines under a normalisation, and where those that are looked for stand. */
-export interface LineIndex {
-  readonly keys: readonly string[];
-  readonly places: ReadonlyMap<string, readonly number[]>;
-}
-
-/** Only lines that some hunk asks for are indexed; one pass over the text serves all hunks. */
-export function indexLines(
-  lines: readonly string[],
-  key: ((line: string) => string) | null,
-  wanted: ReadonlySet<string>,
-): LineIndex {
+/** One pass over the text serves all hunks. */
+export function indexBy(key: Key, { lines, hunks, indexes }: Target): LineIndex {
+  const known = indexes.get(key);
+  if (known) return known;
   const places = new Map<string, number[]>();
-  const keys = key ? lines.map(key) : lines;
-  for (let i = 0; i < keys.length; i++) {
-    const line = keys[i]!;
-    if (!wanted.has(line)) continue;
-    const known = places.get(line);
-    if (known) known.push(i);
-    else places.set(line, [i]);
-  }
-  return { keys, places };
+  for (const hunk of hunks)
+    for (const line of hunk.lines) {
+      const body = line.slice(1);
+      places.set(key(body), []).set(key(plainTabs(body)), []);
+    }
+  const index = { keys: key === asIs ? lines : lines.map(key), places };
+  for (const [row, line] of index.keys.entries()) places.get(line)?.push(row);
+  indexes.set(key, index);
+  return index;
 }
 
-/** The line of a pattern by which its places are looked up: the longest, as long lines are seldom common. */
-export function keyLine(pattern: readonly string[]): string {
-  let longest = "";
-  for (const line of pattern) if (line.length > longest.length) longest = line;
-  return longest;
-}
-
-/** Every index at which the pattern's keys stand in a row. Null when the effort ran out. */
-export function findRows(pattern: readonly string[], index: LineIndex, effort: { left: number }): number[] | null {
-  const line = keyLine(pattern);
-  const offset = pattern.indexOf(line);
+/** Every row from which lines stand, one behind the other, by these keys of text and patch. Null when the effort ran out. */
+export function findRows(sought: readonly string[], text: Key, patch: Key, target: Target): number[] | null {
+  const pattern = sought.map(patch);
+  // Its places are those of the longest line, as long lines are seldom common. What is equal by any key is so loosely.
+  const longest = pattern.reduce((best, line) => (line.length > best.length ? line : best), "");
+  const key = text === asIs ? asIs : looseLine;
+  const offset = pattern.indexOf(longest);
+  const { lines, effort } = target;
   const rows: number[] = [];
-  for (const place of index.places.get(line) ?? []) {
-    const at = place - offset;
-    if (at < 0 || at + pattern.length > index.keys.length) continue;
+  for (const place of indexBy(key, target).places.get(key(longest)) ?? []) {
+    const row = place - offset;
+    if (row < 0 || row + pattern.length > lines.length) continue;
     let i = 0;
-    while (i < pattern.length && index.keys[at + i] === pattern[i]) i++;
+    while (i < pattern.length && text(lines[row + i]!) === pattern[i]) i++;
     effort.left -= i + 1;
     if (effort.left < 0) return null;
-    if (i === pattern.length) rows.push(at);
+    if (i === pattern.length) rows.push(row);
   }
   return rows;
 }

@@ -4,6 +4,7 @@ import { composePatches } from "../src/compose.js";
 import { createPatch } from "../src/create.js";
 import { explainConflict } from "../src/explain.js";
 import { invertPatch } from "../src/invert.js";
+import { applyStrictly } from "../src/strict.js";
 import { measureGrowth } from "./growth.js";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -30,7 +31,7 @@ const work: Record<string, (lines: number) => () => unknown> = {
   },
   "applying strictly elsewhere": (lines) => {
     const { patch, before } = texts(lines, own);
-    return () => applyPatch(patch, `x\n${before}`, { strict: true });
+    return () => applyStrictly(patch, `x\n${before}`);
   },
   "applying to a text of few distinct lines": (lines) => {
     const { patch, before } = texts(lines, few);

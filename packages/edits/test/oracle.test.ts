@@ -6,6 +6,7 @@ import { describe, expect, test, vi } from "vitest";
 import { applyPatch } from "../src/apply.js";
 import { createPatch } from "../src/create.js";
 import type { FilePatch } from "../src/patch.js";
+import { applyStrictly } from "../src/strict.js";
 import { formatPatch } from "../src/unified/format.js";
 import { inFolder } from "./git.js";
 import { type Random, random } from "./random.js";
@@ -133,7 +134,7 @@ function compare(
   const differences: unknown[] = [];
   let taken = 0;
   cases.forEach(({ patch, text, kind }, i) => {
-    const ours = applyPatch(patch, text, { strict: true, unidiffZero });
+    const ours = applyStrictly(patch, text, { unidiffZero });
     const theirs = verdicts[i];
     if (theirs !== null) taken++;
     if (theirs !== null && mayBeGlued(text, patch)) return;
