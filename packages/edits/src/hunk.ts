@@ -37,6 +37,14 @@ export function countLines(lines: readonly string[]): { old: number; new: number
   return { old: lines.length - added, new: lines.length - removed };
 }
 
+/** The indexes of the last line of each side, -1 where it has none. */
+export function lastLines(lines: readonly string[]): { old: number; new: number } {
+  return {
+    old: lines.findLastIndex((line) => line[0] !== "+"),
+    new: lines.findLastIndex((line) => line[0] !== "-"),
+  };
+}
+
 function numbered(name: string, ordinal: number): string {
   return ordinal === 0 ? name : `${name}-${ordinal + 1}`;
 }

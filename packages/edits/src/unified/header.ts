@@ -1,6 +1,6 @@
 import { unquoteName } from "./quote.js";
 
-/** The `@@` line's two ranges; counts are null where they cannot be read. */
+/** The `@@` line's two ranges; null where they cannot be read. */
 export interface HunkHeader {
   readonly oldStart: number | null;
   readonly newStart: number | null;
@@ -35,9 +35,9 @@ function parseExact(line: string): HunkHeader | null {
   if (which < 2 || !line.startsWith(" @@", i) || !(behind === 32 || i + 3 === line.length)) return null;
   return {
     oldStart: numbers[0]!,
-    oldCount: numbers[1]! < 0 ? 1 : numbers[1]!,
+    oldCount: Math.abs(numbers[1]!),
     newStart: numbers[2]!,
-    newCount: numbers[3]! < 0 ? 1 : numbers[3]!,
+    newCount: Math.abs(numbers[3]!),
     section: behind === 32 ? line.slice(i + 4) : undefined,
     exact: true,
   };
@@ -48,32 +48,15 @@ export function parseHunkHeader(line: string): HunkHeader | null {
   const exact = parseExact(line);
   if (exact !== null) return exact;
   const match = LOOSE.exec(line);
-  if (match !== null) {
-    const [, oldStart, oldCount, newStart, newCount, rest] = match;
-    if (rest !== undefined && /^\S/.test(rest)) return null;
-    return {
-      oldStart: Number(oldStart),
-      oldCount: Number(oldCount ?? 1),
-      newStart: Number(newStart),
-      newCount: Number(newCount ?? 1),
-      section: rest?.trim() || undefined,
-      exact: false,
-    };
-  }
-  const end = line.indexOf("@@", 2);
-  const section =
-    end < 0
-      ? line
-          .slice(2)
-          .trim()
-          .replace(/^\.\.\.$/, "")
-      : line.slice(end + 2).trim();
+  const number = (group: number) => (match === null ? null : Number(match[group] ?? 1));
+  const section = match === null ? line.replace(/^@@(.*?@@|(\s*\.\.\.$)?)/s, "") : (match[5] ?? "");
+  if (match !== null && /^\S/.test(section)) return null;
   return {
-    oldStart: null,
-    oldCount: null,
-    newStart: null,
-    newCount: null,
-    section: section === "" ? undefined : section,
+    oldStart: number(1),
+    oldCount: number(2),
+    newStart: number(3),
+    newCount: number(4),
+    section: section.trim() || undefined,
     exact: false,
   };
 }
@@ -100,21 +83,22 @@ export function parseNameLine(text: string): NameLine {
  */
 export function parseGitNames(text: string): { before: string; after: string } | null {
   const first = unquoteName(text);
-  if (first !== null) {
-    const rest = text.slice(first.length + 1);
-    return { before: first.name, after: unquoteName(rest)?.name ?? rest };
-  }
-  const quote = text.indexOf(' "');
-  const second = quote < 0 ? null : unquoteName(text.slice(quote + 1));
-  if (second !== null) return { before: text.slice(0, quote), after: second.name };
-  const blanks = text.split(" ");
-  if (blanks.length === 2) return { before: blanks[0]!, after: blanks[1]! };
-  const middle = (text.length - 1) / 2;
-  const before = text.slice(0, middle);
-  const after = text.slice(middle + 1);
-  return text[middle] === " " && dropFolder(before) === dropFolder(after) ? { before, after } : null;
+  const cut = first?.length ?? findCut(text);
+  const rest = text.slice(cut + 1);
+  return cut < 0 ? null : { before: first?.name ?? text.slice(0, cut), after: unquoteName(rest)?.name ?? rest };
 }
 
-function dropFolder(name: string): string {
+/** The blank between two names of which the first is not quoted. */
+function findCut(text: string): number {
+  const quote = text.indexOf(' "');
+  if (quote >= 0 && unquoteName(text.slice(quote + 1)) !== null) return quote;
+  const blank = text.indexOf(" ");
+  if (text.indexOf(" ", blank + 1) < 0) return blank;
+  const middle = (text.length - 1) / 2;
+  const same = dropFolder(text.slice(0, middle)) === dropFolder(text.slice(middle + 1));
+  return text[middle] === " " && same ? middle : -1;
+}
+
+export function dropFolder(name: string): string {
   return name.slice(name.indexOf("/") + 1);
 }

@@ -1,99 +1,108 @@
+import type { FilePatch, Hunk } from "../patch.js";
 import { type ReadError, type Repair, say, type UnifiedErrorReason, type UnifiedRepairKind } from "../reading.js";
 import { REFUSED, SENTENCES } from "./message.js";
 
+/** The file being read, with the hunks so far. */
+export interface OpenFile {
+  readonly file: { -readonly [Key in keyof FilePatch]: FilePatch[Key] } & { hunks: Hunk[] };
+  /** Whether it has git's header, and where its header begins. */
+  readonly git: boolean;
+  readonly line: number;
+  readonly nextId: (text: string) => string;
+}
+
 /** The text being read, line by line, and what was found out about it on the way. */
 export interface Input {
-  readonly lines: readonly string[];
+  text: string;
+  lines: readonly string[];
   readonly strict: boolean;
   /** The patch stands in a markdown fence of this many characters; 0 outside of one. */
   fence: number;
-  /** The file being read began with `diff --git`, so the next one does. */
-  git: boolean;
+  open: OpenFile | null;
+  readonly files: FilePatch[];
   readonly repairs: Repair[];
   readonly errors: ReadError[];
   /** Where each line stood in the text, if lines were taken out. */
-  readonly numbers: readonly number[] | null;
-  /** The text that the lines are of; null where lines were taken out or ended otherwise. */
-  readonly text: string | null;
+  numbers: readonly number[] | null;
   /** A line and where it starts in the text: what `textOf` was asked for last. */
-  readonly cursor: { line: number; offset: number };
+  line: number;
+  offset: number;
 }
 
 /** Opens the text: line endings of the patch itself, doubled lines and the final newline are put right here. */
-export function openInput(text: string, strict: boolean): Input {
-  const repairs: Repair[] = [];
-  const clean = text.startsWith("\ufeff") ? text.slice(1) : text;
-  const lineFeeds = clean.includes("\n");
-  const onlyReturns = !strict && !lineFeeds && clean.includes("\r");
-  const lines = clean.split(onlyReturns ? "\r" : "\n");
-  const input = {
+export function openInput(source: string, strict: boolean): Input {
+  const clean = source.startsWith("\ufeff") ? source.slice(1) : source;
+  const onlyReturns = !strict && !clean.includes("\n") && clean.includes("\r");
+  const text = onlyReturns ? clean.replaceAll("\r", "\n") : clean;
+  const lines = text.split("\n");
+  const input: Input = {
+    text,
     lines,
     strict,
     fence: 0,
-    git: false,
-    repairs,
+    open: null,
+    files: [],
+    repairs: [],
     errors: [],
     numbers: null,
-    text: onlyReturns ? null : clean,
-    cursor: { line: 0, offset: 0 },
+    line: 0,
+    offset: 0,
   };
   if (onlyReturns) repair(input, 0, "carriage-return");
   if (lines[lines.length - 1] === "") lines.pop();
   else repair(input, lines.length - 1, "missing-final-newline");
-  return strict ? input : undouble(input);
+  if (!strict) undouble(input);
+  return input;
 }
 
-/** Lines `from` to `to` with line feeds between them: cut from the text, if it has them so. Asked for from top to bottom. */
-export function textOf({ text, lines, cursor }: Input, from: number, to: number): string {
-  if (text === null) return lines.slice(from, to).join("\n");
-  for (; cursor.line < from; cursor.line++) cursor.offset += lines[cursor.line]!.length + 1;
-  const start = cursor.offset;
-  for (; cursor.line < to; cursor.line++) cursor.offset += lines[cursor.line]!.length + 1;
-  return text.slice(start, cursor.offset - 1);
+/** Lines `from` to `to` with line feeds between them. Asked for from top to bottom: cutting the text is faster than to join. */
+export function textOf(input: Input, from: number, to: number): string {
+  const { text, lines } = input;
+  let { line, offset } = input;
+  for (; line < from; line++) offset += lines[line]!.length + 1;
+  const start = offset;
+  for (; line < to; line++) offset += lines[line]!.length + 1;
+  input.line = line;
+  input.offset = offset;
+  return text.slice(start, offset - 1);
 }
 
 /** Lists a repair. Strict reading has none: what git does not read is an error, and of what it reads nothing is said. */
 export function repair(input: Input, at: number, kind: UnifiedRepairKind, found?: string): void {
-  const said = { line: lineNumber(input, at), message: say(SENTENCES[kind], found) };
   const reason = REFUSED[kind];
-  if (!input.strict) input.repairs.push({ kind, ...said });
-  else if (reason !== undefined) input.errors.push({ reason, ...said });
+  if (!input.strict) input.repairs.push({ kind, ...said(input, at, kind, found) });
+  else if (reason !== undefined) input.errors.push({ reason, ...said(input, at, kind, found) });
 }
 
 export function refuse(input: Input, at: number, reason: UnifiedErrorReason, found?: string): void {
-  input.errors.push({ reason, line: lineNumber(input, at), message: say(SENTENCES[reason], found) });
+  input.errors.push({ reason, ...said(input, at, reason, found) });
 }
 
-function lineNumber(input: Input, at: number): number {
-  return input.numbers?.[at] ?? at + 1;
+function said({ numbers }: Input, at: number, key: keyof typeof SENTENCES, found?: string) {
+  return { line: numbers?.[at] ?? at + 1, message: say(SENTENCES[key], found) };
 }
 
-/** Takes out the empty lines where one stands behind every line from the first header on. */
-function undouble(input: Input): Input {
+/** Takes out the empty lines where one stands behind every line from the first header to the end of the fence. */
+function undouble(input: Input): void {
   const { lines } = input;
-  const start = lines.findIndex((line) => line.startsWith("--- "));
-  if (start < 0 || lines[start + 1] !== "" || !lines[start + 2]?.startsWith("+++ ")) return input;
-  const from = start - 2 >= 0 && lines[start - 1] === "" ? firstDoubled(lines, start) : start;
-  const kept = lines.slice(0, from);
-  const numbers = kept.map((_, i) => i + 1);
-  let i = from;
-  for (; i < lines.length && !/^(`{3,}|~{3,})\s*$/.test(lines[i]!); i += 2) {
-    if (i + 1 < lines.length && lines[i + 1] !== "") return input;
-    kept.push(lines[i]!);
-    numbers.push(i + 1);
-  }
-  for (; i < lines.length; i++) {
-    kept.push(lines[i]!);
-    numbers.push(i + 1);
-  }
+  const names = lines.findIndex((line) => line.startsWith("--- "));
+  if (names < 0 || lines[names + 1] !== "" || !lines[names + 2]?.startsWith("+++ ")) return;
+  let from = names;
+  while (lines[from - 1] === "" && HEADER.test(lines[from - 2]!)) from -= 2;
+  const fence = lines.findIndex((line, i) => i > from && isFence(line));
+  const isDoubled = (i: number) => i > from && (i < fence || fence < 0) && (i - from) % 2 === 1;
+  if (lines.some((line, i) => isDoubled(i) && line !== "")) return;
+  const kept = [...lines.keys()].filter((i) => !isDoubled(i));
   repair(input, from, "doubled-lines");
-  return { ...input, lines: kept, numbers, text: null };
+  input.lines = kept.map((i) => lines[i]!);
+  input.text = input.lines.join("\n");
+  input.numbers = kept.map((i) => i + 1);
 }
 
-/** Git's extended header stands above `---`, doubled as well. */
-function firstDoubled(lines: readonly string[], start: number): number {
-  let i = start;
-  while (i >= 2 && lines[i - 1] === "" && /^(diff|index|new|old|deleted|similarity|rename|copy) /.test(lines[i - 2]!))
-    i -= 2;
-  return i;
+/** A line of git's extended header. */
+const HEADER = /^(diff|index|new|old|deleted|similarity|dissimilarity|rename|copy) /;
+
+/** Whether the line closes a fence, of this many characters at least. */
+export function isFence(line: string, least = 3): boolean {
+  return /^(`{3,}|~{3,})\s*$/.test(line) && line.trim().length >= least;
 }

@@ -20,6 +20,7 @@ export function quoteName(name: string): string {
 
 /** Reads the quoted name at the start of the text; `length` is how much of the text it took. Null if there is none. */
 export function unquoteName(text: string): { name: string; length: number } | null {
+  if (text[0] !== '"') return null;
   const match = /^"((?:[^"\\]|\\(?:[0-3][0-7]{2}|[abtnvfr"\\]))*)"/.exec(text);
   if (match === null) return null;
   let name = "";
