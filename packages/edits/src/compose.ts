@@ -1,8 +1,8 @@
 import { applyPatch } from "./apply.js";
-import { composeHunks } from "./compose-hunks.js";
-import { identifyHunks } from "./hunk.js";
-import { splitLines } from "./lines.js";
-import type { FileKind, FilePatch, Patch } from "./patch.js";
+import { linesOf, meet, readChanges, writeHunks } from "./changes.js";
+import { createPatch } from "./create.js";
+import { invertPatch } from "./invert.js";
+import type { FileKind, FilePatch, Hunk, Patch } from "./patch.js";
 
 export type Composition =
   | { readonly ok: true; readonly patch: Patch }
@@ -60,10 +60,26 @@ function composeFiles(first: FilePatch, second: FilePatch): FilePatch | null | "
   if (first.whole) {
     const middle = applyPatch(first, "");
     const done = middle.ok ? applyPatch(second, middle.text) : middle;
-    return done.ok ? { ...frame, whole: true, hunks: identifyHunks(wholeHunk(done.text)) } : "mismatch";
+    const hunks = done.ok ? (createPatch("", done.text).files[0]?.hunks ?? []) : [];
+    return done.ok ? { ...frame, whole: true, hunks } : "mismatch";
   }
-  const hunks = composeHunks(first.hunks, second.hunks);
-  return typeof hunks === "string" ? hunks : { ...frame, hunks: identifyHunks(hunks) };
+  const hunks = composeHunks(first, second);
+  return typeof hunks === "string" ? hunks : { ...frame, hunks };
+}
+
+/** What the text between the two patches was before the first and is after the second, stretch by stretch. */
+function composeHunks(first: FilePatch, second: FilePatch): Hunk[] | "no-line-numbers" | "mismatch" {
+  const shown = new Map<number, string>();
+  const back = readChanges(invertPatch({ files: [{ ...first, kind: "modify" }] }).files[0]!.hunks, shown);
+  const on = readChanges(second.hunks, shown);
+  if (back === "no-place" || on === "no-place") return "no-line-numbers";
+  if (back === "base" || on === "base") return "mismatch";
+  const turns = meet(back, on).map((meeting) => ({
+    ...meeting,
+    before: linesOf(meeting, meeting.left, shown),
+    after: linesOf(meeting, meeting.right, shown),
+  }));
+  return writeHunks(turns, shown);
 }
 
 function composeKinds(first: FilePatch, second: FilePatch): FileKind {
@@ -72,10 +88,4 @@ function composeKinds(first: FilePatch, second: FilePatch): FileKind {
   if (second.kind === "delete") return "delete";
   if (second.kind === "copy" || first.kind === "copy") return "copy";
   return first.before === second.after ? "modify" : "rename";
-}
-
-function wholeHunk(text: string): Omit<FilePatch["hunks"][number], "id">[] {
-  const { lines, newlineAtEnd } = splitLines(text);
-  const hunk = { oldStart: 0, newStart: lines.length > 0 ? 1 : 0, lines: lines.map((line) => `+${line}`) };
-  return [newlineAtEnd ? hunk : { ...hunk, newNoNewline: true as const }];
 }

@@ -1,4 +1,4 @@
-import { countLines, identifyHunks } from "./hunk.js";
+import { linesOf, meet, readChanges, type Turn, writeHunks } from "./changes.js";
 import type { FilePatch, Hunk, Patch } from "./patch.js";
 
 export type PatchMerge =
@@ -44,122 +44,45 @@ function pathOf({ before, after }: FilePatch): string {
 
 function mergeFiles(ours: FilePatch, theirs: FilePatch): FilePatch | PatchConflict {
   if (isEqual(ours, theirs)) return ours;
-  const conflict = (reason: PatchConflict["reason"], mine: readonly Hunk[], other: readonly Hunk[]): PatchConflict => ({
+  const conflict = (reason: PatchConflict["reason"], mine = ours.hunks, other = theirs.hunks): PatchConflict => ({
     path: pathOf(ours),
     reason,
-    ours: mine.map(({ id }) => id),
-    theirs: other.map(({ id }) => id),
+    ours: idsOf(mine),
+    theirs: idsOf(other),
   });
-  const moved = [ours, theirs].find(({ kind }) => kind !== "modify") ?? ours;
-  const rest = moved === ours ? theirs : ours;
-  const mayMerge =
-    (moved.kind === "modify" || moved.kind === "rename") && (rest.kind === "modify" || rest.after === moved.after);
-  const modes = new Set([ours.newMode, theirs.newMode].filter((mode) => mode !== undefined && mode !== ours.oldMode));
-  if (!mayMerge || ours.whole || theirs.whole || modes.size > 1) return conflict("file", ours.hunks, theirs.hunks);
-  const base = new Map<number, string>();
-  const left = readChanges(ours.hunks, base);
-  const right = readChanges(theirs.hunks, base);
-  if (left === "no-place" || right === "no-place") return conflict("no-place", ours.hunks, theirs.hunks);
-  if (left === "base" || right === "base") return conflict("base", ours.hunks, theirs.hunks);
-  const changes: Edit[] = [];
-  let j = 0;
-  for (const change of left) {
-    while (j < right.length && right[j]!.end < change.start) changes.push(right[j++]!);
-    const other = right[j];
-    if (other !== undefined && other.start <= change.end) {
-      if (!isEqual({ ...change, hunk: 0 }, { ...other, hunk: 0 }))
-        return conflict("overlap", [change.hunk], [other.hunk]);
-      j++;
-    }
-    changes.push(change);
-  }
-  const { git: _git, ...header } = moved;
+  const [moved, rest] = ours.kind === "modify" && theirs.kind !== "modify" ? [theirs, ours] : [ours, theirs];
+  const agree = rest.kind === "modify" || rest.after === moved.after;
   const oldMode = ours.oldMode ?? theirs.oldMode;
+  const modes = new Set([ours.newMode, theirs.newMode].filter((mode) => mode !== undefined && mode !== ours.oldMode));
+  if (!/^(?:modify|rename)$/.test(moved.kind) || !agree || ours.whole || theirs.whole || modes.size > 1)
+    return conflict("file");
+  const shown = new Map<number, string>();
+  const left = readChanges(ours.hunks, shown);
+  if (typeof left === "string") return conflict(left);
+  const right = readChanges(theirs.hunks, shown);
+  if (typeof right === "string") return conflict(right);
+  const turns: Turn[] = [];
+  for (const meeting of meet(left, right)) {
+    const { left: first, right: second } = meeting;
+    const [mine, other] = [first, second].map((changes) => linesOf(meeting, changes, shown));
+    if (first.length > 0 && second.length > 0 && !isEqual(mine, other)) {
+      const [own, their] = [first, second].map((changes) => changes.map(({ hunk }) => hunk));
+      return conflict("overlap", own, their);
+    }
+    turns.push({ ...meeting, before: linesOf(meeting, [], shown), after: first.length > 0 ? mine! : other! });
+  }
+  const { git: _, ...header } = moved;
   const newMode = [...modes][0] ?? oldMode;
   return {
     ...header,
     ...(oldMode !== undefined && { oldMode }),
     ...(newMode !== undefined && { newMode }),
-    hunks: identifyHunks(writeHunks(changes.concat(right.slice(j)), base)),
+    hunks: writeHunks(turns, shown),
   };
 }
 
-/** Base lines `start` to `end`, counted from 0, become `lines`; a line has its line feed unless it has none in the file. */
-interface Edit {
-  readonly start: number;
-  end: number;
-  readonly lines: string[];
-  readonly hunk: Hunk;
-}
-
-/** The changes of the hunks in their order, and into `base` what they say of the text they start from. */
-function readChanges(hunks: readonly Hunk[], base: Map<number, string>): Edit[] | "no-place" | "base" {
-  const edits: Edit[] = [];
-  for (const hunk of hunks) {
-    if (hunk.oldStart === null) return "no-place";
-    let at = countLines(hunk.lines).old > 0 ? hunk.oldStart - 1 : hunk.oldStart;
-    let edit: Edit | null = null;
-    const lastOld = hunk.oldNoNewline ? hunk.lines.findLastIndex((line) => line[0] !== "+") : -1;
-    const lastNew = hunk.newNoNewline ? hunk.lines.findLastIndex((line) => line[0] !== "-") : -1;
-    for (const [i, line] of hunk.lines.entries()) {
-      const text = line.slice(1);
-      if (line[0] === " ") edit = null;
-      else if (edit === null) {
-        edit = { start: at, end: at, lines: [], hunk };
-        edits.push(edit);
-      }
-      if (line[0] === "+") edit!.lines.push(i === lastNew ? text : `${text}\n`);
-      else {
-        const old = i === lastOld ? text : `${text}\n`;
-        if ((base.get(at) ?? old) !== old) return "base";
-        base.set(at++, old);
-        if (edit !== null) edit.end = at;
-      }
-    }
-  }
-  return edits;
-}
-
-/** Hunks of the changes, with all that is known of the lines around; what is known without a gap is one hunk. */
-function writeHunks(edits: readonly Edit[], base: ReadonlyMap<number, string>): Omit<Hunk, "id">[] {
-  const hunks: Omit<Hunk, "id">[] = [];
-  let growth = 0;
-  for (let i = 0; i < edits.length; ) {
-    let start = edits[i]!.start;
-    while (base.has(start - 1) && start > (edits[i - 1]?.end ?? 0)) start--;
-    const old: string[] = [];
-    const now: string[] = [];
-    const lines: string[] = [];
-    let at = start;
-    const keep = () => {
-      const line = base.get(at++)!;
-      lines.push(` ${line}`);
-      old.push(line);
-      now.push(line);
-    };
-    do {
-      const edit = edits[i++]!;
-      while (at < edit.start) keep();
-      for (; at < edit.end; at++) {
-        lines.push(`-${base.get(at)}`);
-        old.push(base.get(at)!);
-      }
-      for (const line of edit.lines) {
-        lines.push(`+${line}`);
-        now.push(line);
-      }
-      while (base.has(at) && at < (edits[i]?.start ?? Number.POSITIVE_INFINITY)) keep();
-    } while (i < edits.length && at === edits[i]!.start);
-    hunks.push({
-      oldStart: old.length > 0 ? start + 1 : start,
-      newStart: now.length > 0 ? start + growth + 1 : start + growth,
-      lines: lines.map((line) => (line.endsWith("\n") ? line.slice(0, -1) : line)),
-      ...(old.length > 0 && !old.at(-1)!.endsWith("\n") && { oldNoNewline: true as const }),
-      ...(now.length > 0 && !now.at(-1)!.endsWith("\n") && { newNoNewline: true as const }),
-    });
-    growth += now.length - old.length;
-  }
-  return hunks;
+function idsOf(hunks: readonly Hunk[]): string[] {
+  return [...new Set(hunks.map(({ id }) => id))];
 }
 
 function isEqual(a: unknown, b: unknown): boolean {

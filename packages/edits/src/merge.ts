@@ -1,3 +1,4 @@
+import { meet } from "./changes.js";
 import { type Change, diffLines } from "./diff.js";
 import { readSource, type Source } from "./source.js";
 
@@ -36,27 +37,16 @@ export function merge3(base: string, ours: string, theirs: string): Merge {
   let done = 0;
   let oursShift = 0;
   let theirsShift = 0;
-  for (let i = 0, j = 0; i < left.length || j < right.length; ) {
-    const start = Math.min(left[i]?.oldStart ?? b.length, right[j]?.oldStart ?? b.length);
-    const fromLeft = i;
-    const fromRight = j;
-    let end = start;
-    // What touches the region belongs to it and may widen it.
-    for (;;) {
-      if (i < left.length && left[i]!.oldStart <= end) end = Math.max(end, left[i++]!.oldEnd);
-      else if (j < right.length && right[j]!.oldStart <= end) end = Math.max(end, right[j++]!.oldEnd);
-      else break;
-    }
+  for (const { oldStart: start, oldEnd: end, left: mineMade, right: yoursMade } of meet(left, right)) {
     settled += run(b, done, start);
     done = end;
-    const oursStart = start + oursShift;
-    const theirsStart = start + theirsShift;
-    oursShift += growth(left, fromLeft, i);
-    theirsShift += growth(right, fromRight, j);
+    const [oursStart, theirsStart] = [start + oursShift, start + theirsShift];
+    oursShift += growth(mineMade);
+    theirsShift += growth(yoursMade);
     const mine = run(o, oursStart, end + oursShift);
     const yours = run(t, theirsStart, end + theirsShift);
-    if (i === fromLeft) settled += yours;
-    else if (j === fromRight || mine === yours) settled += mine;
+    if (mineMade.length === 0) settled += yours;
+    else if (yoursMade.length === 0 || mine === yours) settled += mine;
     else {
       const at = { base: start + 1, ours: oursStart + 1, theirs: theirsStart + 1 };
       const conflict = { base: run(b, start, end), ours: mine, theirs: yours, at };
@@ -76,11 +66,8 @@ function run({ text, starts }: Source, from: number, to: number): string {
   return text.slice(starts[from], starts[to]);
 }
 
-function growth(changes: readonly Change[], from: number, to: number): number {
+function growth(changes: readonly Change[]): number {
   let lines = 0;
-  for (let i = from; i < to; i++) {
-    const { oldStart, oldEnd, newStart, newEnd } = changes[i]!;
-    lines += newEnd - newStart - (oldEnd - oldStart);
-  }
+  for (const { oldStart, oldEnd, newStart, newEnd } of changes) lines += newEnd - newStart - (oldEnd - oldStart);
   return lines;
 }
