@@ -2,6 +2,7 @@ import {
   formatGap,
   formatResumable,
   formatTicket,
+  type Gap,
   isKey,
   newKey,
   type Port,
@@ -58,12 +59,13 @@ export function slots(
 ): Slots {
   const bySession = new Map<string, Slot>();
   const tickets = new Map<string, Ticket>();
-  const grace = serving.options.grace ?? GRACE;
+  const { grace = GRACE, maxQueued = MAX_QUEUED } = serving.options;
 
   function open(name: string, called: Called): Slot {
     const release = occupy(serving, called.principal);
     const conversation = durable({
-      limit: Math.max(KEPT, serving.options.maxQueued ?? MAX_QUEUED),
+      limit: Math.max(KEPT, maxQueued),
+      maxBuffered: maxQueued,
       onCut: () => wait(slot),
       // 1001 from a client is a page that was left: its key is gone with it.
       mayReturn: (code) => code !== 1001 && isCut(code),
@@ -87,6 +89,11 @@ export function slots(
     (slot.timer as { unref?: () => void }).unref?.();
   }
 
+  function missing({ request, operation }: Called, gap: Gap, what: string): Answer {
+    const gone = refuse(serving, request, new Refusal(what, { status: 410 }), operation);
+    return { ...gone, headers: { ...gone.headers, [RESUME]: formatGap(gap) } };
+  }
+
   function ticketFor(slot: Slot, request: Request): string {
     if (slot.ticket !== undefined) tickets.delete(slot.ticket);
     const ticket = newKey();
@@ -108,9 +115,12 @@ export function slots(
       const name = runOf(serving, operation, new URL(request.url).pathname, principal, key);
       const cursor = parseCursor(request.headers.get("Last-Event-ID"));
       const known = bySession.get(name);
-      if (cursor && cursor.epoch !== known?.epoch) {
-        const gone = refuse(serving, request, new Refusal("the conversation is over", { status: 410 }), operation);
-        return { ...gone, headers: { ...gone.headers, [RESUME]: formatGap({ after: cursor.seq }) } };
+      if (cursor && cursor.epoch !== known?.epoch)
+        return missing(called, { after: cursor.seq }, "the conversation is over");
+      const { dropped = 0 } = known?.conversation ?? {};
+      if (cursor && cursor.seq < dropped) {
+        const gap = { after: cursor.seq, first: dropped + 1 };
+        return missing(called, gap, `frames ${cursor.seq + 1} to ${dropped} are gone`);
       }
       const slot = known ?? open(name, called);
       // The old socket may still deliver: our count is final only once it is let go.
@@ -146,7 +156,7 @@ export function slots(
       return {
         protocol: formatTicket(ticket),
         run(port) {
-          if (!slot.conversation.attach(port, slot.peerHas)) return port.close(1008, "frames are gone");
+          if (!slot.conversation.attach(port, slot.peerHas)) return port.close(1012, "frames are gone");
           clearTimeout(slot.timer);
           if (slot.begun) return;
           slot.begun = true;

@@ -6,6 +6,8 @@ export interface Durable {
   readonly port: Port;
   /** Frames received so far. */
   readonly received: number;
+  /** Frames sent that are held no more: a peer that has fewer has missed some for good. */
+  readonly dropped: number;
   /**
    * Goes on over a new socket. `peerHas` is how many frames the peer says that it has received. False where frames that it lacks are
    * held no more; the socket is then not taken.
@@ -26,6 +28,11 @@ export interface DurableOptions {
   readonly mayReturn?: (code: number) => boolean;
   /** Characters of sent frames that are kept for a peer that may have missed them. */
   readonly limit: number;
+  /**
+   * Bytes that may wait in a socket: `limit` unless told. A peer that is further behind does not read, and is cut. What one that comes
+   * back is sent at once waits beside them.
+   */
+  readonly maxBuffered?: number;
   /** The socket was cut, and another may follow. Not called when the peer closes on purpose. */
   readonly onCut: () => void;
   /** The conversation was closed on purpose, and nobody can miss anything of it any more. */
@@ -37,7 +44,7 @@ export function isCut(code: number): boolean {
   return [1001, 1005, 1006, 1012, 1013].includes(code);
 }
 
-export function durable({ limit, onCut, onEnd, mayReturn = isCut }: DurableOptions): Durable {
+export function durable({ limit, maxBuffered = limit, onCut, onEnd, mayReturn = isCut }: DurableOptions): Durable {
   let on: PortEvents | undefined;
   /** Frames that came before anybody listened. */
   const early: string[] = [];
@@ -52,6 +59,8 @@ export function durable({ limit, onCut, onEnd, mayReturn = isCut }: DurableOptio
   /** How many frames were sent and are held no more. */
   let dropped = 0;
   let size = 0;
+  /** Bytes that wait in the socket because its peer has just come back. */
+  let catchingUp = 0;
 
   function end(code: number, reason: string): void {
     if (over) return;
@@ -91,7 +100,9 @@ export function durable({ limit, onCut, onEnd, mayReturn = isCut }: DurableOptio
       if (surplus > 0) forget(Math.max(surplus, held.length >> 1));
       socket?.send(frame);
       // A peer that does not read is cut: it comes back for what is held, or it does not come back.
-      if ((socket?.buffered?.() ?? 0) <= limit) return;
+      const waiting = socket?.buffered?.() ?? 0;
+      if (waiting <= maxBuffered) catchingUp = 0;
+      if (waiting <= maxBuffered + catchingUp) return;
       const stalled = socket;
       socket = undefined;
       stalled?.cut?.();
@@ -123,12 +134,16 @@ export function durable({ limit, onCut, onEnd, mayReturn = isCut }: DurableOptio
     get received() {
       return received;
     },
+    get dropped() {
+      return dropped;
+    },
     attach(next, peerHas) {
       if (over || peerHas < dropped || peerHas > dropped + held.length) return false;
       detach();
       socket = next;
       forget(peerHas - dropped);
       for (const frame of held) next.send(frame);
+      catchingUp = next.buffered?.() ?? 0;
       if (closing) next.close(closing.code, closing.reason);
       next.listen({
         frame(text) {

@@ -33,6 +33,15 @@ export async function scene(options: ServeOptions = {}, listening: ListenOptions
     add(counts, command);
   }
 
+  const plain = new Map<string, Request>();
+  /** Nothing in a handshake without a key tells the copy that a proxy makes from another channel: only the first one counts. */
+  function isCopy(tag: string, request: Request): boolean {
+    if (request.headers.has("Parlance-Resume")) return false;
+    const first = plain.get(tag) ?? request;
+    plain.set(tag, first);
+    return first !== request;
+  }
+
   /** The texts of a tag up to its pause, and then nothing until the signal. */
   async function* say(tag: string, signal: AbortSignal): AsyncGenerator<string> {
     const pause = tag.split("-")[2];
@@ -59,23 +68,26 @@ export async function scene(options: ServeOptions = {}, listening: ListenOptions
     },
   } as Partial<EmacsAgentHandlers> as EmacsAgentHandlers;
   const uploads: BasedHandlers = {
-    async session(_, channel) {
+    async session(_, channel, { request }) {
       channel.send({ type: "initial_state", files: [], activeFile: null });
       for await (const message of channel) {
         if (message.type !== "upload_file") continue;
-        hear(message.filename.split(":")[0]!, message.filename);
+        const tag = message.filename.split(":")[0]!;
+        if (!isCopy(tag, request)) hear(tag, message.filename);
         channel.send({ type: "file_uploaded", filename: message.filename, files: [] });
       }
     },
   };
   const speech = {
-    async stream({ session_id: tag }, channel, { signal }) {
-      add(begun, tag);
+    async stream({ session_id: tag }, channel, { request, signal }) {
+      const copy = isCopy(tag, request);
+      if (!copy) add(begun, tag);
       channel.send({ type: "server.hello", server_info: { version: "1" } });
       const speaking = (async () => {
         for await (const token of say(tag, signal)) channel.send({ type: "assistant.token", token });
       })();
-      for await (const message of channel) if (message.type === "client.user_message") hear(tag, message.message);
+      for await (const message of channel)
+        if (message.type === "client.user_message" && !copy) hear(tag, message.message);
       await speaking;
     },
   } as Partial<LocoHandlers> as LocoHandlers;
