@@ -9,7 +9,7 @@ import {
   type Route,
   unbind,
 } from "@parlance/wire";
-import { readBody } from "./body.js";
+import { readBody, refuseForm } from "./body.js";
 import { callChannel } from "./channel.js";
 import { feed } from "./feed.js";
 import { type Called, HEARTBEAT, MAX_MESSAGE_SIZE, STALL } from "./options.js";
@@ -57,7 +57,7 @@ export async function answer(
     const takesBody = route.operations.some((operation) => contract.operations[operation]!.body !== undefined);
     const body = takesBody
       ? await readBody(contract, request, name, serving.options.maxMessageSize ?? MAX_MESSAGE_SIZE)
-      : undefined;
+      : refuseForm(request, name);
     const unbound = unbind(contract, await serving.accepts(), route.operations, { path: route.path, query, body });
     name = unbound.name;
     const called: Called = { operation: name, input: unbound.input, request, principal };

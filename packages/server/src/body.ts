@@ -1,5 +1,19 @@
 import { type AnyContract, parseJson, Refusal } from "@parlance/wire";
 
+/**
+ * Refuses (415) a body that an operation does not read and a page could send without asking: a form's, or plain text's (WHATWG Fetch,
+ * section 2.2.2, CORS-safelisted types).
+ */
+export function refuseForm(request: Request, operation: string): void {
+  const type = typeOf(request);
+  if (type !== undefined && type !== "application/json")
+    throw new Refusal(`${operation} takes no body, and none of ${type}`, { status: 415 });
+}
+
+function typeOf({ headers }: Request): string | undefined {
+  return headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase();
+}
+
 /** Reads a JSON body. Throws `Refusal` (413, 415) or `Violation`; no more than `maxSize` bytes are ever held. */
 export async function readBody(
   contract: AnyContract,
@@ -7,7 +21,7 @@ export async function readBody(
   operation: string,
   maxSize: number,
 ): Promise<unknown> {
-  const type = request.headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase();
+  const type = typeOf(request);
   if (type !== "application/json")
     throw new Refusal(`the body of ${operation} is application/json, not ${type ?? "without a type"}`, { status: 415 });
   const tooLarge = () => new Refusal(`the body is over the limit of ${maxSize} bytes`, { status: 413 });

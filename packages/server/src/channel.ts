@@ -70,7 +70,14 @@ export async function converse(serving: Serving, called: Called, port: Port): Pr
     if (described.fault === undefined) return;
     const echo = echoOf(contract, described.fault);
     const message = faultMessage(contract, described.fault, refusal);
-    wire.say(echo !== undefined && about !== undefined ? Object.assign(message, { [echo]: about }) : message);
+    if (echo === undefined || about === undefined) return wire.say(message);
+    try {
+      wire.say({ ...message, [echo]: about });
+    } catch (error) {
+      // With this echo it would be another message (based: a read error, which names its file).
+      if (!(error instanceof Violation)) throw error;
+      wire.say(message);
+    }
   }
 
   const wire = link(contract, port, {
@@ -82,7 +89,15 @@ export async function converse(serving: Serving, called: Called, port: Port): Pr
     maxSize: options.maxMessageSize ?? MAX_MESSAGE_SIZE,
     maxQueued: options.maxQueued ?? MAX_QUEUED,
     onMessage(message, from) {
-      hooks?.message?.(called, message, from);
+      try {
+        hooks?.message?.(called, message, from);
+      } catch (error) {
+        if (from !== "client" || !(error instanceof Refusal)) throw error;
+        tell(hooks, called.request, error, error, name);
+        if (described.fault === undefined) wire.fail(error, 1008, "refused");
+        else report(error, message.type);
+        return false;
+      }
       // What others say to the session waits until the channel has been opened in the protocol's words.
       if (from === "server") queueMicrotask(join);
     },

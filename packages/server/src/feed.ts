@@ -1,4 +1,5 @@
 import { encodeComment } from "@parlance/wire";
+import { defer } from "./defer.js";
 
 /** Where the text of a stream goes. */
 export interface Sink {
@@ -22,6 +23,8 @@ export interface FeedOptions {
   readonly heartbeat: number;
   /** A heartbeat is due already. */
   readonly late?: boolean;
+  /** What is said within one tick comes as one already. */
+  readonly joined?: boolean;
   /** Milliseconds after which a reader that takes nothing is cut. */
   readonly stall: number;
   readonly onStop: () => void;
@@ -34,7 +37,7 @@ const FULL = 64 * 1024;
  * Blocks of text to a sink. What is said within one tick is one write: joined events cost a third of single ones. The source is
  * asked for more only when the sink has room, so a slow reader pauses a generator.
  */
-export function feed(blocks: AsyncIterator<string>, { heartbeat, late, stall, onStop }: FeedOptions): Feed {
+export function feed(blocks: AsyncIterator<string>, { heartbeat, late, joined, stall, onStop }: FeedOptions): Feed {
   let stopped = false;
   /** Ends the wait for room. */
   let wake = () => {};
@@ -75,7 +78,7 @@ export function feed(blocks: AsyncIterator<string>, { heartbeat, late, stall, on
         const step = await blocks.next();
         if (step.done || stopped) break;
         buffer += step.value;
-        if (buffer.length >= FULL) flush();
+        if (joined || buffer.length >= FULL) flush();
         else if (!scheduled) {
           scheduled = true;
           defer(flush);
@@ -110,10 +113,6 @@ export function feed(blocks: AsyncIterator<string>, { heartbeat, late, stall, on
 
   return { run, stop: halt };
 }
-
-/** Runs after the promises of this tick. */
-const defer: (run: () => void) => void =
-  typeof setImmediate === "function" ? setImmediate : (run) => void setTimeout(run, 0);
 
 /** A feed as a web stream: the body of a `Response`. Aborting the request errors it, as with any fetch. */
 export function readable(source: Feed, signal: AbortSignal): ReadableStream<Uint8Array> {

@@ -1,3 +1,5 @@
+import { defer } from "./defer.js";
+
 /** One entry of a stream: its place, counted from 1, and its exact text on the wire. */
 export interface Entry {
   readonly seq: number;
@@ -50,15 +52,22 @@ interface Held {
   size: number;
   closed: boolean;
   readonly waiting: Set<() => void>;
+  /** Who waits is woken at the end of this tick. */
+  rousing: boolean;
 }
 
 /** Keeps streams in this process: the newest `maxSize` characters of each (4 Mi unless told). */
 export function memoryLog({ maxSize = 4 * 1024 * 1024 }: { readonly maxSize?: number } = {}): EventLog {
   const streams = new Map<string, Held>();
 
+  /** Once a tick, so that what is said within it is read as one batch. */
   function rouse(held: Held): void {
-    for (const wake of held.waiting) wake();
-    held.waiting.clear();
+    if (held.rousing || held.waiting.size === 0) return;
+    held.rousing = true;
+    defer(() => {
+      held.rousing = false;
+      for (const wake of held.waiting) wake();
+    });
   }
 
   function after(held: Held, cursor: number, limit = Number.POSITIVE_INFINITY): Entry[] {
@@ -78,7 +87,7 @@ export function memoryLog({ maxSize = 4 * 1024 * 1024 }: { readonly maxSize?: nu
     async open(stream) {
       if (streams.has(stream)) return undefined;
       const epoch = crypto.randomUUID().slice(0, 8);
-      streams.set(stream, { epoch, entries: [], last: 0, size: 0, closed: false, waiting: new Set() });
+      streams.set(stream, { epoch, entries: [], last: 0, size: 0, closed: false, waiting: new Set(), rousing: false });
       return { epoch };
     },
     async state(stream) {
@@ -110,17 +119,30 @@ export function memoryLog({ maxSize = 4 * 1024 * 1024 }: { readonly maxSize?: nu
     },
     async *tail(stream, cursor, signal) {
       let at = cursor;
-      while (!signal.aborted) {
-        const held = streams.get(stream);
-        if (!held) return;
-        const entries = after(held, at);
-        const first = entries[0]?.seq ?? held.last + 1;
-        if (first > at + 1) throw new Error(`entries ${at + 1} to ${first - 1} of ${stream} are gone`);
-        if (entries.length > 0) {
-          at = entries.at(-1)!.seq;
-          yield entries;
-        } else if (held.closed) return;
-        else await next(held, signal);
+      let wake = () => {};
+      const onAbort = () => wake();
+      signal.addEventListener("abort", onAbort, { once: true });
+      try {
+        while (!signal.aborted) {
+          const held = streams.get(stream);
+          if (!held) return;
+          const entries = after(held, at);
+          const first = entries[0]?.seq ?? held.last + 1;
+          if (first > at + 1) throw new Error(`entries ${at + 1} to ${first - 1} of ${stream} are gone`);
+          if (entries.length > 0) {
+            at = entries.at(-1)!.seq;
+            yield entries;
+          } else if (held.closed) return;
+          else {
+            await new Promise<void>((resolve) => {
+              wake = resolve;
+              held.waiting.add(wake);
+            });
+            held.waiting.delete(wake);
+          }
+        }
+      } finally {
+        signal.removeEventListener("abort", onAbort);
       }
     },
     async trim(stream, seq) {
@@ -141,17 +163,4 @@ export function memoryLog({ maxSize = 4 * 1024 * 1024 }: { readonly maxSize?: nu
       if (held) rouse(held);
     },
   };
-}
-
-/** Resolves when something happens to the stream, or the signal aborts. */
-function next(held: Held, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const wake = () => {
-      signal.removeEventListener("abort", wake);
-      held.waiting.delete(wake);
-      resolve();
-    };
-    held.waiting.add(wake);
-    signal.addEventListener("abort", wake, { once: true });
-  });
 }

@@ -51,7 +51,10 @@ export interface Called {
   readonly principal: unknown;
 }
 
-/** What happens, in the order in which it happens. A hook that throws `Refusal` in `request` refuses the call. */
+/**
+ * What happens, in the order in which it happens. A hook that throws `Refusal` in `request` refuses the call; in `message` it refuses one
+ * message of a client's channel, which is answered with the protocol's fault and does not reach the handler.
+ */
 export interface Hooks {
   /** A call whose input is right is about to reach its handler. */
   readonly request?: (call: Called) => void | Promise<void>;
@@ -61,7 +64,7 @@ export interface Hooks {
   readonly message?: (call: Called, message: AnyMessage, from: Side) => void;
   /** Something came that the contract does not know. */
   readonly unknown?: (call: Called, unknown: Unknown) => void;
-  /** A call, or one message of a channel, is refused. `cause` is what was thrown: a bug in a handler is seen here and nowhere else. */
+  /** A request, or one message of a channel, is refused; a client that asks for a channel and then for its socket makes two requests. `cause` is what was thrown: a bug in a handler is seen here and nowhere else. */
   readonly refuse?: (request: Request, refusal: Refusal, cause: unknown, operation?: string) => void;
   /** A stream or channel is over: `done` by the protocol, `gone` by the peer, `failed` by an error. */
   readonly close?: (call: Called, how: "done" | "gone" | "failed") => void;

@@ -6,6 +6,13 @@ import { DECIDED, type LocalSessions, type Sessions, type Subscriber } from "./s
 /** Milliseconds within which the other servers must say whether an ask is theirs. */
 const ANSWER_WITHIN = 1000;
 
+/** Milliseconds for which a session is heard of after its last reader: a decision may come late. */
+const LINGER = 60_000;
+/** Milliseconds after a relay's interruption in which a server may not be heard yet that is there. */
+const RETURNING = 5000;
+/** Milliseconds between two questions then. */
+const ASK_AGAIN = 100;
+
 /** What servers say to each other. `from` is the sender's inbox. */
 type Said =
   /** On the session's topic: who reads it? These do here. */
@@ -73,7 +80,11 @@ export function sharedSessions(
   /** Readers that are elsewhere: what forgets them. */
   const distant = new Map<string, () => void>();
   const questions = new Map<string, Question>();
-  let inbox: Promise<unknown> | undefined;
+  /** Sessions that are not followed any more in a while. */
+  const leaving = new Map<string, ReturnType<typeof setTimeout>>();
+  let inbox: Promise<() => void> | undefined;
+  let interrupted = Number.NEGATIVE_INFINITY;
+  let closed = false;
   let sent = 0;
 
   function tell(topic: string, said: Said): Promise<number> {
@@ -86,7 +97,9 @@ export function sharedSessions(
   }
 
   function listen(): Promise<unknown> {
+    if (closed) return Promise.reject(new Refusal("the server is closing", { status: 503, retryAfter: 1 }));
     const resume = () => {
+      interrupted = performance.now();
       for (const key of followed.keys()) introduce(key);
     };
     inbox ??= relay
@@ -107,6 +120,7 @@ export function sharedSessions(
   }
 
   function follow(key: string): Promise<unknown> {
+    stay(key);
     const known = followed.get(key);
     if (known) return known;
     const following = listen().then(() =>
@@ -126,6 +140,19 @@ export function sharedSessions(
   }
 
   function unfollow(key: string): void {
+    stay(key);
+    const timer = setTimeout(leave, LINGER, key);
+    (timer as { unref?: () => void }).unref?.();
+    leaving.set(key, timer);
+  }
+
+  function stay(key: string): void {
+    clearTimeout(leaving.get(key));
+    leaving.delete(key);
+  }
+
+  function leave(key: string): void {
+    stay(key);
     followed.get(key)?.then(
       (leave) => leave(),
       () => {},
@@ -166,6 +193,7 @@ export function sharedSessions(
   /** A reader on another server: from now on it gets what is said here, and first what waits and what is open. */
   function meet(key: string, reader: string, from: string): void {
     if (distant.has(reader) || !followed.has(key)) return;
+    stay(key);
     const unheard: AnyMessage[] = [];
     /** How many of them are on the way. One call at a time: of two, a relay that comes back could lose the first and bring the second. */
     let onTheWay = 0;
@@ -233,8 +261,16 @@ export function sharedSessions(
     if (answer.is !== "nothing" || question.answered === question.asked) question.resolve(answer);
   }
 
-  /** Asks every server that has a part in the session. */
+  /** Asks every server that has a part in the session; after an interruption until they are sure to hear it. */
   async function inquire(what: "find" | "settle", key: string, reply: AnyMessage): Promise<Answer> {
+    for (;;) {
+      const answer = await inquireOnce(what, key, reply);
+      if (answer.is !== "nothing" || performance.now() - interrupted > RETURNING) return answer;
+      await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN));
+    }
+  }
+
+  async function inquireOnce(what: "find" | "settle", key: string, reply: AnyMessage): Promise<Answer> {
     await listen();
     const id = newKey();
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -304,6 +340,14 @@ export function sharedSessions(
     end(key) {
       local.end(key);
       mention(topicOf(key), { say: "end", key, from: me });
+    },
+    close() {
+      closed = true;
+      for (const key of [...followed.keys()]) leave(key);
+      inbox?.then(
+        (leave) => leave(),
+        () => {},
+      );
     },
   };
   return shared;

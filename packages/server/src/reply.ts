@@ -27,7 +27,7 @@ export function streamed({ options }: Serving, { epoch, blocks, leave }: Joined,
   return {
     status: 200,
     headers,
-    body: feed(blocks, { heartbeat, late, stall: options.stall ?? STALL, onStop: leave }),
+    body: feed(blocks, { heartbeat, late, joined: true, stall: options.stall ?? STALL, onStop: leave }),
   };
 }
 

@@ -55,11 +55,11 @@ interface Run {
   readonly readers: Set<() => void>;
   /** The last sequence. */
   last: number;
-  /** Characters appended, and characters handed to the furthest reader. */
-  appended: number;
+  /** The last sequence that the furthest reader has. */
   delivered: number;
-  /** Sequence -> characters appended with it, for what is not yet delivered. */
-  readonly marks: Map<number, number>;
+  /** Characters of each entry that it has not, oldest first, and their sum. */
+  readonly sizes: number[];
+  ahead: number;
   resume?: (() => void) | undefined;
   timer?: ReturnType<typeof setTimeout> | undefined;
   done: boolean;
@@ -100,9 +100,9 @@ export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
         if (run.done) break;
         // Readers see only what the log has; how far it may be behind is bounded below.
         log.append(name, ++run.last, step.value)?.catch(fail);
-        run.appended += step.value.length;
-        run.marks.set(run.last, run.appended);
-        while (!run.done && run.appended - run.delivered > maxQueued) await room(run);
+        run.sizes.push(step.value.length);
+        run.ahead += step.value.length;
+        while (!run.done && run.ahead > maxQueued) await room(run);
         if (run.done) break;
       }
     } finally {
@@ -177,10 +177,9 @@ export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
 
   /** The reader has everything up to `seq`. */
   function advance(run: Run, seq: number): void {
-    for (const [marked, appended] of run.marks) {
-      if (marked > seq) break;
-      run.delivered = appended;
-      run.marks.delete(marked);
+    if (seq > run.delivered) {
+      for (const size of run.sizes.splice(0, seq - run.delivered)) run.ahead -= size;
+      run.delivered = seq;
     }
     run.resume?.();
   }
@@ -222,21 +221,26 @@ export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
       elsewhere?.stop();
       if (run?.readers.delete(leave) && run.readers.size === 0 && running.get(name) === run) wait(name, run);
     }
-    async function* blocks(): AsyncGenerator<string> {
-      try {
-        for await (const entries of log.tail(name, after, left.signal)) {
-          const text = entries.map((entry) => entry.text).join("");
-          yield text;
-          // The reader has taken it, or it would not ask for more.
-          const { seq } = entries.at(-1)!;
-          if (run) advance(run, seq);
-          else elsewhere?.reach(seq);
+    const tail = log.tail(name, after, left.signal)[Symbol.asyncIterator]();
+    let taken = after;
+    // An iterator by hand, as in stream.ts: this is every message's way.
+    const blocks: AsyncIterator<string> = {
+      async next() {
+        // The reader has taken what it had, or it would not ask for more.
+        if (run) advance(run, taken);
+        else if (taken > after) elsewhere?.reach(taken);
+        try {
+          const { done, value: entries } = await tail.next();
+          if (done) leave();
+          else taken = entries.at(-1)!.seq;
+          return done ? { done, value: undefined } : { done, value: entries.map(({ text }) => text).join("") };
+        } catch (error) {
+          leave();
+          throw error;
         }
-      } finally {
-        leave();
-      }
-    }
-    return { epoch, blocks: blocks(), leave };
+      },
+    };
+    return { epoch, blocks, leave };
   }
 
   return {
@@ -246,9 +250,9 @@ export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
       const run: Run = {
         readers: new Set(),
         last: 0,
-        appended: 0,
         delivered: 0,
-        marks: new Map(),
+        sizes: [],
+        ahead: 0,
         done: false,
         lost: false,
         stop: leave,

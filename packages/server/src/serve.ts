@@ -108,6 +108,7 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
       app.drain();
       closing.abort(closingReason());
       serving.runs.close();
+      serving.sessions.close();
     },
   };
   return app;

@@ -23,6 +23,8 @@ export interface Sessions {
   settle(key: string, reply: AnyMessage): void | Promise<void>;
   /** Ends the session for everybody. */
   end(key: string): void;
+  /** The server closes: what it hears from others is over. */
+  close(): void;
 }
 
 export type Found = Pick<Waiting, "message">;
@@ -41,18 +43,18 @@ interface Hub {
   readonly asks: OpenAsks;
   /** Asks that a channel's messages answer: each is put to every channel that opens while nobody has answered. */
   readonly put: Set<(subscriber: Subscriber) => void>;
-  /** Asks that are decided, so that a late answer is told so. */
-  readonly decided: Set<string>;
 }
 
-/** Decided asks that a session remembers. */
-const REMEMBERED = 1000;
+/** Decided asks that a server remembers. */
+const REMEMBERED = 10_000;
 
 export const DECIDED = "this was decided already: the first answer counts";
 
 /** `maxQueued` characters may wait for a session that nobody reads. `onIdle` hears of a session that is forgotten. */
 export function sessions(contract: AnyContract, maxQueued: number, onIdle?: (key: string) => void): LocalSessions {
   const hubs = new Map<string, Hub>();
+  /** Asks that are decided, so that a late answer is told so, also when nobody reads the session any more. The oldest are forgotten first. */
+  const decided = new Set<string>();
   const answeredByOperation = (type: string): boolean =>
     (contract.exchanges ?? []).some(
       ({ ask, by, answers }) =>
@@ -67,7 +69,6 @@ export function sessions(contract: AnyContract, maxQueued: number, onIdle?: (key
       waiting: [],
       asks: openAsks(contract, "server"),
       put: new Set(),
-      decided: new Set(),
     };
     hubs.set(key, hub);
     return hub;
@@ -80,6 +81,11 @@ export function sessions(contract: AnyContract, maxQueued: number, onIdle?: (key
   function forget(key: string): void {
     hubs.delete(key);
     onIdle?.(key);
+  }
+
+  function remember(session: string, { exchange, key }: Waiting): void {
+    decided.add(`${session} ${exchange.ask} ${key}`);
+    if (decided.size > REMEMBERED) decided.delete(decided.values().next().value!);
   }
 
   function send(key: string, message: AnyMessage): void {
@@ -118,7 +124,7 @@ export function sessions(contract: AnyContract, maxQueued: number, onIdle?: (key
         send(key, message);
         return () => {
           hub.asks.withdraw(waiting);
-          remember(hub, waiting);
+          remember(key, waiting);
         };
       }
 
@@ -161,9 +167,8 @@ export function sessions(contract: AnyContract, maxQueued: number, onIdle?: (key
     },
     isRead: (key) => (hubs.get(key)?.subscribers.size ?? 0) > 0,
     find(key, reply) {
-      const hub = hubs.get(key);
-      const found = hub?.asks.find(reply);
-      if (!found && hub && keysOf(contract, reply).some((decided) => hub.decided.has(decided)))
+      const found = hubs.get(key)?.asks.find(reply);
+      if (!found && keysOf(contract, reply).some((ask) => decided.has(`${key} ${ask}`)))
         throw new Refusal(DECIDED, { status: 409 });
       return found?.ask;
     },
@@ -172,7 +177,7 @@ export function sessions(contract: AnyContract, maxQueued: number, onIdle?: (key
       const answered = hub?.asks.answer(reply);
       if (!hub || !answered) throw new Refusal(DECIDED, { status: 409 });
       if (answered.partial) return;
-      remember(hub, answered.ask);
+      remember(key, answered.ask);
       answered.ask.settle?.(reply);
     },
     end(key) {
@@ -183,12 +188,8 @@ export function sessions(contract: AnyContract, maxQueued: number, onIdle?: (key
       for (const ask of hub.asks.list()) ask.fail?.(over);
       for (const subscriber of hub.subscribers) subscriber.end();
     },
+    close() {},
   };
-}
-
-function remember({ decided }: Hub, { exchange, key }: Waiting): void {
-  decided.add(`${exchange.ask} ${key}`);
-  if (decided.size > REMEMBERED) decided.delete(decided.values().next().value!);
 }
 
 /** What a reply would have answered. */

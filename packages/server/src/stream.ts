@@ -126,6 +126,9 @@ interface InSession {
   readonly onSilent: () => void;
 }
 
+/** Characters of its own messages that a handler may have waiting beside those that others send. */
+const AHEAD = 64 * 1024;
+
 /** The handler's own messages and what others send to the session, until the session ends. */
 function withSession(
   serving: Serving,
@@ -135,7 +138,8 @@ function withSession(
 ): AsyncIterator<AnyMessage> {
   const key = sessionOf(serving, called) ?? "";
   const { maxQueued = MAX_QUEUED } = serving.options;
-  const inbox = queue<AnyMessage>({ limit: maxQueued });
+  let taken = () => {};
+  const inbox = queue<AnyMessage>({ limit: maxQueued, onTake: () => taken() });
   const put = (message: AnyMessage): void => {
     if (!inbox.push(message, JSON.stringify(message).length))
       inbox.end(
@@ -144,6 +148,17 @@ function withSession(
   };
   const own = messages[Symbol.asyncIterator]();
   let unsubscribe = () => {};
+
+  /** The handler is paused while its reader is behind; what others send cannot be. */
+  async function drain(coming: Promise<IteratorResult<AnyMessage>>): Promise<void> {
+    for (let step = await coming; !step.done; step = await own.next()) {
+      put(step.value);
+      while (inbox.weight > AHEAD && !inbox.ended)
+        await new Promise<void>((resolve) => {
+          taken = resolve;
+        });
+    }
+  }
 
   async function* both(): AsyncGenerator<AnyMessage> {
     const onAbort = () => inbox.end();
@@ -155,7 +170,7 @@ function withSession(
       if (first?.done) onSilent();
       else if (first) yield first.value;
       unsubscribe = serving.sessions.subscribe(key, { send: put, end: () => inbox.end() });
-      if (!first?.done) drain(first ? own.next() : coming, own, put).catch((error) => inbox.end(error));
+      if (!first?.done) drain(first ? own.next() : coming).catch((error) => inbox.end(error));
       yield* inbox;
     } finally {
       signal.removeEventListener("abort", onAbort);
@@ -164,12 +179,4 @@ function withSession(
     }
   }
   return both();
-}
-
-async function drain(
-  coming: Promise<IteratorResult<AnyMessage>>,
-  from: AsyncIterator<AnyMessage>,
-  put: (message: AnyMessage) => void,
-): Promise<void> {
-  for (let step = await coming; !step.done; step = await from.next()) put(step.value);
 }

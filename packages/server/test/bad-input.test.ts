@@ -177,6 +177,18 @@ describe.each([
       expect(answer.headers.get("Allow")).toBe(allow);
     });
 
+  it.each(["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])(
+    "a POST that takes no body refuses one of %s, which a page could send",
+    async (type) => {
+      const request = new Request(`${base("emacs-agent")}/api/sessions/s/interrupt`, {
+        method: "POST",
+        headers: { "Content-Type": type },
+        body: "x=1",
+      });
+      await refused("emacs-agent", request, 415, expect.stringContaining("takes no body"));
+    },
+  );
+
   it("a body field that is named like a path parameter is refused by name", async () => {
     const request = new Request(`${base("emacs-agent")}/api/sessions/s/prompt`, {
       method: "POST",

@@ -1,5 +1,46 @@
-import { memoryLog } from "@parlance/server";
+import { connect } from "@parlance/client";
+import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
+import { type EventLog, memoryLog, serve } from "@parlance/server";
 import { testEventLog } from "@parlance/server/testing";
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 describe("memoryLog", () => testEventLog(async () => ({ log: memoryLog(), stop() {} }), test));
+
+describe("A log that fails", () => {
+  const handlers = (aborted: (reason: unknown) => void) =>
+    ({
+      async *send(_, { signal }) {
+        signal.addEventListener("abort", () => aborted(signal.reason));
+        for (let i = 1; ; i++) yield { type: "text", text: `${i}` };
+      },
+    }) as Partial<FoldGatewayHandlers> as FoldGatewayHandlers;
+
+  test.each([
+    ["takes no more but can be closed: the stream ends as one that was cut", false, "ended_early"],
+    ["cannot even be closed: what follows is a gap", true, "gap"],
+  ])("%s, and its handler hears why", async (_, all, code) => {
+    const log = memoryLog();
+    const full = new Error("OOM command not allowed");
+    const failing: EventLog = {
+      ...log,
+      append: (stream, seq, text) => (seq > 3 ? Promise.reject(full) : log.append(stream, seq, text)),
+      close: (stream) => (all ? Promise.reject(full) : log.close(stream)),
+    };
+    let reason: unknown;
+    const app = serve(
+      foldGateway,
+      handlers((why) => {
+        reason = why;
+      }),
+      { log: failing },
+    );
+    const got: string[] = [];
+    const read = async () => {
+      const stream = connect(foldGateway, { fetch: app.fetch, random: () => 0 }).send({ content: "x" });
+      for await (const message of stream) if (message.type === "text") got.push(message.text);
+    };
+    await expect(read()).rejects.toMatchObject({ name: "Disconnected", code });
+    expect(["1", "2", "3"].slice(0, got.length)).toEqual(got);
+    expect(reason).toBe(full);
+  });
+});

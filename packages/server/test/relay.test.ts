@@ -1,6 +1,6 @@
-import { memoryLog, memoryRelay } from "@parlance/server";
-import { describe } from "vitest";
-import { testCluster, tracked } from "./cluster.js";
+import { memoryLog, memoryRelay, type Relay } from "@parlance/server";
+import { describe, expect, test } from "vitest";
+import { agentOn, call, testCluster, tracked } from "./cluster.js";
 
 describe("two apps of one process, joined by memoryRelay", () => {
   testCluster(async () => {
@@ -8,4 +8,73 @@ describe("two apps of one process, joined by memoryRelay", () => {
     const log = memoryLog();
     return { relays: [tracked(relay), tracked(relay)], logs: [log, log], stop() {} };
   });
+});
+
+test("a late decision is told so, also after the last reader has left, and on another server", async () => {
+  const relay = memoryRelay();
+  const [a, b] = [agentOn(relay, memoryLog()), agentOn(relay, memoryLog())];
+  const session_id = "s";
+  const session = await a.session(session_id);
+  const reader = await a.reader(session_id);
+  const asked = session.ask(call("t1"));
+  await reader.take(1);
+  await a.client.approve({ session_id, tool_call_id: "t1" });
+  await asked;
+  reader.leave();
+  await reader.end();
+  for (const { client } of [a, b])
+    await expect(client.reject({ session_id, tool_call_id: "t1" })).rejects.toMatchObject({ status: 409 });
+});
+
+test("a server that closes leaves every topic", async () => {
+  const relay = memoryRelay();
+  let topics = 0;
+  const counting: Relay = {
+    publish: relay.publish,
+    async subscribe(topic, hear, onMissed) {
+      const leave = await relay.subscribe(topic, hear, onMissed);
+      topics++;
+      return () => {
+        topics--;
+        leave();
+      };
+    },
+  };
+  const { app, session, reader } = agentOn(counting, memoryLog());
+  (await session("s")).ask(call("t1")).catch(() => {});
+  await (await reader("s")).take(1);
+  expect(topics).toBeGreaterThan(2);
+  app.close();
+  for (let tick = 0; tick < 20; tick++) await Promise.resolve();
+  expect(topics).toBe(0);
+});
+
+test("an approval that comes while a relay is on its way back waits for the server that asks", async () => {
+  const relay = memoryRelay();
+  const inboxes: (() => void)[] = [];
+  /** A relay whose connection breaks: B is back first, A a moment later. */
+  const breakable = (returns: (() => void)[]): Relay & { broken: boolean } => ({
+    broken: false,
+    publish: relay.publish,
+    subscribe(topic, hear, onMissed) {
+      if (onMissed) returns.push(onMissed);
+      return relay.subscribe(topic, (text) => !this.broken && hear(text), onMissed);
+    },
+  });
+  const ofA = breakable([]);
+  const [a, b] = [agentOn(ofA, memoryLog()), agentOn(breakable(inboxes), memoryLog())];
+  const session_id = "s";
+  const session = await a.session(session_id);
+  const reader = await b.reader(session_id);
+  const asked = session.ask(call("t1"));
+  await reader.take(1);
+  ofA.broken = true;
+  for (const back of inboxes) back();
+  const approved = b.client.approve({ session_id, tool_call_id: "t1" });
+  // B has asked in vain before A hears again.
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  ofA.broken = false;
+  await approved;
+  expect((await asked).type).toBe("approve");
+  reader.leave();
 });

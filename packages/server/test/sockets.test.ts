@@ -1,28 +1,46 @@
 import { once } from "node:events";
 import { based } from "@parlance/protocols/based";
-import { serve } from "@parlance/server";
+import { Refusal, serve } from "@parlance/server";
 import { type Listening, listen } from "@parlance/server/node";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { WebSocket } from "ws";
 
 // A plain WebSocket, as a peer without Parlance has it.
 let server: Listening;
+let refused: unknown[];
+let reason: unknown;
 let left: Promise<void>;
 beforeEach(async () => {
   let leave = () => {};
+  refused = [];
   left = new Promise((resolve) => {
     leave = resolve;
   });
-  const app = serve(based, {
-    async session(_, channel, { signal }) {
-      signal.addEventListener("abort", () => leave());
-      channel.send({ type: "initial_state", files: [], activeFile: null });
-      for await (const message of channel)
-        if (message.type === "read_file")
-          channel.send({ type: "file_content", filename: message.filename, content: "" });
-        else channel.send({ type: "file_list", files: [] });
+  const app = serve(
+    based,
+    {
+      async session(_, channel, { signal }) {
+        signal.addEventListener("abort", () => {
+          reason = signal.reason;
+          leave();
+        });
+        channel.send({ type: "initial_state", files: [], activeFile: null });
+        for await (const message of channel)
+          if (message.type === "read_file")
+            channel.send({ type: "file_content", filename: message.filename, content: "" });
+          else channel.send({ type: "file_list", files: [] });
+      },
     },
-  });
+    {
+      hooks: {
+        message(_, message, from) {
+          if (from === "client" && "filename" in message && message.filename === "too much")
+            throw new Refusal("too many messages", { status: 429, retryAfter: 1 });
+        },
+        refuse: (_, { status, message }, cause) => void refused.push([status, message, (cause as Error).name]),
+      },
+    },
+  );
   server = await listen(app, { closeAfter: 0 });
 });
 afterEach(() => server.close());
@@ -71,4 +89,29 @@ it("a server that closes says so with 1001", async () => {
   const closed = once(socket, "close");
   await server.close();
   expect((await closed)[0]).toBe(1001);
+});
+
+it("a message that a hook refuses is answered with the protocol's fault, does not reach the handler, and the channel goes on", async () => {
+  const { socket, heard } = await opened();
+  for (const filename of ["too much", "a"]) socket.send(JSON.stringify({ action: "read_file", filename }));
+  while (heard.length < 3) await once(socket, "message");
+  expect(heard.slice(1).map((text) => JSON.parse(text))).toMatchObject([
+    { status: "error", error: "too many messages" },
+    { status: "success", action: "file_content", filename: "a" },
+  ]);
+  expect(refused).toEqual([[429, "too many messages", "Refusal"]]);
+  socket.close();
+  await left;
+});
+
+it("a page that is left (1001) leaves the channel, and a cut does not look like that", async () => {
+  const { socket } = await opened();
+  socket.close(1001, "the page was left");
+  await left;
+  expect(reason).toMatchObject({ name: "AbortError" });
+  const { socket: cut } = await opened();
+  cut.terminate();
+  while (reason === undefined || (reason as Error).name === "AbortError")
+    await new Promise((resolve) => setImmediate(resolve));
+  expect(reason).toMatchObject({ name: "Disconnected", code: "closed" });
 });

@@ -13,7 +13,7 @@ export interface RedisClient {
   subscribe(...channels: string[]): Promise<unknown>;
   unsubscribe(...channels: string[]): Promise<unknown>;
   on(event: "message", hear: (channel: string, text: string) => void): unknown;
-  on(event: "ready" | "error", hear: () => void): unknown;
+  on(event: "ready" | "error" | "close", hear: () => void): unknown;
   disconnect(): void;
 }
 
@@ -34,29 +34,43 @@ export interface Listener {
 export interface Ears {
   /** Resolves once everything that is published from now on will be heard. */
   listen(channel: string, listener: Listener): Promise<() => void>;
+  /** Resolves once a connection that was lost hears again, or after a second. */
+  whole(): Promise<void>;
   stop(): void;
 }
 
 export function ears(redis: RedisClient): Ears {
   const listeners = new Map<string, Set<Listener>>();
   let connection: RedisClient | undefined;
+  let lost: { readonly back: Promise<void>; end(): void } | undefined;
 
   function connect(): RedisClient {
     const made = redis.duplicate();
-    let lost = false;
+    let again = false;
     made.on("message", (channel, text) => {
       for (const listener of listeners.get(channel) ?? []) listener.hear(text);
     });
     // It comes back by itself, and whoever passed the client hears of the same trouble there.
     made.on("error", () => {});
+    made.on("close", () => {
+      let end = () => {};
+      lost ??= { back: new Promise((resolve) => (end = resolve)), end: () => end() };
+    });
     made.on("ready", () => {
-      if (lost && listeners.size > 0) made.subscribe(...listeners.keys()).then(rejoined, () => {});
-      lost = true;
+      if (again && listeners.size > 0) made.subscribe(...listeners.keys()).then(rejoined, () => {});
+      else heal();
+      again = true;
     });
     return made;
   }
 
+  function heal(): void {
+    lost?.end();
+    lost = undefined;
+  }
+
   function rejoined(): void {
+    heal();
     for (const each of listeners.values()) for (const listener of each) listener.missed();
   }
 
@@ -73,7 +87,17 @@ export function ears(redis: RedisClient): Ears {
         connection?.unsubscribe(channel).catch(() => {});
       };
     },
+    async whole() {
+      if (!lost) return;
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, 1000);
+      });
+      await Promise.race([lost.back, late]);
+      clearTimeout(timer);
+    },
     stop() {
+      heal();
       listeners.clear();
       connection?.disconnect();
       connection = undefined;

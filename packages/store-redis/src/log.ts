@@ -29,6 +29,7 @@ interface Written {
   readonly epoch: string;
   last: number;
   closed: boolean;
+  failed: boolean;
   /** Entries that are not yet on their way. */
   readonly queue: string[];
   /** Settles when the queue is empty; rejected, it stays. */
@@ -69,7 +70,8 @@ export function redisLog({
 
   function keepAlive(): void {
     // A refresh that fails is tried again; one too late finds the lease gone, which the next append is told.
-    for (const [stream, { epoch }] of written) refresh(...keys(stream), epoch, lease, keep).catch(() => {});
+    for (const [stream, { epoch, failed }] of written)
+      if (!failed) refresh(...keys(stream), epoch, lease, keep).catch(() => {});
   }
 
   /** Sends what is queued, batch after batch, one at a time: so the order holds whatever is sent again. */
@@ -81,6 +83,14 @@ export function redisLog({
       if (done !== 1) throw new Error(`the lease of ${stream} is lost: entry ${first} is not written`);
     }
     into.flushing = undefined;
+  }
+
+  /** What cannot be written leaves a hole: its lease runs out, so that readers everywhere hear that no more comes. */
+  function write(stream: string, into: Written): Promise<void> {
+    return flush(stream, into).catch((error) => {
+      into.failed = true;
+      throw error;
+    });
   }
 
   async function state(stream: string): Promise<LogState | undefined> {
@@ -100,7 +110,7 @@ export function redisLog({
       const epoch = crypto.randomUUID().slice(0, 8);
       const [held, leased] = keys(stream);
       if ((await open(held, leased, epoch, lease, keep)) !== 1) return undefined;
-      written.set(stream, { epoch, last: 0, closed: false, queue: [] });
+      written.set(stream, { epoch, last: 0, closed: false, failed: false, queue: [] });
       refreshing ??= setInterval(keepAlive, lease / 3);
       (refreshing as { unref?: () => void }).unref?.();
       return { epoch };
@@ -113,7 +123,7 @@ export function redisLog({
         return Promise.reject(new Error(`entry ${seq} does not follow ${into?.last ?? "anything"} in ${stream}`));
       into.last = seq;
       into.queue.push(text);
-      into.flushing ??= flush(stream, into);
+      into.flushing ??= write(stream, into);
       return into.flushing;
     },
     async *tail(stream, cursor, signal) {

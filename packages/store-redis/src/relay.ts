@@ -20,7 +20,11 @@ export interface RedisRelay extends Relay {
 export function redisRelay({ redis, prefix = "parlance:" }: RedisRelayOptions): RedisRelay {
   const listening = ears(redis);
   return {
-    publish: (topic, text) => redis.publish(prefix + topic, text),
+    async publish(topic, text) {
+      // Whoever is answered must hear it.
+      await listening.whole();
+      return redis.publish(prefix + topic, text);
+    },
     subscribe: (topic, hear, onMissed) => listening.listen(prefix + topic, { hear, missed: () => onMissed?.() }),
     stop: () => listening.stop(),
   };

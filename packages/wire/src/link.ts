@@ -24,8 +24,8 @@ export interface LinkOptions {
   /** Characters that may wait for a reader before the link closes with `slow_reader`. */
   readonly maxQueued: number;
   readonly onUnknown?: ((unknown: Unknown) => void) | undefined;
-  /** Sees every message, and who wrote it. */
-  readonly onMessage?: ((message: AnyMessage, from: Side) => void) | undefined;
+  /** Sees every message, and who wrote it. What it returns false for is dropped, where the peer has written it. */
+  readonly onMessage?: ((message: AnyMessage, from: Side) => unknown) | undefined;
   /** Throwing closes the link with what was thrown; returning drops the frame and goes on. */
   readonly onViolation: (violation: Violation) => void;
 }
@@ -119,7 +119,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
       opening.heard = undefined;
     }
     unheard = [];
-    onMessage?.(message, peer);
+    if (onMessage?.(message, peer) === false) return;
     const answered = mine.answer(message);
     if (answered && !answered.partial && answered.ask.settle) return answered.ask.settle(message);
     const asked = theirs.exchangeOf(message);
