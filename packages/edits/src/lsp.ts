@@ -1,20 +1,11 @@
-import type {
-  ChangeAnnotation,
-  CreateFile,
-  DeleteFile,
-  Position,
-  RenameFile,
-  TextDocumentEdit,
-  TextEdit,
-  WorkspaceEdit,
-} from "vscode-languageserver-types";
+import type { ChangeAnnotation, Position, TextEdit, WorkspaceEdit } from "vscode-languageserver-types";
 import { type AppliedHunk, type ApplyOptions, applyPatch, type Conflict } from "./apply.js";
 import { createPatch } from "./create.js";
 import { diffLines } from "./diff.js";
 import type { Rung } from "./ladder.js";
 import type { FilePatch, Patch } from "./patch.js";
 import { readSource } from "./source.js";
-import { type Splice, spliceText } from "./splice.js";
+import { spliceText } from "./splice.js";
 
 export type TextEdits =
   | { readonly ok: true; readonly edits: TextEdit[]; readonly hunks: readonly AppliedHunk[] }
@@ -72,24 +63,18 @@ export function fromTextEdits(edits: readonly TextEdit[], text: string, options:
     while (end > start && line + 1 < starts.length && /[\r\n]/.test(text[end - 1]!)) end--;
     return Math.min(end, start + Math.max(0, character));
   };
-  const splices: (Splice & { edit: number })[] = edits
-    .map(({ range: { start, end }, newText }, edit) => {
+  const splices = edits
+    .map(({ range: { start, end }, newText: insert }, edit) => {
       const [first, last] = comparePositions(start, end) <= 0 ? [start, end] : [end, start];
-      return { first, from: offsetAt(first), to: offsetAt(last), insert: newText, edit };
+      return { first, from: offsetAt(first), to: offsetAt(last), insert, edit };
     })
     // By position and not by offset: behind the end of a line there is still an order.
     .sort((a, b) => comparePositions(a.first, b.first));
-  for (let i = 1; i < splices.length; i++) {
-    const { from, edit } = splices[i]!;
-    if (from < splices[i - 1]!.to)
-      return {
-        ok: false,
-        reason: "overlap",
-        edit,
-        message: `Edit ${edit} changes characters that edit ${splices[i - 1]!.edit} changes.`,
-      };
-  }
-  return { ok: true, patch: createPatch(text, spliceText(text, splices), options) };
+  const at = splices.findIndex(({ from }, i) => from < (splices[i - 1]?.to ?? 0));
+  if (at < 0) return { ok: true, patch: createPatch(text, spliceText(text, splices), options) };
+  const [previous, { edit }] = [splices[at - 1]!, splices[at]!];
+  const message = `Edit ${edit} changes characters that edit ${previous.edit} changes.`;
+  return { ok: false, reason: "overlap", edit, message };
 }
 
 function comparePositions(a: Position, b: Position): number {
@@ -118,7 +103,7 @@ export type WorkspaceEditing =
   | { readonly ok: true; readonly edit: WorkspaceEdit }
   | { readonly ok: false; readonly conflicts: readonly FileConflict[] };
 
-type Change = TextDocumentEdit | CreateFile | RenameFile | DeleteFile;
+type Change = NonNullable<WorkspaceEdit["documentChanges"]>[number];
 
 /** Repairs after which it is still certain that the place is meant. */
 const CERTAIN: ReadonlySet<Rung> = new Set([
@@ -140,84 +125,71 @@ export function toWorkspaceEdit(
   find: (path: string) => LspDocument,
   options: WorkspaceOptions = {},
 ): WorkspaceEditing {
-  const changes: Change[] = [];
-  const annotations: Record<string, ChangeAnnotation> = {};
+  const documentChanges: Change[] = [];
+  const changeAnnotations: Record<string, ChangeAnnotation> = {};
   const conflicts: FileConflict[] = [];
   const seen = new Set<string>();
   for (const file of patch.files) {
-    const path = file.before ?? file.after!;
+    const { kind, before, after, whole, reason } = file;
+    const path = before ?? after!;
     const refuse = (reason: Conflict["reason"], at = path) =>
       conflicts.push({ path: at, hunk: "", reason, at: null, candidates: [], rung: "exact" });
-    const names = new Set([file.before, file.after].filter((name) => name !== null));
-    for (const name of names) {
+    for (const name of new Set([path, after ?? path])) {
       if (seen.has(name)) refuse("overlap", name);
       seen.add(name);
     }
     const source = find(path);
-    const target = file.after === null || file.after === path ? source : find(file.after);
-    const creates = file.kind === "create" || file.kind === "copy" || (file.whole === true && source.text === null);
-    if (source.text === null && !creates) refuse("not-found");
-    else if (target.text !== null && (file.kind === "create" || target !== source)) refuse("stale", file.after!);
-    else {
-      const applied = applyPatch(file, source.text ?? "", options);
-      if (!applied.ok) for (const conflict of applied.conflicts) conflicts.push({ ...conflict, path });
-      else
-        for (const change of changesOf(file, { source, target, creates }, applied, options.confirm === "all", annotate))
-          changes.push(change);
+    const target = after === null || after === path ? source : find(after);
+    const creates = kind === "create" || kind === "copy" || (whole === true && source.text === null);
+    if (source.text === null && !creates) {
+      refuse("not-found");
+      continue;
     }
-
-    function annotate(label: string, needsConfirmation: boolean): string | undefined {
-      if (!needsConfirmation && file.reason === undefined) return undefined;
-      const id = `${Object.keys(annotations).length + 1}`;
-      annotations[id] = { label, needsConfirmation, ...(file.reason !== undefined && { description: file.reason }) };
-      return id;
+    if (target.text !== null && (kind === "create" || target !== source)) {
+      refuse("stale", after!);
+      continue;
     }
+    const applied = applyPatch(file, source.text ?? "", options);
+    if (!applied.ok) {
+      for (const conflict of applied.conflicts) conflicts.push({ ...conflict, path });
+      continue;
+    }
+    const mark: { annotationId?: string } = {};
+    const annotation = annotate(file, creates, applied.hunks);
+    annotation.needsConfirmation ||= options.confirm === "all";
+    if (annotation.needsConfirmation || reason !== undefined) {
+      mark.annotationId = `${Object.keys(changeAnnotations).length + 1}`;
+      changeAnnotations[mark.annotationId] = annotation;
+    }
+    if (kind === "delete") {
+      documentChanges.push({ kind, uri: source.uri, ...mark });
+      continue;
+    }
+    const careful = { options: { overwrite: false, ignoreIfExists: false }, ...mark };
+    if (creates) documentChanges.push({ kind: "create", uri: target.uri, ...careful });
+    const edits = diffTexts(creates ? "" : source.text!, applied.text).map((edit) => ({ ...edit, ...mark }));
+    const { uri, version } = creates ? { uri: target.uri, version: null } : source;
+    if (edits.length > 0) documentChanges.push({ textDocument: { uri, version }, edits });
+    // The edit comes before the rename, since it is the old name whose version is known.
+    if (kind === "rename") documentChanges.push({ kind, oldUri: source.uri, newUri: target.uri, ...careful });
   }
   if (conflicts.length > 0) return { ok: false, conflicts };
-  const annotated = Object.keys(annotations).length > 0;
-  return { ok: true, edit: { documentChanges: changes, ...(annotated && { changeAnnotations: annotations }) } };
+  const annotated = Object.keys(changeAnnotations).length > 0;
+  return { ok: true, edit: { documentChanges, ...(annotated && { changeAnnotations }) } };
 }
 
-function changesOf(
-  file: FilePatch,
-  { source, target, creates }: { source: LspDocument; target: LspDocument; creates: boolean },
-  applied: { text: string; hunks: readonly AppliedHunk[] },
-  all: boolean,
-  annotate: (label: string, needsConfirmation: boolean) => string | undefined,
-): Change[] {
-  const path = file.after ?? file.before!;
-  const mark = (annotationId: string | undefined) => (annotationId === undefined ? {} : { annotationId });
-  if (file.kind === "delete") return [{ kind: "delete", uri: source.uri, ...mark(annotate(`Delete ${path}`, true)) }];
-  const changes: Change[] = [];
-  const loose = [...new Set(applied.hunks.flatMap((hunk) => hunk.repairs))].filter((rung) => !CERTAIN.has(rung));
-  const replaces = file.whole === true && !creates;
-  const label = replaces
-    ? `Replace ${path}`
-    : loose.length > 0
-      ? `Edit ${path}, found by ${loose.join(", ")}`
-      : `${creates ? "Create" : "Edit"} ${path}`;
-  const annotationId = annotate(label, all || replaces || loose.length > 0);
-  if (creates)
-    changes.push({
-      kind: "create",
-      uri: target.uri,
-      options: { overwrite: false, ignoreIfExists: false },
-      ...mark(annotationId),
-    });
-  const edits = diffTexts(creates ? "" : source.text!, applied.text).map((edit) => ({
-    ...edit,
-    ...mark(annotationId),
-  }));
-  const document = creates ? { uri: target.uri, version: null } : { uri: source.uri, version: source.version };
-  if (edits.length > 0) changes.push({ textDocument: document, edits });
-  // The edit comes before the rename, since it is the old name whose version is known.
-  if (file.kind === "rename")
-    changes.push({
-      kind: "rename",
-      oldUri: source.uri,
-      newUri: target.uri,
-      options: { overwrite: false, ignoreIfExists: false },
-      ...mark(annotationId),
-    });
-  return changes;
+/** What the user is told of a file's change, and whether to confirm it is wise. */
+function annotate(
+  { kind, before, after, whole, reason }: FilePatch,
+  creates: boolean,
+  hunks: readonly AppliedHunk[],
+): ChangeAnnotation {
+  const verb = kind === "delete" ? "Delete" : creates ? "Create" : whole ? "Replace" : "Edit";
+  const loose = [...new Set(hunks.flatMap(({ repairs }) => repairs))].filter((rung) => !CERTAIN.has(rung));
+  const found = loose.length > 0 ? `, found by ${loose.join(", ")}` : "";
+  return {
+    label: `${verb} ${after ?? before}${found}`,
+    needsConfirmation: verb === "Delete" || verb === "Replace" || found !== "",
+    ...(reason !== undefined && { description: reason }),
+  };
 }
