@@ -227,8 +227,7 @@ export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
     const blocks: AsyncIterator<string> = {
       async next() {
         // The reader has taken what it had, or it would not ask for more.
-        if (run) advance(run, taken);
-        else if (taken > after) elsewhere?.reach(taken);
+        if (taken > after) run ? advance(run, taken) : elsewhere?.reach(taken);
         try {
           const { done, value: entries } = await tail.next();
           if (done) leave();
