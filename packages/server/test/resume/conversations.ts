@@ -21,6 +21,8 @@ export interface Scene {
   readonly conversations: Readonly<Record<Carrier | "calls", Conversation>>;
   /** How often the handler of a tag was begun, and how often each command was heard. */
   seen(tag: string): Pick<Outcome, "begun" | "commands">;
+  /** Ends all pauses. */
+  goOn(): void;
 }
 
 export async function scene(options: ServeOptions = {}, listening: ListenOptions = {}): Promise<Scene> {
@@ -42,11 +44,19 @@ export async function scene(options: ServeOptions = {}, listening: ListenOptions
     return first !== request;
   }
 
-  /** The texts of a tag up to its pause, and then nothing until the signal. */
+  const pauses = new AbortController();
+  /** The texts of a tag, with its pause until it is told to go on. */
   async function* say(tag: string, signal: AbortSignal): AsyncGenerator<string> {
-    const pause = tag.split("-")[2];
-    yield* texts(tag).slice(0, pause ? Number(pause) : undefined);
-    if (pause) await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    for (const [i, text] of texts(tag).entries()) {
+      await pause(tag, i, signal);
+      if (signal.aborted) return;
+      yield text;
+    }
+  }
+  async function pause(tag: string, i: number, signal: AbortSignal): Promise<void> {
+    if (i !== Number(tag.split("-")[2] || -1)) return;
+    const over = AbortSignal.any([signal, pauses.signal]);
+    if (!over.aborted) await new Promise((resolve) => over.addEventListener("abort", resolve));
   }
 
   const fold = {
@@ -68,12 +78,13 @@ export async function scene(options: ServeOptions = {}, listening: ListenOptions
     },
   } as Partial<EmacsAgentHandlers> as EmacsAgentHandlers;
   const uploads: BasedHandlers = {
-    async session(_, channel, { request }) {
+    async session(_, channel, { request, signal }) {
       channel.send({ type: "initial_state", files: [], activeFile: null });
       for await (const message of channel) {
         if (message.type !== "upload_file") continue;
         const tag = message.filename.split(":")[0]!;
         if (!isCopy(tag, request)) hear(tag, message.filename);
+        await pause(tag, heard.get(tag)!.size - 1, signal);
         channel.send({ type: "file_uploaded", filename: message.filename, files: [] });
       }
     },
@@ -118,6 +129,7 @@ export async function scene(options: ServeOptions = {}, listening: ListenOptions
   return {
     server,
     seen,
+    goOn: () => pauses.abort(),
     conversations: {
       post: conversation("SSE on POST", talks.post),
       get: conversation("SSE on GET", talks.get),

@@ -1,10 +1,7 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import { run } from "./child.js";
 import { proxy } from "./proxy.js";
-import { type Carrier, HASTY, talks, texts } from "./talks.js";
-
-/** What a server says on each carrier before the ten messages of a tag. */
-const before: Readonly<Record<Carrier, number>> = { post: 0, get: 0, based: 1, loco: 1 };
+import { type Carrier, GREETINGS, HASTY, talks, texts } from "./talks.js";
 
 it("the clients of a server that is killed and started again without its memory are told what is missing, on every carrier", async () => {
   const script = new URL("./serving.ts", import.meta.url);
@@ -16,7 +13,7 @@ it("the clients of a server that is killed and started again without its memory 
   );
   onTestFinished(() => between.close());
   const connection = { ...HASTY, baseUrl: between.url, random: () => 0.05 };
-  const talking = (Object.keys(before) as Carrier[]).map((carrier) => {
+  const talking = (Object.keys(GREETINGS) as Carrier[]).map((carrier) => {
     const tag = `${carrier}-4000-10`;
     const got: string[] = [];
     const ended = talks[carrier](connection, tag, texts(tag), got).then(
@@ -34,7 +31,7 @@ it("the clients of a server that is killed and started again without its memory 
     expect(await ended, carrier).toMatchObject({
       name: "Disconnected",
       code: "gap",
-      missing: { after: got.length + before[carrier] },
+      missing: { after: got.length + GREETINGS[carrier] },
     });
     expect(got).toEqual(texts(tag).slice(0, got.length));
     if (carrier !== "based") expect(got).toHaveLength(10);

@@ -13,7 +13,7 @@ import { WebSocket } from "ws";
 const CAP = 1024 * 1024;
 const long = process.env.PARLANCE_LONG !== undefined;
 /** Far more than the operating system keeps for two sockets. */
-const COUNT = 800;
+const COUNT = 400;
 const padding = "x".repeat(32 * 1024);
 
 afterEach(() => void vi.useRealTimers());

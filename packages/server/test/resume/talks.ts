@@ -7,7 +7,8 @@ import { loco } from "@parlance/protocols/loco";
 
 /**
  * The client's part of a conversation: it asks for what is wanted under a tag, and puts what it hears into `got`. A tag is
- * `name-count`, or `name-count-pause` where the server says so many messages and then waits.
+ * `name-count`, or `name-count-pause` where the server says so many messages and then waits, or `name-count-pause-size` where each is
+ * so many characters longer.
  */
 export type Talk = (connection: ConnectOptions, tag: string, wanted: readonly string[], got: string[]) => Promise<void>;
 
@@ -15,10 +16,15 @@ export type Carrier = "post" | "get" | "based" | "loco";
 
 /** What the server is to say under a tag. */
 export function texts(tag: string): string[] {
-  return Array.from({ length: Number(tag.split("-")[1]) }, (_, i) => `${tag}:${i}`);
+  const [, count, , size = "0"] = tag.split("-");
+  const padding = "x".repeat(Number(size));
+  return Array.from({ length: Number(count) }, (_, i) => `${tag}:${i}${padding}`);
 }
 
 /** Waits as short as can be, so that a campaign ends; a test that is about waits says its own. */
+/** Messages of the server before those, which the client counts as well. */
+export const GREETINGS: Readonly<Record<Carrier, number>> = { post: 0, get: 0, based: 1, loco: 1 };
+
 export const HASTY: ConnectOptions = { webSocket, random: () => 0, retryWaits: [0, 0, 0, 0, 0, 0] };
 
 export const talks: Readonly<Record<Carrier | "calls", Talk>> = {
