@@ -42,11 +42,13 @@ function findPlace(sides: Sides, bare: boolean, taken: Taken, target: Target): M
   const rows = sides.old.length > 0 ? findRows(sides.old, asIs, asIs, target) : bareRows(sides, bare, taken, target);
   if (rows === null) return conflict(sides, "ambiguous", "place", []);
   if (rows === "overlap") return conflict(sides, rows, "place", []);
-  const free = rows.filter((row) => !overlaps(taken, row, row + sides.old.length));
+  // Behind a line that ends the text nothing can stand.
+  const reach = sides.old.length + (sides.hunk.newNoNewline ? 1 : 0);
+  const free = rows.filter((row) => !overlaps(taken, row, row + reach));
   const row = nearest(free, sides, bare, taken, target);
   if (row === null) return conflict(sides, rows.length > free.length ? "overlap" : "not-found", "place", []);
   taken.grown += sides.new.length - sides.old.length;
-  insert(taken, row, row + sides.old.length, sides.new.length - sides.old.length);
+  insert(taken, row, row + reach, sides.new.length - sides.old.length);
   return { rows: sides.old.map((_, i) => row + i), row, rung: "exact", form: exactForm };
 }
 
@@ -76,14 +78,14 @@ function nearest(rows: readonly number[], sides: Sides, bare: boolean, taken: Ta
 /** Where an insertion without context goes: where its number says, but not among the lines of an earlier hunk. */
 function bareRows(sides: Sides, bare: boolean, taken: Taken, target: Target): number[] | "overlap" {
   if (!bare) return target.lines.length === 0 ? [0] : [];
-  const at = Math.max((sides.hunk.newStart ?? 1) - 1, 0);
+  const at = Math.min(Math.max((sides.hunk.newStart ?? 1) - 1, 0), target.lines.length + taken.grown);
   let grown = 0;
   for (const { from, to, grown: more } of taken.blocks) {
     if (at < from + grown || (at === from + grown && from < to)) break;
     grown += more;
     if (at < to + grown) return "overlap";
   }
-  return [Math.min(at - grown, target.lines.length)];
+  return [at - grown];
 }
 
 function overlaps({ blocks }: Taken, from: number, to: number): boolean {
@@ -101,6 +103,7 @@ function grownBefore(taken: Taken, row: number, target: Target): number {
 
 function insert({ blocks }: Taken, from: number, to: number, grown: number): void {
   let at = blocks.length;
-  while (at > 0 && blocks[at - 1]!.from > from) at--;
+  // An insertion stands in front of the lines that another hunk changes there.
+  while (at > 0 && (blocks[at - 1]!.from > from || (from === to && blocks[at - 1]!.to > from))) at--;
   blocks.splice(at, 0, { from, to, grown });
 }

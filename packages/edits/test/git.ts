@@ -1,11 +1,14 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+// In memory where there is such a file system: thousands of small files are written and read.
+const base = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+
 /** Runs in a folder of its own that is gone afterwards. */
 export function inFolder<T>(use: (folder: string) => T): T {
-  const folder = mkdtempSync(join(tmpdir(), "edits-"));
+  const folder = mkdtempSync(join(base, "edits-"));
   try {
     return use(folder);
   } finally {

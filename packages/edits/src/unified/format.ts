@@ -10,9 +10,14 @@ import { quoteName } from "./quote.js";
  */
 export function formatPatch(patch: Patch): string {
   const out: string[] = [];
+  let open = false;
   for (const file of patch.files) {
-    if (file.git !== undefined || impliesGitHeader(file)) formatGitHeader(file, out);
-    if (file.hunks.length === 0) continue;
+    const header = file.git !== undefined || impliesGitHeader(file);
+    if (header) formatGitHeader(file, out);
+    // The next file's names would be taken for those of a header that has no hunks.
+    else if (open) out.push("\n");
+    open = file.hunks.length === 0;
+    if (open) continue;
     const created = file.before === null || file.whole === true;
     out.push(`--- ${formatName("a/", created ? null : file.before, file.oldStamp)}\n`);
     out.push(`+++ ${formatName("b/", file.after, file.newStamp)}\n`);
