@@ -1,6 +1,4 @@
-import { createPatch } from "./create.js";
 import { identifyHunks } from "./hunk.js";
-import { splitLines } from "./lines.js";
 import type { Hunk } from "./patch.js";
 import { takeApart } from "./sides.js";
 
@@ -71,27 +69,30 @@ export function meet<Change extends Span>(left: readonly Change[], right: readon
   return meetings;
 }
 
-/** What one side makes of a stretch; every line of it is shown, since one of the sides changes it. */
-export function textOf(
+/** The lines that one side makes of a stretch; every line of it is shown, since one of the sides changes it. */
+export function linesOf(
   { oldStart, oldEnd }: Span,
   changes: readonly HunkChange[],
   shown: ReadonlyMap<number, string>,
-): string {
-  let text = "";
+): string[] {
+  const lines: string[] = [];
   let at = oldStart;
+  const keep = (end: number) => {
+    for (; at < end; at++) lines.push(shown.get(at)!);
+  };
   for (const change of changes) {
-    for (; at < change.oldStart; at++) text += shown.get(at);
-    text += change.insert.join("");
+    keep(change.oldStart);
+    for (const line of change.insert) lines.push(line);
     at = change.oldEnd;
   }
-  for (; at < oldEnd; at++) text += shown.get(at);
-  return text;
+  keep(oldEnd);
+  return lines;
 }
 
 /** A stretch of some text, and what it was before and is after its changes. */
 export interface Turn extends Meeting<HunkChange> {
-  readonly before: string;
-  readonly after: string;
+  readonly before: readonly string[];
+  readonly after: readonly string[];
 }
 
 /** Hunks of the turns, with all that is shown of the text around them; what is shown without a gap is one hunk. */
@@ -102,39 +103,60 @@ export function writeHunks(turns: readonly Turn[], shown: ReadonlyMap<number, st
   for (let i = 0; i < turns.length; ) {
     let at = turns[i]!.oldStart;
     while (shown.has(at - 1) && at > (turns[i - 1]?.oldEnd ?? 0)) at--;
-    const start = at;
-    let before = "";
-    let after = "";
-    let context = 0;
+    const [oldStart, newStart] = [at + oldShift, at + newShift];
+    let lines: string[] = [];
+    let bare = true;
     let section: string | undefined;
     const keep = (end: number) => {
       for (; at < end && shown.has(at); at++) {
-        before += shown.get(at);
-        after += shown.get(at);
+        lines.push(` ${shown.get(at)}`);
       }
     };
     do {
-      const turn = turns[i++]!;
-      keep(turn.oldStart);
-      for (const { hunk, bare } of [...turn.left, ...turn.right]) {
-        // Where all hunks are bare, lines that one undoes are no context: on one side alone they would say that the text ends there.
-        if (!bare) context = Number.POSITIVE_INFINITY;
-        section ??= hunk.section;
+      const { oldStart: start, oldEnd, left, right, before, after } = turns[i++]!;
+      keep(start);
+      for (const change of [...left, ...right]) {
+        bare &&= change.bare;
+        section ??= change.hunk.section;
       }
-      before += turn.before;
-      after += turn.after;
-      at = turn.oldEnd;
-      keep(turns[i]?.oldStart ?? Number.POSITIVE_INFINITY);
+      for (const line of compare(before, after)) lines.push(line);
+      oldShift += before.length - (oldEnd - start);
+      newShift += after.length - (oldEnd - start);
+      at = oldEnd;
+      keep(turns[i]?.oldStart ?? Infinity);
     } while (at === turns[i]?.oldStart);
-    for (const hunk of createPatch(before, after, { context }).files[0]?.hunks ?? [])
-      hunks.push({
-        ...hunk,
-        oldStart: start + oldShift + hunk.oldStart!,
-        newStart: start + newShift + hunk.newStart!,
-        ...(section !== undefined && { section }),
-      });
-    oldShift += splitLines(before).lines.length - (at - start);
-    newShift += splitLines(after).lines.length - (at - start);
+    const isChange = (line: string) => line[0] !== " ";
+    const head = lines.findIndex(isChange);
+    if (head < 0) continue;
+    // What was undone is no context where there is none else: on one side alone it would say that the text ends there.
+    const skipped = bare ? head : 0;
+    if (bare) lines = lines.slice(head, lines.findLastIndex(isChange) + 1);
+    const old = lines.filter((line) => line[0] !== "+");
+    const now = lines.filter((line) => line[0] !== "-");
+    hunks.push({
+      oldStart: oldStart + skipped + (old.length > 0 ? 1 : 0),
+      newStart: newStart + skipped + (now.length > 0 ? 1 : 0),
+      ...(section !== undefined && { section }),
+      lines: lines.map((line) => line.replace(/\n$/, "")),
+      ...(old.at(-1)?.endsWith("\n") === false && { oldNoNewline: true }),
+      ...(now.at(-1)?.endsWith("\n") === false && { newNoNewline: true }),
+    });
   }
   return identifyHunks(hunks);
+}
+
+/** A turn as lines of a hunk. Equal lines at its ends, one side's undone by the other, are context. */
+function compare(before: readonly string[], after: readonly string[]): string[] {
+  const least = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < least && before[head] === after[head]) head++;
+  let tail = 0;
+  while (tail < least - head && before.at(-1 - tail) === after.at(-1 - tail)) tail++;
+  const [beforeEnd, afterEnd] = [before.length - tail, after.length - tail];
+  return [
+    ...before.slice(0, head).map((line) => ` ${line}`),
+    ...before.slice(head, beforeEnd).map((line) => `-${line}`),
+    ...after.slice(head, afterEnd).map((line) => `+${line}`),
+    ...before.slice(beforeEnd).map((line) => ` ${line}`),
+  ];
 }

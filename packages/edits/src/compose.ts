@@ -1,5 +1,5 @@
 import { applyPatch } from "./apply.js";
-import { meet, readChanges, textOf, writeHunks } from "./changes.js";
+import { linesOf, meet, readChanges, writeHunks } from "./changes.js";
 import { createPatch } from "./create.js";
 import { invertPatch } from "./invert.js";
 import type { FileKind, FilePatch, Hunk, Patch } from "./patch.js";
@@ -76,8 +76,8 @@ function composeHunks(first: FilePatch, second: FilePatch): Hunk[] | "no-line-nu
   if (back === "base" || on === "base") return "mismatch";
   const turns = meet(back, on).map((meeting) => ({
     ...meeting,
-    before: textOf(meeting, meeting.left, shown),
-    after: textOf(meeting, meeting.right, shown),
+    before: linesOf(meeting, meeting.left, shown),
+    after: linesOf(meeting, meeting.right, shown),
   }));
   return writeHunks(turns, shown);
 }

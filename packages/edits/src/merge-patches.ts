@@ -1,4 +1,4 @@
-import { meet, readChanges, type Turn, textOf, writeHunks } from "./changes.js";
+import { linesOf, meet, readChanges, type Turn, writeHunks } from "./changes.js";
 import type { FilePatch, Hunk, Patch } from "./patch.js";
 
 export type PatchMerge =
@@ -64,12 +64,12 @@ function mergeFiles(ours: FilePatch, theirs: FilePatch): FilePatch | PatchConfli
   const turns: Turn[] = [];
   for (const meeting of meet(left, right)) {
     const { left: first, right: second } = meeting;
-    const [mine, other] = [first, second].map((changes) => textOf(meeting, changes, shown));
-    if (first.length > 0 && second.length > 0 && mine !== other) {
+    const [mine, other] = [first, second].map((changes) => linesOf(meeting, changes, shown));
+    if (first.length > 0 && second.length > 0 && !isEqual(mine, other)) {
       const [own, their] = [first, second].map((changes) => changes.map(({ hunk }) => hunk));
       return conflict("overlap", own, their);
     }
-    turns.push({ ...meeting, before: textOf(meeting, [], shown), after: first.length > 0 ? mine! : other! });
+    turns.push({ ...meeting, before: linesOf(meeting, [], shown), after: first.length > 0 ? mine! : other! });
   }
   const { git: _, ...header } = moved;
   const newMode = [...modes][0] ?? oldMode;
