@@ -46,7 +46,8 @@ export async function answer(
     if ("channel" in route) {
       name = route.channel;
       const offered =
-        request.headers.has(RESUME) && serving.slots.offer(await callChannel(serving, name, route.path, request));
+        request.headers.has(RESUME) &&
+        (await serving.slots.offer(await callChannel(serving, name, route.path, request)));
       if (offered) return offered;
       const upgrade = new Refusal(`${pathname} is a WebSocket: ask for an upgrade`, { status: 426 });
       const answered = refuse(serving, request, upgrade, route.channel);

@@ -1,17 +1,11 @@
 import { type AnyContract, type AnyMessage, newKey, Refusal } from "@parlance/wire";
 import { openAsks } from "@parlance/wire/link";
+import { inquiry } from "./inquiry.js";
 import type { Relay } from "./relay.js";
 import { DECIDED, type LocalSessions, type Sessions, type Subscriber } from "./session.js";
 
-/** Milliseconds within which the other servers must say whether an ask is theirs. */
-const ANSWER_WITHIN = 1000;
-
 /** Milliseconds for which a session is heard of after its last reader: a decision may come late. */
 const LINGER = 60_000;
-/** Milliseconds after a relay's interruption in which a server may not be heard yet that is there. */
-const RETURNING = 5000;
-/** Milliseconds between two questions then. */
-const ASK_AGAIN = 100;
 
 /** What servers say to each other. `from` is the sender's inbox. */
 type Said =
@@ -36,19 +30,10 @@ type Said =
       readonly id: string;
       readonly reply: AnyMessage;
     }
-  | { readonly say: "answer"; readonly id: string; readonly answer: Answer }
+  | { readonly say: "answer"; readonly id: string; readonly answer?: Answer | undefined }
   | { readonly say: "end"; readonly key: string; readonly from: string };
 
-type Answer =
-  | { readonly is: "nothing" | "decided" | "settled" }
-  | { readonly is: "found"; readonly message: AnyMessage };
-
-interface Question {
-  answered: number;
-  /** Servers that were asked; unknown until the question is out. */
-  asked: number;
-  resolve(answer: Answer): void;
-}
+type Answer = { readonly is: "decided" | "settled" } | { readonly is: "found"; readonly message: AnyMessage };
 
 interface Reader {
   readonly key: string;
@@ -79,11 +64,10 @@ export function sharedSessions(
   const readers = new Map<string, Reader>();
   /** Readers that are elsewhere: what forgets them. */
   const distant = new Map<string, () => void>();
-  const questions = new Map<string, Question>();
+  const questions = inquiry<Answer>();
   /** Sessions that are not followed any more in a while. */
   const leaving = new Map<string, ReturnType<typeof setTimeout>>();
   let inbox: Promise<() => void> | undefined;
-  let interrupted = Number.NEGATIVE_INFINITY;
   let closed = false;
   let sent = 0;
 
@@ -99,7 +83,7 @@ export function sharedSessions(
   function listen(): Promise<unknown> {
     if (closed) return Promise.reject(new Refusal("the server is closing", { status: 503, retryAfter: 1 }));
     const resume = () => {
-      interrupted = performance.now();
+      questions.interrupted();
       for (const key of followed.keys()) introduce(key);
     };
     inbox ??= relay
@@ -182,7 +166,7 @@ export function sharedSessions(
         mention(said.from, { say: "answer", id: said.id, answer: answerFor(said.say, said.key, said.reply) });
         break;
       case "answer":
-        note(said.id, said.answer);
+        questions.note(said.id, said.answer);
         break;
       case "end":
         local.end(said.key);
@@ -242,10 +226,10 @@ export function sharedSessions(
     for (const message of messages) here.subscriber.send(message);
   }
 
-  function answerFor(what: "find" | "settle", key: string, reply: AnyMessage): Answer {
+  function answerFor(what: "find" | "settle", key: string, reply: AnyMessage): Answer | undefined {
     try {
       const found = local.find(key, reply);
-      if (!found) return { is: "nothing" };
+      if (!found) return undefined;
       if (what === "find") return { is: "found", message: found.message };
       local.settle(key, reply);
       return { is: "settled" };
@@ -254,40 +238,10 @@ export function sharedSessions(
     }
   }
 
-  function note(id: string, answer: Answer): void {
-    const question = questions.get(id);
-    if (!question) return;
-    question.answered++;
-    if (answer.is !== "nothing" || question.answered === question.asked) question.resolve(answer);
-  }
-
-  /** Asks every server that has a part in the session; after an interruption until they are sure to hear it. */
-  async function inquire(what: "find" | "settle", key: string, reply: AnyMessage): Promise<Answer> {
-    for (;;) {
-      const answer = await inquireOnce(what, key, reply);
-      if (answer.is !== "nothing" || performance.now() - interrupted > RETURNING) return answer;
-      await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN));
-    }
-  }
-
-  async function inquireOnce(what: "find" | "settle", key: string, reply: AnyMessage): Promise<Answer> {
+  /** Asks every server that has a part in the session. */
+  async function inquire(say: "find" | "settle", key: string, reply: AnyMessage): Promise<Answer | undefined> {
     await listen();
-    const id = newKey();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    try {
-      return await new Promise<Answer>((resolve, reject) => {
-        const question: Question = { answered: 0, asked: Number.POSITIVE_INFINITY, resolve };
-        questions.set(id, question);
-        tell(topicOf(key), { say: what, key, from: me, id, reply }).then((asked) => {
-          question.asked = asked;
-          if (question.answered === asked) resolve({ is: "nothing" });
-          timer = setTimeout(() => resolve({ is: "nothing" }), ANSWER_WITHIN);
-        }, reject);
-      });
-    } finally {
-      clearTimeout(timer);
-      questions.delete(id);
-    }
+    return questions.ask((id) => tell(topicOf(key), { say, key, from: me, id, reply }));
   }
 
   const shared: Sessions = {
@@ -327,14 +281,14 @@ export function sharedSessions(
       const found = local.find(key, reply);
       if (found || !answering.has(reply.type)) return found;
       return inquire("find", key, reply).then((answer) => {
-        if (answer.is === "decided") throw new Refusal(DECIDED, { status: 409 });
-        return answer.is === "found" ? answer : undefined;
+        if (answer?.is === "decided") throw new Refusal(DECIDED, { status: 409 });
+        return answer?.is === "found" ? answer : undefined;
       });
     },
     settle(key, reply) {
       if (local.find(key, reply)) return local.settle(key, reply);
-      return inquire("settle", key, reply).then(({ is }) => {
-        if (is !== "settled") throw new Refusal(DECIDED, { status: 409 });
+      return inquire("settle", key, reply).then((answer) => {
+        if (answer?.is !== "settled") throw new Refusal(DECIDED, { status: 409 });
       });
     },
     end(key) {

@@ -36,7 +36,7 @@ export async function resume(serving: Serving, request: Request, pathname: strin
   const channel = method === "DELETE" && serving.route("GET", pathname);
   if (channel && "channel" in channel) {
     const name = runOf(serving, channel.channel, pathname, await identify(serving, request), key);
-    if (serving.slots.cancel(name)) return { status: 204, headers: {}, body: "" };
+    if (await serving.slots.cancel(name)) return { status: 204, headers: {}, body: "" };
     throw new Refusal("there is no channel with this key", { status: 404 });
   }
   const streams = names.filter((name) => serving.contract.operations[name]!.answer.stream);

@@ -86,7 +86,7 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
     },
     async accept(request, protocols = []) {
       const ticket = parseTicket(protocols);
-      const redeemed = ticket && serving.slots.redeem(ticket, request);
+      const redeemed = ticket && (await serving.slots.redeem(ticket, request));
       if (redeemed) return redeemed;
       const found = routeOf(request);
       if (found && "channel" in found && !ticket) return accept(serving, found.channel, found.path, request);
@@ -109,6 +109,7 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
       closing.abort(closingReason());
       serving.runs.close();
       serving.sessions.close();
+      serving.slots.close();
     },
   };
   return app;

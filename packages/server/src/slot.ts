@@ -1,4 +1,6 @@
 import {
+  type ChannelOffer,
+  type Cursor,
   formatGap,
   formatResumable,
   formatTicket,
@@ -13,6 +15,7 @@ import {
 import { type Durable, durable, isCut } from "@parlance/wire/link";
 import type { Accepted } from "./channel.js";
 import { isOwn } from "./guard.js";
+import { handover } from "./handover.js";
 import { type Called, GRACE, MAX_QUEUED } from "./options.js";
 import { type Answer, refuse } from "./reply.js";
 import { runOf } from "./resume.js";
@@ -26,10 +29,39 @@ const KEPT = 4 * 1024 * 1024;
 /** Channels that go on while their client is away, and the tickets by which a socket joins them. */
 export interface Slots {
   /** Answers a client that asks for a channel over HTTP: how far we are, and a ticket for a socket. Undefined where it has not asked. */
-  offer(called: Called): Answer | undefined;
+  offer(called: Called): Promise<Answer | undefined>;
   /** What a socket with this ticket goes on with; undefined where it has none that is good. */
-  redeem(ticket: string, request: Request): Accepted | undefined;
+  redeem(ticket: string, request: Request): Promise<Accepted | undefined>;
   /** Ends a conversation for a client that cannot say so on a socket. False when there is none. */
+  cancel(name: string): Promise<boolean>;
+  /** The server closes: what it hears from others is over. */
+  close(): void;
+}
+
+/** From where somebody asks. */
+export interface Place {
+  readonly pathname: string;
+  readonly origin: string | null;
+  /** The origin is the server's own. */
+  readonly own: boolean;
+}
+
+/** Who asks for a conversation again, and how much it has of it. */
+export interface Asked {
+  readonly name: string;
+  readonly place: Place;
+  readonly cursor?: Cursor | undefined;
+}
+
+/** A conversation that goes on, or what its client has missed of it for good. */
+export type Found = (ChannelOffer & { readonly epoch: string }) | { readonly gap: Gap };
+
+/** The conversations of this server. */
+export interface LocalSlots {
+  /** Undefined where there is none with this name, or another than the cursor's. */
+  find(asked: Asked): Found | undefined;
+  /** What a port does for the conversation of a good ticket. */
+  take(ticket: string, place: Place): ((port: Port) => void) | undefined;
   cancel(name: string): boolean;
 }
 
@@ -47,8 +79,7 @@ interface Slot {
 
 interface Ticket {
   readonly slot: Slot;
-  readonly pathname: string;
-  readonly origin: string | null;
+  readonly place: Place;
   readonly expires: number;
 }
 
@@ -57,9 +88,10 @@ export function slots(
   serving: Pick<Serving, "contract" | "options" | "open">,
   begin: (called: Called, port: Port) => void,
 ): Slots {
+  const { contract, options } = serving;
   const bySession = new Map<string, Slot>();
   const tickets = new Map<string, Ticket>();
-  const { grace = GRACE, maxQueued = MAX_QUEUED } = serving.options;
+  const { grace = GRACE, maxQueued = MAX_QUEUED } = options;
 
   function open(name: string, called: Called): Slot {
     const release = occupy(serving, called.principal);
@@ -89,54 +121,42 @@ export function slots(
     (slot.timer as { unref?: () => void }).unref?.();
   }
 
-  function missing({ request, operation }: Called, gap: Gap, what: string): Answer {
-    const gone = refuse(serving, request, new Refusal(what, { status: 410 }), operation);
-    return { ...gone, headers: { ...gone.headers, [RESUME]: formatGap(gap) } };
-  }
-
-  function ticketFor(slot: Slot, request: Request): string {
+  function ticketFor(slot: Slot, place: Place): string {
     if (slot.ticket !== undefined) tickets.delete(slot.ticket);
     const ticket = newKey();
     slot.ticket = ticket;
-    tickets.set(ticket, {
-      slot,
-      pathname: new URL(request.url).pathname,
-      origin: request.headers.get("Origin"),
-      expires: Date.now() + TICKET_LIFE,
-    });
+    tickets.set(ticket, { slot, place, expires: Date.now() + TICKET_LIFE });
     return ticket;
   }
 
-  return {
-    offer(called): Answer | undefined {
-      const { operation, request, principal } = called;
-      const key = request.headers.get(RESUME);
-      if (!isKey(key) || serving.options.resume === false) return undefined;
-      const name = runOf(serving, operation, new URL(request.url).pathname, principal, key);
-      const cursor = parseCursor(request.headers.get("Last-Event-ID"));
-      const known = bySession.get(name);
-      if (cursor && cursor.epoch !== known?.epoch)
-        return missing(called, { after: cursor.seq }, "the conversation is over");
-      const { dropped = 0 } = known?.conversation ?? {};
-      if (cursor && cursor.seq < dropped) {
-        const gap = { after: cursor.seq, first: dropped + 1 };
-        return missing(called, gap, `frames ${cursor.seq + 1} to ${dropped} are gone`);
-      }
-      const slot = known ?? open(name, called);
-      // The old socket may still deliver: our count is final only once it is let go.
-      slot.conversation.detach();
-      wait(slot);
-      slot.peerHas = cursor?.seq ?? 0;
-      const body = JSON.stringify({ ticket: ticketFor(slot, request), received: slot.conversation.received });
-      const resumable = { epoch: slot.epoch, grace: grace / 1000, beat: 0 };
-      return {
-        status: 200,
-        headers: {
-          "Content-Type": "application/json",
-          "Cache-Control": "no-store",
-          [RESUME]: formatResumable(resumable),
-        },
-        body,
+  function resumed(slot: Slot, { place, cursor }: Asked): Found {
+    const { dropped } = slot.conversation;
+    if (cursor && cursor.seq < dropped) return { gap: { after: cursor.seq, first: dropped + 1 } };
+    // The old socket may still deliver: our count is final only once it is let go.
+    slot.conversation.detach();
+    wait(slot);
+    slot.peerHas = cursor?.seq ?? 0;
+    return { epoch: slot.epoch, ticket: ticketFor(slot, place), received: slot.conversation.received };
+  }
+
+  const local: LocalSlots = {
+    find(asked) {
+      const slot = bySession.get(asked.name);
+      return slot && (!asked.cursor || asked.cursor.epoch === slot.epoch) ? resumed(slot, asked) : undefined;
+    },
+    take(ticket, { pathname, origin, own }) {
+      const given = tickets.get(ticket);
+      tickets.delete(ticket);
+      if (!given || given.expires < Date.now()) return undefined;
+      const { place, slot } = given;
+      // A browser sends no Origin with a GET to the page's own server, and always one with a handshake.
+      if (place.pathname !== pathname || !(place.origin === origin || (place.origin === null && own))) return undefined;
+      return (port) => {
+        if (!slot.conversation.attach(port, slot.peerHas)) return port.close(1012, "frames are gone");
+        clearTimeout(slot.timer);
+        if (slot.begun) return;
+        slot.begun = true;
+        begin(slot.called, slot.conversation.port);
       };
     },
     cancel(name) {
@@ -144,25 +164,55 @@ export function slots(
       slot?.conversation.end(1000, "cancelled");
       return slot !== undefined;
     },
-    redeem(ticket, request) {
-      const found = tickets.get(ticket);
-      tickets.delete(ticket);
-      if (!found || found.expires < Date.now()) return undefined;
-      const origin = request.headers.get("Origin");
-      // A browser sends no Origin with a GET to the page's own server, and always one with a handshake.
-      const sameOrigin = found.origin === origin || (found.origin === null && isOwn(origin!, request));
-      if (found.pathname !== new URL(request.url).pathname || !sameOrigin) return undefined;
-      const { slot } = found;
+  };
+  const others =
+    options.relay && handover(options.relay, local, { ...options, protocol: contract.name, openWithin: TICKET_LIFE });
+
+  return {
+    async offer(called): Promise<Answer | undefined> {
+      const { operation, request, principal } = called;
+      const key = request.headers.get(RESUME);
+      if (!isKey(key) || options.resume === false) return undefined;
+      const place = placeOf(request);
+      const name = runOf(serving, operation, place.pathname, principal, key);
+      const cursor = parseCursor(request.headers.get("Last-Event-ID"));
+      const asked: Asked = { name, place, cursor };
+      // Where nothing can be asked of others, the conversation is this server's alone.
+      await others?.listen().catch(() => {});
+      const known = local.find(asked) ?? (cursor && (await others?.find(asked)));
+      const joined = known ?? (cursor ? { gap: { after: cursor.seq } } : resumed(open(name, called), asked));
+      if ("gap" in joined) {
+        const { after, first } = joined.gap;
+        const what = first === undefined ? "the conversation is over" : `frames ${after + 1} to ${first - 1} are gone`;
+        const gone = refuse(serving, request, new Refusal(what, { status: 410 }), operation);
+        return { ...gone, headers: { ...gone.headers, [RESUME]: formatGap(joined.gap) } };
+      }
+      const { epoch, ...offer } = joined;
       return {
-        protocol: formatTicket(ticket),
-        run(port) {
-          if (!slot.conversation.attach(port, slot.peerHas)) return port.close(1012, "frames are gone");
-          clearTimeout(slot.timer);
-          if (slot.begun) return;
-          slot.begun = true;
-          begin(slot.called, slot.conversation.port);
+        status: 200,
+        headers: {
+          "Content-Type": "application/json",
+          "Cache-Control": "no-store",
+          [RESUME]: formatResumable({ epoch, grace: grace / 1000, beat: 0 }),
         },
+        body: JSON.stringify(offer satisfies ChannelOffer),
       };
     },
+    async redeem(ticket, request) {
+      const place = placeOf(request);
+      const run = local.take(ticket, place);
+      return run ? { protocol: formatTicket(ticket), run } : others?.redeem(ticket, place);
+    },
+    cancel: async (name) => local.cancel(name) || (await others?.cancel(name)) === true,
+    close: () => others?.close(),
+  };
+}
+
+function placeOf(request: Request): Place {
+  const origin = request.headers.get("Origin");
+  return {
+    pathname: new URL(request.url).pathname,
+    origin,
+    own: origin !== null && isOwn(origin, request),
   };
 }

@@ -1,7 +1,9 @@
 import { connect } from "@parlance/client";
+import { based } from "@parlance/protocols/based";
 import { type EmacsAgentSession, type EventsMessage, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { type Disconnected, type EventLog, Refusal, type Relay, serve } from "@parlance/server";
+import type { Port } from "@parlance/wire";
 import { expect, test } from "vitest";
 
 /** One relay and one log as two servers have them. */
@@ -236,6 +238,68 @@ export function testCluster(make: () => Promise<Pair>): void {
     reader.leave();
   });
 
+  test("a channel crosses servers: its socket may be on another one, and is cut again and again; nothing is lost and nothing done twice", async () => {
+    const pair = await make();
+    const { seen, servers, client, cut } = uploaders(pair, 20_000);
+    try {
+      const session = await client.session();
+      const names = numbers(1, 60);
+      const answers: string[] = [];
+      for (const [i, filename] of names.entries()) {
+        const answer = session.ask({ type: "upload_file", filename, content: "" });
+        // Before its answer can be there, and between two.
+        if (i % 7 === 3) cut();
+        answers.push(`${((await answer) as { filename?: string }).filename}`);
+        if (i % 7 === 5) cut();
+      }
+      expect(answers).toEqual(names);
+      expect(seen.heard).toEqual(names);
+      expect(seen.sessions).toBe(1);
+      // Asked of one server, opened on the other.
+      expect(seen.asked.slice(0, 2)).toEqual(["GET A", "socket B"]);
+      expect(new Set(seen.asked)).toEqual(new Set(["GET A", "socket B", "GET B", "socket A"]));
+      await session.close();
+      expect(await session.closed).toMatchObject({ code: 1000 });
+      while (seen.reasons.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+      expect(seen.reasons).toMatchObject([{ name: "AbortError" }]);
+    } finally {
+      for (const server of servers) server.close();
+      pair.stop();
+    }
+  });
+
+  test("frames that both sides of a far channel send at once arrive in order, whatever their number", async () => {
+    const pair = await make();
+    const { seen, servers, client } = uploaders(pair, 20_000);
+    try {
+      const session = await client.session();
+      const names = numbers(1, 2000);
+      const answers = Promise.all(names.map((filename) => session.ask({ type: "upload_file", filename, content: "" })));
+      expect((await answers).map((answer) => "filename" in answer && answer.filename)).toEqual(names);
+      expect(seen.heard).toEqual(names);
+      await session.close();
+    } finally {
+      for (const server of servers) server.close();
+      pair.stop();
+    }
+  });
+
+  test("a channel whose server is gone ends in a gap, and its far socket does not stay open", async () => {
+    const pair = await make();
+    const { servers, client, seen } = uploaders(pair, 600);
+    try {
+      const session = await client.session();
+      await session.ask({ type: "upload_file", filename: "1", content: "" });
+      expect(seen.asked).toEqual(["GET A", "socket B"]);
+      // As if A were killed: it says nothing, and nobody hears what is said to it.
+      for (const leave of heldBy(pair.relays[0])) leave();
+      await expect(session.closed).rejects.toMatchObject({ name: "Disconnected", code: "gap" });
+    } finally {
+      for (const server of servers) server.close();
+      pair.stop();
+    }
+  });
+
   test("a stream that began on one server goes on as long as it is read on another, and is cancelled from there", async () => {
     const { relays, logs, stop } = await make();
     const grace = 1000;
@@ -299,6 +363,49 @@ export function testCluster(make: () => Promise<Pair>): void {
       stop();
     }
   });
+}
+
+const TURNS = [0, 1, 1, 0] as const;
+
+/** An uploader on both servers, and a client that is sent to the one and the other: asks A, opens at B, asks B, opens at A. */
+function uploaders({ relays, logs }: Pair, grace: number) {
+  const seen = { sessions: 0, heard: [] as string[], reasons: [] as unknown[], asked: [] as string[] };
+  const servers = relays.map((relay, i) =>
+    serve(
+      based,
+      {
+        async session(_, channel, { signal }) {
+          seen.sessions++;
+          signal.addEventListener("abort", () => seen.reasons.push(signal.reason));
+          channel.send({ type: "initial_state", files: [], activeFile: null });
+          for await (const message of channel) {
+            if (message.type !== "upload_file") continue;
+            seen.heard.push(message.filename);
+            channel.send({ type: "file_uploaded", filename: message.filename, files: [] });
+          }
+        },
+      },
+      { relay, log: logs[i]!, grace },
+    ),
+  );
+  let turn = 0;
+  const sockets: Port[] = [];
+  const client = connect(based, {
+    random: () => 0,
+    fetch: (request) => {
+      const at = TURNS[turn++ % 4]!;
+      seen.asked.push(`${request.method} ${"AB"[at]}`);
+      return servers[at]!.fetch(request);
+    },
+    async webSocket(url, init) {
+      const at = TURNS[turn++ % 4]!;
+      seen.asked.push(`socket ${"AB"[at]}`);
+      const port = await servers[at]!.webSocket(url, init);
+      if (!("refused" in port)) sockets.push(port);
+      return port;
+    },
+  });
+  return { seen, servers, client, cut: () => sockets.at(-1)!.close(1006, "") };
 }
 
 async function statusOf(answer: Promise<unknown>): Promise<number> {
