@@ -1,7 +1,9 @@
 // What is made of real changes that were spoilt as models spoil them: correct / refused / WRONG, by kind and program.
+// "and anchored" is the opt-in rung on top: it ignores context that a model invented, which counts as violated here.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { anchored } from "../src/anchored.js";
 import { readPairs } from "./pairs.js";
 import { exactOnce, gitApply, gnuPatch, jsdiffWith } from "./perturb-peers.js";
 import { type FormOfCase, isRefusal, makeCases, type Program, parlance, type Score, score } from "./spoilt.js";
@@ -12,13 +14,22 @@ const folder = mkdtempSync(join(tmpdir(), "perturb-"));
 const programs: Record<FormOfCase, Record<string, Program>> = {
   unified: {
     parlance: parlance("unified"),
+    "and anchored": parlance("unified", { beyond: anchored }),
     "jsdiff fuzz 0": jsdiffWith(0),
     "jsdiff fuzz 2": jsdiffWith(2),
     "git --recount": gitApply(join(folder, "git")),
     "GNU patch": gnuPatch(join(folder, "patch")),
   },
-  "search-replace": { parlance: parlance("search-replace"), "exact, once": exactOnce },
-  "str-replace": { parlance: parlance("str-replace"), "exact, once": exactOnce },
+  "search-replace": {
+    parlance: parlance("search-replace"),
+    "and anchored": parlance("search-replace", { beyond: anchored }),
+    "exact, once": exactOnce,
+  },
+  "str-replace": {
+    parlance: parlance("str-replace"),
+    "and anchored": parlance("str-replace", { beyond: anchored }),
+    "exact, once": exactOnce,
+  },
 };
 
 try {

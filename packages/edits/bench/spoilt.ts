@@ -1,4 +1,4 @@
-import { applyPatch } from "../src/apply.js";
+import { type ApplyOptions, applyPatch } from "../src/apply.js";
 import { parseSearchReplace } from "../src/forms/search-replace.js";
 import { parseStrReplace } from "../src/forms/str-replace.js";
 import type { Reading } from "../src/reading.js";
@@ -59,12 +59,12 @@ const readers: Record<FormOfCase, (item: SpoiltCase) => Reading> = {
   "str-replace": ({ input, path }) => parseStrReplace(input, { path }),
 };
 
-/** This package: its lenient reader and the default ladder. */
-export function parlance(form: FormOfCase): Program {
+/** This package: its lenient reader, and the default ladder or another. */
+export function parlance(form: FormOfCase, options?: ApplyOptions): Program {
   return (item) => {
     const reading = readers[form](item);
     if (!reading.ok || reading.patch.files.length !== 1) return null;
-    const result = applyPatch(reading.patch, item.text);
+    const result = applyPatch(reading.patch, item.text, options);
     return result.ok ? result.text : null;
   };
 }

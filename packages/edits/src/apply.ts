@@ -1,3 +1,4 @@
+import type { Aligner } from "./context.js";
 import { evenEndings, hasReturns } from "./endings.js";
 import { type Standing, standInPlace, standMoved } from "./exact.js";
 import { climb, type Rung } from "./ladder.js";
@@ -38,8 +39,10 @@ export type ConflictReason =
   | "stale"; // the file is in another state than the patch wants: a new file that has text, a deleted one with more of it
 
 export interface ApplyOptions {
-  /** The loosest rung that may be used; default "context", the loosest there is. */
+  /** The loosest rung that may be used; default "context". */
   readonly loosest?: Rung;
+  /** One more rung, for what "context" does not find: `anchored`. Never used by default. */
+  readonly beyond?: Aligner;
 }
 
 /**
@@ -52,14 +55,13 @@ export function applyPatch(patch: FilePatch | Patch, text: string, options: Appl
   return applyFile(patch, text, (hunks) => {
     const inPlace = standInPlace(hunks, text);
     if (inPlace) return writeStanding(inPlace, hunks, text, []);
-    const { loosest = "context" } = options;
-    const even = loosest === "exact" ? hunks : evenEndings(hunks, text);
+    const even = options.loosest === "exact" ? hunks : evenEndings(hunks, text);
     const repairs: Rung[] = even === hunks ? [] : ["line-endings"];
     // A byte order mark belongs to no line, unless the patch itself writes one.
     const mark = text[0] === "\ufeff" && !hunks.some(({ lines }) => lines.some((line) => line.includes("\ufeff")));
     const body = mark ? text.slice(1) : text;
     const standing = (repairs.length > 0 && standInPlace(even, body)) || standMoved(even, body);
-    const result = standing ? writeStanding(standing, even, body, repairs) : climb(even, body, loosest, repairs);
+    const result = standing ? writeStanding(standing, even, body, repairs) : climb(even, body, repairs, options);
     return mark && result.ok ? { ...result, text: `\ufeff${result.text}` } : result;
   });
 }

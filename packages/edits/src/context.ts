@@ -1,3 +1,4 @@
+import type { Rung } from "./ladder.js";
 import { looseLine } from "./normal.js";
 import type { Change, Sides } from "./sides.js";
 import { indexBy, type LineIndex, type Target } from "./target.js";
@@ -15,12 +16,18 @@ export interface Alignment {
   readonly mistyped: ReadonlySet<number>;
 }
 
+/** A way to place a hunk whose lines do not all stand in a row. Null where there are too many places to be sure of one. */
+export interface Aligner {
+  readonly rung: Rung;
+  readonly align: (sides: Sides, target: Target) => readonly Alignment[] | null;
+}
+
 /**
  * Aligns a hunk whose context is not quite the text's. All deleted lines must be there, in a row as the hunk has them; of the
  * context one line may be mistyped (by a letter or two, not in a digit) or missing, and blank lines may be dropped or added. Where lines are
- * inserted the neighbours must touch in the text, so that there is no doubt where the new lines go. Null: too many places to try.
+ * inserted the neighbours must touch in the text, so that there is no doubt where the new lines go.
  */
-export function alignContext(sides: Sides, target: Target): Alignment[] | null {
+function alignContext(sides: Sides, target: Target): Alignment[] | null {
   const index = indexBy(looseLine, target);
   const { effort } = target;
   const keys = sides.old.map(looseLine);
@@ -38,6 +45,8 @@ export function alignContext(sides: Sides, target: Target): Alignment[] | null {
   }
   return [...found.values()];
 }
+
+export const contextual: Aligner = { rung: "context", align: alignContext };
 
 /** The rarest deleted line, which must be matched; or the two rarest of the context, one of which must be. */
 function pickAnchors(keys: readonly string[], sides: Sides, index: LineIndex): number[] {
@@ -104,7 +113,7 @@ function changesBlanks(rows: readonly number[], sides: Sides): boolean {
 }
 
 /** Deleted lines of one change stand in a row, and where lines are inserted their neighbours touch. */
-function isSettled(rows: readonly number[], sides: Sides): boolean {
+export function isSettled(rows: readonly number[], sides: Sides): boolean {
   const end = rows.length;
   return sides.changes.every((change) => {
     const { from, to, insert } = change;

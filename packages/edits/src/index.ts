@@ -1,3 +1,4 @@
+export { anchored } from "./anchored.js";
 export {
   type AppliedHunk,
   type ApplyOptions,
@@ -7,6 +8,7 @@ export {
   type ConflictReason,
 } from "./apply.js";
 export { type Composition, composePatches } from "./compose.js";
+export type { Aligner } from "./context.js";
 export { type CreateOptions, createPatch } from "./create.js";
 export type { DiffOptions } from "./diff.js";
 export { explainConflict } from "./explain.js";

@@ -1,5 +1,5 @@
-import type { ApplyResult, Conflict } from "./apply.js";
-import { alignContext } from "./context.js";
+import type { ApplyOptions, ApplyResult, Conflict } from "./apply.js";
+import { type Aligner, contextual } from "./context.js";
 import { exactForm, type Form, learnForm, type Pair } from "./form.js";
 import { looseLine, plainTabs, plainTypography, withoutReturn } from "./normal.js";
 import type { Hunk } from "./patch.js";
@@ -12,7 +12,7 @@ import { asIs, findRows, type Key, lastUpTo, readTarget, type Target } from "./t
  * How far a hunk had to be bent to fit, mildest first. `place`: it stood elsewhere. `order`: an earlier
  * hunk of the patch stood behind it. `final-newline`: text and patch differ
  * on the line feed at the end. `byte-order-mark`: the text's own was put back. The others name what was
- * not compared on lines that matched; nothing else was ignored.
+ * not compared on lines that matched; nothing else was ignored. `anchored` is used only where it is asked for.
  */
 export type Rung =
   | "exact"
@@ -25,7 +25,8 @@ export type Rung =
   | "typography"
   | "escapes"
   | "indentation"
-  | "context";
+  | "context"
+  | "anchored";
 
 /** A place for a hunk: the text's line for each of its old lines, or -1 where a context line has no partner. */
 export interface Match {
@@ -63,14 +64,20 @@ export const rungs: readonly Rung[] = [
   "escapes",
   "indentation",
   "context",
+  "anchored",
 ];
 
 /** Finds for every hunk the first rung that has a place for it, and writes them all; or says what is in the way. */
-export function climb(hunks: readonly Hunk[], text: string, loosest: Rung, given: readonly Rung[]): ApplyResult {
+export function climb(
+  hunks: readonly Hunk[],
+  text: string,
+  given: readonly Rung[],
+  { loosest = "context", beyond }: ApplyOptions,
+): ApplyResult {
   const target = readTarget(text, hunks);
   const candidates = hunks.map((hunk) => {
     const sides = takeApart(hunk);
-    const found = sides.old.length === 0 ? findBare(sides, target) : findMatches(sides, target, loosest);
+    const found = sides.old.length === 0 ? findBare(sides, target) : findMatches(sides, target, loosest, beyond);
     return { sides, found };
   });
   return rewrite(settle(candidates, target), target, given);
@@ -84,7 +91,7 @@ function findBare(sides: Sides, { text, starts }: Target): Match[] | Conflict {
 }
 
 /** On each rung it is looked whether the new text already stands there. */
-function findMatches(sides: Sides, target: Target, loosest: Rung): Match[] | Conflict {
+function findMatches(sides: Sides, target: Target, loosest: Rung, beyond?: Aligner): Match[] | Conflict {
   const highest = rungs.indexOf(loosest);
   let last: Rung = "exact";
   for (const [rung, text, patch] of steps) {
@@ -103,17 +110,21 @@ function findMatches(sides: Sides, target: Target, loosest: Rung): Match[] | Con
     if (fresh.length > 0 && sides.old.join("\n") === sides.new.join("\n"))
       return conflict(sides, "already-applied", rung, fresh);
   }
-  if (loosest !== "context") return conflict(sides, "not-found", last, []);
-  const alignments = alignContext(sides, target);
-  if (alignments === null) return conflict(sides, "ambiguous", "context", []);
-  const found = alignments.flatMap(({ rows, mistyped }): Match[] => {
-    const form = contextForm(sides, rows, mistyped, target);
-    const first = rows.findIndex((at) => at >= 0);
-    return form ? [{ row: Math.max(rows[first]! - first, 0), rows, rung: "context", form }] : [];
-  });
-  if (found.length === 1) return found;
-  const at = found.map(({ row }) => row);
-  return conflict(sides, at.length > 1 ? "ambiguous" : "not-found", "context", at);
+  const aligners = highest < rungs.indexOf("context") ? [] : beyond ? [contextual, beyond] : [contextual];
+  for (const { rung, align } of aligners) {
+    last = rung;
+    const alignments = align(sides, target);
+    if (alignments === null) return conflict(sides, "ambiguous", rung, []);
+    const found = alignments.flatMap(({ rows, mistyped }): Match[] => {
+      const form = contextForm(sides, rows, mistyped, target);
+      const first = rows.findIndex((at) => at >= 0);
+      return form ? [{ row: Math.max(rows[first]! - first, 0), rows, rung, form }] : [];
+    });
+    if (found.length === 1) return found;
+    const at = found.map(({ row }) => row);
+    if (at.length > 1) return conflict(sides, "ambiguous", rung, at);
+  }
+  return conflict(sides, "not-found", last, []);
 }
 
 /** A place where all old lines stand in a row, if there is a form for what is to be inserted. */

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { anchored } from "../src/anchored.js";
 import { applyPatch } from "../src/apply.js";
 import { composePatches } from "../src/compose.js";
 import { explainConflict } from "../src/explain.js";
@@ -74,10 +75,10 @@ describe("any value of a patch's shape and any text", () => {
 
   test("never lose a line that no hunk deletes", () => {
     fc.assert(
-      fc.property(patch, text, (value, before) => {
+      fc.property(patch, text, fc.constantFrom(undefined, anchored), (value, before, beyond) => {
         for (const file of value.files) {
           if (file.whole || file.kind === "delete") continue;
-          const result = applyPatch(file, before);
+          const result = applyPatch(file, before, { beyond });
           if (!result.ok) continue;
           const deleted = file.hunks.flatMap(({ lines }) => lines.filter((each) => each[0] === "-"));
           const lines = before.split("\n").filter((each) => each.trim() !== "").length;

@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { readPairs } from "../bench/pairs.js";
 import { isRefusal, makeCases, parlance, score } from "../bench/spoilt.js";
+import { anchored } from "../src/anchored.js";
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -22,5 +23,14 @@ test.each([
     const all = recoverable.reduce((sum, tally) => sum + tally.correct + tally.refused, 0);
     expect(correct / all).toBeGreaterThanOrEqual(least);
     expect(cases.length).toBeGreaterThan(2000);
+  },
+);
+
+test.each(["unified", "search-replace", "str-replace"] as const)(
+  `%s on the anchored rung: none wrong, and nothing that must be refused is taken but where only context was invented, seed ${seed}`,
+  (form) => {
+    const wrong: string[] = [];
+    score(makeCases(form, readPairs(), seed), parlance(form, { beyond: anchored }), ({ kind }) => wrong.push(kind));
+    expect(wrong.filter((kind) => kind !== "must refuse: hallucinated middle")).toEqual([]);
   },
 );
