@@ -133,7 +133,7 @@ export async function converse(serving: Serving, called: Called, port: Port): Pr
   shutting.add(shut);
 
   const key = sessionOf(serving, called);
-  const subscriber = { send: channel.send, ask: channel.ask, end: () => void channel.close() };
+  const subscriber = { send: wire.send, ask: channel.ask, end: () => void channel.close() };
   let unsubscribe: (() => void) | undefined;
   function join(): void {
     if (key !== undefined && !gone.signal.aborted) unsubscribe ??= sessions.subscribe(key, subscriber);

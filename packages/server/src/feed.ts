@@ -34,10 +34,13 @@ export interface FeedOptions {
 const FULL = 64 * 1024;
 
 /**
- * Blocks of text to a sink. What is said within one tick is one write: joined events cost a third of single ones. The source is
+ * Blocks of text, as many as there are at a time, to a sink. What is said within one tick is one write: joined events cost a third of single ones. The source is
  * asked for more only when the sink has room, so a slow reader pauses a generator.
  */
-export function feed(blocks: AsyncIterator<string>, { heartbeat, late, joined, stall, onStop }: FeedOptions): Feed {
+export function feed(
+  blocks: AsyncIterator<readonly string[]>,
+  { heartbeat, late, joined, stall, onStop }: FeedOptions,
+): Feed {
   let stopped = false;
   /** Ends the wait for room. */
   let wake = () => {};
@@ -77,7 +80,7 @@ export function feed(blocks: AsyncIterator<string>, { heartbeat, late, joined, s
       while (!stopped) {
         const step = await blocks.next();
         if (step.done || stopped) break;
-        buffer += step.value;
+        for (const block of step.value) buffer += block;
         if (joined || buffer.length >= FULL) flush();
         else if (!scheduled) {
           scheduled = true;

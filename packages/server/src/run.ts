@@ -25,8 +25,8 @@ export interface Claim {
 }
 
 export interface RunSource {
-  /** Blocks of text, each made with the id that it is given. */
-  blocks(id?: (seq: number) => string): AsyncIterator<string>;
+  /** Blocks of text, as many as there are at a time, each made with the id that it is given. */
+  blocks(id?: (seq: number) => string): AsyncIterator<readonly string[]>;
   /** The first message is not there yet. */
   readonly late: boolean;
   /** Aborts the handler. */
@@ -35,7 +35,7 @@ export interface RunSource {
 
 export interface Joined {
   readonly epoch: string;
-  readonly blocks: AsyncIterator<string>;
+  readonly blocks: AsyncIterator<readonly string[]>;
   /** The reader has gone; the run goes on for the grace period. */
   leave(): void;
 }
@@ -86,7 +86,7 @@ export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
   /** Cancelled names and what forgets them. */
   const buried = new Map<string, ReturnType<typeof setTimeout>>();
 
-  async function produce(name: string, run: Run, blocks: AsyncIterator<string>): Promise<void> {
+  async function produce(name: string, run: Run, blocks: AsyncIterator<readonly string[]>): Promise<void> {
     const fail = (error: unknown): void => {
       if (run.done) return;
       run.done = true;
@@ -98,10 +98,12 @@ export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
     try {
       for (let step = await blocks.next(); !step.done; step = await blocks.next()) {
         if (run.done) break;
-        // Readers see only what the log has; how far it may be behind is bounded below.
-        log.append(name, ++run.last, step.value)?.catch(fail);
-        run.sizes.push(step.value.length);
-        run.ahead += step.value.length;
+        for (const text of step.value) {
+          // Readers see only what the log has; how far it may be behind is bounded below.
+          log.append(name, ++run.last, text)?.catch(fail);
+          run.sizes.push(text.length);
+          run.ahead += text.length;
+        }
         while (!run.done && run.ahead > maxQueued) await room(run);
         if (run.done) break;
       }
@@ -224,7 +226,7 @@ export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
     const tail = log.tail(name, after, left.signal)[Symbol.asyncIterator]();
     let taken = after;
     // An iterator by hand, as in stream.ts: this is every message's way.
-    const blocks: AsyncIterator<string> = {
+    const blocks: AsyncIterator<readonly string[]> = {
       async next() {
         // The reader has taken what it had, or it would not ask for more.
         if (taken > after) run ? advance(run, taken) : elsewhere?.reach(taken);
@@ -232,7 +234,7 @@ export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
           const { done, value: entries } = await tail.next();
           if (done) leave();
           else taken = entries.at(-1)!.seq;
-          return done ? { done, value: undefined } : { done, value: entries.map(({ text }) => text).join("") };
+          return done ? { done, value: undefined } : { done, value: entries.map(({ text }) => text) };
         } catch (error) {
           leave();
           throw error;

@@ -6,7 +6,8 @@ export type AnySession = Session<AnyMessage, Record<string, AnyMessage>>;
 
 /** Somebody who reads a session: a stream, or a channel that can also ask. */
 export interface Subscriber {
-  send(message: AnyMessage): void;
+  /** All that are sent one message are passed the same `saying`, so that it is written once. */
+  send(message: AnyMessage, saying?: object): void;
   ask?(message: AnyMessage, options?: { readonly signal?: AbortSignal }): Promise<AnyMessage>;
   /** The session is over. */
   end(): void;
@@ -91,7 +92,8 @@ export function sessions(contract: AnyContract, maxQueued: number, onIdle?: (key
   function send(key: string, message: AnyMessage): void {
     const hub = hubOf(key);
     if (hub.subscribers.size > 0) {
-      for (const subscriber of hub.subscribers) subscriber.send(message);
+      const saying = {};
+      for (const subscriber of hub.subscribers) subscriber.send(message, saying);
       return;
     }
     const weight = JSON.stringify(message).length;

@@ -1,4 +1,12 @@
-import { type AnyMessage, encode, faultMessage, messageEncoder, Refusal } from "@parlance/wire";
+import {
+  type AnyMessage,
+  type Codec,
+  encode,
+  faultMessage,
+  messageEncoder,
+  Refusal,
+  type Written,
+} from "@parlance/wire";
 import { queue } from "@parlance/wire/link";
 import { type Called, HEARTBEAT, MAX_QUEUED } from "./options.js";
 import type { RunSource } from "./run.js";
@@ -36,26 +44,24 @@ export async function openStream(
   const mayEnd = new Set(described.mayEnd);
   const patience = options.heartbeat ?? HEARTBEAT;
   const silence = new AbortController();
-  const iterator =
-    described.closedBy === undefined
-      ? messages[Symbol.asyncIterator]()
-      : withSession(serving, called, messages, { signal, patience, onSilent: () => silence.abort() });
+  const own = described.closedBy === undefined ? messages[Symbol.asyncIterator]() : undefined;
+  const iterator: AsyncIterator<AnyMessage | readonly Said[]> =
+    own ?? withSession(serving, called, messages, { write, signal, patience, onSilent: () => silence.abort() });
   const unended = () => new TypeError(`${called.operation} returned without ${[...ends].join(" or ")}`);
 
   // An iterator by hand: an async generator around the handler's own would cost each message three more promises.
-  function blocks(id?: (seq: number) => string): AsyncIterator<string> {
-    let waiting: Promise<IteratorResult<AnyMessage>> | undefined = first;
+  function blocks(id?: (seq: number) => string): AsyncIterator<readonly string[]> {
+    let waiting: typeof first | undefined = first;
     let last = "";
     let seq = 0;
     let over = false;
 
-    function block(message: AnyMessage): string {
-      const { event, data } = write(message);
+    function block({ message, written: { event, data } }: Said): string {
       hooks?.message?.(called, message, "server");
       return encode({ event, data, id: id?.(++seq) });
     }
 
-    function end(how: "done" | "gone" | "failed"): IteratorResult<string> {
+    function end(how: "done" | "gone" | "failed"): IteratorResult<readonly string[]> {
       if (!over) {
         over = true;
         release();
@@ -65,13 +71,14 @@ export async function openStream(
       return { done: true, value: undefined };
     }
 
-    function fail(error: unknown): IteratorResult<string> {
+    function fail(error: unknown): IteratorResult<readonly string[]> {
       if (over || signal.aborted) return end("gone");
       try {
         const refusal = refusalOf(error);
         tell(hooks, called.request, refusal, error, called.operation);
         if (described.fault === undefined) return end("failed");
-        return { done: false, value: block(faultMessage(contract, described.fault, refusal)) };
+        const message = faultMessage(contract, described.fault, refusal);
+        return { done: false, value: [block({ message, written: write(message) })] };
       } finally {
         end("failed");
       }
@@ -80,30 +87,41 @@ export async function openStream(
     return {
       async next() {
         if (over || ends.has(last)) return end("done");
+        const texts: string[] = [];
         try {
           const step = await (waiting ?? iterator.next());
           waiting = undefined;
           if (over) return end("gone");
           if (!step.done) {
-            const value = block(step.value);
-            last = step.value.type;
-            return { done: false, value };
+            for (const said of saidIn(step.value)) {
+              texts.push(block(said));
+              last = said.message.type;
+              if (ends.has(last)) break;
+            }
+            return { done: false, value: texts };
           }
           if (ends.size > 0 && !mayEnd.has(last) && !signal.aborted) throw unended();
           return end("done");
         } catch (error) {
-          return fail(error);
+          const failed = fail(error);
+          return texts.length === 0 ? failed : { done: false, value: texts.concat(failed.done ? [] : failed.value) };
         }
       },
       return: async () => end("gone"),
     };
   }
 
+  function saidIn(value: AnyMessage | readonly Said[]): readonly Said[] {
+    if (!own) return value as readonly Said[];
+    const message = value as AnyMessage;
+    return [{ message, written: write(message) }];
+  }
+
   const first = iterator.next();
   const early = await within(patience, first, silence.signal);
   if (early?.done && ends.size > 0 && !signal.aborted) throw unended();
   // The first message is checked while a status can still say that it is wrong.
-  if (early && !early.done) write(early.value);
+  if (early && !early.done) saidIn(early.value);
   hooks?.open?.(called);
   return { blocks, late: early === undefined, leave };
 }
@@ -118,7 +136,14 @@ async function within<T>(milliseconds: number, coming: Promise<T>, never?: Abort
   return Promise.race([coming, late]).finally(() => clearTimeout(timer));
 }
 
+/** A message, and how it goes on the wire. */
+interface Said {
+  readonly message: AnyMessage;
+  readonly written: Written;
+}
+
 interface InSession {
+  readonly write: Codec["encode"];
   readonly signal: AbortSignal;
   /** Milliseconds that the handler has to refuse, before others are heard; 0 for ever. */
   readonly patience: number;
@@ -128,23 +153,28 @@ interface InSession {
 
 /** Characters of its own messages that a handler may have waiting beside those that others send. */
 const AHEAD = 64 * 1024;
+/** Characters that are taken at once: what waits is bounded by `maxQueued`, and what is taken comes on top. */
+const TAKEN = 64 * 1024;
 
-/** The handler's own messages and what others send to the session, until the session ends. */
+/** The handler's own messages and what others send to the session, as many as there are at a time, until the session ends. */
 function withSession(
   serving: Serving,
   called: Called,
   messages: AsyncIterable<AnyMessage>,
-  { signal, patience, onSilent }: InSession,
-): AsyncIterator<AnyMessage> {
+  { write, signal, patience, onSilent }: InSession,
+): AsyncIterator<readonly Said[]> {
   const key = sessionOf(serving, called) ?? "";
   const { maxQueued = MAX_QUEUED } = serving.options;
   let taken = () => {};
-  const inbox = queue<AnyMessage>({ limit: maxQueued, onTake: () => taken() });
-  const put = (message: AnyMessage): void => {
-    if (!inbox.push(message, JSON.stringify(message).length))
-      inbox.end(
-        new Refusal(`the reader of session ${key} is more than ${maxQueued} characters behind`, { status: 503 }),
-      );
+  const inbox = queue<Said>({ limit: maxQueued, onTake: () => taken() });
+  const put = (message: AnyMessage, saying?: object): void => {
+    try {
+      const written = write(message, saying);
+      if (!inbox.push({ message, written }, written.data.length))
+        throw new Refusal(`the reader of session ${key} is more than ${maxQueued} characters behind`, { status: 503 });
+    } catch (error) {
+      inbox.end(error);
+    }
   };
   const own = messages[Symbol.asyncIterator]();
   let unsubscribe = () => {};
@@ -160,7 +190,7 @@ function withSession(
     }
   }
 
-  async function* both(): AsyncGenerator<AnyMessage> {
+  async function* both(): AsyncGenerator<readonly Said[]> {
     const onAbort = () => inbox.end();
     signal.addEventListener("abort", onAbort, { once: true });
     try {
@@ -168,10 +198,10 @@ function withSession(
       const coming = own.next();
       const first = await within(patience, coming);
       if (first?.done) onSilent();
-      else if (first) yield first.value;
+      else if (first) yield [{ message: first.value, written: write(first.value) }];
       unsubscribe = serving.sessions.subscribe(key, { send: put, end: () => inbox.end() });
       if (!first?.done) drain(first ? own.next() : coming).catch((error) => inbox.end(error));
-      yield* inbox;
+      for await (const said of inbox) yield [said, ...inbox.rest(TAKEN)];
     } finally {
       signal.removeEventListener("abort", onAbort);
       unsubscribe();

@@ -35,6 +35,8 @@ export interface Link {
   readonly channel: AnyChannel;
   /** The asks that this side has open. */
   readonly asks: OpenAsks;
+  /** `channel.send`; who sends one message over many links passes the same `saying` each time: it is written once. */
+  send(message: AnyMessage, saying?: object): void;
   /** Sends a message that answers nothing and asks nothing: a report about the peer's last frame. */
   say(message: AnyMessage): void;
   /** Messages sent since the peer was last heard: it may not have received them. The last thousand. */
@@ -134,13 +136,13 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
     return new Disconnected(`${contract.name}.${name}: ${what}`, { code: "slow_reader", retryable: false });
   }
 
-  function say(message: AnyMessage): void {
+  function say(message: AnyMessage, saying?: object): void {
     if (inbox.ended || closing)
       throw new Disconnected(`${contract.name}.${name} is closed: ${message.type} was not sent`, {
         code: "closed",
         retryable: true,
       });
-    const { data } = outgoing.encode(message);
+    const { data } = outgoing.encode(message, saying);
     if (opening.said !== undefined && message.type !== opening.said)
       throw new Violation(`${name} opens with ${opening.said}, not with ${message.type}`, {
         code: "opening",
@@ -158,8 +160,8 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
     }
   }
 
-  function send(message: AnyMessage): void {
-    say(message);
+  function send(message: AnyMessage, saying?: object): void {
+    say(message, saying);
     theirs.answer(message);
     mine.open(message);
   }
@@ -213,14 +215,14 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
   };
 
   const channel: AnyChannel = {
-    send,
+    send: (message) => send(message),
     ask,
     close,
     closed,
     [Symbol.asyncIterator]: () => inbox[Symbol.asyncIterator](),
     [Symbol.asyncDispose]: () => close(),
   };
-  return { channel, asks: mine, say, unconfirmed: () => unheard, fail };
+  return { channel, asks: mine, send, say, unconfirmed: () => unheard, fail };
 }
 
 export { type Durable, type DurableOptions, durable, isCut } from "./durable.js";

@@ -21,8 +21,11 @@ export interface Unknown {
 }
 
 export interface Codec {
-  /** Throws `Violation` where the message is not one of the codec's or breaks its schema. */
-  encode(message: AnyMessage): Written;
+  /**
+   * Throws `Violation` where the message is not one of the codec's or breaks its schema. Who says one message to many passes the same
+   * `saying` each time: it is written once.
+   */
+  encode(message: AnyMessage, saying?: object): Written;
   /** Throws `Violation` where the text is not a JSON object, or is a known message that breaks its schema. */
   decode(written: Written): Read;
 }
@@ -50,11 +53,37 @@ export function codec(contract: AnyContract, options: CodecOptions): Codec {
 }
 
 /** The half of a codec that writes. */
-export function messageEncoder(contract: AnyContract, options: CodecOptions): Codec["encode"] {
+export const messageEncoder: (contract: AnyContract, options: CodecOptions) => Codec["encode"] = once(makeEncoder);
+/** The half of a codec that reads. */
+export const messageDecoder: (contract: AnyContract, options: CodecOptions) => Codec["decode"] = once(makeDecoder);
+
+/** Thousands of connections have the same names to write and to read, so what is made for one serves all. */
+function once<T>(make: (contract: AnyContract, options: CodecOptions) => T) {
+  const made = new WeakMap<readonly string[], { contract: AnyContract; options: CodecOptions; value: T }[]>();
+  return (contract: AnyContract, options: CodecOptions): T => {
+    const { side, names, checks, profile } = options;
+    const before = made.get(names) ?? [];
+    const same = before.find(
+      (one) =>
+        one.contract === contract &&
+        one.options.side === side &&
+        one.options.checks === checks &&
+        one.options.profile === profile,
+    );
+    if (same) return same.value;
+    const value = make(contract, options);
+    made.set(names, [...before, { contract, options, value }]);
+    return value;
+  };
+}
+
+function makeEncoder(contract: AnyContract, options: CodecOptions): Codec["encode"] {
   const { side, names, profile } = options;
+  let said: { readonly saying: object; readonly written: Written } | undefined;
   const messages = knownOf(contract, options);
   const protocol = contract.name;
-  return (message) => {
+  return (message, saying) => {
+    if (saying !== undefined && said?.saying === saying) return said.written;
     const name = isMessage(message) ? message.type : undefined;
     const known = name === undefined ? undefined : messages.get(name);
     if (!known)
@@ -69,12 +98,13 @@ export function messageEncoder(contract: AnyContract, options: CodecOptions): Co
       );
     const { event, body } = tag(contract, message, profile);
     assertChecked(known.check, body, known.origin);
-    return { event, data: oneLine(JSON.stringify(body)) };
+    const written = { event, data: oneLine(JSON.stringify(body)) };
+    if (saying !== undefined) said = { saying, written };
+    return written;
   };
 }
 
-/** The half of a codec that reads. */
-export function messageDecoder(contract: AnyContract, options: CodecOptions): Codec["decode"] {
+function makeDecoder(contract: AnyContract, options: CodecOptions): Codec["decode"] {
   const { side } = options;
   const messages = knownOf(contract, options);
   const ordered = [...messages.keys()];

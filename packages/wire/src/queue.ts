@@ -4,6 +4,8 @@ export interface Queue<T> extends AsyncIterable<T> {
   push(item: T, weight: number): boolean;
   /** Nothing more will come. With an error, the reader gets it after what waits. The first call counts. */
   end(error?: unknown): void;
+  /** Takes what waits, oldest first, up to a weight. */
+  rest(limit: number): T[];
   /** Drops what waits and ends. */
   clear(): void;
   readonly ended: boolean;
@@ -63,6 +65,15 @@ export function queue<T>({ limit, onTake }: QueueOptions): Queue<T> {
     end(...error) {
       over ??= error.length > 0 && error[0] !== undefined ? { error: error[0] } : {};
       rouse();
+    },
+    rest(limit) {
+      const taken: T[] = [];
+      for (let left = limit; head < items.length; ) {
+        left -= items[head]!.weight;
+        if (left < 0) break;
+        taken.push(take()!.value);
+      }
+      return taken;
     },
     clear() {
       items = [];
