@@ -5,7 +5,7 @@ import type { Hunk } from "./patch.js";
  * lines come again in one file. It says nothing of the place, so it survives a re-read and a move. Not cryptographic.
  */
 export function hunkId(lines: readonly string[], ordinal = 0): string {
-  return numbered(digest(lines.join("\n")), ordinal);
+  return numbered(hashText(lines.join("\n")), ordinal);
 }
 
 /** Gives the hunks of one file their ids; equal hunks are told apart by their order. */
@@ -16,9 +16,14 @@ export function identifyHunks(hunks: readonly Omit<Hunk, "id">[]): Hunk[] {
 
 /** The ids of one file's hunks, one after the other, from their lines with line feeds between them. */
 export function hunkIds(): (text: string) => string {
+  const tellApart = ordinals();
+  return (text) => tellApart(hashText(text));
+}
+
+/** Tells equal hunks of one file apart by their order. */
+export function ordinals(): (name: string) => string {
   const seen = new Map<string, number>();
-  return (text) => {
-    const name = digest(text);
+  return (name) => {
     const ordinal = seen.get(name) ?? 0;
     seen.set(name, ordinal + 1);
     return numbered(name, ordinal);
@@ -49,21 +54,31 @@ function numbered(name: string, ordinal: number): string {
   return ordinal === 0 ? name : `${name}-${ordinal + 1}`;
 }
 
-/** Of the text's UTF-8 form, eight bytes at a time: a patch is hashed as fast as it is split into lines. */
-function digest(text: string): string {
-  if (bytes.length < 3 * text.length + 8) {
-    bytes = new Uint8Array(8 * (text.length + 8));
-    words = new Int32Array(bytes.buffer);
+/** Hashes parts of one text. A long one is encoded once for all of them, if it has a byte for each of its characters. */
+export function hashParts(text: string): (start: number, end: number) => string {
+  const encoded = text.length > 10_000 ? encoder.encode(text) : null;
+  if (encoded?.length !== text.length) return (start, end) => hashText(text.slice(start, end));
+  const view = new DataView(encoded.buffer, encoded.byteOffset);
+  return (start, end) => hash(view, start, end);
+}
+
+function hashText(text: string): string {
+  if (bytes.length < 3 * text.length) {
+    bytes = new Uint8Array(6 * text.length);
+    view = new DataView(bytes.buffer);
   }
-  const { written } = encoder.encodeInto(text, bytes);
-  for (let i = written; i < written + 7; i++) bytes[i] = 0;
-  const count = (written + 3) >> 2;
-  const data = words;
+  return hash(view, 0, encoder.encodeInto(text, bytes).written);
+}
+
+/** Of UTF-8, eight bytes at a time: a patch is hashed as fast as it is split into lines. */
+function hash(view: DataView, start: number, end: number): string {
   let low = 0x811c9dc5;
-  let high = written;
-  for (let i = 0; i < count; i += 2) {
-    const first = data[i]!;
-    const second = data[i + 1]!;
+  let high = end - start;
+  for (let i = start; i < end; ) {
+    const wide = end - i >= 8;
+    const first = wide ? view.getInt32(i, true) : view.getUint8(i);
+    const second = wide ? view.getInt32(i + 4, true) : 0;
+    i += wide ? 8 : 1;
     low = Math.imul(low ^ first ^ Math.imul(second, 0x2c1b3c6d), 0x01000193);
     low ^= low >>> 15;
     high = Math.imul(high ^ second ^ Math.imul(first, 0x297a2d39), 0x5f356495);
@@ -76,4 +91,4 @@ function digest(text: string): string {
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 const encoder = new TextEncoder();
 let bytes = new Uint8Array(4096);
-let words = new Int32Array(bytes.buffer);
+let view = new DataView(bytes.buffer);

@@ -1,20 +1,20 @@
-import { countLines, lastLines } from "../hunk.js";
+import { countLines, hunkId, lastLines } from "../hunk.js";
 import type { Hunk } from "../patch.js";
 import { quote } from "../reading.js";
 import { startsNames } from "./file.js";
 import { type HunkHeader, parseHunkHeader } from "./header.js";
-import { type Input, isFence, type OpenFile, refuse, repair, textOf } from "./input.js";
+import { type Input, isFence, type OpenFile, offsetOf, refuse, repair } from "./input.js";
 
+const LINE_FEED = 10;
 const SPACE = 32;
 const PLUS = 43;
 const MINUS = 45;
-const BACKSLASH = 92;
 
 /** Reads the hunk whose `@@` line is at `at` into its file, unless it changes nothing; gives the line behind it. */
-export function readHunk(input: Input, at: number, { file, git, nextId }: OpenFile): number {
+export function readHunk(input: Input, at: number, { file, git, tellApart }: OpenFile): number {
   const line = input.lines[at]!;
   const from = at + 1;
-  const header = parseHunkHeader(line.endsWith("\r") ? line.slice(0, -1) : line);
+  const header = parseHunkHeader(line.endsWith("\r") ? line.slice(0, -1) : line, input.text, offsetOf(input, at));
   if (header === null) {
     refuse(input, at, "glued-header", quote(line));
     return from;
@@ -27,9 +27,9 @@ export function readHunk(input: Input, at: number, { file, git, nextId }: OpenFi
   }
   const created = file.kind === "create";
   const end = counted?.end ?? endByMarks(input, from, header, created);
-  const unended: number[] = [];
-  const plain = counted?.plain === true;
-  const lines = plain ? input.lines.slice(from, end) : mend(input, from, end, created, unended);
+  const hash = counted?.hash;
+  const unended = hash === undefined ? [] : null;
+  const lines = unended === null ? input.lines.slice(from, end) : mend(input, from, end, created, unended);
   const count = counted === null ? countLines(lines) : { old: oldCount!, new: newCount! };
   if (!header.exact) repair(input, at, oldStart === null ? "missing-line-numbers" : "hunk-header", quote(line));
   if (oldCount !== null && (count.old !== oldCount || count.new !== newCount))
@@ -41,15 +41,14 @@ export function readHunk(input: Input, at: number, { file, git, nextId }: OpenFi
   if (created && count.old > 0) refuse(input, at, "bad-hunk", `${file.after} is created, but has old lines`);
   if (file.kind === "delete" && count.new > 0)
     refuse(input, at, "bad-hunk", `${file.before} is deleted, but lines are left`);
-  const id = nextId(plain ? textOf(input, from, end) : lines.join("\n"));
+  const id = tellApart(hash ?? hunkId(lines));
   const hunk: { -readonly [Key in keyof Hunk]: Hunk[Key] } = { id, oldStart, newStart, lines };
   if (section !== undefined) hunk.section = section;
-  if (unended.length > 0) {
-    const last = lastLines(lines);
-    if (unended.includes(last.old)) hunk.oldNoNewline = true;
-    if (unended.includes(last.new)) hunk.newNoNewline = true;
-    if (unended.some((index) => index !== last.old && index !== last.new))
-      repair(input, end - 1, "misplaced-no-newline");
+  const last = unended?.length ? lastLines(lines) : null;
+  for (const index of unended ?? []) {
+    if (index === last?.old) hunk.oldNoNewline = true;
+    if (index === last?.new) hunk.newNoNewline = true;
+    if (index !== last?.old && index !== last?.new) repair(input, end - 1, "misplaced-no-newline");
   }
   file.hunks.push(hunk);
   return end;
@@ -57,36 +56,41 @@ export function readHunk(input: Input, at: number, { file, git, nextId }: OpenFi
 
 /**
  * Where the hunk ends by its header's counts, as git reads it; null where the lines do not fit them, or where lines of the
- * hunk follow. `plain` lines are the hunk's as they stand.
+ * hunk follow. With the hash of the lines, if they are the hunk's as they stand.
  */
 function endByCounts(input: Input, from: number, { oldCount, newCount }: HunkHeader, git: boolean) {
   if (oldCount === null || newCount === null) return null;
-  const { lines, strict } = input;
+  const { text, lines, strict } = input;
+  const start = offsetOf(input, from);
+  let offset = start;
   let old = oldCount;
   let added = newCount;
   let plain = true;
   let end = from;
   for (; old > 0 || added > 0; end++) {
-    const line = lines[end];
-    if (line === undefined) return null;
-    const mark = line.charCodeAt(0);
-    if (mark === PLUS) added--;
+    // Of the text, since a line is a view of it: to ask the line is to ask both.
+    const mark = text.charCodeAt(offset);
+    if (mark === SPACE || mark === LINE_FEED) {
+      if (mark === LINE_FEED) plain = false;
+      old--;
+      added--;
+    } else if (mark === PLUS) added--;
     else if (mark === MINUS) {
       // A count that is too large would swallow the next file's header; one that git wrote begins with `diff`.
       if (!strict && !git && startsFile(lines, end)) return null;
       old--;
-    } else if (mark === SPACE || line === "") {
-      if (line === "") plain = false;
-      old--;
-      added--;
-    } else if (mark === BACKSLASH && end > from && isNoNewline(line)) plain = false;
+    } else if (end > from && isNoNewline(lines[end])) plain = false;
     else return null;
+    offset += lines[end]!.length + 1;
   }
-  if (isNoNewline(lines[end] ?? "")) {
+  input.line = end;
+  input.offset = offset;
+  if (isNoNewline(lines[end])) {
     plain = false;
     end++;
   }
-  return old < 0 || added < 0 || (!strict && goesOn(input, end)) ? null : { end, plain };
+  if (old < 0 || added < 0 || (!strict && goesOn(input, end))) return null;
+  return { end, hash: plain ? input.hash(start, offset - 1) : undefined };
 }
 
 /** Where the hunk ends by what its lines look like: before the next header, the fence's end or prose. */
@@ -173,8 +177,8 @@ function isMarked(line: string): boolean {
 }
 
 /** As git has it, in any language: a backslash, a blank, and ten characters at least. */
-function isNoNewline(line: string): boolean {
-  return line.startsWith("\\ ") && line.length > 10;
+function isNoNewline(line: string | undefined): boolean {
+  return line?.startsWith("\\ ") === true && line.length > 10;
 }
 
 function isBlank(line: string): boolean {

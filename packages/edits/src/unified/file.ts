@@ -1,4 +1,4 @@
-import { hunkIds } from "../hunk.js";
+import { ordinals } from "../hunk.js";
 import type { FileKind } from "../patch.js";
 import { quote } from "../reading.js";
 import { impliesGitHeader } from "./format.js";
@@ -43,7 +43,7 @@ export function readHeader(input: Input, at: number): number {
   let next = at;
   if (git) {
     checkGlued(input, at);
-    for (next++; next < lines.length; next++) {
+    for (next++; next < lines.length && !startsNames(lines, next); next++) {
       const entry = EXTENDED.find(([start]) => lines[next]!.startsWith(start));
       if (entry === undefined) break;
       const [start, field, means] = entry;
@@ -54,26 +54,23 @@ export function readHeader(input: Input, at: number): number {
   }
   const named = startsNames(lines, next);
   const names = git && !named ? parseGitNames(line.slice(11).replace(/\r$/, "")) : null;
-  const old = named ? readName(input, next) : { name: names?.before ?? null };
-  const now = named ? readName(input, next + 1) : { name: names?.after ?? null };
+  const old: NameLine = named ? readName(input, next) : { name: names?.before };
+  const now: NameLine = named ? readName(input, next + 1) : { name: names?.after };
   kind ??= old.name === null ? "create" : now.name === null ? "delete" : "modify";
   const isMove = kind === "rename" || kind === "copy";
   const isWhole = kind === "create" || kind === "delete";
-  if (isWhole && said.oldMode !== undefined && said.newMode !== undefined)
-    fault = `a file is ${kind}d and its mode changed`;
-  else if (isMove && (said.before === undefined || said.after === undefined)) fault = `a ${kind} has two paths`;
-  else if (!isMove && !named && names === null) fault = "its two names cannot be told apart";
+  const before = isMove ? nameOf(said.before) : kind === "create" ? null : old.name;
+  const after = isMove ? nameOf(said.after) : kind === "delete" ? null : now.name;
+  if (isWhole && said.oldMode !== undefined && said.newMode !== undefined) fault = "it tells of two kinds of change";
   else if (named && ((old.name === null) !== (kind === "create") || (now.name === null) !== (kind === "delete")))
-    fault = "/dev/null is the old side of a created file and the new side of a deleted one, and nothing else";
-  if (fault !== "") {
-    refuse(input, at, "bad-header", `${quote(line)}, ${fault}`);
+    fault = "only what is not there is /dev/null";
+  if (fault !== "" || before === undefined || after === undefined) {
+    refuse(input, at, "bad-header", `${fault || "it does not give two names that can be read"}: ${quote(line)}`);
     return next;
   }
-  const { before, after } = isMove
-    ? { before: parseNameLine(said.before!).name, after: parseNameLine(said.after!).name }
-    : readPaths(input, at, kind === "create" ? null : old.name, kind === "delete" ? null : now.name);
-  const file: OpenFile["file"] = { kind, before, after, hunks: [] };
   const [index, mode] = said.index?.split(" ") ?? [];
+  const paths = isMove ? { before, after } : readPaths(input, at, before, after);
+  const file: OpenFile["file"] = { kind, ...paths, hunks: [] };
   const oldMode = said.oldMode ?? (isWhole ? undefined : mode);
   const newMode = said.newMode ?? (isWhole ? undefined : mode);
   if (oldMode !== undefined) file.oldMode = oldMode;
@@ -90,7 +87,7 @@ export function readHeader(input: Input, at: number): number {
   if (old.stamp !== undefined) file.oldStamp = old.stamp;
   if (now.stamp !== undefined) file.newStamp = now.stamp;
   closeFile(input);
-  input.open = { file, git, nextId: hunkIds(), line: at };
+  input.open = { file, git, tellApart: ordinals(), line: at };
   return named ? next + 2 : next;
 }
 
@@ -106,23 +103,21 @@ export function closeFile(input: Input): void {
   else if (input.errors.length === 0) repair(input, line, "empty-hunk", quote(after ?? before ?? ""));
 }
 
-/** The name in a `---` or `+++` line. GNU diff writes the epoch as the time stamp of a file that is not there. */
 function readName(input: Input, at: number): NameLine {
   const line = input.lines[at]!;
   checkGlued(input, at);
   const ends = line.endsWith("\r");
   if (ends && line.startsWith("---")) repair(input, at, "carriage-return");
-  const { name, stamp } = parseNameLine(line.slice(4, ends ? -1 : undefined));
-  return { name: stamp !== undefined && isEpoch(stamp) ? null : name, stamp };
+  return parseNameLine(line.slice(4, ends ? -1 : undefined));
+}
+
+/** The path in a line of a rename or copy; undefined where there is none. */
+function nameOf(text = ""): string | undefined {
+  return parseNameLine(text).name || undefined;
 }
 
 export function checkGlued(input: Input, at: number): void {
   if (GLUED.test(input.lines[at]!)) refuse(input, at, "glued-header", quote(input.lines[at]!));
-}
-
-function isEpoch(stamp: string): boolean {
-  const match = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.0+)? ([-+]\d\d):?(\d\d)$/.exec(stamp);
-  return match !== null && Date.parse(`${match[1]}T${match[2]}${match[3]}:${match[4]}`) === 0;
 }
 
 /**
@@ -147,11 +142,6 @@ function readPaths(input: Input, at: number, old: string | null, now: string | n
 
 function isPrefixed(old: string | null, now: string | null): boolean {
   if (old === null || now === null) return /^[abciow12]\/./.test(old ?? now ?? "");
-  if (/^[ab]\//.test(old) && /^[ab]\//.test(now)) return true;
-  return (
-    /\//.test(old) &&
-    /\//.test(now) &&
-    old.split("/", 1)[0] !== now.split("/", 1)[0] &&
-    dropFolder(old) === dropFolder(now)
-  );
+  const differ = old !== now && old.includes("/") && now.includes("/") && dropFolder(old) === dropFolder(now);
+  return differ || (/^[ab]\//.test(old) && /^[ab]\//.test(now));
 }

@@ -1,3 +1,4 @@
+import { hashParts } from "../hunk.js";
 import type { FilePatch, Hunk } from "../patch.js";
 import { type ReadError, type Repair, say, type UnifiedErrorReason, type UnifiedRepairKind } from "../reading.js";
 import { REFUSED, SENTENCES } from "./message.js";
@@ -8,7 +9,8 @@ export interface OpenFile {
   /** Whether it has git's header, and where its header begins. */
   readonly git: boolean;
   readonly line: number;
-  readonly nextId: (text: string) => string;
+  /** Tells the names of its hunks apart where they are equal. */
+  readonly tellApart: (name: string) => string;
 }
 
 /** The text being read, line by line, and what was found out about it on the way. */
@@ -22,9 +24,11 @@ export interface Input {
   readonly files: FilePatch[];
   readonly repairs: Repair[];
   readonly errors: ReadError[];
+  /** The name of a hunk whose lines stand in the text as they are. */
+  hash: (start: number, end: number) => string;
   /** Where each line stood in the text, if lines were taken out. */
   numbers: readonly number[] | null;
-  /** A line and where it starts in the text: what `textOf` was asked for last. */
+  /** A line and where it starts in the text: what `offsetOf` was asked for last. */
   line: number;
   offset: number;
 }
@@ -44,6 +48,7 @@ export function openInput(source: string, strict: boolean): Input {
     files: [],
     repairs: [],
     errors: [],
+    hash: hashParts(text),
     numbers: null,
     line: 0,
     offset: 0,
@@ -55,23 +60,17 @@ export function openInput(source: string, strict: boolean): Input {
   return input;
 }
 
-/** Lines `from` to `to` with line feeds between them. Asked for from top to bottom: cutting the text is faster than to join. */
-export function textOf(input: Input, from: number, to: number): string {
-  const { text, lines } = input;
-  let { line, offset } = input;
-  for (; line < from; line++) offset += lines[line]!.length + 1;
-  const start = offset;
-  for (; line < to; line++) offset += lines[line]!.length + 1;
-  input.line = line;
-  input.offset = offset;
-  return text.slice(start, offset - 1);
+/** Where the line starts in the text. Asked for from top to bottom. */
+export function offsetOf(input: Input, line: number): number {
+  for (; input.line < line; input.line++) input.offset += input.lines[input.line]!.length + 1;
+  return input.offset;
 }
 
 /** Lists a repair. Strict reading has none: what git does not read is an error, and of what it reads nothing is said. */
 export function repair(input: Input, at: number, kind: UnifiedRepairKind, found?: string): void {
-  const reason = REFUSED[kind];
+  const { [kind]: reason = "bad-hunk" } = REFUSED;
   if (!input.strict) input.repairs.push({ kind, ...said(input, at, kind, found) });
-  else if (reason !== undefined) input.errors.push({ reason, ...said(input, at, kind, found) });
+  else if (reason !== null) input.errors.push({ reason, ...said(input, at, kind, found) });
 }
 
 export function refuse(input: Input, at: number, reason: UnifiedErrorReason, found?: string): void {
@@ -96,6 +95,7 @@ function undouble(input: Input): void {
   repair(input, from, "doubled-lines");
   input.lines = kept.map((i) => lines[i]!);
   input.text = input.lines.join("\n");
+  input.hash = hashParts(input.text);
   input.numbers = kept.map((i) => i + 1);
 }
 

@@ -1,4 +1,4 @@
-import { hunkIds } from "../hunk.js";
+import { ordinals } from "../hunk.js";
 import { quote, type Reading } from "../reading.js";
 import { readHunk, startsFile } from "./body.js";
 import { checkGlued, closeFile, readHeader } from "./file.js";
@@ -40,7 +40,12 @@ export function parsePatch(text: string, { strict = false, path }: ParseOptions 
 function openPath(input: Input, line: number, path: string | undefined): void {
   if (path === undefined) return refuse(input, line, "no-file-header", quote(input.lines[line]!));
   repair(input, line, "missing-file-header", path);
-  input.open = { file: { kind: "modify", before: path, after: path, hunks: [] }, git: false, line, nextId: hunkIds() };
+  input.open = {
+    file: { kind: "modify", before: path, after: path, hunks: [] },
+    git: false,
+    line,
+    tellApart: ordinals(),
+  };
 }
 
 /** Passes over a line that is no part of a patch, and tells whether it is prose. A file goes on behind it, but not for git. */
