@@ -43,18 +43,20 @@ export function composePatches(first: Patch, second: Patch): Composition {
 
 function composeFiles(first: FilePatch, second: FilePatch): FilePatch | null | "no-line-numbers" | "mismatch" {
   if (first.kind === "create" && second.kind === "delete") return null;
-  const kind = composeKinds(first, second);
+  const said = {
+    oldMode: first.oldMode,
+    newMode: second.newMode ?? first.newMode,
+    oldStamp: first.oldStamp,
+    newStamp: second.newStamp,
+    git: first.git || second.git ? {} : undefined,
+    reason: second.reason ?? first.reason,
+  };
   const frame: FilePatch = {
-    kind,
+    kind: composeKinds(first, second),
     before: first.before,
     after: second.after,
     hunks: [],
-    ...(first.oldMode !== undefined && { oldMode: first.oldMode }),
-    ...((second.newMode ?? first.newMode) !== undefined && { newMode: second.newMode ?? first.newMode }),
-    ...(first.oldStamp !== undefined && { oldStamp: first.oldStamp }),
-    ...(second.newStamp !== undefined && { newStamp: second.newStamp }),
-    ...((first.git || second.git) && { git: {} }),
-    ...((second.reason ?? first.reason) !== undefined && { reason: second.reason ?? first.reason }),
+    ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)),
   };
   if (second.whole) return { ...frame, hunks: second.hunks, whole: true };
   if (first.whole) {

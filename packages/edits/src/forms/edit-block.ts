@@ -7,7 +7,7 @@ import type { Form } from "./block.js";
 import { endMatters } from "./change.js";
 import { type Fields, readFields } from "./edit-change.js";
 import { formatContent, formatScalar, readScalar, startBlock, step } from "./edit-fields.js";
-import { type Fence, fenceFor, openFence } from "./fence.js";
+import { type Fence, formatFence, openFence } from "./fence.js";
 import { refuse, repair } from "./message.js";
 import { type Writing, wordless, writeBlocks } from "./write.js";
 
@@ -80,8 +80,7 @@ export function formatEditBlocks(patch: Patch): Writing {
     for (const hunk of file.hunks.length > 0 ? file.hunks : [null]) {
       const block = formatBlock(file, path, hunk);
       if (block === null) return "where the text ends without a newline";
-      const fence = fenceFor(block);
-      blocks.push(`${fence}edit\n${block.join("\n")}\n${fence}\n`);
+      blocks.push(formatFence(block, "edit"));
     }
     return blocks;
   });

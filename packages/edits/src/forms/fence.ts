@@ -49,14 +49,12 @@ export function outdent(line: string, width: number): string {
   return width === 0 ? line : line.slice(Math.min(width, indentOf(line).length));
 }
 
-/** A fence that no line of the content can close. */
-export function fenceFor(lines: Iterable<string>): string {
+/** The lines in a fence that none of them can close. */
+export function formatFence(lines: readonly string[], info = ""): string {
   let longest = 2;
-  for (const line of lines) {
-    const marks = /^[ \t+-]*(`{3,})/.exec(line)?.[1];
-    if (marks !== undefined && marks.length > longest) longest = marks.length;
-  }
-  return "`".repeat(longest + 1);
+  for (const line of lines) longest = Math.max(longest, /^[ \t+-]*(`*)/.exec(line)![1]!.length);
+  const fence = "`".repeat(longest + 1);
+  return `${[fence + info, ...lines, fence].join("\n")}\n`;
 }
 
 const LABEL = /^\s*(?:(?:#{1,6}|\/\/|\d+\.|[-*])\s+){0,2}(?:(?:filename|filepath|file|path)\s*:\s*)?/i;

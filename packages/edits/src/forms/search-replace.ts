@@ -6,7 +6,7 @@ import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
 import type { Form } from "./block.js";
 import { asText, changeOf, create, modify } from "./change.js";
-import { fenceFor, formatPathLine, indentOf, outdent } from "./fence.js";
+import { formatFence, formatPathLine, indentOf, outdent } from "./fence.js";
 import { refuse, repair } from "./message.js";
 import { type Writing, wordless, writeBlocks } from "./write.js";
 
@@ -120,8 +120,7 @@ export function formatSearchReplace(patch: Patch, { marks, startLine = false }: 
       sides.map((one) => {
         const hint = placed(one) ? [`:start_line:${one.hint! + 1}`, "-------"] : [];
         const block = [open, ...hint, ...one.old.map(shield), "=======", ...one.new.map(shield), close];
-        const fence = fenceFor(block);
-        return `${formatPathLine(path)}\n${fence}\n${block.join("\n")}\n${fence}\n`;
+        return `${formatPathLine(path)}\n${formatFence(block)}`;
       })
     );
   });

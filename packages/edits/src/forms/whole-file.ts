@@ -1,10 +1,11 @@
+import { splitLines } from "../lines.js";
 import type { Patch } from "../patch.js";
 import type { Reading } from "../reading.js";
 import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
 import type { Form } from "./block.js";
 import { asText, create, newText } from "./change.js";
-import { closesFence, type Fence, fenceFor, formatPathLine, openFence, openInner } from "./fence.js";
+import { closesFence, type Fence, formatFence, formatPathLine, openFence, openInner } from "./fence.js";
 import { refuse } from "./message.js";
 import { type Writing, writeBlocks } from "./write.js";
 
@@ -49,8 +50,6 @@ export function formatWholeFiles(patch: Patch): Writing {
   return writeBlocks(patch, (file, path) => {
     if (file.after === null || !(file.whole || file.kind === "create")) return "less than a whole file";
     if (file.hunks.some((hunk) => hunk.newNoNewline)) return "a last line without a newline";
-    const text = newText(file);
-    const fence = fenceFor(text.split("\n"));
-    return [`${formatPathLine(path)}\n${fence}\n${text}${fence}\n`];
+    return [`${formatPathLine(path)}\n${formatFence(splitLines(newText(file)).lines)}`];
   });
 }

@@ -44,11 +44,7 @@ export function tell(open: OpenBlock, emit: (event: EditEvent) => void): void {
 
 /** Says that the block is too long and lets go of its lines. */
 export function overflow(open: OpenBlock, limit: number, emit: (event: EditEvent) => void): void {
-  fail(
-    open,
-    unreadable(open.raws!.length, "too-long", `line ${open.firstLine} and on, over ${limit} UTF-16 code units`),
-    emit,
-  );
+  fail(open, unreadable(open.raws!.length, "too-long", `over ${limit} UTF-16 code units`), emit);
   open.raws = null;
   open.maybe = [];
 }
