@@ -120,14 +120,12 @@ export function isSettled(rows: readonly number[], sides: Sides): boolean {
     // Is a blank line that the text does not have what the new lines replace, or one too many? It cannot be known.
     if (insert.length > 0 && isMissing(rows, from, to, end)) return false;
     const [up, down] = slack(change, sides.old);
-    const first = rows.slice(0, from - up).findLastIndex((row) => row >= 0);
-    const behind = rows.findIndex((row, i) => i >= to + down && row >= 0);
-    let last = -1;
-    for (const row of rows.slice(Math.max(first, 0), behind < 0 ? end : behind + 1)) {
-      if (row >= 0 && last >= 0 && row !== last + 1) return false;
-      if (row >= 0) last = row;
-    }
-    return last >= 0 || insert.length === 0;
+    let low = from - up - 1;
+    while (low > 0 && rows[low]! < 0) low--;
+    let high = to + down;
+    while (rows[high]! < 0) high++;
+    const known = rows.slice(Math.max(low, 0), high + 1).filter((row) => row >= 0);
+    return known.length > 0 ? known.at(-1)! - known[0]! < known.length : insert.length === 0;
   });
 }
 

@@ -1,4 +1,4 @@
-import { type Indenting, learnIndenting } from "./indentation.js";
+import { learnIndenting } from "./indentation.js";
 import type { Rung } from "./ladder.js";
 import { plainTabs, plainTypography, withoutReturn } from "./normal.js";
 
@@ -7,8 +7,6 @@ export interface Form {
   readonly repairs: readonly Rung[];
   /** The body of an inserted line as the place writes it; null where nothing shows how that would be. */
   readonly write: (line: string) => string | null;
-  /** Columns that a tab counted for in the patch, where it wrote spaces for tabs. */
-  readonly tab: number | null;
 }
 
 export interface Pair {
@@ -16,7 +14,7 @@ export interface Pair {
   readonly text: string;
 }
 
-export const exactForm: Form = { repairs: [], write: (line) => line, tab: null };
+export const exactForm: Form = { repairs: [], write: (line) => line };
 
 const FANCY = /[\u2010-\u2015\u2018-\u201f\u2026\u2212\u00a0\u2000-\u200a\u202f\u205f]/;
 
@@ -26,64 +24,54 @@ const FANCY = /[\u2010-\u2015\u2018-\u201f\u2026\u2212\u00a0\u2000-\u200a\u202f\
  */
 export function learnForm(pairs: readonly Pair[], text: string): Form | null {
   const repairs = new Set<Rung>();
-  const bare = pairs.map(({ patch, text }) => {
-    const pair = { patch: withoutReturn(patch), text: withoutReturn(text) };
-    if (patch.length - pair.patch.length !== text.length - pair.text.length) repairs.add("line-endings");
-    return pair;
-  });
-  const padded = bare.some(({ patch, text }) => patch.trimEnd() !== patch && text.trimEnd() === text && text !== "");
-  if (bare.some(({ patch, text }) => patch !== text && ends(patch) !== ends(text))) repairs.add("trailing-space");
-  const trimmed = bare.map(({ patch, text }) => ({ patch: patch.trimEnd(), text: text.trimEnd() }));
-  const escaped = trimmed.some(
-    ({ patch, text }) => patch.includes("\\t") && !text.includes("\\t") && text.includes("\t"),
+  const bare = pairs.map(({ patch, text }) => ({ patch: withoutReturn(patch), text: withoutReturn(text) }));
+  if (pairs.some(({ patch, text }) => patch.endsWith("\r") !== text.endsWith("\r"))) repairs.add("line-endings");
+  if (bare.some(({ patch, text }) => patch !== text && tail(patch) !== tail(text))) repairs.add("trailing-space");
+  const padded = bare.some(({ patch, text }) => tail(patch) !== "" && tail(text) === "" && text !== "");
+  const escaped = bare.some(
+    ({ patch, text }) => patch.includes("\\t") && !text.includes("\\t") && text.trimEnd().includes("\t"),
   );
-  const plain = trimmed.map((pair) => (escaped ? { ...pair, patch: plainTabs(pair.patch) } : pair));
   if (escaped) repairs.add("escapes");
-  const fancyPatch = plain.some(
-    ({ patch, text }) => FANCY.test(patch) && plainTypography(patch).trim() === text.trim(),
-  );
-  const fancyText = plain.some(({ patch, text }) => FANCY.test(text) && plainTypography(text).trim() === patch.trim());
+  const read = bare.map(({ patch, text }) => ({
+    patch: (escaped ? plainTabs(patch) : patch).trimEnd(),
+    text: text.trimEnd(),
+  }));
+  const isFancy = (one: string, other: string) => FANCY.test(one) && plainTypography(one).trim() === other.trim();
+  const fancyPatch = read.some(({ patch, text }) => isFancy(patch, text));
+  const fancyText = read.some(({ patch, text }) => isFancy(text, patch));
   if (fancyPatch || fancyText) repairs.add("typography");
-  const settled = plain.map(({ patch, text }) => ({ patch: plainTypography(patch), text: plainTypography(text) }));
-  const indenting = learnIndenting(settled);
+  const plain = read.map(({ patch, text }) => ({ patch: plainTypography(patch), text: plainTypography(text) }));
+  const solid = plain.filter(({ patch, text }) => patch.trim() !== "" && text.trim() !== "");
+  const indenting = learnIndenting(solid.map(({ patch, text }) => [head(patch), head(text)]));
   if (indenting === null) return null;
-  const inner = settled.filter(({ patch, text }) => patch.trim() !== text.trim());
+  const inner = plain.filter(({ patch, text }) => patch.trim() !== text.trim());
   if (inner.some(({ patch, text }) => !(patch + text).trim().includes("\t"))) return null;
-  const innerTabs = inner.length > 0;
-  if (indenting.changed || innerTabs) repairs.add("indentation");
-  const textIsPlain = !fancyPatch || !FANCY.test(text);
-  const doubtfulTabs = innerTabs || indenting.tab !== null || (indenting.changed && /\S *\t/.test(text));
-  return {
-    repairs: [...repairs],
-    tab: indenting.tab,
-    write: (line) => {
-      let body = withoutReturn(line);
-      if (padded) body = body.trimEnd();
-      if (body.trim() === "") return indenting.changed || padded ? "" : body;
-      if (escaped) body = plainTabs(leading(body)) + body.slice(leading(body).length);
-      if (escaped && body.includes("\\t")) return null;
-      if (fancyPatch && FANCY.test(body)) {
-        if (!textIsPlain) return null;
-        body = plainTypography(body);
-      }
-      if (fancyText && /['"-]|\.\.\./.test(body)) return null;
-      if (doubtfulTabs && /\S(?: {2,}|\t)\S/.test(body)) return null;
-      return indent(body, indenting);
-    },
+  if (indenting.changed || inner.length > 0) repairs.add("indentation");
+  const doubtfulTabs = inner.length > 0 || indenting.spaced || (indenting.changed && /\S *\t/.test(text));
+  const write = (line: string): string | null => {
+    let body = withoutReturn(line);
+    if (padded) body = body.trimEnd();
+    if (body.trim() === "") return indenting.changed || padded ? "" : body;
+    if (escaped) body = body.replace(/^(?:\s|\\t)+/, plainTabs);
+    if (escaped && body.includes("\\t")) return null;
+    if (fancyPatch && FANCY.test(body)) {
+      if (FANCY.test(text)) return null;
+      body = plainTypography(body);
+    }
+    if (fancyText && /['"-]|\.\.\./.test(body)) return null;
+    if (doubtfulTabs && /\S(?: {2,}|\t)\S/.test(body)) return null;
+    const indentation = indenting.write(head(body));
+    return indentation === null ? null : indentation + body.trimStart();
   };
+  return { repairs: [...repairs], write };
 }
 
-function indent(body: string, { write }: Indenting): string | null {
-  const own = body.length - body.trimStart().length;
-  const indentation = write(body.slice(0, own));
-  return indentation === null ? null : indentation + body.slice(own);
+/** The white space that a line begins with. */
+function head(line: string): string {
+  return line.slice(0, line.length - line.trimStart().length);
 }
 
-/** The white space, real or written as backslash and t, that a line begins with. */
-function leading(line: string): string {
-  return /^(?:\s|\\t)*/.exec(line)![0];
-}
-
-function ends(line: string): string {
+/** The white space that it ends with. */
+function tail(line: string): string {
   return line.slice(line.trimEnd().length);
 }

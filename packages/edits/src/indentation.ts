@@ -1,67 +1,37 @@
-/** How the indentation of a patch becomes that of the text; null for one that no pair explains. */
+/** How the indentation of a patch becomes that of the text. */
 export interface Indenting {
   readonly changed: boolean;
-  readonly write: (indentation: string) => string | null;
-  /** Columns of a tab, where one side has tabs and the other spaces. */
-  readonly tab: number | null;
+  /** Null for an indentation that no pair explains. */
+  readonly write: (own: string) => string | null;
+  /** Did the patch write spaces for tabs? */
+  readonly spaced: boolean;
 }
 
-interface Pair {
-  readonly patch: string;
-  readonly text: string;
-}
+/** The white space that a line of the patch begins with, and that of the text's line which it matched. */
+export type Indents = readonly (readonly [patch: string, text: string])[];
 
 /** One rule for all lines, or none: the same, a constant piece more, a constant piece less, tabs for spaces or spaces for tabs. */
-export function learnIndenting(pairs: readonly Pair[]): Indenting | null {
-  const indents: Pair[] = [];
-  for (const { patch, text } of pairs) {
-    if (patch.trim() !== "" && text.trim() !== "")
-      indents.push({ patch: indentationOf(patch), text: indentationOf(text) });
+export function learnIndenting(indents: Indents): Indenting | null {
+  if (indents.every(([patch, text]) => patch === text)) return { changed: false, write: (own) => own, spaced: false };
+  const [patch, text] = indents[0]!;
+  const more = text.slice(0, Math.max(0, text.length - patch.length));
+  const less = patch.slice(0, Math.max(0, patch.length - text.length));
+  if (indents.every(([patch, text]) => less + text === more + patch)) {
+    const write = (own: string) => (own.startsWith(less) ? more + own.slice(less.length) : null);
+    return { changed: true, write, spaced: false };
   }
-  if (indents.every(({ patch, text }) => patch === text)) return { changed: false, write: (own) => own, tab: null };
-  return learnShift(indents) ?? learnTabs(indents);
-}
-
-function learnShift(indents: readonly Pair[]): Indenting | null {
-  const { patch, text } = indents[0]!;
-  if (text.endsWith(patch)) {
-    const more = text.slice(0, text.length - patch.length);
-    if (indents.every((pair) => pair.text === more + pair.patch)) {
-      return { changed: true, write: (own) => more + own, tab: null };
-    }
-  }
-  if (patch.endsWith(text)) {
-    const less = patch.slice(0, patch.length - text.length);
-    if (indents.every((pair) => pair.patch === less + pair.text)) {
-      return { changed: true, write: (own) => (own.startsWith(less) ? own.slice(less.length) : null), tab: null };
-    }
-  }
-  return null;
-}
-
-function learnTabs(indents: readonly Pair[]): Indenting | null {
-  for (const tab of [4, 2, 8, 3]) {
-    if (indents.every(({ patch, text }) => expandTabs(text, tab) === patch && collapseTabs(patch, tab) === text)) {
+  for (const width of [4, 2, 8, 3]) {
+    const spaces = " ".repeat(width);
+    const expand = (own: string) => own.replaceAll("\t", spaces);
+    const collapse = (own: string) => own.replaceAll(spaces, "\t");
+    if (indents.every(([patch, text]) => expand(text) === patch && collapse(patch) === text)) {
       // Spaces that make no whole tab may stand before or behind one: only the pairs can tell.
-      const known = new Map(indents.map(({ patch, text }) => [patch, text]));
-      const write = (own: string) => known.get(own) ?? (own.length % tab === 0 ? collapseTabs(own, tab) : null);
-      return { changed: true, write, tab };
+      const known = new Map(indents);
+      const write = (own: string) => known.get(own) ?? (own.length % width === 0 ? collapse(own) : null);
+      return { changed: true, write, spaced: true };
     }
-    if (indents.every(({ patch, text }) => expandTabs(patch, tab) === text && !text.includes("\t"))) {
-      return { changed: true, write: (own) => expandTabs(own, tab), tab: null };
-    }
+    if (indents.every(([patch, text]) => expand(patch) === text && !text.includes("\t")))
+      return { changed: true, write: expand, spaced: false };
   }
   return null;
-}
-
-export function expandTabs(indentation: string, tab: number): string {
-  return indentation.replaceAll("\t", " ".repeat(tab));
-}
-
-export function collapseTabs(indentation: string, tab: number): string {
-  return indentation.replaceAll(" ".repeat(tab), "\t");
-}
-
-export function indentationOf(line: string): string {
-  return line.slice(0, line.length - line.trimStart().length);
 }
