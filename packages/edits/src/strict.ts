@@ -43,7 +43,7 @@ function findPlace(sides: Sides, bare: boolean, taken: Taken, target: Target): M
   if (rows === null) return conflict(sides, "ambiguous", "place", []);
   if (rows === "overlap") return conflict(sides, rows, "place", []);
   // Behind a line that ends the text nothing can stand.
-  const reach = sides.old.length + (sides.hunk.newNoNewline ? 1 : 0);
+  const reach = sides.old.length + (sides.hunk.oldNoNewline || sides.hunk.newNoNewline ? 1 : 0);
   const free = rows.filter((row) => !overlaps(taken, row, row + reach));
   const row = nearest(free, sides, bare, taken, target);
   if (row === null) return conflict(sides, rows.length > free.length ? "overlap" : "not-found", "place", []);

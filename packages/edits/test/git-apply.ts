@@ -28,11 +28,13 @@ export function applyAsGit(
   const lines = text.split(/(?<=\n)/).filter((line) => line !== "");
   let image: ImageLine[] = lines.map((line, row) => ({ text: line, row, by: -1 }));
   const inserted = new Set<number>();
+  let ended = false;
   for (const [by, hunk] of hunks.entries()) {
     const old = sideOf(hunk, "+", hunk.oldNoNewline);
     const now = sideOf(hunk, "-", hunk.newNoNewline);
     const atStart = hunk.oldStart === 0 || (hunk.oldStart === 1 && !unidiffZero);
     const atEnd = !unidiffZero && hunk.lines.at(-1)![0] !== " ";
+    const ends = hunk.oldNoNewline || hunk.newNoNewline;
     const startOf = (at: number) => (old.length > 0 ? image[at]!.row : (image[at - 1]?.row ?? -1) + 1);
     const fits = (at: number): boolean => {
       const there = image.slice(at, at + old.length);
@@ -44,9 +46,8 @@ export function applyAsGit(
       if (atEnd ? rest !== old.join("") : !rest.startsWith(old.join(""))) return false;
       if (!exactly) return true;
       if (old.some((line, i) => line !== there[i]!.text || there[i]!.row !== there[0]!.row + i)) return false;
-      const last = image.at(-1);
-      const closed = last !== undefined && last.by >= 0 && !last.text.endsWith("\n");
-      if (at + old.length === image.length ? closed : hunk.newNoNewline) return false;
+      if (at + old.length === image.length && ended) return false;
+      if (ends && (at + old.length < image.length || startOf(at) + old.length < lines.length)) return false;
       return old.length > 0 || (unidiffZero ? (image[at]?.by ?? -1) < 0 : image.length === 0);
     };
     const wanted = atStart ? 0 : atEnd ? image.length - old.length : Math.max(hunk.newStart! - 1, 0);
@@ -54,6 +55,7 @@ export function applyAsGit(
     const at = (exactly && old.length === 0 ? [from] : outward(from, image.length)).find(fits);
     if (at === undefined) return null;
     const row = startOf(at);
+    if (ends) ended = true;
     if (exactly && old.length > 0 && now.length > 0 && unidiffZero && inserted.has(row)) return null;
     if (now.length > 0) inserted.add(row);
     const written = now.map((line) => ({ text: line, row: row + old.length - 1, by }));
