@@ -3,7 +3,7 @@ import { quote, type Reading, type Repair } from "../reading.js";
 import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
 import { parseHunkHeader } from "../unified/header.js";
-import type { BlockEnd, Form } from "./block.js";
+import type { Form, Written } from "./block.js";
 import { changeOf, create, modify, remove } from "./change.js";
 import { closesFence, type Fence } from "./fence.js";
 import { refuse, repair } from "./message.js";
@@ -31,7 +31,7 @@ export const beginPatch: Form = {
         this.path = FILE.exec(this.path === null ? line.trimStart() : line)?.[2] ?? this.path;
         return END.test(line) ? "last" : "more";
       },
-      read: (lines, end, repairs) => readSections(lines, fence, end, repairs).map(readSection),
+      read: (written) => readSections(written, fence).map(readSection),
     };
   },
 };
@@ -54,7 +54,7 @@ interface Body {
   new: string;
 }
 
-function readSections(lines: readonly string[], fence: Fence | null, end: BlockEnd, repairs: Repair[]): Section[] {
+function readSections({ lines, start, end, repairs }: Written, fence: Fence | null): Section[] {
   const last = lines.length - 1;
   // With a blank before it the line might be context, unless nothing follows it.
   const ended = END.test(end === "closed" ? lines[last]! : lines[last]!.trimStart());
@@ -71,7 +71,7 @@ function readSections(lines: readonly string[], fence: Fence | null, end: BlockE
     sections.at(-1)!.bodies.push(opened);
     return opened;
   };
-  for (let i = lines.findIndex((line) => BEGIN.test(line)) + 1; i < (ended ? last : lines.length); i++) {
+  for (let i = start + 1; i < (ended ? last : lines.length); i++) {
     const line = lines[i]!;
     const section = sections.at(-1);
     if (/^\r?$/.test(line)) {

@@ -47,10 +47,19 @@ export interface Block {
   /** `opening`: the line is the one that opened the block. */
   take(line: string, opening: boolean): Taken;
   /**
-   * Reads the block's lines, those of the head included. Lines in repairs and in the error that `refuse` throws are counted
-   * from 0 at the block's first.
+   * What the block means. Lines in repairs, and in the error that `refuse` throws, are counted from 0 at the block's first.
    */
-  read(lines: readonly string[], end: BlockEnd, repairs: Repair[]): readonly FilePatch[];
+  read(written: Written): readonly FilePatch[];
+}
+
+/** A block as it was written. */
+export interface Written {
+  /** Its lines, those of the head included. */
+  readonly lines: readonly string[];
+  /** Index of the opening line. */
+  readonly start: number;
+  readonly end: BlockEnd;
+  readonly repairs: Repair[];
 }
 
 /** Where a block stopped: at its own end, at the end of a text known to be whole, or at the end of a text cut off. */

@@ -1,9 +1,9 @@
 import type { FilePatch, Hunk, Patch } from "../patch.js";
-import { quote, type Reading, type Repair } from "../reading.js";
+import { quote, type Reading } from "../reading.js";
 import { takeApart } from "../sides.js";
 import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
-import type { Form } from "./block.js";
+import type { Form, Written } from "./block.js";
 import { endMatters } from "./change.js";
 import { type Fields, readFields } from "./edit-change.js";
 import { formatContent, formatScalar, readScalar, startBlock, step } from "./edit-fields.js";
@@ -30,19 +30,19 @@ export const editBlocks: Form = {
         if (kind === "key" && at.key === "file") this.path ??= readScalar(at.value) || null;
         return kind === "end" ? "last" : "more";
       },
-      read(lines, end, repairs) {
-        const last = lines.length - 1;
-        if (end !== "closed") refuse(last, "unfinished");
-        return [readFields(splitFields(lines, own, repairs), repairs, last, defaultPath)];
+      read(written) {
+        const last = written.lines.length - 1;
+        if (written.end !== "closed") refuse(last, "unfinished");
+        return [readFields(splitFields(written, own), written.repairs, last, defaultPath)];
       },
     };
   },
 };
 
-function splitFields(lines: readonly string[], fence: Fence, repairs: Repair[]): Fields {
+function splitFields({ lines, start, repairs }: Written, fence: Fence): Fields {
   const fields: Fields = {};
   const at = startBlock(fence);
-  for (let i = lines.findIndex((line) => openFence(line)?.info === fence.info) + 1; i < lines.length; i++) {
+  for (let i = start + 1; i < lines.length; i++) {
     const line = lines[i]!;
     const kind = step(at, line);
     const { key, value, base } = at;

@@ -4,7 +4,7 @@ import { quote } from "../reading.js";
 import { takeApart } from "../sides.js";
 import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
-import type { Form } from "./block.js";
+import type { Form, Written } from "./block.js";
 import { asText, changeOf, create, modify } from "./change.js";
 import { formatFence, formatPathLine, indentOf, outdent } from "./fence.js";
 import { refuse, repair } from "./message.js";
@@ -30,14 +30,13 @@ export const searchReplace: Form = {
     return {
       path: about,
       take: (line, opening) => (CLOSE.test(line) ? "last" : OPEN.test(line) && !opening ? "past" : "more"),
-      read: (lines, _, repairs) => [readBlock(lines, about, repairs)],
+      read: (written) => [readBlock(written, about)],
     };
   },
 };
 
-function readBlock(lines: readonly string[], path: string | null, repairs: Repair[]) {
+function readBlock({ lines, start, repairs }: Written, path: string | null) {
   const last = lines.length - 1;
-  const start = lines.findIndex((line) => OPEN.test(line));
   if (!CLOSE.test(lines[last]!)) refuse(last, "unfinished");
   if (path === null) return refuse(start, "no-path");
   const divider = findDivider(lines, start, repairs);

@@ -74,7 +74,7 @@ export const unifiedDiffs: Form = {
         }
         return "more";
       },
-      read(lines, end, repairs) {
+      read({ lines, end, repairs }) {
         const last = lines.length - 1;
         if (fence !== null ? end !== "closed" : end === "cut" && owes(blanks)) refuse(last, "unfinished");
         // Too large a count, or context that lost its blanks: reading on, or stopping, may be wrong.

@@ -27,7 +27,7 @@ export const wholeFiles: Form = {
         else if (closesFence(line, inner)) inner = null;
         return "more";
       },
-      read(lines, end) {
+      read({ lines, end }) {
         if (end !== "closed") refuse(lines.length - 1, "unfinished");
         const start = lines.findIndex((line) => openFence(line) !== null) + 1;
         const { hunks } = create(path, asText(lines.slice(start, -1)));

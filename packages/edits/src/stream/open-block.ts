@@ -12,6 +12,8 @@ export interface OpenBlock {
   /** Number of the block's first line in the output, counted from 1. */
   readonly firstLine: number;
   readonly fence: Fence | null;
+  /** Lines before the opening one. */
+  readonly start: number;
   /** The lines with their line ends; none any more where the block grew beyond the limit and only its end is looked for. */
   raws: string[] | null;
   size: number;
@@ -51,11 +53,11 @@ export function overflow(open: OpenBlock, limit: number, emit: (event: EditEvent
 
 /** Reads the block as a whole and says what it means. */
 export function closeBlock(open: OpenBlock, end: BlockEnd, emit: (event: EditEvent) => void): void {
-  const { block, edit, fence, firstLine, raws } = open;
+  const { block, edit, fence, firstLine, start, raws } = open;
   if (raws === null) return;
   tell(open, emit);
   const lines = raws.map((raw) => lineOf(raw, fence));
-  const read = attempt((repairs) => block.read(lines, end, repairs));
+  const read = attempt((repairs) => block.read({ lines, start, end, repairs }));
   if (read instanceof Unreadable) return fail(open, read, emit);
   const repairs = read.repairs.map((repair) => ({ ...repair, line: repair.line + firstLine }));
   emit({ type: "edit", edit, patch: gather(read.files), repairs });

@@ -163,6 +163,7 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
         edit: edits,
         firstLine: lineNumber - raws.length,
         fence: around,
+        start: raws.length,
         raws: [...raws],
         size: raws.join("").length,
         maybe: [],

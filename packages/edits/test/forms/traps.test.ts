@@ -101,6 +101,11 @@ test.each<[string, unknown, unknown]>([
   ["camel case", { filePath: "a.py", oldString: "x = 1", newString: "x = 2" }, edit],
   ["a list of edits of one file", { file_path: "a.py", edits: [{ old_string: "x = 1", new_string: "x = 2" }] }, edit],
   [
+    "an edit with a path of its own, not that of the list",
+    { path: "list.py", edits: [{ file_path: "a.py", old_str: "x = 1", new_str: "x = 2" }] },
+    edit,
+  ],
+  [
     "an envelope with input",
     { type: "tool_use", name: "edit", input: { path: "a.py", old_str: "x = 1", new_str: "x = 2" } },
     edit,
