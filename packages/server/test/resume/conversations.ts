@@ -18,6 +18,8 @@ export interface Conversation {
 /** A server of the four protocols that stream, and what it has seen. */
 export interface Scene {
   readonly server: Listening;
+  /** The same without a socket. */
+  readonly memory: Required<Pick<ConnectOptions, "baseUrl" | "fetch" | "webSocket">>;
   readonly conversations: Readonly<Record<Carrier | "calls", Conversation>>;
   /** How often the handler of a tag was begun, and how often each command was heard. */
   seen(tag: string): Pick<Outcome, "begun" | "commands">;
@@ -106,6 +108,12 @@ export async function scene(options: ServeOptions = {}, listening: ListenOptions
   const apps = [serve(foldGateway, fold, options), serve(emacsAgent, emacs, options)];
   apps.push(serve(based, uploads, options), serve(loco, speech, options));
   const server = await listen(apps, { closeAfter: 0, ...listening });
+  const app = (url: string) => apps.find((one) => one.knows(new URL(url).pathname))!;
+  const memory: Scene["memory"] = {
+    baseUrl: "http://localhost",
+    fetch: (request) => app(request.url).fetch(request),
+    webSocket: (url, init) => app(url).webSocket(url, init),
+  };
   const seen = (tag: string) => ({ commands: heard.get(tag) ?? new Map(), begun: begun.get(tag) ?? 0 });
 
   function conversation(name: string, talk: Talk): Conversation {
@@ -128,6 +136,7 @@ export async function scene(options: ServeOptions = {}, listening: ListenOptions
 
   return {
     server,
+    memory,
     seen,
     goOn: () => pauses.abort(),
     conversations: {

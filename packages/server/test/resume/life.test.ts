@@ -4,9 +4,6 @@ import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-
 import { serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { expect, it, onTestFinished } from "vitest";
-import { hold } from "./campaign.js";
-import { scene } from "./conversations.js";
-import type { Fault } from "./proxy.js";
 
 /** A stream that says one word and then nothing until its signal is aborted; tells when that was. */
 async function waiting(grace: number) {
@@ -60,18 +57,6 @@ it("a cut reaches the handler's signal only after the grace period", async () =>
   cut.abort();
   expect((await aborted) - left).toBeGreaterThan(290);
 });
-
-it("a few hundred clients that come back at once all go on", async () => {
-  const stage = await scene({ grace: 20_000 });
-  onTestFinished(() => stage.server.close());
-  const clients = 300;
-  const faults = Array.from(
-    { length: clients },
-    (): Fault => ({ kind: "reset", at: 500, of: "server", milliseconds: 0 }),
-  );
-  const conversations = Array.from({ length: clients }, () => stage.conversations.post);
-  expect(await hold(stage, { name: "a herd", conversations, count: 20, faults })).toEqual([]);
-}, 60_000);
 
 it("a server that comes back without its memory says that messages are gone", async () => {
   const first = await waiting(60_000);
