@@ -18,7 +18,7 @@ export interface HunkChange extends Span {
 
 /**
  * The changes of the hunks in the order of their places, and into `shown` the lines that they show of the text they start
- * from. `no-place`: a hunk has no line numbers. `base`: two hunks want the same lines, or say different lines of one.
+ * from. `no-place`: a hunk has no line numbers, or such as no text has. `base`: two hunks want the same lines, or say different lines of one.
  */
 export function readChanges(
   hunks: readonly Hunk[],
@@ -27,7 +27,8 @@ export function readChanges(
   const changes: HunkChange[] = [];
   let end = 0;
   for (const { hunk, hint, old, changes: own } of hunks.map(takeApart).sort((a, b) => a.hint! - b.hint!)) {
-    if (hint === null) return "no-place";
+    // Lines are counted one by one from there, which numbers can do only so far.
+    if (hint === null || !Number.isSafeInteger(hint + old.length)) return "no-place";
     if (hint < end) return "base";
     end = hint + old.length;
     for (const [i, body] of old.entries()) {

@@ -1,5 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { createPatch } from "../src/create.js";
+import { composePatches, mergePatches } from "../src/index.js";
+import type { Patch } from "../src/patch.js";
 import { applyStrictly } from "../src/strict.js";
 import { parsePatch } from "../src/unified/parse.js";
 import { applied, composed, expectLaws, taken } from "./laws.js";
@@ -47,7 +49,7 @@ describe(`the laws of a patch, seed ${seed}`, () => {
     const source = random(seed);
     const draw = () =>
       Array.from({ length: source.below(40) }, () => source.pick(["", "a", "b", "}", "  a"])).join("\n");
-    for (let i = 0; i < 500; i++) {
+    for (let i = 0; i < 1500; i++) {
       const [before, after] = [draw(), draw()];
       expectLaws(createPatch(before, after, { context: source.below(5) }), before, after);
       const near = editText(source, before, 1);
@@ -66,6 +68,14 @@ describe(`the laws of a patch, seed ${seed}`, () => {
       // Without context git takes a patch only if none of its hunks has any.
       if (context > 0) expect(taken(applyStrictly(patch, text), patch)).toBe(last);
     }
+  });
+
+  test("a line number from which nobody can count on is no place to compose or merge at", () => {
+    const hunk = { id: "a", oldStart: Number.MAX_SAFE_INTEGER, newStart: 1, lines: [" a", "+b", " c", " d"] };
+    const far: Patch = { files: [{ kind: "modify", before: "x", after: "x", hunks: [hunk] }] };
+    const near = createPatch("a\n", "b\n", { path: "x" });
+    expect(composePatches(near, far)).toMatchObject({ ok: false, reason: "no-line-numbers" });
+    expect(mergePatches(near, far).ok).toBe(false);
   });
 
   test("what two patches without context undo between them is no context of the one they compose to", () => {
