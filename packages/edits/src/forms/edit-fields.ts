@@ -137,19 +137,15 @@ export function readContent({ value, base, lines, loose }: Field, shared: number
 
 /** How wide the indentation is that all lines of the fields have which do not say theirs by a digit. */
 export function sharedIndent(fields: readonly Field[]): number {
-  let shared: string | null = null;
-  for (const { value, lines, loose } of fields) {
-    if (readHeader(value)?.digit) continue;
-    for (const [i, line] of lines.entries()) {
-      if (loose.has(i) || line.trim() === "") continue;
-      const own = indentOf(line);
-      shared ??= own;
-      let same = 0;
-      while (same < shared.length && own[same] === shared[same]) same++;
-      shared = shared.slice(0, same);
-    }
-  }
-  return shared?.length ?? 0;
+  const indents = fields
+    .filter(({ value }) => !readHeader(value)?.digit)
+    .flatMap(({ lines, loose }) => lines.filter((line, i) => !loose.has(i) && line.trim() !== "").map(indentOf))
+    .sort();
+  // What the first and the last of sorted texts begin with, all begin with.
+  const [first = "", last] = [indents[0], indents.at(-1)];
+  let same = 0;
+  while (same < first.length && first[same] === last![same]) same++;
+  return same;
 }
 
 /** Writes lines as a block scalar, exactly as `readContent` reads them. Null where no block scalar can say them. */

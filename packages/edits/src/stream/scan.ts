@@ -177,25 +177,26 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
     }
   }
 
+  /** Whether the line may belong to the head of a block that a later line opens; then it is held back. */
   function hold(raw: string): boolean {
     const line = chomp(raw);
-    const { raws, path, fence } = held;
+    const { raws, path, innerPath, fence, inner } = held;
     if (line.length > HEAD_LIMIT) return false;
+    const more = { ...held, raws: [...raws, raw] };
     const opened = openFence(line);
-    const dashes = line.startsWith("--- ");
-    const named = dashes ? null : parsePathLine(line);
+    const named = parsePathLine(line);
     if (opened !== null) {
       if (fence !== null || (raws.length > 0 && path === null)) return false;
-      held = { ...held, raws: [...raws, raw], fence: opened, path: parseInfoPath(opened.info) ?? path };
+      held = { ...more, fence: opened, path: parseInfoPath(opened.info) ?? path };
     } else if (line.trim() === "") {
       if ((path === null && fence === null) || raws.length > 4) return false;
-      held = { ...held, raws: [...raws, raw] };
+      held = more;
     } else if (fence !== null) {
-      if (held.inner === 2) return false;
-      held = { ...held, raws: [...raws, raw], inner: held.inner + 1, innerPath: named ?? held.innerPath };
+      if (inner === 2) return false;
+      held = { ...more, inner: inner + 1, innerPath: named ?? innerPath };
     } else {
-      if (raws.length > 0 || (named === null && !dashes)) return false;
-      held = { ...held, raws: [raw], path: named };
+      if (raws.length > 0 || (named === null && !line.startsWith("--- "))) return false;
+      held = { ...more, path: named };
     }
     return true;
   }
