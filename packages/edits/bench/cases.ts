@@ -6,6 +6,8 @@ export interface Case {
   readonly lines: number;
   /** Number of edits, for the kind "edits". */
   readonly edits?: number;
+  /** How the file differs from the text that the patch was made of. */
+  readonly file?: "drifted" | "CRLF";
 }
 
 export type Kind = "edits" | "unrelated" | "shuffled" | "reversed" | "interleaved" | "few distinct" | "swapped blocks";
@@ -15,6 +17,12 @@ export function makeTexts({ kind, lines, edits = 0 }: Case): [before: string, af
   const makeOne = kind === "few distinct" ? () => `line ${dice.below(10)}` : (i: number) => makeLine(dice, i);
   const before = Array.from({ length: lines }, (_, i) => makeOne(i));
   return [join(before), join(makeAfter(dice, kind, before, edits))];
+}
+
+/** The file that a patch is applied to: the text, or with thirty lines more in front, or with other line endings. */
+export function makeFile(before: string, file: Case["file"]): string {
+  if (file === "CRLF") return before.replaceAll("\n", "\r\n");
+  return file === "drifted" ? join(Array.from({ length: 30 }, (_, i) => `// generated ${i}`)) + before : before;
 }
 
 /** Three texts: a base, and two that changed it at different places. */

@@ -39,6 +39,12 @@ function must<T extends { ok: boolean }>(result: T): T {
   return result;
 }
 
+/** Reads a character, since an engine may put off the joining of a text's pieces until then. */
+function touch(text: string | null): number {
+  must({ ok: text !== null });
+  return text!.charCodeAt(text!.length >> 1);
+}
+
 function differ() {
   const computer = new DefaultLinesDiffComputer();
   const options = { ignoreTrimWhitespace: false, computeMoves: false, maxComputationTimeMs: 0 };
@@ -58,7 +64,10 @@ export const PEERS: Record<string, Peer> = {
         must(parsePatch(patch)),
     apply: ({ before, patch }) => {
       const read = readOurs(patch);
-      return () => must(applyPatch(read, before));
+      return () => {
+        const result = applyPatch(read, before);
+        return touch(result.ok ? result.text : null);
+      };
     },
     invert: ({ patch }) => {
       const read = readOurs(patch);
@@ -98,7 +107,7 @@ export const PEERS: Record<string, Peer> = {
         jsdiff.parsePatch(patch),
     apply: ({ before, patch }) => {
       const read = jsdiff.parsePatch(patch)[0]!;
-      return () => must({ ok: jsdiff.applyPatch(before, read) !== false });
+      return () => touch(jsdiff.applyPatch(before, read) || null);
     },
     invert: ({ patch }) => {
       const read = jsdiff.parsePatch(patch)[0]!;

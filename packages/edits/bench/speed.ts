@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createPatch, formatPatch } from "@parlance/edits";
-import { type Case, type Kind, makeTexts, makeThree } from "./cases.js";
+import { type Case, type Kind, makeFile, makeTexts, makeThree } from "./cases.js";
 import type { Task } from "./measure.js";
 import { type Operation, PEERS } from "./peers.js";
 
@@ -27,10 +27,13 @@ const SIZES = [
 const EDITS: Case[] = SIZES.map(([lines, edits]) => ({ kind: "edits", lines, edits }));
 const HARD_KINDS: Kind[] = ["unrelated", "shuffled", "reversed", "interleaved", "few distinct", "swapped blocks"];
 const HARD: Case[] = HARD_KINDS.flatMap((kind) => [2_000, 20_000, 40_000].map((lines) => ({ kind, lines })));
+const OTHER_FILES: Case[] = (["drifted", "CRLF"] as const).flatMap((file) =>
+  EDITS.slice(1, 5).map((row) => ({ ...row, file })),
+);
 const ROWS: Record<Operation, Case[]> = {
   create: [...EDITS, ...HARD],
   parse: EDITS,
-  apply: EDITS,
+  apply: [...OTHER_FILES, ...EDITS],
   invert: EDITS,
   merge: EDITS,
 };
@@ -50,7 +53,7 @@ try {
 async function compare(operation: Operation): Promise<void> {
   const names = Object.keys(PEERS).filter((name) => PEERS[name]![operation]);
   const best = names.filter((name) => name !== "parlance" && name !== "git");
-  const head = [operation.padEnd(28), ...names, "best npm : us", ...(names.includes("git") ? ["us : git"] : [])];
+  const head = [operation.padEnd(32), ...names, "best npm : us", ...(names.includes("git") ? ["us : git"] : [])];
   console.log(`\n${head.map((name) => name.padStart(9)).join("  ")}`);
   for (const row of ROWS[operation]) {
     writeTexts(row);
@@ -61,8 +64,8 @@ async function compare(operation: Operation): Promise<void> {
     const peer = Math.min(...best.map((name) => times.get(name)!));
     cells.push(`${Number.isFinite(peer) ? (peer / ours).toFixed(1) : "-"}`.padStart("best npm : us".length));
     if (names.includes("git")) cells.push((ours / times.get("git")!).toFixed(2).padStart(9));
-    const label = `${row.lines} ${row.kind === "edits" ? `lines, ${row.edits} edits` : row.kind}`;
-    console.log([label.padEnd(28), ...cells].join("  "));
+    const label = `${row.lines} ${row.kind === "edits" ? `lines, ${row.edits} edits` : row.kind}${row.file ? `, ${row.file}` : ""}`;
+    console.log([label.padEnd(32), ...cells].join("  "));
   }
 }
 
@@ -75,7 +78,7 @@ function writeTexts(row: Case): void {
   const [, ours, theirs] = makeThree(row.lines, row.edits ?? 1);
   // With git's header, since some readers know no other.
   const patch = `diff --git a/x b/x\nindex 1234567..89abcde 100644\n${formatPatch(createPatch(before, after, { path: "x" }))}`;
-  for (const [name, text] of Object.entries({ before, after, patch, ours, theirs }))
+  for (const [name, text] of Object.entries({ before: makeFile(before, row.file), after, patch, ours, theirs }))
     writeFileSync(join(folder, name), text);
 }
 
