@@ -6,6 +6,8 @@ import {
   Disconnected,
   formatTicket,
   type Input,
+  messageDecoder,
+  messageEncoder,
   type Port,
   parseResumable,
   RESUME,
@@ -35,15 +37,35 @@ export async function openChannel(
 ): Promise<AnyChannel> {
   const { webSocket = globalWebSocket, maxMessageSize = MAX_MESSAGE_SIZE, maxQueued = MAX_QUEUED } = connection;
   const { target } = bind(contract, name, input);
+  const described = contract.channels[name]!;
   const signal = either(connection.signal, options.signal);
   signal?.throwIfAborted();
 
-  /** Asks over HTTP where the server is with this channel, or ends it. Only a server that knows Parlance answers that. */
-  function askOver(method: "GET" | "DELETE", cursor: Record<string, string>, signal?: AbortSignal): Promise<Response> {
+  let offer: ChannelOffer | undefined;
+
+  /** Says the key over HTTP. Only a server that knows Parlance knows what to do with it. */
+  function say(method: string, cursor: Record<string, string>, signal?: AbortSignal): Promise<Response> {
     return ask(method, name, input, {
       headers: { ...options.headers, Accept: "application/json", [RESUME]: key!, ...cursor },
       signal,
     });
+  }
+
+  /** Asks where the server is with this channel. */
+  async function askOver(cursor: Record<string, string>, signal: AbortSignal): Promise<Response> {
+    const answer = await say("GET", cursor, signal);
+    // The answer itself may be cut, or stand still.
+    offer = resumableOf(answer) && (await answer.json().catch(() => undefined));
+    return answer;
+  }
+
+  /** Ends a conversation whose server would wait for us. */
+  function leave(): void {
+    say("DELETE", {}).catch(() => {});
+  }
+
+  function resumableOf(answer: Response | undefined) {
+    return answer?.ok ? parseResumable(answer.headers.get(RESUME)) : undefined;
   }
 
   async function openSocket(ticket?: string): Promise<Port> {
@@ -85,24 +107,22 @@ export async function openChannel(
   }
 
   /** A cut is no answer: only a server that says something else than an offer, or nothing, is one of the documents. */
-  async function firstAnswer(): Promise<Response | undefined> {
-    const until = Date.now() + ANSWER_WITHIN;
-    for (let attempt = 0; attempt < ASKED && !signal?.aborted && Date.now() < until; attempt++) {
-      const answer = await within(until - Date.now(), signal, (signal) => askOver("GET", {}, signal)).catch(() => {});
+  async function firstAnswer(signal: AbortSignal): Promise<Response | undefined> {
+    for (let attempt = 0; attempt < ASKED && !signal.aborted; attempt++) {
+      const answer = await askOver({}, signal).catch(() => undefined);
       if (answer) return answer;
     }
     return undefined;
   }
 
-  const answer = key === undefined ? undefined : await firstAnswer();
+  const answer =
+    key === undefined ? undefined : await within(ANSWER_WITHIN, signal, firstAnswer).catch(() => undefined);
   signal?.throwIfAborted();
-  const resumable = answer?.ok ? parseResumable(answer.headers.get(RESUME)) : undefined;
-  const offer: ChannelOffer | undefined =
-    resumable && (await within(ANSWER_WITHIN, signal, () => answer!.json()).catch(() => undefined));
+  const resumable = resumableOf(answer);
   if (!resumable) answer?.body?.cancel().catch(() => {});
   const socket = await firstSocket().catch((error: unknown) => {
     // It may have begun all the same, and would wait for us.
-    if (resumable) askOver("DELETE", {}).catch(() => {});
+    if (resumable) leave();
     throw error;
   });
   const port = resumable
@@ -110,6 +130,8 @@ export async function openChannel(
         what: `${contract.name}.${name}`,
         epoch: resumable.epoch,
         askOver,
+        offer: () => offer,
+        leave,
         openSocket,
         connection,
         signal,
@@ -120,8 +142,8 @@ export async function openChannel(
   const linked = link(contract, port, {
     channel: name,
     side: "client",
-    profile: connection.profile,
-    incoming: contract.checks,
+    encode: messageEncoder(contract, { side: "client", names: described.client, profile: connection.profile }),
+    decode: messageDecoder(contract, { side: "server", names: described.server, checks: contract.checks }),
     maxSize: maxMessageSize,
     maxQueued,
     onUnknown: connection.onUnknown,
@@ -130,7 +152,7 @@ export async function openChannel(
   const onAbort = () => linked.fail(signal!.reason, 1000, "aborted");
   signal?.addEventListener("abort", onAbort, { once: true });
   linked.channel.closed.catch(() => {}).finally(() => signal?.removeEventListener("abort", onAbort));
-  const opening = contract.channels[name]!.open?.client;
+  const opening = described.open?.client;
   if (opening !== undefined) linked.channel.send({ ...options.open, type: opening });
   return linked.channel;
 }

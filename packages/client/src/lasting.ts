@@ -1,18 +1,17 @@
 import { type AnyMessage, type ChannelOffer, Disconnected, formatCursor, type Port, Refusal } from "@parlance/wire";
 import { durable } from "@parlance/wire/link";
 import { type ConnectOptions, RECONNECT_FOR } from "./options.js";
-import { ANSWER_WITHIN, within } from "./pause.js";
 import { rejoin } from "./rejoin.js";
 
 export interface Lasting {
   /** Names the channel in errors. */
   readonly what: string;
   readonly epoch: string;
-  readonly askOver: (
-    method: "GET" | "DELETE",
-    cursor: Record<string, string>,
-    signal?: AbortSignal,
-  ) => Promise<Response>;
+  readonly askOver: (cursor: Record<string, string>, signal: AbortSignal) => Promise<Response>;
+  /** Ends a conversation whose server would wait for us. */
+  readonly leave: () => void;
+  /** What the last answer has offered. */
+  readonly offer: () => ChannelOffer | undefined;
   readonly openSocket: (ticket: string) => Promise<Port>;
   readonly connection: ConnectOptions;
   readonly signal: AbortSignal | undefined;
@@ -25,17 +24,13 @@ const KEPT = 4 * 1024 * 1024;
 
 /** A port that, cut, asks the server where it is and goes on over a new socket. Without a first socket it asks at once. */
 export function lasting(first: Port | undefined, how: Lasting): Port {
-  const { what, epoch, askOver, openSocket, connection, onLost } = how;
+  const { what, epoch, askOver, leave, openSocket, connection, onLost } = how;
   const never = new AbortController().signal;
   const conversation = durable({ limit: KEPT, onCut: () => void goOn() });
   if (first) conversation.attach(first, 0);
   else void Promise.resolve().then(goOn);
   // Without a socket there is no close frame, and the server would wait for us.
   how.signal?.addEventListener("abort", () => conversation.cut && leave(), { once: true });
-
-  function leave(): void {
-    askOver("DELETE", {}).catch(() => {});
-  }
 
   async function goOn(): Promise<void> {
     // It was cut before the server has confirmed our close.
@@ -50,8 +45,8 @@ export function lasting(first: Port | undefined, how: Lasting): Port {
     const until = Date.now() + reconnectFor;
     try {
       for (let attempt = 0; ; attempt++) {
-        const answer = await rejoin({
-          ask: (signal) => askOver("GET", cursor(), signal),
+        await rejoin({
+          ask: (signal) => askOver(cursor(), signal),
           lost,
           signal: how.signal ?? never,
           retry: 0,
@@ -59,10 +54,7 @@ export function lasting(first: Port | undefined, how: Lasting): Port {
           random,
           attempt,
         });
-        // The answer itself may be cut.
-        const offer: ChannelOffer | undefined = await within(ANSWER_WITHIN, how.signal, () => answer.json()).catch(
-          () => undefined,
-        );
+        const offer = how.offer();
         const socket =
           offer &&
           (await openSocket(offer.ticket).catch((error: unknown) => {

@@ -2,24 +2,18 @@
 export const ANSWER_WITHIN = 30_000;
 
 /** Runs one attempt with a signal of its own; rejects when it is not done within so many milliseconds, whatever it makes of the signal. */
-export async function within<T>(
+export function within<T>(
   milliseconds: number,
   signal: AbortSignal | undefined,
   run: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const attempt = new AbortController();
-  const over = signal ? AbortSignal.any([signal, attempt.signal]) : attempt.signal;
-  const timer = setTimeout(() => attempt.abort(new Error(`nothing within ${milliseconds} ms`)), milliseconds);
-  const late = new Promise<never>((_, reject) => {
-    const abort = () => reject(over.reason);
-    if (over.aborted) abort();
-    over.addEventListener("abort", abort, { once: true });
-  });
-  try {
-    return await Promise.race([run(over), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), milliseconds);
+  const over = signal ? AbortSignal.any([signal, late.signal]) : late.signal;
+  return new Promise<T>((resolve, reject) => {
+    over.onabort = () => reject(over.reason);
+    run(over).then(resolve, reject);
+  }).finally(() => clearTimeout(timer));
 }
 
 /** Resolves after so many milliseconds; rejects with the signal's reason when it aborts first. */

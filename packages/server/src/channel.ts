@@ -9,6 +9,7 @@ import {
   Violation,
 } from "@parlance/wire";
 import { type AnyChannel, link } from "@parlance/wire/link";
+import { decoderFor, encoderFor } from "./codecs.js";
 import { type Called, MAX_MESSAGE_SIZE, MAX_QUEUED } from "./options.js";
 import { cancelled, closing } from "./reason.js";
 import { refuse } from "./reply.js";
@@ -83,9 +84,13 @@ export async function converse(serving: Serving, called: Called, port: Port): Pr
   const wire = link(contract, port, {
     channel: name,
     side: "server",
-    profile: options.profile,
-    outgoing: contract.checks,
-    incoming,
+    encode: encoderFor(contract, {
+      side: "server",
+      names: described.server,
+      checks: contract.checks,
+      profile: options.profile,
+    }),
+    decode: decoderFor(contract, { side: "client", names: described.client, checks: incoming }),
     maxSize: options.maxMessageSize ?? MAX_MESSAGE_SIZE,
     maxQueued: options.maxQueued ?? MAX_QUEUED,
     onMessage(message, from) {

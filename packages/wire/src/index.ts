@@ -13,6 +13,7 @@ export {
   type AnyContract,
   assertChecked,
   type Codec,
+  type CodecOptions,
   checkOf,
   codec,
   flaws,

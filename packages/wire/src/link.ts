@@ -1,8 +1,8 @@
-import type { Channel, Checks, Closed, Side } from "@parlance/contract";
+import type { Channel, Closed, Side } from "@parlance/contract";
 import { Disconnected, Refusal, Violation } from "./errors.js";
 import { type OpenAsks, openAsks, type Waiting } from "./exchange.js";
 import { faultMessage } from "./fault.js";
-import { type AnyContract, codec, type Unknown } from "./message.js";
+import type { AnyContract, Codec, Unknown } from "./message.js";
 import type { Port } from "./port.js";
 import { queue } from "./queue.js";
 import type { AnyMessage } from "./tag.js";
@@ -14,11 +14,10 @@ export interface LinkOptions {
   readonly channel: string;
   /** Which side this is. */
   readonly side: Side;
-  readonly profile?: string | undefined;
-  /** Checks of what this side sends; a client leaves them out. */
-  readonly outgoing?: Checks;
-  /** Checks of what it receives. */
-  readonly incoming: Checks;
+  /** Writes what this side sends. */
+  readonly encode: Codec["encode"];
+  /** Reads what it receives. */
+  readonly decode: Codec["decode"];
   /** Characters of one incoming frame. */
   readonly maxSize: number;
   /** Characters that may wait for a reader before the link closes with `slow_reader`. */
@@ -51,13 +50,6 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
   const { channel: name, side, onMessage, onUnknown, onViolation, maxSize, maxQueued } = options;
   const described = contract.channels[name]!;
   const peer: Side = side === "client" ? "server" : "client";
-  const outgoing = codec(contract, {
-    side,
-    names: described[side],
-    checks: options.outgoing,
-    profile: options.profile,
-  });
-  const incoming = codec(contract, { side: peer, names: described[peer], checks: options.incoming });
   const mine = openAsks(contract, side);
   const theirs = openAsks(contract, peer);
   const inbox = queue<AnyMessage>({ limit: maxQueued });
@@ -107,7 +99,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
         side: peer,
         subject: name,
       });
-    const read = incoming.decode({ data: text });
+    const read = options.decode({ data: text });
     if ("unknown" in read) return onUnknown?.(read.unknown);
     const { message } = read;
     if (opening.heard !== undefined) {
@@ -142,7 +134,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
         code: "closed",
         retryable: true,
       });
-    const { data } = outgoing.encode(message, saying);
+    const { data } = options.encode(message, saying);
     if (opening.said !== undefined && message.type !== opening.said)
       throw new Violation(`${name} opens with ${opening.said}, not with ${message.type}`, {
         code: "opening",

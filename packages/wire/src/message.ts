@@ -53,31 +53,7 @@ export function codec(contract: AnyContract, options: CodecOptions): Codec {
 }
 
 /** The half of a codec that writes. */
-export const messageEncoder: (contract: AnyContract, options: CodecOptions) => Codec["encode"] = once(makeEncoder);
-/** The half of a codec that reads. */
-export const messageDecoder: (contract: AnyContract, options: CodecOptions) => Codec["decode"] = once(makeDecoder);
-
-/** Thousands of connections have the same names to write and to read, so what is made for one serves all. */
-function once<T>(make: (contract: AnyContract, options: CodecOptions) => T) {
-  const made = new WeakMap<readonly string[], { contract: AnyContract; options: CodecOptions; value: T }[]>();
-  return (contract: AnyContract, options: CodecOptions): T => {
-    const { side, names, checks, profile } = options;
-    const before = made.get(names) ?? [];
-    const same = before.find(
-      (one) =>
-        one.contract === contract &&
-        one.options.side === side &&
-        one.options.checks === checks &&
-        one.options.profile === profile,
-    );
-    if (same) return same.value;
-    const value = make(contract, options);
-    made.set(names, [...before, { contract, options, value }]);
-    return value;
-  };
-}
-
-function makeEncoder(contract: AnyContract, options: CodecOptions): Codec["encode"] {
+export function messageEncoder(contract: AnyContract, options: CodecOptions): Codec["encode"] {
   const { side, names, profile } = options;
   let said: { readonly saying: object; readonly written: Written } | undefined;
   const messages = knownOf(contract, options);
@@ -104,7 +80,8 @@ function makeEncoder(contract: AnyContract, options: CodecOptions): Codec["encod
   };
 }
 
-function makeDecoder(contract: AnyContract, options: CodecOptions): Codec["decode"] {
+/** The half of a codec that reads. */
+export function messageDecoder(contract: AnyContract, options: CodecOptions): Codec["decode"] {
   const { side } = options;
   const messages = knownOf(contract, options);
   const ordered = [...messages.keys()];
