@@ -4,7 +4,7 @@ import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
 import { parseHunkHeader } from "../unified/header.js";
 import type { Form, Written } from "./block.js";
-import { changeOf, create, modify, remove } from "./change.js";
+import { create, modify, newText, remake, remove } from "./change.js";
 import { closesFence, type Fence } from "./fence.js";
 import { refuse, repair } from "./message.js";
 import { type Writing, wordless, writeFiles } from "./write.js";
@@ -45,13 +45,10 @@ interface Section {
   readonly bodies: Body[];
 }
 
-/** What stands below one `@@`. */
-interface Body {
+/** What stands below one `@@`, each line with the mark that it has or should have. */
+interface Body extends Hunk {
   readonly line: number;
-  readonly place: number | null;
-  readonly anchor: string;
-  old: string;
-  new: string;
+  readonly lines: string[];
 }
 
 function readSections({ lines, start, end, repairs }: Written, fence: Fence | null): Section[] {
@@ -66,8 +63,8 @@ function readSections({ lines, start, end, repairs }: Written, fence: Fence | nu
   let body: Body | undefined;
   /** Blank lines, which are context unless the end of the hunk follows them. */
   let blanks: number[] = [];
-  const open = (line: number, place: number | null = null, anchor = "") => {
-    const opened: Body = { line, place, anchor, old: "", new: "" };
+  const open = (line: number, oldStart: number | null = null, section = "") => {
+    const opened: Body = { line, id: "", oldStart, newStart: null, section, lines: [] };
     sections.at(-1)!.bodies.push(opened);
     return opened;
   };
@@ -79,7 +76,7 @@ function readSections({ lines, start, end, repairs }: Written, fence: Fence | nu
       continue;
     }
     const marked = /^(?:\*\*\* |@@)/.test(line);
-    if (!marked) for (const row of blanks) takeLine(body!, lines[row]!, row, section!.kind, repairs);
+    if (!marked) for (const row of blanks) body!.lines.push(mark(lines[row]!, row, section!.kind, repairs));
     blanks = [];
     // Inside a hunk a blank before the stars makes a context line of it.
     const header = body === undefined ? line.trimStart() : line;
@@ -97,42 +94,33 @@ function readSections({ lines, start, end, repairs }: Written, fence: Fence | nu
     else if (section.kind === "Update" && marked) {
       const place = parseHunkHeader(line);
       const anchor = place?.oldStart ? place.section : line.replace(/^@@|@@\s*$/g, "");
-      if (body !== undefined && body.old + body.new === "") {
+      if (body !== undefined && body.lines.length === 0) {
         repair(repairs, i, "anchor", quote(lines[body.line]!));
         section.bodies.pop();
       }
       body = open(i, place?.oldStart, anchor?.trim());
     } else {
       body ??= open(i);
-      takeLine(body, line, i, section.kind, repairs);
+      body.lines.push(mark(line, i, section.kind, repairs));
     }
   }
   if (sections.length === 0) refuse(last, "no-hunk");
   return sections;
 }
 
-function takeLine(body: Body, line: string, at: number, kind: string, repairs: Repair[]): void {
-  const mark = line[0];
-  const text = `${line.slice(1)}\n`;
-  if (mark === "+") body.new += text;
-  else if (kind === "Add") {
-    repair(repairs, at, "missing-plus");
-    body.new += `${line}\n`;
-  } else if (mark === "-") body.old += text;
-  else {
-    if (mark !== " ") repair(repairs, at, line.trim() === "" ? "blank-context" : "missing-space");
-    body.old += mark === " " ? text : `${line}\n`;
-    body.new += mark === " " ? text : `${line}\n`;
-  }
+function mark(line: string, at: number, kind: string, repairs: Repair[]): string {
+  if (kind === "Add" ? line[0] === "+" : /^[ +-]/.test(line)) return line;
+  repair(repairs, at, kind === "Add" ? "missing-plus" : line.trim() === "" ? "blank-context" : "missing-space");
+  return (kind === "Add" ? "+" : " ") + line;
 }
 
 function readSection({ line, kind, path, moved, bodies }: Section): FilePatch {
   if (kind === "Delete") return remove(path);
-  if (kind === "Add") return create(path, bodies.map((body) => body.new).join(""));
+  if (kind === "Add") return create(path, newText(bodies));
   if (bodies.length === 0 && moved === null) refuse(line, "no-change", path);
-  const hunks = bodies.map((body): Omit<Hunk, "id"> => {
-    const hunk = changeOf(body.old, body.new, body.place) ?? refuse(body.line, "no-change");
-    return body.anchor === "" ? hunk : { ...hunk, section: body.anchor };
+  const hunks = bodies.map((body) => {
+    const hunk = remake(body) ?? refuse(body.line, "no-change");
+    return body.section === "" ? hunk : { ...hunk, section: body.section };
   });
   const file = modify(path, hunks);
   return moved === null || moved === path ? file : { ...file, kind: "rename", after: moved };

@@ -20,6 +20,12 @@ export function changeOf(before: string, after: string, start: number | null = n
   return { ...hunk, oldStart: hunk.oldStart! + start - 1, newStart: hunk.newStart! + start - 1 };
 }
 
+/** The hunk as `changeOf` makes it of its sides, each line with its line feed; null where it changes nothing. */
+export function remake(hunk: Hunk): Hunk | null {
+  const sides = takeApart(hunk);
+  return changeOf(asText(sides.old), asText(sides.new), hunk.oldStart);
+}
+
 /** A changed file; several hunks may be equal, so they are named here. */
 export function modify(path: string, hunks: readonly Omit<Hunk, "id">[]): FilePatch {
   return { kind: "modify", before: path, after: path, hunks: identifyHunks(hunks) };
@@ -37,7 +43,7 @@ export function remove(path: string, text = ""): FilePatch {
 }
 
 /** The text that the hunks leave, where they are all of the file. */
-export function newText({ hunks }: FilePatch): string {
+export function newText(hunks: readonly Hunk[]): string {
   return asText(
     hunks.flatMap((hunk) => takeApart(hunk).new),
     !hunks.some((hunk) => hunk.newNoNewline),
@@ -51,8 +57,7 @@ export function newText({ hunks }: FilePatch): string {
 export function endMatters(hunk: Hunk): boolean {
   if (hunk.oldNoNewline !== hunk.newNoNewline) return true;
   if (!hunk.oldNoNewline) return false;
-  const sides = takeApart(hunk);
-  const lines = changeOf(asText(sides.old), asText(sides.new))?.lines ?? [];
+  const lines = remake(hunk)?.lines ?? [];
   const tail = lines.slice(lines.findLastIndex((line) => line[0] === " ") + 1);
   return tail.length > 0 && tail.every((line) => line[0] === "-");
 }

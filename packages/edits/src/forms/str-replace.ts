@@ -146,7 +146,7 @@ export function formatStrReplace(patch: Patch): StrReplaceWriting {
     const made = file.kind === "create";
     const refused = wordless(file, ["modify", "create"], made ? [] : file.hunks);
     if (refused !== null) return refused;
-    if (made) return [{ command: "create", path, file_text: newText(file) }];
+    if (made) return [{ command: "create", path, file_text: newText(file.hunks) }];
     if (file.hunks.some(({ oldStart, lines }) => oldStart === null && lines.every((line) => line[0] === "+")))
       return "an insertion without a place";
     return file.hunks.map((hunk): StrReplaceCall => {

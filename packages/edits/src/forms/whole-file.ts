@@ -50,6 +50,6 @@ export function formatWholeFiles(patch: Patch): Writing {
   return writeBlocks(patch, (file, path) => {
     if (file.after === null || !(file.whole || file.kind === "create")) return "less than a whole file";
     if (file.hunks.some((hunk) => hunk.newNoNewline)) return "a last line without a newline";
-    return [`${formatPathLine(path)}\n${formatFence(splitLines(newText(file)).lines)}`];
+    return [`${formatPathLine(path)}\n${formatFence(splitLines(newText(file.hunks)).lines)}`];
   });
 }
