@@ -13,7 +13,7 @@ import { readBody, refuseForm } from "./body.js";
 import { callChannel } from "./channel.js";
 import { feed } from "./feed.js";
 import { type Called, HEARTBEAT, MAX_MESSAGE_SIZE, STALL } from "./options.js";
-import { gone as nobody } from "./reason.js";
+import { closing, gone as nobody } from "./reason.js";
 import { type Answer, refuse, STREAM_HEADERS, streamed } from "./reply.js";
 import { resume, runName } from "./resume.js";
 import type { RunSource } from "./run.js";
@@ -115,10 +115,16 @@ function endsSession({ operations, channels }: AnyContract, name: string): boole
 async function stream(serving: Serving, called: Called, gone: AbortSignal): Promise<Answer> {
   const { contract, handlers, options, runs } = serving;
   const run = runName(serving, called);
-  const release = occupy(serving, called.principal);
+  const vacate = occupy(serving, called.principal);
   const endless = contract.operations[called.operation]!.answer.stream!.end === undefined;
   const left = new AbortController();
   const leave = (reason: unknown = nobody()) => left.abort(reason);
+  const ending = endless ? serving.shutting : serving.running;
+  const end = () => leave(closing());
+  const release = () => {
+    vacate();
+    ending.delete(end);
+  };
   const claim = run === undefined ? undefined : await runs.claim(run, leave);
   if (run !== undefined && !claim) {
     release();
@@ -130,8 +136,11 @@ async function stream(serving: Serving, called: Called, gone: AbortSignal): Prom
   }
   if (claim) gone.addEventListener("abort", claim.forsake, { once: true });
   // A run that can be joined again outlives the request that began it.
-  const signals = [left.signal, endless ? serving.draining : serving.closing, ...(run === undefined ? [gone] : [])];
-  const signal = AbortSignal.any(signals);
+  else gone.addEventListener("abort", () => leave(gone.reason), { once: true });
+  ending.add(end);
+  if (gone.aborted && !claim) leave(gone.reason);
+  if ((endless ? serving.draining : serving.closing).aborted) end();
+  const { signal } = left;
   let source: RunSource;
   try {
     const call = callOf(serving, called, signal);

@@ -67,6 +67,7 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
     runs: runs({ log: options.log ?? memoryLog(), relay: options.relay, grace: options.grace ?? GRACE, maxQueued }),
     open,
     shutting: new Set(),
+    running: new Set(),
     slots: slots({ contract: any, options, open }, (called, port) => void converse(serving, called, port)),
     route: router(any),
     draining: draining.signal,
@@ -107,6 +108,7 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
     close() {
       app.drain();
       closing.abort(closingReason());
+      for (const cancel of serving.running) cancel();
       serving.runs.close();
       serving.sessions.close();
       serving.slots.close();

@@ -24,8 +24,10 @@ export interface Serving {
   readonly draining: AbortSignal;
   /** Aborted when the app closes: what still runs is cancelled. */
   readonly closing: AbortSignal;
-  /** What ends each open channel when the app takes no more calls; thousands of listeners on one signal would not do. */
+  /** What ends each channel and endless stream when the app takes no more calls; thousands of listeners on one signal would not do. */
   readonly shutting: Set<() => void>;
+  /** What cancels each other stream when the app closes. */
+  readonly running: Set<() => void>;
 }
 
 /** The principal behind a request, or a refusal with 401. */

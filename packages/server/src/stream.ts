@@ -1,13 +1,6 @@
-import {
-  type AnyMessage,
-  type Codec,
-  encode,
-  faultMessage,
-  messageEncoder,
-  Refusal,
-  type Written,
-} from "@parlance/wire";
+import { type AnyMessage, type Codec, encode, faultMessage, Refusal, type Written } from "@parlance/wire";
 import { queue } from "@parlance/wire/link";
+import { encoderFor } from "./codecs.js";
 import { type Called, HEARTBEAT, MAX_QUEUED } from "./options.js";
 import type { RunSource } from "./run.js";
 import { refusalOf, type Serving, sessionOf, tell } from "./serving.js";
@@ -34,7 +27,7 @@ export async function openStream(
   const { contract, options } = serving;
   const { hooks } = options;
   const described = contract.operations[called.operation]!.answer.stream!;
-  const write = messageEncoder(contract, {
+  const write = encoderFor(contract, {
     side: "server",
     names: described.messages,
     checks: contract.checks,
@@ -43,10 +36,13 @@ export async function openStream(
   const ends = new Set(described.end);
   const mayEnd = new Set(described.mayEnd);
   const patience = options.heartbeat ?? HEARTBEAT;
-  const silence = new AbortController();
+  let onSilent = () => {};
+  const silence = new Promise<undefined>((resolve) => {
+    onSilent = () => resolve(undefined);
+  });
   const own = described.closedBy === undefined ? messages[Symbol.asyncIterator]() : undefined;
   const iterator: AsyncIterator<AnyMessage | readonly Said[]> =
-    own ?? withSession(serving, called, messages, { write, signal, patience, onSilent: () => silence.abort() });
+    own ?? withSession(serving, called, messages, { write, signal, patience, onSilent });
   const unended = () => new TypeError(`${called.operation} returned without ${[...ends].join(" or ")}`);
 
   // An iterator by hand: an async generator around the handler's own would cost each message three more promises.
@@ -118,7 +114,7 @@ export async function openStream(
   }
 
   const first = iterator.next();
-  const early = await within(patience, first, silence.signal);
+  const early = await within(patience, first, silence);
   if (early?.done && ends.size > 0 && !signal.aborted) throw unended();
   // The first message is checked while a status can still say that it is wrong.
   if (early && !early.done) saidIn(early.value);
@@ -126,14 +122,17 @@ export async function openStream(
   return { blocks, late: early === undefined, leave };
 }
 
-/** What is there within so many milliseconds (0 waits for ever), or before the signal says that nothing comes soon. */
-async function within<T>(milliseconds: number, coming: Promise<T>, never?: AbortSignal): Promise<T | undefined> {
+/** What is there within so many milliseconds (0 waits for ever), or before it is said that nothing comes soon. */
+async function within<T>(
+  milliseconds: number,
+  coming: Promise<T>,
+  ...silence: Promise<undefined>[]
+): Promise<T | undefined> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<undefined>((resolve) => {
     if (milliseconds > 0) timer = setTimeout(resolve, milliseconds, undefined);
-    never?.addEventListener("abort", () => resolve(undefined), { once: true });
   });
-  return Promise.race([coming, late]).finally(() => clearTimeout(timer));
+  return Promise.race([coming, late, ...silence]).finally(() => clearTimeout(timer));
 }
 
 /** A message, and how it goes on the wire. */

@@ -6,8 +6,6 @@ export interface Queue<T> extends AsyncIterable<T> {
   end(error?: unknown): void;
   /** Takes what waits, oldest first, up to a weight. */
   rest(limit: number): T[];
-  /** Drops what waits and ends. */
-  clear(): void;
   readonly ended: boolean;
   /** The sum of the weights of what waits. */
   readonly weight: number;
@@ -24,15 +22,14 @@ export interface QueueOptions {
 export function queue<T>({ limit, onTake }: QueueOptions): Queue<T> {
   let items: { item: T; weight: number }[] = [];
   let head = 0;
-  let weight = 0;
   let over: { error?: unknown } | undefined;
   let wake: (() => void) | undefined;
 
   function take(): IteratorResult<T> | undefined {
     if (head < items.length) {
-      const { item, weight: taken } = items[head]!;
-      weight -= taken;
-      if (++head > 1024 && head * 2 > items.length) {
+      const { item, weight } = items[head++]!;
+      queue.weight -= weight;
+      if (head === items.length || (head > 1024 && head * 2 > items.length)) {
         items = items.slice(head);
         head = 0;
       }
@@ -53,20 +50,24 @@ export function queue<T>({ limit, onTake }: QueueOptions): Queue<T> {
     wake = undefined;
   }
 
-  return {
-    push(item, itemWeight) {
+  // Plain properties: accessors would give each of thousands of queues a hidden class of its own.
+  const queue = {
+    ended: false,
+    weight: 0,
+    push(item: T, weight: number): boolean {
       if (over) return true;
-      if (weight > 0 && weight + itemWeight > limit) return false;
-      items.push({ item, weight: itemWeight });
-      weight += itemWeight;
+      if (queue.weight > 0 && queue.weight + weight > limit) return false;
+      items.push({ item, weight });
+      queue.weight += weight;
       rouse();
       return true;
     },
-    end(...error) {
+    end(...error: readonly unknown[]): void {
       over ??= error.length > 0 && error[0] !== undefined ? { error: error[0] } : {};
+      queue.ended = true;
       rouse();
     },
-    rest(limit) {
+    rest(limit: number): T[] {
       const taken: T[] = [];
       for (let left = limit; head < items.length; ) {
         left -= items[head]!.weight;
@@ -75,20 +76,7 @@ export function queue<T>({ limit, onTake }: QueueOptions): Queue<T> {
       }
       return taken;
     },
-    clear() {
-      items = [];
-      head = 0;
-      weight = 0;
-      over = {};
-      rouse();
-    },
-    get ended() {
-      return over !== undefined;
-    },
-    get weight() {
-      return weight;
-    },
-    [Symbol.asyncIterator]() {
+    [Symbol.asyncIterator](): AsyncIterator<T> {
       return {
         async next() {
           for (;;) {
@@ -103,4 +91,5 @@ export function queue<T>({ limit, onTake }: QueueOptions): Queue<T> {
       };
     },
   };
+  return queue;
 }

@@ -52,11 +52,11 @@ export function choose(apps: readonly App[], request: Request): App {
 }
 
 export function toRequest(incoming: IncomingMessage, signal: AbortSignal | undefined): Request | undefined {
-  const { method = "GET", url = "/", headersDistinct } = incoming;
+  const { method = "GET", url = "/", rawHeaders } = incoming;
   const headers = new Headers();
   try {
-    for (const [name, values] of Object.entries(headersDistinct))
-      for (const value of values ?? []) headers.append(name, value);
+    // Names and values by turns: Node would keep what it makes of them as long as the connection.
+    for (let i = 0; i < rawHeaders.length; i += 2) headers.append(rawHeaders[i]!, rawHeaders[i + 1]!);
     const body = method === "GET" || method === "HEAD" ? null : (Readable.toWeb(incoming) as ReadableStream);
     const init = { method, headers, body, signal, duplex: "half" } as RequestInit;
     // A target may be a whole URL (RFC 9112, section 3.2.2).
