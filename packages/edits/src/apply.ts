@@ -116,6 +116,6 @@ function writeStanding(
 }
 
 /** A conflict that is the file's and not a hunk's. */
-function refuse(reason: ConflictReason): ApplyResult {
+export function refuse(reason: ConflictReason): ApplyResult {
   return { ok: false, conflicts: [{ hunk: "", reason, at: null, candidates: [], rung: "exact" }] };
 }

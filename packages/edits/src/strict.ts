@@ -1,4 +1,4 @@
-import { type ApplyResult, applyFile, type Conflict } from "./apply.js";
+import { type ApplyResult, applyFile, type Conflict, refuse } from "./apply.js";
 import { exactForm } from "./form.js";
 import type { Match } from "./ladder.js";
 import type { FilePatch, Patch } from "./patch.js";
@@ -26,6 +26,9 @@ interface Taken {
  * an overlap: git puts it between them.
  */
 export function applyStrictly(patch: FilePatch | Patch, text: string, options: StrictOptions = {}): ApplyResult {
+  const { kind, hunks, whole } = ("files" in patch ? patch.files[0] : patch) ?? {};
+  // Where no hunk says what is taken or made, git takes and makes an empty file only.
+  if ((kind === "delete" || kind === "create") && !whole && hunks?.length === 0 && text !== "") return refuse("stale");
   return applyFile(patch, text, (hunks) => {
     const target = readTarget(text, hunks);
     const taken: Taken = { blocks: [], grown: 0 };

@@ -53,7 +53,14 @@ export function readHeader(input: Input, at: number): number {
     }
   }
   const named = startsNames(lines, next);
-  const names = git && !named ? parseGitNames(line.slice(11).replace(/\r$/, "")) : null;
+  if (input.strict && git && !named && next === at + 1) {
+    // For git a `diff` line alone is no header.
+    closeFile(input);
+    return next;
+  }
+  const both = git && !named ? parseGitNames(line.slice(11).replace(/\r$/, "")) : null;
+  // Names that differ tell of a rename; which of the two it is about, only the lines below it can say.
+  const names = both !== null && dropFolder(both.before) === dropFolder(both.after) ? both : null;
   const old: NameLine = named ? readName(input, next) : { name: names?.before };
   const now: NameLine = named ? readName(input, next + 1) : { name: names?.after };
   kind ??= old.name === null ? "create" : now.name === null ? "delete" : "modify";
@@ -61,18 +68,19 @@ export function readHeader(input: Input, at: number): number {
   const isWhole = kind === "create" || kind === "delete";
   const before = isMove ? nameOf(said.before) : kind === "create" ? null : old.name;
   const after = isMove ? nameOf(said.after) : kind === "delete" ? null : now.name;
+  const [index, mode] = said.index?.split(" ") ?? [];
+  const oldMode = said.oldMode ?? (isWhole ? undefined : mode);
+  const newMode = said.newMode ?? (isWhole ? undefined : mode);
   if (isWhole && said.oldMode !== undefined && said.newMode !== undefined) fault = "it tells of two kinds of change";
   else if (named && ((old.name === null) !== (kind === "create") || (now.name === null) !== (kind === "delete")))
     fault = "only what is not there is /dev/null";
+  else if (/[^0-7]/.test(`${oldMode ?? 0}${newMode ?? 0}`)) fault = "a mode is octal digits";
   if (fault !== "" || before === undefined || after === undefined) {
     refuse(input, at, "bad-header", `${fault || "it does not give two names that can be read"}: ${quote(line)}`);
     return next;
   }
-  const [index, mode] = said.index?.split(" ") ?? [];
   const paths = isMove ? { before, after } : readPaths(input, at, before, after);
   const file: OpenFile["file"] = { kind, ...paths, hunks: [] };
-  const oldMode = said.oldMode ?? (isWhole ? undefined : mode);
-  const newMode = said.newMode ?? (isWhole ? undefined : mode);
   if (oldMode !== undefined) file.oldMode = oldMode;
   if (newMode !== undefined) file.newMode = newMode;
   if (git) {
@@ -97,9 +105,10 @@ export function closeFile(input: Input): void {
   const { file, line } = input.open;
   input.open = null;
   const { kind, before, after, hunks, oldMode, newMode, git } = file;
+  const isModeChange = oldMode !== undefined && newMode !== undefined && oldMode !== newMode;
   // A header of git's that says nothing of its own is kept, so that it is written again; where it goes without saying, it is not.
   if (git !== undefined && Object.keys(git).length === 0 && impliesGitHeader(file)) delete file.git;
-  if (hunks.length > 0 || kind === "rename" || kind === "copy" || oldMode !== newMode) input.files.push(file);
+  if (hunks.length > 0 || kind !== "modify" || isModeChange) input.files.push(file);
   else if (input.errors.length === 0) repair(input, line, "empty-hunk", quote(after ?? before ?? ""));
 }
 

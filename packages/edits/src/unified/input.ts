@@ -35,7 +35,7 @@ export interface Input {
 
 /** Opens the text: line endings of the patch itself, doubled lines and the final newline are put right here. */
 export function openInput(source: string, strict: boolean): Input {
-  const clean = source.startsWith("\ufeff") ? source.slice(1) : source;
+  const clean = !strict && source.startsWith("\ufeff") ? source.slice(1) : source;
   const onlyReturns = !strict && !clean.includes("\n") && clean.includes("\r");
   const text = onlyReturns ? clean.replaceAll("\r", "\n") : clean;
   const lines = text.split("\n");
