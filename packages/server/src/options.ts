@@ -21,8 +21,8 @@ export interface ServeOptions {
   readonly log?: EventLog;
   /**
    * Joins this server with others behind the same balancer: a session's messages reach its readers on all of them, an operation that
-   * answers an ask reaches the server that asks, and a stream in a shared `log` goes on while its reader is with another server. Asks
-   * that a channel's messages answer stay with the server that the channel is on.
+   * answers an ask reaches the server that asks, a stream in a shared `log` goes on while its reader is with another server, and a channel
+   * while its socket is.
    */
   readonly relay?: Relay;
   /** Names a principal, so that nobody joins what somebody else began: the principal itself if it is a string, else its `id`, else its JSON. */
