@@ -105,10 +105,12 @@ export function closeFile(input: Input): void {
   const { file, line } = input.open;
   input.open = null;
   const { kind, before, after, hunks, oldMode, newMode, git } = file;
-  const isModeChange = oldMode !== undefined && newMode !== undefined && oldMode !== newMode;
+  const isMove = kind === "rename" || kind === "copy";
+  // Of a file that stays, git needs both modes.
+  const isModeChange = oldMode !== newMode && (kind !== "modify" || (oldMode !== undefined && newMode !== undefined));
   // A header of git's that says nothing of its own is kept, so that it is written again; where it goes without saying, it is not.
   if (git !== undefined && Object.keys(git).length === 0 && impliesGitHeader(file)) delete file.git;
-  if (hunks.length > 0 || kind !== "modify" || isModeChange) input.files.push(file);
+  if (hunks.length > 0 || isMove || isModeChange) input.files.push(file);
   else if (input.errors.length === 0) repair(input, line, "empty-hunk", quote(after ?? before ?? ""));
 }
 
