@@ -77,10 +77,11 @@ export function messageStream(
         retry = milliseconds;
       },
       onTooLarge: () => finish({ error: violation(`an event is over the limit of ${maxMessageSize} characters`) }),
-      onEvent({ event, data, id }) {
+      onEvent(event) {
+        const { id } = event;
         if (after || (resumed && id !== undefined && !inOrder(resumed.next(id)))) return;
         try {
-          const read = decode({ event, data });
+          const read = decode(event);
           if ("unknown" in read) return onUnknown?.(read.unknown);
           ready.push(read.message);
           const { type } = read.message;

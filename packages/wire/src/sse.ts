@@ -72,7 +72,9 @@ export function decoder({ onEvent, onRetry, onComment, onTooLarge, maxSize }: Ss
     onEvent(event) {
       if (tooLarge) return;
       if (event.data.length > maxSize || (event.event?.length ?? 0) > maxSize) return refuse();
-      onEvent({ event: event.event, data: event.data, id });
+      // The parser's own object goes on: this is every message's way.
+      event.id = id;
+      onEvent(event);
     },
     onRetry(milliseconds) {
       if (Number.isSafeInteger(milliseconds)) onRetry?.(milliseconds);
