@@ -17,7 +17,7 @@ export interface PlanOptions extends RootOptions {
   readonly preconditions?: Readonly<Record<string, string | null>>;
   /** Which names are refused; default "windows", so that what applies here applies everywhere. */
   readonly rules?: NameRules;
-  /** Bytes that a file may have; default 64 MiB. */
+  /** Bytes that a file may have: default 64 MiB, at most what one string holds (512 MiB in Node 20). */
   readonly limit?: number;
   readonly apply?: ApplyOptions;
 }
@@ -31,7 +31,7 @@ export interface Plan {
   readonly moves: readonly Move[];
   /** The same change as a patch against the files as they are now: what `formatPatch` shows as a preview. */
   readonly preview: Patch;
-  /** Where each file patch's hunks were found, in the order of the patches. */
+  /** Where each file patch's hunks were found, in the order of the patches: in the text that those before it left. */
   readonly hunks: readonly { readonly path: string; readonly hunks: readonly AppliedHunk[] }[];
   /** All that stands in the way. Unless this is empty `applyPlan` writes nothing. */
   readonly conflicts: readonly PlanConflict[];
@@ -52,7 +52,7 @@ const LIMIT = 64 << 20;
 
 /**
  * Works out what patches do to the files below a root, without writing any. Several patches, and several file patches for
- * one path, go on from each other. Never throws for what a patch says: every refusal is one of the plan's conflicts.
+ * one path, go on from each other; so do the blocks of one file patch where they have no line numbers and do not all fit the file as it was. Never throws for what a patch says: every refusal is one of the plan's conflicts.
  * A plan that a crash left half carried out is undone or finished first.
  */
 export async function planEdits(patches: Patch | readonly Patch[], options: PlanOptions): Promise<Plan> {

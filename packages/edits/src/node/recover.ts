@@ -3,7 +3,15 @@ import { codeOf, type Files, nodeFiles, orMissing } from "./files.js";
 import { contentHash } from "./hash.js";
 import { closeJournal, type Journal, newName, oldName, readJournal, removeDrafts } from "./journal.js";
 import { isAlive } from "./owner.js";
-import { type Content, type Directory, FileRefusal, openRoot, type RootOptions, readRegular } from "./root.js";
+import {
+  type Content,
+  type Directory,
+  FileRefusal,
+  openRoot,
+  READ_LIMIT,
+  type RootOptions,
+  readRegular,
+} from "./root.js";
 import { closeTree, growTree, type Tree, walk } from "./tree.js";
 
 export interface Recovery {
@@ -154,7 +162,7 @@ async function walkOrNothing(tree: Tree, parts: readonly string[]): Promise<Dire
 /** What is there if it is a regular file; whatever else somebody put there is not ours to judge. */
 async function readOrNothing(files: Files, directory: Directory, name: string): Promise<Content | null> {
   try {
-    return await readRegular(files, directory, name, Number.POSITIVE_INFINITY);
+    return await readRegular(files, directory, name, READ_LIMIT);
   } catch (error) {
     if (error instanceof FileRefusal) return null;
     throw error;

@@ -136,13 +136,16 @@ function notDirectory(path: string, stat: FileStat | null): FileRefusal {
     : new FileRefusal("not-directory", path, `${quote(path)} is not a directory.`);
 }
 
-/** The bytes and facts of a regular file. `limit` is in bytes. */
+/** More than this many bytes Node does not read into one buffer. */
+export const READ_LIMIT = 2 ** 31 - 1;
+
+/** The bytes and facts of a regular file. */
 export interface Content {
   readonly bytes: Uint8Array;
   readonly stat: FileStat;
 }
 
-/** Reads a regular file in a directory; null where there is none. Throws `FileRefusal` for anything else. */
+/** Reads a regular file of up to `limit` bytes; null where there is none. Throws `FileRefusal` for anything else. */
 export async function readRegular(
   files: Files,
   directory: Directory,

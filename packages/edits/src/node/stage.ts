@@ -1,4 +1,5 @@
-import { type AppliedHunk, type ApplyOptions, applyPatch } from "../apply.js";
+import { constants } from "node:buffer";
+import { type AppliedHunk, type ApplyOptions, type ApplyResult, applyPatch } from "../apply.js";
 import { explainConflict } from "../explain.js";
 import type { FilePatch } from "../patch.js";
 import { type PlanConflict, type PlanReason, toConflict } from "./conflict.js";
@@ -72,7 +73,10 @@ async function stageChecked(stage: Stage, episode: Episode, file: FilePatch): Pr
   if (before && source === null && !file.whole)
     return refuse("missing", `${quote(before.path)} does not exist, so it cannot be changed by a ${file.kind}.`);
 
-  const applied = applyPatch(file, source?.text ?? "", stage.apply);
+  if (file.kind === "delete" && file.git?.index?.startsWith(EMPTY_BLOB) && source?.text !== "")
+    return refuse("stale", `${quote(path)} is to be deleted as an empty file, and is not empty. Read it again.`);
+
+  const applied = applyBlocks(file, source?.text ?? "", stage.apply);
   if (!applied.ok) {
     const told = applied.conflicts.map((conflict) => explainConflict(conflict, file, source?.text ?? ""));
     const state = source ? `\nThe file is ${source.hash} now.` : "";
@@ -101,6 +105,29 @@ async function stageChecked(stage: Stage, episode: Episode, file: FilePatch): Pr
     if (before && file.kind === "rename") stage.moves.push({ from: before.path, to: after.path });
   }
   return { ok: true, path: after?.path ?? before?.path ?? "", hunks: applied.hunks };
+}
+
+/** How git's `index` line begins for a file without bytes; its deletion has no hunk that would say so. */
+const EMPTY_BLOB = "e69de29";
+
+/**
+ * Blocks without line numbers are about the file as it was before the first of them, or, where some are not to be found in
+ * that, about what those before them made, as other tools have it; nothing looser than line endings is asked of that text.
+ */
+function applyBlocks(file: FilePatch, text: string, options: ApplyOptions): ApplyResult {
+  const whole = applyPatch(file, text, options);
+  if (whole.ok || file.hunks.length < 2 || file.hunks.some(({ oldStart }) => oldStart !== null)) return whole;
+  // An ambiguous block stays so, though an earlier one may have left one place of two.
+  if (whole.conflicts.some(({ reason }) => reason !== "not-found" && reason !== "overlap")) return whole;
+  const hunks: AppliedHunk[] = [];
+  let made = text;
+  for (const hunk of file.hunks) {
+    const applied = applyPatch({ ...file, hunks: [hunk] }, made, { loosest: "line-endings", ...options });
+    if (!applied.ok) return whole;
+    made = applied.text;
+    hunks.push(...applied.hunks);
+  }
+  return { ok: true, text: made, hunks };
 }
 
 interface Claim {
@@ -171,7 +198,8 @@ async function readState(stage: Stage, path: string): Promise<FileState | null> 
 export async function readDisk(tree: Tree, path: string, limit: number): Promise<FileState | null> {
   const parts = path.split("/");
   const { directory, missing } = await walk(tree, parts);
-  const content = missing === null ? await readRegular(tree.files, directory, parts.at(-1)!, limit) : null;
+  const most = Math.min(limit, constants.MAX_STRING_LENGTH);
+  const content = missing === null ? await readRegular(tree.files, directory, parts.at(-1)!, most) : null;
   if (content === null) return null;
   const text = decodeText(content.bytes);
   if (text === null)

@@ -20,6 +20,7 @@ import {
   type Directory,
   FileRefusal,
   openRoot,
+  READ_LIMIT,
   type RootOptions,
   readRegular,
   refuseCollision,
@@ -238,8 +239,6 @@ async function keepOld(files: Files, directory: Directory, name: string, backup:
 
 // EPERM: no links on this file system, or not to a file of somebody else's (fs.protected_hardlinks).
 const UNLINKABLE = new Set(["EPERM", "EACCES", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV"]);
-// More than Node reads into one buffer is refused by size before it is read.
-const READ_LIMIT = 2 ** 31 - 1;
 
 async function reach(tree: Tree, path: string): Promise<Directory> {
   const { directory, missing } = await walk(tree, path.split("/"));

@@ -1,6 +1,6 @@
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createPatch, formatPatch, type Patch, parsePatch } from "@parlance/edits";
+import { createPatch, formatPatch, type Patch, parseEdits, parsePatch } from "@parlance/edits";
 import { applyPlan, contentHash, type PlanOptions, planEdits, undo } from "@parlance/edits/node";
 import { describe, expect, test } from "vitest";
 import { makeWorkspace, snapshot } from "./workspace.js";
@@ -101,6 +101,123 @@ test("file patches for one path go on from each other, within a patch and across
   const { plan, after } = await carryOut({ "keep.txt": "" }, chain);
   expect(plan.files.map(({ path, after }) => [path, after?.text])).toEqual([["o", "y\n"]]);
   expect(Object.keys(after)).toEqual(["keep.txt", "o"]);
+});
+
+describe("blocks of one file go on from each other where they do not all fit what was there", () => {
+  const block = ([search, replace]: readonly string[]) =>
+    `a.txt\n<<<<<<< SEARCH\n${search}=======\n${replace}>>>>>>> REPLACE\n`;
+  const answer = (blocks: readonly (readonly string[])[]): Patch => {
+    const reading = parseEdits(blocks.map(block).join("\n"));
+    return reading.ok ? reading.patch : expect.fail(reading.errors[0]!.message);
+  };
+  const taken: [string, string, string[][], string][] = [
+    [
+      "a later block changes what an earlier one wrote",
+      "one\ntwo\n",
+      [
+        ["two\n", "2\n"],
+        ["one\n2\n", "1\n2\n"],
+      ],
+      "1\n2\n",
+    ],
+    [
+      "three in a row, in a CRLF file",
+      "one\r\n",
+      [
+        ["one\n", "2\n"],
+        ["2\n", "3\n"],
+        ["3\n", "4\n"],
+      ],
+      "4\r\n",
+    ],
+    [
+      "two change the same line",
+      "a = f(1, 2)\n",
+      [
+        ["a = f(1, 2)\n", "a = f(1)\n"],
+        ["a = f(1)\n", "b = f(1)\n"],
+      ],
+      "b = f(1)\n",
+    ],
+    [
+      "blocks that all fit are about what was there",
+      "one\ntwo\n",
+      [
+        ["one\n", "two\n"],
+        ["two\n", "three\n"],
+      ],
+      "two\nthree\n",
+    ],
+  ];
+  test.each(taken)("%s", async (_what, text, blocks, expected) => {
+    const { after } = await carryOut({ "a.txt": text }, answer(blocks));
+    expect(after["a.txt"]).toBe(`644 ${expected}`);
+  });
+
+  const refused: [string, string, string[][], string[]][] = [
+    [
+      "in another order",
+      "one\n",
+      [
+        ["2\n", "3\n"],
+        ["one\n", "2\n"],
+      ],
+      ["not-found"],
+    ],
+    [
+      "a block that is ambiguous, even if an earlier one leaves one place",
+      "x\ny\nx\n",
+      [
+        ["x\ny\n", "z\ny\n"],
+        ["x\n", "w\n"],
+        ["w\n", "v\n"],
+      ],
+      ["ambiguous", "not-found"],
+    ],
+    [
+      "a block that is near what was made, but not it",
+      "one\n",
+      [
+        ["one\n", "const two = 2;\n"],
+        ["const two  =  2;\n", "3\n"],
+      ],
+      ["not-found"],
+    ],
+  ];
+  test.each(refused)("not %s", async (_what, text, blocks, reasons) => {
+    const plan = await planEdits(answer(blocks), { root: makeWorkspace({ "a.txt": text }) });
+    expect(plan.conflicts.flatMap(({ hunks }) => hunks!.map(({ reason }) => reason))).toEqual(reasons);
+  });
+});
+
+test("an empty file is created, renamed and deleted by headers without hunks, as git writes them", async () => {
+  const { after } = await carryOut(
+    { gone: "", "dir/gone": "", was: "" },
+    read(
+      ["gone", "dir/gone"]
+        .map((path) => `diff --git a/${path} b/${path}\ndeleted file mode 100644\nindex e69de29..0000000\n`)
+        .join("") +
+        "diff --git a/made b/made\nnew file mode 100755\nindex 0000000..e69de29\n" +
+        "diff --git a/was b/is\nsimilarity index 100%\nrename from was\nrename to is\n",
+    ),
+  );
+  expect(after).toEqual({ is: "644 ", made: expect.stringMatching(/^7\d\d $/) });
+});
+
+test("a header that says that a deleted file was empty does not delete one that is not", async () => {
+  const deletion = read("diff --git a/a b/a\ndeleted file mode 100644\nindex e69de29..0000000\n");
+  const plan = await planEdits(deletion, { root: makeWorkspace({ a: "text\n" }) });
+  expect(plan.conflicts.map(({ reason }) => reason)).toEqual(["stale"]);
+});
+
+test("a file of 3 GiB is refused by its size, before and after it was planned", async () => {
+  const root = makeWorkspace({ huge: "", a: "a\n" });
+  const plan = await planEdits(createPatch("a\n", "b\n", { path: "a" }), { root });
+  for (const name of ["huge", "a"]) truncateSync(join(root, name), 3 * 2 ** 30);
+  const huge = await planEdits(createPatch("a\n", "b\n", { path: "huge" }), { root, limit: Number.POSITIVE_INFINITY });
+  const late = await applyPlan(plan);
+  for (const { conflicts } of [huge, late.ok ? expect.fail() : late])
+    expect(conflicts.map(({ reason }) => reason)).toEqual(["too-large"]);
 });
 
 test("a git patch may swap two names and copy from what it also changes", async () => {
