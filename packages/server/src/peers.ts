@@ -1,11 +1,10 @@
 import { type AnyContract, type AnyMessage, newKey, Refusal } from "@parlance/wire";
 import { openAsks } from "@parlance/wire/link";
+import { following } from "./following.js";
 import { inquiry } from "./inquiry.js";
+import { passing } from "./passing.js";
 import type { Relay } from "./relay.js";
 import { DECIDED, type LocalSessions, type Sessions, type Subscriber } from "./session.js";
-
-/** Milliseconds for which a session is heard of after its last reader: a decision may come late. */
-const LINGER = 60_000;
 
 /** What servers say to each other. `from` is the sender's inbox. */
 type Said =
@@ -49,24 +48,32 @@ interface Reader {
 export function sharedSessions(
   contract: AnyContract,
   relay: Relay,
+  maxQueued: number,
   make: (onIdle: (key: string) => void) => LocalSessions,
 ): Sessions {
   const me = `${contract.name}/server/${newKey()}`;
   const topicOf = (key: string): string => `${contract.name}/session/${key}`;
-  const local = make(unfollow);
+  const local = make((key) => followed.unfollow(key));
   const asks = openAsks(contract, "server");
   const answering = new Set(
     (contract.exchanges ?? []).flatMap(({ answers }) => answers.flatMap(({ operation }) => operation ?? [])),
   );
-  /** Topics of the sessions that this server has a part in. */
-  const followed = new Map<string, Promise<() => void>>();
+  const followed = following(
+    (key) =>
+      listen().then(() =>
+        relay.subscribe(
+          topicOf(key),
+          (text) => hear(JSON.parse(text)),
+          () => introduce(key),
+        ),
+      ),
+    introduce,
+  );
   /** Readers that are here, by the names that the others know them by. */
   const readers = new Map<string, Reader>();
   /** Readers that are elsewhere: what forgets them. */
   const distant = new Map<string, () => void>();
   const questions = inquiry<Answer>();
-  /** Sessions that are not followed any more in a while. */
-  const leaving = new Map<string, ReturnType<typeof setTimeout>>();
   let inbox: Promise<() => void> | undefined;
   let closed = false;
   let sent = 0;
@@ -103,47 +110,6 @@ export function sharedSessions(
     mention(topicOf(key), { say: "who", key, from: me, readers: readersOf(key) });
   }
 
-  function follow(key: string): Promise<unknown> {
-    stay(key);
-    const known = followed.get(key);
-    if (known) return known;
-    const following = listen().then(() =>
-      relay.subscribe(
-        topicOf(key),
-        (text) => hear(JSON.parse(text)),
-        () => introduce(key),
-      ),
-    );
-    followed.set(key, following);
-    following.then(
-      () => followed.get(key) === following && introduce(key),
-      // The next one who has to do with the session tries again.
-      () => followed.get(key) === following && followed.delete(key),
-    );
-    return following;
-  }
-
-  function unfollow(key: string): void {
-    stay(key);
-    const timer = setTimeout(leave, LINGER, key);
-    (timer as { unref?: () => void }).unref?.();
-    leaving.set(key, timer);
-  }
-
-  function stay(key: string): void {
-    clearTimeout(leaving.get(key));
-    leaving.delete(key);
-  }
-
-  function leave(key: string): void {
-    stay(key);
-    followed.get(key)?.then(
-      (leave) => leave(),
-      () => {},
-    );
-    followed.delete(key);
-  }
-
   function hear(said: Said): void {
     if ("from" in said && said.from === me && said.say !== "find" && said.say !== "settle") return;
     switch (said.say) {
@@ -176,46 +142,36 @@ export function sharedSessions(
 
   /** A reader on another server: from now on it gets what is said here, and first what waits and what is open. */
   function meet(key: string, reader: string, from: string): void {
-    if (distant.has(reader) || !followed.has(key)) return;
-    stay(key);
-    const unheard: AnyMessage[] = [];
-    /** How many of them are on the way. One call at a time: of two, a relay that comes back could lose the first and bring the second. */
-    let onTheWay = 0;
+    if (distant.has(reader) || !followed.get(key)) return;
+    followed.stay(key);
     let unsubscribe = () => {};
     const forget = (): boolean => distant.delete(reader);
     distant.set(reader, () => forget() && unsubscribe());
-    unsubscribe = local.subscribe(key, {
-      end: forget,
-      send(message) {
-        unheard.push(message);
-        pass();
+    const send = passing({
+      limit: maxQueued,
+      publish: (messages) => tell(from, { say: "message", key, from: me, reader, count: ++sent, messages }),
+      // Its server is gone: what was on the way waits for the next reader.
+      onLost(messages) {
+        if (!forget()) return;
+        unsubscribe();
+        requeue(key, messages);
+        // It may be back already, and has said so while we still believed in it.
+        introduce(key);
       },
     });
-    function pass(): void {
-      if (onTheWay > 0 || unheard.length === 0) return;
-      onTheWay = unheard.length;
-      tell(from, { say: "message", key, from: me, reader, count: ++sent, messages: [...unheard] }).then((heard) => {
-        if (heard === 0) return lose();
-        unheard.splice(0, onTheWay);
-        onTheWay = 0;
-        pass();
-      }, lose);
-    }
-    /** Its server is gone: what was on the way waits for the next reader. */
-    function lose(): void {
-      if (!forget()) return;
-      const messages = unheard.splice(0);
-      unsubscribe();
-      requeue(key, messages);
-      // It may be back already, and has said so while we still believed in it.
-      introduce(key);
-    }
+    unsubscribe = local.subscribe(key, { end: forget, send });
+    // What waited was more than may be on the way.
+    if (!distant.has(reader)) unsubscribe();
   }
 
   function requeue(key: string, messages: readonly AnyMessage[]): void {
     // Other readers have had their own copy, and an ask that is open is shown to the next one anyway.
     if (local.isRead(key)) return;
-    for (const message of messages) if (!asks.exchangeOf(message)) shared.session(key).send(message);
+    try {
+      for (const message of messages) if (!asks.exchangeOf(message)) shared.session(key).send(message);
+    } catch {
+      // More than may wait for a session that nobody reads: its agent has heard so already, or will.
+    }
   }
 
   function receive(key: string, from: string, reader: string, count: number, messages: readonly AnyMessage[]): void {
@@ -250,11 +206,11 @@ export function sharedSessions(
       return {
         send(message) {
           send(message);
-          follow(key).catch(() => {});
+          followed.follow(key).catch(() => {});
         },
         ask(message, options) {
           const answer = ask(message, options);
-          follow(key).catch(() => {});
+          followed.follow(key).catch(() => {});
           return answer;
         },
       };
@@ -265,7 +221,7 @@ export function sharedSessions(
       const known = followed.get(key);
       readers.set(name, { key, subscriber, heard: new Map() });
       // Who follows only now introduces itself with all of its readers.
-      if (!known) follow(key).catch(() => {});
+      if (!known) followed.follow(key).catch(() => {});
       else
         known.then(
           () => mention(topicOf(key), { say: "reads", key, from: me, readers: [name] }),
@@ -297,7 +253,7 @@ export function sharedSessions(
     },
     close() {
       closed = true;
-      for (const key of [...followed.keys()]) leave(key);
+      followed.close();
       inbox?.then(
         (leave) => leave(),
         () => {},

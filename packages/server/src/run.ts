@@ -1,4 +1,5 @@
 import { type Cursor, formatCursor, type Gap } from "@parlance/wire";
+import { undertaker } from "./buried.js";
 import type { EventLog } from "./log.js";
 import { cancelled, gone } from "./reason.js";
 import type { Relay } from "./relay.js";
@@ -77,14 +78,11 @@ const topicOf = (name: string): string => `run/${name}`;
 
 /** Milliseconds for which a client asks after a request whose answer it has never seen, and a cancelled request may still be on its way. */
 const UNANSWERED = 5000;
-/** Names that are kept because they were cancelled. The oldest go first. */
-const BURIED = 1000;
 
 export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
   const running = new Map<string, Run>();
 
-  /** Cancelled names and what forgets them. */
-  const buried = new Map<string, ReturnType<typeof setTimeout>>();
+  const bury = undertaker(log, UNANSWERED);
 
   async function produce(name: string, run: Run, blocks: AsyncIterator<readonly string[]>): Promise<void> {
     const fail = (error: unknown): void => {
@@ -152,22 +150,6 @@ export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
   async function cancel(name: string, run: Run): Promise<void> {
     end(name, run, cancelled());
     await bury(name, run.last);
-  }
-
-  /** Its name stays taken for a while: a copy of its request, or a request that is slower than what cancelled it, does not begin it. */
-  async function bury(name: string, last: number): Promise<void> {
-    const drop = (name: string): void => {
-      clearTimeout(buried.get(name));
-      buried.delete(name);
-      log.drop(name).catch(() => {});
-    };
-    clearTimeout(buried.get(name));
-    const timer = setTimeout(drop, UNANSWERED, name);
-    unref(timer);
-    buried.set(name, timer);
-    if (buried.size > BURIED) drop(buried.keys().next().value!);
-    await log.close(name);
-    await log.trim(name, last);
   }
 
   function unfollow(run: Run): void {

@@ -62,7 +62,7 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
     handlers: handlers as Handlers,
     options,
     sessions: options.relay
-      ? sharedSessions(any, options.relay, (onIdle) => sessions(any, maxQueued, onIdle))
+      ? sharedSessions(any, options.relay, maxQueued, (onIdle) => sessions(any, maxQueued, onIdle))
       : sessions(any, maxQueued),
     runs: runs({ log: options.log ?? memoryLog(), relay: options.relay, grace: options.grace ?? GRACE, maxQueued }),
     open,

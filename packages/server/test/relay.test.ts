@@ -1,5 +1,6 @@
 import { memoryLog, memoryRelay, type Relay } from "@parlance/server";
 import { describe, expect, test } from "vitest";
+import { passing } from "../src/passing.js";
 import { agentOn, call, testCluster, tracked } from "./cluster.js";
 
 describe("two apps of one process, joined by memoryRelay", () => {
@@ -77,4 +78,16 @@ test("an approval that comes while a relay is on its way back waits for the serv
   await approved;
   expect((await asked).type).toBe("approve");
   reader.leave();
+});
+
+test("what a relay does not take is kept up to a limit, and then the far reader is given up", () => {
+  const lost: unknown[] = [];
+  const send = passing({
+    limit: 1000,
+    publish: () => new Promise(() => {}),
+    onLost: (messages) => lost.push(messages.length),
+  });
+  const message = { type: "text", text: "x".repeat(80) };
+  for (let i = 0; i < 1000; i++) send(message);
+  expect(lost).toEqual([Math.floor(1000 / JSON.stringify(message).length) + 1]);
 });
