@@ -2,7 +2,7 @@ import { countLines } from "./hunk.js";
 import type { Hunk } from "./patch.js";
 import { hintOf, takeApart } from "./sides.js";
 import type { Splice } from "./splice.js";
-import { fitsLoosely, lastUpTo, lineStarts } from "./target.js";
+import { type Effort, fitsLoosely, lastUpTo, lineStarts, startEffort } from "./target.js";
 
 const LINE_FEED = 10;
 const PLUS = 43;
@@ -52,17 +52,18 @@ export function standMoved(hunks: readonly Hunk[], text: string): Standing | nul
   const splices: Splice[] = [];
   const searched = new Set<Hunk>();
   const drifts = new Set([0]);
+  const effort = startEffort(starts.length);
   let drift = 0;
   let furthest = 0;
   for (const hunk of hunks) {
     const hint = hintOf(hunk);
     let row = hint === null ? -1 : hint + drift;
     let at = starts[row] ?? -1;
-    let end = at < 0 ? -1 : matchOld(hunk, text, at);
+    let end = at < 0 ? -1 : matchOld(hunk, text, at, effort);
     if (end < 0) {
-      at = searched.size < SEARCHES ? findOnly(hunk, text) : -1;
+      at = searched.size < SEARCHES ? findOnly(hunk, text, effort) : -1;
       if (at < 0) return null;
-      end = matchOld(hunk, text, at);
+      end = matchOld(hunk, text, at, effort);
       row = lastUpTo(starts, at);
       searched.add(hunk);
       if (hint !== null) {
@@ -71,7 +72,7 @@ export function standMoved(hunks: readonly Hunk[], text: string): Standing | nul
       }
     }
     if (at < furthest || (end === at && row !== hint)) return null;
-    if (!(row === hint && isFramed(hunk, text, at, end)) && mayBeApplied(hunk, text, row, starts)) return null;
+    if (!(row === hint && isFramed(hunk, text, at, end)) && mayBeApplied(hunk, text, row, starts, effort)) return null;
     const count = splices.length;
     if (!write(hunk, text, at, splices) || (count > 0 && splices[count]?.from === splices[count - 1]!.to)) return null;
     rows.push(row);
@@ -83,24 +84,26 @@ export function standMoved(hunks: readonly Hunk[], text: string): Standing | nul
     for (const drift of drifts) {
       const at = starts[hint + drift];
       if (at === undefined || hint + drift === rows[i]) continue;
-      if (searched.has(hunk) ? fitsLoosely(takeApart(hunk).old, text, at) : matchOld(hunk, text, at) >= 0) return null;
+      if (searched.has(hunk) ? fitsLoosely(takeApart(hunk).old, text, at) : matchOld(hunk, text, at, effort) >= 0)
+        return null;
     }
   }
-  return { rows, splices };
+  return effort.left < 0 ? null : { rows, splices };
 }
 
 /** Offset behind the hunk's old side, if that stands at this offset; else -1. */
-function matchOld(hunk: Hunk, text: string, at: number): number {
-  const end = matchSide(hunk.lines, PLUS, text, at);
+function matchOld(hunk: Hunk, text: string, at: number, effort?: Effort): number {
+  const end = matchSide(hunk.lines, PLUS, text, at, effort);
   // Behind the last line there is a line feed, unless the hunk says there is none.
   return end >= 0 && end > text.length === (hunk.oldNoNewline === true) ? Math.min(end, text.length) : -1;
 }
 
 /** Compares all lines but those of one mark; -1 where one differs. One more than the text's length where a line feed is missing at its end. */
-function matchSide(lines: readonly string[], but: number, text: string, start: number): number {
+function matchSide(lines: readonly string[], but: number, text: string, start: number, effort?: Effort): number {
   let at = start;
   for (const line of lines) {
     if (line.charCodeAt(0) === but) continue;
+    if (effort && effort.left-- < 0) return -1;
     const end = at + line.length - 1;
     if (text.slice(at, end) !== line.slice(1)) return -1;
     if (end < text.length ? text.charCodeAt(end) !== LINE_FEED : end > text.length) return -1;
@@ -117,16 +120,16 @@ function isFramed({ lines }: Hunk, text: string, at: number, end: number): boole
 }
 
 /** Do the new lines stand around this place, with the old ones as a part of them? A longer old side proves that they do not. */
-function mayBeApplied({ lines }: Hunk, text: string, row: number, starts: readonly number[]): boolean {
+function mayBeApplied({ lines }: Hunk, text: string, row: number, starts: readonly number[], effort: Effort): boolean {
   const count = countLines(lines);
   if (count.old === 0) return false;
   for (let at = row - (count.new - count.old); at <= row && count.new > count.old; at++)
-    if (at >= 0 && matchSide(lines, MINUS, text, starts[at]!) >= 0) return true;
+    if (at >= 0 && matchSide(lines, MINUS, text, starts[at]!, effort) >= 0) return true;
   return false;
 }
 
 /** The one offset at which the old side stands; -1 where there are none or several, or too many to look at. */
-function findOnly(hunk: Hunk, text: string): number {
+function findOnly(hunk: Hunk, text: string, effort: Effort): number {
   let longest = "";
   let length = 0;
   let before = 0;
@@ -141,7 +144,7 @@ function findOnly(hunk: Hunk, text: string): number {
   for (let found = text.indexOf(sought); found >= 0; found = text.indexOf(sought, found + 1)) {
     if (++looks > LOOKS) return -1;
     const at = found - before;
-    if (at < 0 || (at > 0 && text.charCodeAt(at - 1) !== LINE_FEED) || matchOld(hunk, text, at) < 0) continue;
+    if (at < 0 || (at > 0 && text.charCodeAt(at - 1) !== LINE_FEED) || matchOld(hunk, text, at, effort) < 0) continue;
     if (only >= 0) return -1;
     only = at;
   }

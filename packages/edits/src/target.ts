@@ -16,8 +16,16 @@ export interface Target {
   readonly newlineAtEnd: boolean;
   readonly hunks: readonly Hunk[];
   readonly indexes: Map<Key, LineIndex>;
-  /** Line comparisons left: what keeps the time linear on texts that repeat themselves. */
-  readonly effort: { left: number };
+  readonly effort: Effort;
+}
+
+/** Line comparisons left: what keeps the time linear on texts that repeat themselves. */
+export interface Effort {
+  left: number;
+}
+
+export function startEffort(lines: number): Effort {
+  return { left: 100_000 + 50 * lines };
 }
 
 /** The text's lines by their keys, and where those stand that some hunk has. */
@@ -28,7 +36,7 @@ export interface LineIndex {
 
 export function readTarget(text: string, hunks: readonly Hunk[]): Target {
   const { lines, newlineAtEnd } = splitLines(text);
-  const effort = { left: 100_000 + 50 * lines.length };
+  const effort = startEffort(lines.length);
   return { text, lines, starts: lineStarts(text), newlineAtEnd, hunks, indexes: new Map(), effort };
 }
 

@@ -37,6 +37,11 @@ const work: Record<string, (lines: number) => () => unknown> = {
     const { patch, before } = texts(lines, few);
     return () => applyPatch(patch, `x\n${before}`);
   },
+  "applying elsewhere what may stand there already": (lines) => {
+    const before = `${"a\n".repeat(lines)}the end\n`;
+    const patch = createPatch(before, before.replace("the", `${"a\n".repeat(lines)}b\nthe`));
+    return () => applyPatch(patch, `x\n${before}`);
+  },
   "refusing and explaining": (lines) => {
     const { patch, before } = texts(lines, own);
     const text = before.replaceAll("compute(", "calculate(");
