@@ -33,15 +33,19 @@ export function repair(repairs: Repair[], line: number, kind: Kind, found?: stri
   repairs.push({ kind, line, message: say(SENTENCES[kind], found) });
 }
 
-/** Why a block cannot be read. Thrown by `refuse` and caught by `attempt`, so nothing outside ever sees it thrown. */
-export class Unreadable extends Error {
+/**
+ * Why a block cannot be read. Thrown by `refuse` and caught by `attempt`, so nothing outside ever sees it thrown; it is no
+ * `Error`, whose stack would cost more than the reading where a text has many such blocks.
+ */
+export class Unreadable {
   readonly line: number;
   readonly reason: ReadErrorReason;
+  readonly message: string;
 
   constructor(line: number, reason: ReadErrorReason, message: string) {
-    super(message);
     this.line = line;
     this.reason = reason;
+    this.message = message;
   }
 }
 

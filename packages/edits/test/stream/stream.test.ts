@@ -117,6 +117,7 @@ test.each<[string, (n: number) => string]>([
   ["openings without an end", (n) => "a.ts\n<<<<<<< SEARCH\n".repeat(n)],
   ["fences that open and close", (n) => "```\n".repeat(n)],
   ["blank lines in a diff", (n) => `--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\n${"\n".repeat(n)}`],
+  ["blank lines in a hunk", (n) => `*** Begin Patch\n*** Update File: a\n@@\n-a\n${"\n".repeat(n)}+b\n*** End Patch\n`],
   ["a json value in a fence", (n) => `\`\`\`json\n{"a": "${"x".repeat(n * 10)}"}\n\`\`\`\n`],
   ["quotes in a scalar", (n) => `\`\`\`edit\nfile: a\nreason: "${'\\"'.repeat(n * 5)}\n\`\`\`\n`],
 ])("twice of %s costs at most 2.6 times as much, in pieces of one and of many", (_, make) => {
