@@ -1,0 +1,117 @@
+import { codeOf, type FileStat, type Files } from "./files.js";
+import { contentHash } from "./hash.js";
+import { type Journal, newName, oldName } from "./journal.js";
+import { quote } from "./names.js";
+import { type PlannedFile, staleMessage } from "./plan.js";
+import { type Directory, FileRefusal, READ_LIMIT, readRegular, refuseCollision, writeNew } from "./root.js";
+import { type Tree, walk } from "./tree.js";
+
+/** A planned file with what it takes to write it. */
+export interface Step {
+  readonly file: PlannedFile;
+  readonly index: number;
+  readonly name: string;
+  readonly bytes: Uint8Array | null;
+}
+
+/** The directories that a new file still lacks, outer ones first; refuses a name that collides with one that is there. */
+export async function listMissing(tree: Tree, { file }: Step): Promise<string[]> {
+  const parts = file.path.split("/");
+  const { directory, missing } = await walk(tree, parts);
+  if (!file.after || file.before) return [];
+  await refuseCollision(tree.files, directory, missing ?? parts.at(-1)!);
+  if (missing === null) return [];
+  const depth = directory.path === "" ? 0 : directory.path.split("/").length;
+  return parts.slice(depth, -1).map((_, i) => parts.slice(0, depth + i + 1).join("/"));
+}
+
+/** Throws `FileRefusal` unless the file is what the plan says it is. */
+export async function refuseStale(tree: Tree, { file, name }: Step): Promise<void> {
+  const { path, before } = file;
+  const { directory, missing } = await walk(tree, path.split("/"));
+  const content = missing === null ? await readRegular(tree.files, directory, name, READ_LIMIT) : null;
+  const found = content && contentHash(content.bytes);
+  if (found !== (before?.hash ?? null))
+    throw new FileRefusal("stale", path, staleMessage(path, before?.hash ?? null, found));
+  if (content && before && (content.stat.mode & 0o7777) !== before.mode)
+    throw new FileRefusal("stale", path, `The mode of ${quote(path)} has changed. Plan the edit again.`);
+}
+
+/** Writes the new files beside the old ones and gives the old ones a second name. Nothing that anybody reads changes. */
+export async function prepare(tree: Tree, journal: Journal, steps: readonly Step[]): Promise<(number | null)[]> {
+  const { files } = tree;
+  for (const path of journal.directories) {
+    const parts = path.split("/");
+    const { directory } = await walk(tree, parts);
+    await files.mkdir(directory.at(parts.at(-1)!)).catch((error) => {
+      if (codeOf(error) !== "EEXIST") throw error;
+    });
+  }
+  const modes: (number | null)[] = [];
+  for (const { file, index, name, bytes } of steps) {
+    const directory = await reach(tree, file.path);
+    let owner: FileStat | null = null;
+    if (file.before) owner = await keepOld(files, directory, name, oldName(journal, index));
+    modes.push(
+      bytes && (await writeNew(files, directory.at(newName(journal, index)), bytes, { ...file.after!, owner })),
+    );
+  }
+  await syncAll(tree);
+  return modes;
+}
+
+/** Puts the new files in the old ones' places. Each is one step for whoever reads it. */
+export async function swap(tree: Tree, journal: Journal, steps: readonly Step[], touched: Set<string>): Promise<void> {
+  const { files } = tree;
+  for (const step of steps) {
+    const { file, index, name, bytes } = step;
+    const directory = await reach(tree, file.path);
+    await refuseStale(tree, step);
+    touched.add(file.path);
+    const target = directory.at(name);
+    const fresh = directory.at(newName(journal, index));
+    if (!bytes) await files.unlink(target);
+    else if (file.before) await files.rename(fresh, target);
+    else await placeNew(files, fresh, target, file.path);
+  }
+  await syncAll(tree);
+}
+
+/** Gives a new file its name without ever replacing another that came there meanwhile. */
+async function placeNew(files: Files, fresh: string, target: string, path: string): Promise<void> {
+  try {
+    await files.link(fresh, target);
+  } catch (error) {
+    if (codeOf(error) === "EEXIST")
+      throw new FileRefusal("stale", path, `${quote(path)} has been made by somebody else. Read it.`);
+    if (!UNLINKABLE.has(codeOf(error) ?? "")) throw error;
+    await files.rename(fresh, target);
+  }
+}
+
+/** A second name for the old file; a copy where the file system has no links or does not let us make one. */
+async function keepOld(files: Files, directory: Directory, name: string, backup: string): Promise<FileStat> {
+  try {
+    await files.link(directory.at(name), directory.at(backup));
+  } catch (error) {
+    if (!UNLINKABLE.has(codeOf(error) ?? "")) throw error;
+    const { bytes, stat } = (await readRegular(files, directory, name, READ_LIMIT))!;
+    await writeNew(files, directory.at(backup), bytes, { mode: stat.mode & 0o7777, owner: stat });
+    return stat;
+  }
+  return files.lstat(directory.at(backup));
+}
+
+// EPERM: no links on this file system, or not to a file of somebody else's (fs.protected_hardlinks).
+const UNLINKABLE = new Set(["EPERM", "EACCES", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV"]);
+
+async function reach(tree: Tree, path: string): Promise<Directory> {
+  const { directory, missing } = await walk(tree, path.split("/"));
+  if (missing !== null) throw new FileRefusal("missing", path, `The directory of ${quote(path)} is gone.`);
+  await directory.verify();
+  return directory;
+}
+
+async function syncAll(tree: Tree): Promise<void> {
+  for (const directory of tree.open.values()) await directory.sync();
+}
