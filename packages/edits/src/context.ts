@@ -99,6 +99,7 @@ function walk(keys: readonly string[], sides: Sides, index: LineIndex, anchor: n
     }
   }
   if (spent.blanks > 0 && changesBlanks(rows, sides)) return null;
+  if (rows.filter((r, i) => r < 0 && sides.deleted[i]).length > 1) return null;
   const holds = rows.filter((r, i) => r >= 0 && keys[i] !== "" && !mistyped.has(i)).length;
   return holds >= (spent.lines > 0 ? HOLDS : 1) ? { rows, mistyped } : null;
 }

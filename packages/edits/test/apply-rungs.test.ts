@@ -114,6 +114,10 @@ describe("hunks that moved", () => {
   });
 });
 
+test("a hunk is not placed where two of the blank lines that it deletes are missing", () => {
+  expect(apply(["@@ -1,3 +0,0 @@\n-\n-a\n-\n"], "  a\nb\n\n")).toMatchObject({ ok: false });
+});
+
 describe("line endings", () => {
   test("of a new last line are the text's", () => {
     const result = apply(["@@ -9 +9,2 @@\n line 9\n+new\n"], lines(1, 9).replaceAll("\n", "\r\n"));
