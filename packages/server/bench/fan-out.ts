@@ -8,11 +8,11 @@ import { interleave, median, quantile, quick, thousands } from "./measure.js";
 import type { RawReader } from "./raw.js";
 import { type Carrier, lengthOf, open, type Side, type Subject, stampOf, start } from "./subject.js";
 
-const ROUNDS = quick ? 3 : 9;
+const ROUNDS = quick ? 3 : 7;
 /** Messages of one round, to all readers together. */
-const DELIVERIES = quick ? 24_000 : 96_000;
+const DELIVERIES = quick ? 16_000 : 64_000;
 /** Messages of one round by which latency is told, one tick at a time. */
-const TIMED = quick ? 4_000 : 16_000;
+const TIMED = quick ? 4_000 : 8_000;
 const SIDES = ["parlance", "bare"] as const;
 
 interface Figure {
