@@ -1,5 +1,8 @@
-import { identifyHunks } from "./hunk.js";
+import { hashParts, ordinals } from "./hunk.js";
 import type { FilePatch, Hunk, Patch } from "./patch.js";
+
+const PLUS = 43;
+const MINUS = 45;
 
 /**
  * The patch that undoes this one: `apply(invert(p), apply(p, a)) = a`, and `invert(invert(p)) = p` up to the order of
@@ -19,7 +22,7 @@ function invertFile(file: FilePatch): FilePatch {
     kind: kind === "create" ? "delete" : kind === "delete" ? "create" : kind,
     before: after,
     after: before,
-    hunks: lost ? [] : identifyHunks(hunks.map(invertHunk)),
+    hunks: lost ? [] : invertHunks(hunks),
     ...(lost && { whole }),
     ...(newMode !== undefined && { oldMode: newMode }),
     ...(oldMode !== undefined && { newMode: oldMode }),
@@ -30,24 +33,44 @@ function invertFile(file: FilePatch): FilePatch {
   };
 }
 
-function invertHunk({ oldStart, newStart, section, lines, oldNoNewline, newNoNewline }: Hunk): Omit<Hunk, "id"> {
+/** All hunks as one text, of which the lines are views: a line put together by itself would be copied whenever it is read. */
+function invertHunks(hunks: readonly Hunk[]): Hunk[] {
   const inverted: string[] = [];
-  let added: string[] = [];
-  for (const line of lines) {
-    if (line[0] === "+") inverted.push(`-${line.slice(1)}`);
-    else if (line[0] === "-") added.push(`+${line.slice(1)}`);
-    else {
-      for (const text of added) inverted.push(text);
-      inverted.push(line);
-      added = [];
+  for (const { lines } of hunks) {
+    let added: string[] = [];
+    for (const line of lines) {
+      const mark = line.charCodeAt(0);
+      if (mark === PLUS) inverted.push(`-${line.slice(1)}`);
+      else if (mark === MINUS) added.push(`+${line.slice(1)}`);
+      else {
+        if (added.length > 0) {
+          for (const text of added) inverted.push(text);
+          added = [];
+        }
+        inverted.push(line);
+      }
     }
+    for (const text of added) inverted.push(text);
   }
-  return {
-    oldStart: newStart,
-    newStart: oldStart,
-    ...(section !== undefined && { section }),
-    lines: inverted.concat(added),
-    ...(newNoNewline && { oldNoNewline: newNoNewline }),
-    ...(oldNoNewline && { newNoNewline: oldNoNewline }),
-  };
+  const text = inverted.join("\n");
+  const views = text.split("\n");
+  const hash = hashParts(text);
+  const tellApart = ordinals();
+  let from = 0;
+  let offset = 0;
+  return hunks.map(({ oldStart, newStart, section, lines: { length }, oldNoNewline, newNoNewline }) => {
+    const lines = views.slice(from, from + length);
+    from += length;
+    const start = offset;
+    for (const line of lines) offset += line.length + 1;
+    return {
+      id: tellApart(hash(start, offset - 1)),
+      oldStart: newStart,
+      newStart: oldStart,
+      ...(section !== undefined && { section }),
+      lines,
+      ...(newNoNewline && { oldNoNewline: newNoNewline }),
+      ...(oldNoNewline && { newNoNewline: oldNoNewline }),
+    };
+  });
 }

@@ -1,4 +1,4 @@
-import { countLines } from "../hunk.js";
+import { countLines, lastLines } from "../hunk.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
 import { quoteName } from "./quote.js";
 
@@ -15,15 +15,15 @@ export function formatPatch(patch: Patch): string {
     const header = file.git !== undefined || impliesGitHeader(file);
     if (header) formatGitHeader(file, out);
     // The next file's names would be taken for those of a header that has no hunks.
-    else if (open) out.push("\n");
+    else if (open) out.push("");
     open = file.hunks.length === 0;
     if (open) continue;
     const created = file.before === null || file.whole === true;
-    out.push(`--- ${formatName("a/", created ? null : file.before, file.oldStamp)}\n`);
-    out.push(`+++ ${formatName("b/", file.after, file.newStamp)}\n`);
+    out.push(`--- ${formatName("a/", created ? null : file.before, file.oldStamp)}`);
+    out.push(`+++ ${formatName("b/", file.after, file.newStamp)}`);
     for (const hunk of file.hunks) formatHunk(hunk, out);
   }
-  return out.join("");
+  return out.length === 0 ? "" : `${out.join("\n")}\n`;
 }
 
 /** Whether the change cannot be said by `---`, `+++` and hunks alone. */
@@ -36,19 +36,19 @@ function formatGitHeader(file: FilePatch, out: string[]): void {
   const before = file.before ?? file.after ?? "";
   const after = file.after ?? before;
   const index = git?.index === undefined ? "" : `index ${git.index}`;
-  out.push(`diff --git ${quoteName(`a/${before}`)} ${quoteName(`b/${after}`)}\n`);
+  out.push(`diff --git ${quoteName(`a/${before}`)} ${quoteName(`b/${after}`)}`);
   const modeInIndex = index !== "" && oldMode === newMode && oldMode !== undefined;
-  if (kind === "create") out.push(`new file mode ${newMode ?? "100644"}\n`);
-  else if (kind === "delete") out.push(`deleted file mode ${oldMode ?? "100644"}\n`);
+  if (kind === "create") out.push(`new file mode ${newMode ?? "100644"}`);
+  else if (kind === "delete") out.push(`deleted file mode ${oldMode ?? "100644"}`);
   else if (!modeInIndex) {
-    if (oldMode !== undefined) out.push(`old mode ${oldMode}\n`);
-    if (newMode !== undefined) out.push(`new mode ${newMode}\n`);
+    if (oldMode !== undefined) out.push(`old mode ${oldMode}`);
+    if (newMode !== undefined) out.push(`new mode ${newMode}`);
   }
-  if (git?.similarity !== undefined) out.push(`similarity index ${git.similarity}%\n`);
-  if (git?.dissimilarity !== undefined) out.push(`dissimilarity index ${git.dissimilarity}%\n`);
+  if (git?.similarity !== undefined) out.push(`similarity index ${git.similarity}%`);
+  if (git?.dissimilarity !== undefined) out.push(`dissimilarity index ${git.dissimilarity}%`);
   if (kind === "rename" || kind === "copy")
-    out.push(`${kind} from ${quoteName(before)}\n${kind} to ${quoteName(after)}\n`);
-  if (index !== "") out.push(`${index}${modeInIndex ? ` ${oldMode}` : ""}\n`);
+    out.push(`${kind} from ${quoteName(before)}`, `${kind} to ${quoteName(after)}`);
+  if (index !== "") out.push(`${index}${modeInIndex ? ` ${oldMode}` : ""}`);
 }
 
 function formatName(prefix: string, path: string | null, stamp: string | undefined): string {
@@ -65,15 +65,16 @@ function formatHunk(hunk: Hunk, out: string[]): void {
     oldStart === null || newStart === null
       ? "..."
       : `-${formatRange(oldStart, count.old)} +${formatRange(newStart, count.new)}`;
-  out.push(section === undefined ? `@@ ${place} @@\n` : `@@ ${place} @@ ${section}\n`);
+  out.push(section === undefined ? `@@ ${place} @@` : `@@ ${place} @@ ${section}`);
   if (!hunk.oldNoNewline && !hunk.newNoNewline) {
-    out.push(lines.join("\n"), "\n");
+    for (const line of lines) out.push(line);
     return;
   }
-  const lastOld = hunk.oldNoNewline ? lines.findLastIndex((line) => line[0] !== "+") : -1;
-  const lastNew = hunk.newNoNewline ? lines.findLastIndex((line) => line[0] !== "-") : -1;
+  const last = lastLines(lines);
   lines.forEach((line, i) => {
-    out.push(line, i === lastOld || i === lastNew ? "\n\\ No newline at end of file\n" : "\n");
+    out.push(line);
+    if ((hunk.oldNoNewline && i === last.old) || (hunk.newNoNewline && i === last.new))
+      out.push("\\ No newline at end of file");
   });
 }
 
