@@ -1,18 +1,10 @@
 import type { CallOptions, ContractValue } from "@parlance/contract";
-import { type AnyContract, bind, type Input, newKey, RESUME, Violation } from "@parlance/wire";
+import { type AnyContract, bind, type Input, newKey, Violation } from "@parlance/wire";
 import type { OpenOptions } from "./channel.js";
 import { loading } from "./loading.js";
+import type { Reading } from "./open-stream.js";
 import type { ConnectOptions } from "./options.js";
-import { either, requests } from "./request.js";
-import type { StreamSource } from "./stream.js";
-
-/** A stream that is open, so that the end of its session is told from a cut. */
-interface Reading {
-  readonly session: unknown;
-  readonly closedBy: string;
-  /** The operation that ends the session, once it was called. */
-  ending?: Promise<unknown>;
-}
+import { requests } from "./request.js";
 
 /**
  * A typed client of a contract: one method an operation and channel. Nothing is sent until a method is called.
@@ -59,36 +51,21 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
     return answer;
   }
 
-  function stream(name: string, input: Input, { signal, headers }: CallOptions = {}) {
+  function stream(name: string, input: Input, how: CallOptions = {}) {
     bind(any, name, input);
-    const described = any.operations[name]!.answer.stream!;
-    const reading: Reading | undefined =
-      described.closedBy === undefined ? undefined : { session: sessionOf(input), closedBy: described.closedBy };
-    if (reading) readings.add(reading);
-    const { path } = any.operations[name]!;
-    const key = resumes ? { [RESUME]: newKey() } : undefined;
-    const source: StreamSource = {
-      name,
-      stream: described,
-      signal: either(options.signal, signal),
-      open: (own) => requesting.send(name, input, { headers: { ...headers, ...key }, signal: own }),
-      again:
-        key &&
-        ((method, cursor, own) =>
-          requesting.ask(method, name, input, {
-            headers: { ...headers, ...key, ...cursor },
-            signal: own,
-          })),
-      deletes: Object.values(any.operations).some((one) => one.method === "DELETE" && one.path === path),
-      sessionEnded: async () =>
-        reading?.ending?.then(
-          () => true,
-          () => false,
-        ) ?? false,
-      over: () => reading && readings.delete(reading),
+    const reading: Reading = { session: sessionOf(input), closedBy: any.operations[name]!.answer.stream!.closedBy };
+    readings.add(reading);
+    const opening = {
+      input,
+      options: how,
+      key: resumes ? newKey() : undefined,
+      reading,
+      over: () => readings.delete(reading),
     };
     // A page that only uses channels never loads what streams need.
-    return loading(import("./stream.js").then(({ messageStream }) => messageStream(any, options, source)));
+    return loading(
+      import("./open-stream.js").then(({ openStream }) => openStream(any, options, requesting, name, opening)),
+    );
   }
 
   function sessionOf(input: Input): unknown {

@@ -15,6 +15,8 @@ import { cancelled, closing } from "./reason.js";
 import { refuse } from "./reply.js";
 import { callOf, identify, occupy, refusalOf, type Serving, sessionOf, tell } from "./serving.js";
 
+const BUSY = "Another operation is already in progress. Please wait.";
+
 /** What a server says to somebody who asks for a socket: no, or how to go on once it is open. */
 export type Accepted =
   | { readonly refused: Faulted & { readonly headers: Readonly<Record<string, string>> } }
@@ -106,6 +108,7 @@ export async function converse(serving: Serving, called: Called, port: Port): Pr
       // What others say to the session waits until the channel has been opened in the protocol's words.
       if (from === "server") queueMicrotask(join);
     },
+    busy: (fault) => faultMessage(contract, fault, new Refusal(BUSY, { status: 409 })),
     onUnknown(unknown) {
       hooks?.unknown?.(called, unknown);
       // Where answers come by order somebody waits for one; elsewhere a newer peer may say more than this contract knows.

@@ -1,7 +1,6 @@
 import type { Channel, Closed, Side } from "@parlance/contract";
-import { Disconnected, Refusal, Violation } from "./errors.js";
+import { Disconnected, Violation } from "./errors.js";
 import { type OpenAsks, openAsks, type Waiting } from "./exchange.js";
-import { faultMessage } from "./fault.js";
 import type { AnyContract, Codec, Unknown } from "./message.js";
 import type { Port } from "./port.js";
 import { queue } from "./queue.js";
@@ -22,6 +21,8 @@ export interface LinkOptions {
   readonly maxSize: number;
   /** Characters that may wait for a reader before the link closes with `slow_reader`. */
   readonly maxQueued: number;
+  /** The fault, by its name, that answers what may not be asked while another is open. Without it nothing is refused. */
+  readonly busy?: ((fault: string) => AnyMessage) | undefined;
   readonly onUnknown?: ((unknown: Unknown) => void) | undefined;
   /** Sees every message, and who wrote it. What it returns false for is dropped, where the peer has written it. */
   readonly onMessage?: ((message: AnyMessage, from: Side) => unknown) | undefined;
@@ -43,8 +44,6 @@ export interface Link {
   /** Ends the link with an error for this side's reader. */
   fail(error: unknown, code: number, reason: string): void;
 }
-
-const BUSY = "Another operation is already in progress. Please wait.";
 
 export function link(contract: AnyContract, port: Port, options: LinkOptions): Link {
   const { channel: name, side, onMessage, onUnknown, onViolation, maxSize, maxQueued } = options;
@@ -117,8 +116,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
     const answered = mine.answer(message);
     if (answered && !answered.partial && answered.ask.settle) return answered.ask.settle(message);
     const asked = theirs.exchangeOf(message);
-    if (asked?.busy !== undefined && theirs.busyWith(asked))
-      return say(faultMessage(contract, asked.busy, new Refusal(BUSY, { status: 409 })));
+    if (asked?.busy !== undefined && options.busy && theirs.busyWith(asked)) return say(options.busy(asked.busy));
     theirs.open(message);
     if (!inbox.push(message, text.length))
       fail(slow(`more than ${maxQueued} characters wait to be read`), 1008, "slow reader");
