@@ -32,26 +32,34 @@ export function startsNames(lines: readonly string[], at: number): boolean {
   return (lines[at]?.startsWith("--- ") && lines[at + 1]?.startsWith("+++ ")) ?? false;
 }
 
+/** What git's extended header says, from the line behind `diff --git` on. */
+function readExtended(lines: readonly string[], at: number) {
+  const said: Partial<Record<Field, string>> = {};
+  let kind: FileKind | undefined;
+  let fault = "";
+  let next = at;
+  for (; next < lines.length && !startsNames(lines, next); next++) {
+    const entry = EXTENDED.find(([start]) => lines[next]!.startsWith(start));
+    if (entry === undefined) break;
+    const [start, field, means] = entry;
+    if (kind !== undefined && means !== undefined && kind !== means) fault = TWO_KINDS;
+    kind ??= means;
+    said[field] = lines[next]!.slice(start.length).replace(/\r$/, "");
+  }
+  return { said, kind, fault, next };
+}
+
+const TWO_KINDS = "it tells of two kinds of change";
+
 /** Reads the header at `at`, git's or `---` and `+++` alone, and opens its file; gives the line behind it. */
 export function readHeader(input: Input, at: number): number {
   const { lines } = input;
   const line = lines[at]!;
   const git = line.startsWith("diff --git ");
-  const said: Partial<Record<Field, string>> = {};
-  let kind: FileKind | undefined;
-  let fault = "";
-  let next = at;
-  if (git) {
-    checkGlued(input, at);
-    for (next++; next < lines.length && !startsNames(lines, next); next++) {
-      const entry = EXTENDED.find(([start]) => lines[next]!.startsWith(start));
-      if (entry === undefined) break;
-      const [start, field, means] = entry;
-      if (kind !== undefined && means !== undefined && kind !== means) fault = "it tells of two kinds of change";
-      kind ??= means;
-      said[field] = lines[next]!.slice(start.length).replace(/\r$/, "");
-    }
-  }
+  if (git) checkGlued(input, at);
+  const extended = readExtended(lines, git ? at + 1 : at);
+  const { said, next } = extended;
+  let { kind, fault } = extended;
   const named = startsNames(lines, next);
   if (input.strict && git && !named && next === at + 1) {
     // For git a `diff` line alone is no header.
@@ -71,7 +79,7 @@ export function readHeader(input: Input, at: number): number {
   const [index, mode] = said.index?.split(" ") ?? [];
   const oldMode = said.oldMode ?? (isWhole ? undefined : mode);
   const newMode = said.newMode ?? (isWhole ? undefined : mode);
-  if (isWhole && said.oldMode !== undefined && said.newMode !== undefined) fault = "it tells of two kinds of change";
+  if (isWhole && said.oldMode !== undefined && said.newMode !== undefined) fault = TWO_KINDS;
   else if (named && ((old.name === null) !== (kind === "create") || (now.name === null) !== (kind === "delete")))
     fault = "only what is not there is /dev/null";
   else if (/[^0-7]/.test(`${oldMode ?? 0}${newMode ?? 0}`)) fault = "a mode is octal digits";

@@ -5,7 +5,10 @@ import { checkGlued, closeFile, readHeader } from "./file.js";
 import { type Input, openInput, refuse, repair } from "./input.js";
 
 export interface ParseOptions {
-  /** Refuse whatever `git apply` refuses. Otherwise what is certain is repaired, and every repair is listed. */
+  /**
+   * Refuse whatever `git apply` refuses to read. Otherwise what is certain is repaired, and every repair is listed. Both refuse a quoted
+   * name that is broken or no UTF-8, a file that is created or deleted and has its mode changed, and text glued to a hunk header.
+   */
   strict?: boolean;
   /** The file that hunks without `---` and `+++` belong to; without it they are an error. Not used by strict reading. */
   path?: string;
