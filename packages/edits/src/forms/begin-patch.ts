@@ -1,3 +1,4 @@
+import { identifyHunks } from "../hunk.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
 import { quote, type Reading, type Repair } from "../reading.js";
 import type { ReadOptions } from "../stream/event.js";
@@ -122,7 +123,7 @@ function readSection({ line, kind, path, moved, bodies }: Section): FilePatch {
     const hunk = remake(body) ?? refuse(body.line, "no-change");
     return body.section === "" ? hunk : { ...hunk, section: body.section };
   });
-  const file = modify(path, hunks);
+  const file = modify(path, identifyHunks(hunks));
   return moved === null || moved === path ? file : { ...file, kind: "rename", after: moved };
 }
 

@@ -26,9 +26,8 @@ export function remake(hunk: Hunk): Hunk | null {
   return changeOf(asText(sides.old), asText(sides.new), hunk.oldStart);
 }
 
-/** A changed file; several hunks may be equal, so they are named here. */
-export function modify(path: string, hunks: readonly Omit<Hunk, "id">[]): FilePatch {
-  return { kind: "modify", before: path, after: path, hunks: identifyHunks(hunks) };
+export function modify(path: string, hunks: readonly Hunk[]): FilePatch {
+  return { kind: "modify", before: path, after: path, hunks };
 }
 
 export function create(path: string, text: string): FilePatch {

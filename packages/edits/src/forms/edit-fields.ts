@@ -1,4 +1,4 @@
-import { closesFence, type Fence, indentOf, openInner, outdent } from "./fence.js";
+import { closesFence, type Fence, indentOf, openInner, unindent } from "./fence.js";
 
 export type Key = "file" | "action" | "line_start" | "line_end" | "old_content" | "new_content" | "reason";
 
@@ -130,7 +130,7 @@ export function readContent({ value, base, lines, loose }: Field, shared: number
     return { lines: text === "" ? [] : text.replace(/\n$/, "").split("\n"), chomp: "" };
   }
   const { digit, chomp } = header ?? { digit: 0, chomp: "" };
-  const content = lines.map((line, i) => outdent(line, loose.has(i) ? base : digit > 0 ? base + digit : shared));
+  const content = lines.map((line, i) => unindent(line, loose.has(i) ? base : digit > 0 ? base + digit : shared));
   if (chomp !== "+") while (/^\r?$/.test(content.at(-1) ?? "x")) content.pop();
   return { lines: content, chomp };
 }

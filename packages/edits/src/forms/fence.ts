@@ -44,9 +44,14 @@ export function indentOf(line: string): string {
   return /^[ \t]*/.exec(line)![0];
 }
 
-/** The line without so much of its indentation, or without all that it has: what CommonMark does to lines in a fence. */
-export function outdent(line: string, width: number): string {
+/** The line without so much of its indentation, or without all that it has. */
+export function unindent(line: string, width: number): string {
   return width === 0 ? line : line.slice(Math.min(width, indentOf(line).length));
+}
+
+/** CommonMark: the lines in an indented fence lose as much indentation as the fence has, or as they have. */
+export function outdent(line: string, fence: Fence | null): string {
+  return unindent(line, fence?.indent.length ?? 0);
 }
 
 /** The lines in a fence that none of them can close. */

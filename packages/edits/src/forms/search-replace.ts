@@ -6,7 +6,7 @@ import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
 import type { Form, Written } from "./block.js";
 import { asText, changeOf, create, modify } from "./change.js";
-import { formatFence, formatPathLine, indentOf, outdent } from "./fence.js";
+import { formatFence, formatPathLine, indentOf, unindent } from "./fence.js";
 import { refuse, repair } from "./message.js";
 import { type Writing, wordless, writeBlocks } from "./write.js";
 
@@ -47,7 +47,7 @@ function readBlock({ lines, start, repairs }: Written, path: string | null) {
   if (hint !== null && /^[ \t]*-{5,9}\s*$/.test(lines[from]!)) from++;
   const indent = sharedIndent(lines, start, repairs);
   const part = (begin: number, end: number) =>
-    asText(lines.slice(begin, end).map((line) => outdent(line, indent).replace(ESCAPED, "")));
+    asText(lines.slice(begin, end).map((line) => unindent(line, indent).replace(ESCAPED, "")));
   const old = part(from, divider);
   const now = part(divider + 1, last);
   if (old === "" && now !== "" && hint === null) return create(path, now);

@@ -5,6 +5,7 @@ import {
   HEAD_LIMIT,
   mayOpen,
   openFence,
+  outdent,
   parseInfoPath,
   parsePathLine,
 } from "../forms/fence.js";
@@ -45,10 +46,13 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
 
   return {
     push(text) {
-      for (const piece of text.match(/[^\n]*\n|[^\n]+/g) ?? []) {
-        takePiece(piece);
-        if (piece.endsWith("\n")) endLine();
+      let from = 0;
+      for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", from)) {
+        takePiece(text.slice(from, end + 1));
+        endLine();
+        from = end + 1;
       }
+      if (from < text.length) takePiece(text.slice(from));
       return drain();
     },
     end({ complete = false } = {}) {
@@ -144,8 +148,8 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
     const { raws, path, innerPath, fence } = held;
     const around = fence ?? wrapper;
     const head: Head = {
-      line: lineOf(chomp(raw), around),
-      before: lineOf(chomp(raws.at(-1) ?? ""), around),
+      line: outdent(chomp(raw), around),
+      before: raws.length === 0 ? "" : outdent(chomp(raws.at(-1)!), around),
       path,
       innerPath,
       fence: around && { ...around, indent: "" },
@@ -182,21 +186,21 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
     const line = chomp(raw);
     const { raws, path, innerPath, fence, inner } = held;
     if (line.length > HEAD_LIMIT) return false;
-    const more = { ...held, raws: [...raws, raw] };
+    const more = () => ({ ...held, raws: [...raws, raw] });
     const opened = openFence(line);
     const named = parsePathLine(line);
     if (opened !== null) {
       if (fence !== null || (raws.length > 0 && path === null)) return false;
-      held = { ...more, fence: opened, path: parseInfoPath(opened.info) ?? path };
+      held = { ...more(), fence: opened, path: parseInfoPath(opened.info) ?? path };
     } else if (line.trim() === "") {
       if ((path === null && fence === null) || raws.length > 4) return false;
-      held = more;
+      held = more();
     } else if (fence !== null) {
       if (inner === 2) return false;
-      held = { ...more, inner: inner + 1, innerPath: named ?? innerPath };
+      held = { ...more(), inner: inner + 1, innerPath: named ?? innerPath };
     } else {
       if (raws.length > 0 || (named === null && !line.startsWith("--- "))) return false;
-      held = { ...more, path: named };
+      held = { ...more(), path: named };
     }
     return true;
   }
