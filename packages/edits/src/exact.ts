@@ -72,7 +72,8 @@ export function standMoved(hunks: readonly Hunk[], text: string): Standing | nul
       }
     }
     if (at < furthest || (end === at && row !== hint)) return null;
-    if (!(row === hint && isFramed(hunk, text, at, end)) && mayBeApplied(hunk, text, row, starts, effort)) return null;
+    // Among hunks that moved, the end of the text is no proof that a number is right.
+    if (!(row === hint && isFramed(hunk, text, at, -1)) && mayBeApplied(hunk, text, row, starts, effort)) return null;
     const count = splices.length;
     if (!write(hunk, text, at, splices) || (count > 0 && splices[count]?.from === splices[count - 1]!.to)) return null;
     rows.push(row);
