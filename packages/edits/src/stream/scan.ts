@@ -186,21 +186,20 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
     const line = chomp(raw);
     const { raws, path, innerPath, fence, inner } = held;
     if (line.length > HEAD_LIMIT) return false;
-    const more = () => ({ ...held, raws: [...raws, raw] });
     const opened = openFence(line);
     const named = parsePathLine(line);
     if (opened !== null) {
       if (fence !== null || (raws.length > 0 && path === null)) return false;
-      held = { ...more(), fence: opened, path: parseInfoPath(opened.info) ?? path };
+      held = { ...held, raws: [...raws, raw], fence: opened, path: parseInfoPath(opened.info) ?? path };
     } else if (line.trim() === "") {
       if ((path === null && fence === null) || raws.length > 4) return false;
-      held = more();
+      held = { ...held, raws: [...raws, raw] };
     } else if (fence !== null) {
       if (inner === 2) return false;
-      held = { ...more(), inner: inner + 1, innerPath: named ?? innerPath };
+      held = { ...held, raws: [...raws, raw], inner: inner + 1, innerPath: named ?? innerPath };
     } else {
       if (raws.length > 0 || (named === null && !line.startsWith("--- "))) return false;
-      held = { ...more(), path: named };
+      held = { ...held, raws: [...raws, raw], path: named };
     }
     return true;
   }
