@@ -18,16 +18,20 @@ export interface Proxy {
   readonly url: string;
   /** Connections so far. */
   readonly connections: number;
-  /** Bytes that the server said on the connection on which it said most. */
-  readonly mostSaid: number;
   close(): Promise<void>;
 }
 
-/** A TCP proxy on loopback to a port, which is asked for at each connection: the fault of each connection is asked for by its number, from 0. */
-export async function proxy(target: () => number, faultOf: (connection: number) => Fault | undefined): Promise<Proxy> {
+/**
+ * A TCP proxy on loopback to a port, which is asked for at each connection: the fault of each connection is asked for by its number,
+ * from 0. `hear` gets what the server says.
+ */
+export async function proxy(
+  target: () => number,
+  faultOf: (connection: number) => Fault | undefined,
+  hear?: (connection: number, chunk: Buffer) => void,
+): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let connections = 0;
-  let mostSaid = 0;
   const keep = (socket: Socket): Socket => {
     sockets.add(socket);
     socket.setNoDelay(true);
@@ -37,19 +41,15 @@ export async function proxy(target: () => number, faultOf: (connection: number) 
   };
   const server = createServer({ allowHalfOpen: true }, (near) => {
     const far = connect({ port: target(), host: "127.0.0.1", allowHalfOpen: true });
-    far.on("data", () => {
-      mostSaid = Math.max(mostSaid, far.bytesRead);
-    });
-    join(keep(near), keep(far), faultOf(connections++), () => keep(connect({ port: target(), host: "127.0.0.1" })));
+    const connection = connections++;
+    if (hear) far.on("data", (chunk) => hear(connection, chunk));
+    join(keep(near), keep(far), faultOf(connection), () => keep(connect({ port: target(), host: "127.0.0.1" })));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     get connections() {
       return connections;
-    },
-    get mostSaid() {
-      return mostSaid;
     },
     close: () =>
       new Promise((resolve) => {
