@@ -38,7 +38,7 @@ describe.runIf(hasRedis)("a server with its streams in Redis is killed and start
       const streams = await client.keys("*:entries");
       return (await Promise.all(streams.map((stream) => client.xlen(stream)))).sort();
     };
-    await vi.waitFor(async () => expect(await written()).toEqual([30, 30, 41, 41]), 20_000);
+    await vi.waitFor(async () => expect(await written()).toEqual([30, 30, 41, 41]), 60_000);
     for (const { got } of talking) expect(got.length).toBeLessThan(20);
     await first.kill();
     const second = run(script, redis.path);
@@ -53,5 +53,5 @@ describe.runIf(hasRedis)("a server with its streams in Redis is killed and start
       else expect(error, tag).toBeUndefined();
     }
     await between.close();
-  }, 60_000);
+  }, 180_000);
 });
