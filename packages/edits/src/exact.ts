@@ -26,7 +26,8 @@ export function standInPlace(hunks: readonly Hunk[], text: string): Standing | n
   const splices: Splice[] = [];
   let row = 0;
   let at = 0;
-  for (const hunk of hunks) {
+  for (const [i, hunk] of hunks.entries()) {
+    if (endsText(hunks[i - 1])) return null;
     const hint = hintOf(hunk) ?? -1;
     for (; row < hint; row++) {
       at = text.indexOf("\n", at) + 1;
@@ -55,7 +56,8 @@ export function standMoved(hunks: readonly Hunk[], text: string): Standing | nul
   const effort = startEffort(starts.length);
   let drift = 0;
   let furthest = 0;
-  for (const hunk of hunks) {
+  for (const [i, hunk] of hunks.entries()) {
+    if (endsText(hunks[i - 1])) return null;
     const hint = hintOf(hunk);
     let row = hint === null ? -1 : hint + drift;
     let at = starts[row] ?? -1;
@@ -180,6 +182,11 @@ function write({ lines, oldNoNewline, newNoNewline }: Hunk, text: string, start:
   if (insert !== "" && from === text.length && from > 0 && text.charCodeAt(from - 1) !== LINE_FEED) return false;
   if (to > from || insert !== "") splices.push({ from, to, insert });
   return true;
+}
+
+/** Behind such a hunk nothing can stand. */
+function endsText(hunk: Hunk | undefined): boolean {
+  return hunk?.newNoNewline === true;
 }
 
 function isContext(line: string | undefined): boolean {

@@ -100,7 +100,7 @@ function findMiddle(
     let below = forward[offset + fHigh + 1]!;
     for (let d = fHigh; d >= fLow; d -= 2) {
       const right = forward[offset + d - 1]! + 1;
-      const from = right > below ? right : below;
+      const from = Math.max(right, below);
       let x = from;
       let y = x - d;
       while (x < aEnd && y < bEnd && a[x] === b[y]) {

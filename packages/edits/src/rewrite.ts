@@ -56,7 +56,7 @@ export function rewrite(placings: readonly Placing[], target: Target, given: rea
     for (const splice of splices) writings.push({ ...splice, placed });
   }
   writings.sort((a, b) => a.from - b.from || a.to - b.to);
-  conflicts.push(...findOverlaps(all, writings));
+  conflicts.push(...findOverlaps(all, writings, target.text.length));
   return conflicts.length > 0 ? { ok: false, conflicts } : { ok: true, text: spliceText(target.text, writings), hunks };
 }
 
@@ -103,8 +103,8 @@ function knowsEnd({ hunk }: Sides, { newlineAtEnd }: Target): boolean {
   return newlineAtEnd !== (hunk.oldNoNewline === true);
 }
 
-/** Hunks may share context, but no line that one deletes, and no place at which both insert. */
-function findOverlaps(all: readonly Placed[], writings: readonly Writing[]): Conflict[] {
+/** Hunks may share context, but no line that one deletes, and no place at which both insert; behind one that ends the text none inserts. */
+function findOverlaps(all: readonly Placed[], writings: readonly Writing[], end: number): Conflict[] {
   const deletions = new Map<number, number>();
   for (const { sides, match } of all)
     for (const [i, row] of match.rows.entries())
@@ -115,7 +115,9 @@ function findOverlaps(all: readonly Placed[], writings: readonly Writing[]): Con
   writings.forEach(({ from, insert, placed }, i) => {
     const last = writings[i - 1];
     const isTwice = last?.from === from && last.insert !== "" && insert !== "" && placed.sides.old.length > 0;
-    if (isTwice || (last && from < last.to)) overlapping.add(placed);
+    const isBehindEnd =
+      from === end && last?.to === end && last.placed !== placed && last.placed.sides.hunk.newNoNewline;
+    if (isTwice || isBehindEnd || (last && from < last.to)) overlapping.add(placed);
   });
   return [...overlapping].map(({ sides, match }) => conflict(sides, "overlap", match.rung, [match.row]));
 }

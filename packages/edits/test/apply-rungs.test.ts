@@ -107,6 +107,12 @@ describe("hunks that moved", () => {
     expect(result).toMatchObject({ ok: true, text: `a\n${after.replace("line 10\n", "line 10\nb\nc\n")}` });
   });
 
+  test("overlap behind a line that ends the text, and no line is lost", () => {
+    const last = "@@ -2 +2 @@\n-b\n+c\n\\ No newline at end of file\n";
+    const behind = "@@ -2,0 +3,2 @@\n+\n+d\n";
+    expect(apply([last, behind], "a\nb\n")).toMatchObject({ ok: false, conflicts: [{ reason: "overlap" }] });
+  });
+
   test("overlap where one inserts between lines that another deletes, and nothing is written", () => {
     const deletion = "@@ -3,4 +3,0 @@\n-line 4\n-line 5\n-line 6\n-line 7\n";
     const bare = "@@ -5,0 +2 @@\n+new\n";
