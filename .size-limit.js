@@ -36,11 +36,11 @@ export default [
   client("fold-gateway", "in all (with streams)", "10.92 kB", all.streams),
   client("based", "in all (with channels)", "12.65 kB", all.channels),
   client("loco", "in all (with channels)", "18 kB", all.channels),
-  { ...edits, name: "edits, whole", limit: "35 kB" },
+  { ...edits, name: "edits, whole", limit: "33.6 kB" },
   {
     ...edits,
     name: "edits, reading and applying unified diffs",
     import: "{ parsePatch, applyPatch }",
-    limit: "13.5 kB",
+    limit: "12.4 kB",
   },
 ];
