@@ -101,7 +101,7 @@ it.each(carriers)(
 );
 
 // One cut a conversation, at every byte of it.
-it.runIf(long).each(carriers)(
+it.each(long ? carriers : [])(
   "a cut at any byte of 40 messages loses nothing (%s)",
   async (name) => {
     const conversation = stage.conversations[name];
