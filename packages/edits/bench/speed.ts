@@ -1,6 +1,6 @@
 /**
  * Times create, parse, apply, invert and merge beside the npm packages that do the same and beside git, in one run:
- * `tsx packages/edits/bench/speed.ts [create|parse|apply|invert|merge] [seconds that one run may take]`.
+ * `tsx packages/edits/bench/speed.ts [create|parse|apply|invert|merge] [seconds that one run may take] [--quick]`.
  * Medians in milliseconds; `> N s` where a peer was ended. Load is in every figure of a row alike: read the ratios.
  */
 import { type ChildProcess, fork } from "node:child_process";
@@ -13,8 +13,10 @@ import { type Case, type Kind, makeFile, makeTexts, makeThree } from "./cases.js
 import type { Task } from "./measure.js";
 import { type Operation, PEERS } from "./peers.js";
 
-/** Seconds that a peer may take for one run. */
-const LIMIT = Number(process.argv[3] ?? 10);
+const quick = process.argv.includes("--quick");
+const [only, limit] = process.argv.slice(2).filter((word) => word !== "--quick");
+/** Seconds that a peer may take for one run: a tenth with `--quick`. */
+const LIMIT = Number(limit ?? (quick ? 1 : 10));
 const SIZES = [
   [100, 3],
   [5_000, 10],
@@ -44,7 +46,7 @@ const processes = new Map<string, ChildProcess>();
 const tooSlow = new Set<string>();
 try {
   for (const operation of Object.keys(ROWS) as Operation[])
-    if (process.argv[2] === undefined || process.argv[2] === operation) await compare(operation);
+    if (only === undefined || only === operation) await compare(operation);
 } finally {
   for (const child of processes.values()) child.kill();
   rmSync(folder, { recursive: true });

@@ -105,6 +105,8 @@ export function memoryLog({ maxSize = 4 * 1024 * 1024 }: { readonly maxSize?: nu
       const held = streams.get(stream);
       if (!held || held.closed || seq !== held.last + 1)
         return Promise.reject(new Error(`entry ${seq} does not follow ${held?.last ?? "anything"} in ${stream}`));
+      // Reading a character makes one string of the pieces that the text was joined from: kept for long, each costs the collector.
+      text.charCodeAt(0);
       held.entries.push({ seq, text });
       held.last = seq;
       held.size += text.length;
