@@ -57,7 +57,10 @@ export interface Session<Out, Asks = Record<never, never>> {
 /** What a handler is given beside its input. */
 export interface Call<S = never> {
   readonly request: Request;
-  /** Aborted when the caller has gone, the call is cancelled or the server closes. */
+  /**
+   * Aborted when the caller has gone, the call is cancelled or the server closes. Its `reason` is a `Disconnected` where the caller was cut
+   * and did not come back within the grace period, else an `AbortError`.
+   */
   readonly signal: AbortSignal;
   /** What `authenticate` returned. */
   readonly principal: unknown;
