@@ -1,7 +1,9 @@
 import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { based } from "@parlance/protocols/based";
 import { Refusal, serve } from "@parlance/server";
-import { type Listening, listen } from "@parlance/server/node";
+import { type Listening, listen, upgrade } from "@parlance/server/node";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { WebSocket } from "ws";
 
@@ -114,4 +116,42 @@ it("a page that is left (1001) leaves the channel, and a cut does not look like 
   while (reason === undefined || (reason as Error).name === "AbortError")
     await new Promise((resolve) => setImmediate(resolve));
   expect(reason).toMatchObject({ name: "Disconnected", code: "closed" });
+});
+
+it("the frames of one tick leave in one write, and all of a tick that says much", async () => {
+  const frames = [16, 2000];
+  const app = serve(based, {
+    async session(_, channel) {
+      channel.send({ type: "initial_state", files: [], activeFile: null });
+      for await (const _ of channel)
+        for (let left = frames.shift() ?? 0; left > 0; left--)
+          channel.send({ type: "file_content", filename: String(left), content: "x".repeat(100) });
+    },
+  });
+  let writes = 0;
+  const plain = createServer().on("upgrade", upgrade(app));
+  plain.on("connection", (socket) => {
+    const { _write, _writev } = socket;
+    socket._write = (...args) => [writes++, _write.apply(socket, args)];
+    socket._writev = (...args) => [writes++, _writev!.apply(socket, args)];
+  });
+  await once(plain.listen(0, "127.0.0.1"), "listening");
+  const socket = new WebSocket(`ws://127.0.0.1:${(plain.address() as AddressInfo).port}/ws`);
+  let heard = 0;
+  const until = (count: number) =>
+    new Promise<void>((resolve) => {
+      const check = () => heard === count && resolve();
+      socket.on("message", check);
+      check();
+    });
+  socket.on("message", () => heard++);
+  await until(1);
+  const before = writes;
+  socket.send('{"action":"list_files"}');
+  await until(17);
+  expect(writes - before).toBe(1);
+  socket.send('{"action":"list_files"}');
+  await until(2017);
+  socket.terminate();
+  plain.close();
 });
