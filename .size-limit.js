@@ -33,7 +33,7 @@ export default [
   client("fold-gateway", "at once", "8 kB", atOnce),
   client("based", "at once", "12 kB", atOnce),
   client("loco", "at once", "18 kB", atOnce),
-  client("fold-gateway", "in all (with streams)", "10.92 kB", all.streams),
+  client("fold-gateway", "in all (with streams)", "11 kB", all.streams),
   client("based", "in all (with channels)", "12.65 kB", all.channels),
   client("loco", "in all (with channels)", "18 kB", all.channels),
   { ...edits, name: "edits, whole", limit: "33.6 kB" },
