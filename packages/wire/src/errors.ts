@@ -91,7 +91,7 @@ export class Violation extends Error {
   }
 }
 
-export type DisconnectedCode = "unreachable" | "ended_early" | "closed" | "idle" | "slow_reader" | "gap";
+export type DisconnectedCode = "unreachable" | "timeout" | "ended_early" | "closed" | "idle" | "slow_reader" | "gap";
 
 export interface DisconnectedDetails {
   readonly code: DisconnectedCode;

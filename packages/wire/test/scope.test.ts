@@ -1,0 +1,164 @@
+import { getEventListeners } from "node:events";
+import { expect, test, vi } from "vitest";
+import { Scope, totals, within } from "../src/scope.js";
+
+function opened() {
+  const failures: unknown[] = [];
+  const scope = Scope.open((error) => failures.push(error));
+  return { scope, failures };
+}
+
+const zero = Object.fromEntries(Object.keys(totals()).map((gauge) => [gauge, 0]));
+
+test("a scope releases what it holds once, newest first, whatever throws or rejects", async () => {
+  const { scope, failures } = opened();
+  const released: number[] = [];
+  for (const i of [1, 2, 3, 4, 5])
+    scope.add(() => {
+      released.push(i);
+      if (i === 2) throw new Error("two");
+      if (i === 4) return Promise.reject(new Error("four"));
+    });
+  scope.close();
+  scope.close();
+  await Promise.resolve();
+  expect(released).toEqual([5, 4, 3, 2, 1]);
+  expect(failures.map(String)).toEqual(["Error: two", "Error: four"]);
+});
+
+test("what is released early is not released again", () => {
+  const { scope } = opened();
+  const release = vi.fn();
+  const early = scope.add(release, "places");
+  expect(scope.stats().places).toBe(1);
+  early();
+  early();
+  scope.close();
+  expect(release).toHaveBeenCalledTimes(1);
+  expect(scope.stats()).toEqual(zero);
+});
+
+test("what is added to a closed scope is released at once", () => {
+  const { scope } = opened();
+  scope.close("over");
+  const release = vi.fn();
+  scope.add(release, "places")();
+  expect(release).toHaveBeenCalledTimes(1);
+  const child = scope.child("streams");
+  expect([child.closed, child.reason, child.signal.aborted, child.signal.reason]).toEqual([true, "over", true, "over"]);
+  expect(scope.stats()).toEqual(zero);
+});
+
+test("children close with their parent, for its reason, before what the parent acquired earlier", () => {
+  const { scope } = opened();
+  const order: string[] = [];
+  scope.add(() => order.push("parent"));
+  const child = scope.child("readers");
+  child.add(() => order.push(`child ${child.reason}`));
+  const other = scope.child("readers");
+  other.close();
+  expect(scope.stats().readers).toBe(1);
+  const { signal } = child;
+  scope.close("reason");
+  expect(order).toEqual(["child reason", "parent"]);
+  expect(signal.reason).toBe("reason");
+});
+
+test("a foreign signal keeps no listener of a scope that is closed", () => {
+  const { scope } = opened();
+  const outer = new AbortController();
+  const run = vi.fn();
+  scope.onAbort(outer.signal, run);
+  expect(getEventListeners(outer.signal, "abort")).toHaveLength(1);
+  scope.close();
+  expect(getEventListeners(outer.signal, "abort")).toHaveLength(0);
+  outer.abort();
+  expect(run).not.toHaveBeenCalled();
+  const late = opened();
+  late.scope.onAbort(outer.signal, run);
+  expect(run).toHaveBeenCalledTimes(1);
+});
+
+test("timers are counted, end with their scope, and never overflow", () => {
+  vi.useFakeTimers();
+  try {
+    const { scope, failures } = opened();
+    const run = vi.fn();
+    scope.timeout(1e12, run);
+    scope.timeout(Number.POSITIVE_INFINITY, run);
+    scope.timeout(10, () => {
+      throw new Error("ten");
+    });
+    scope.interval(10, run);
+    expect(scope.stats().timers).toBe(3);
+    vi.advanceTimersByTime(25);
+    expect(run).toHaveBeenCalledTimes(2);
+    expect(String(failures[0])).toBe("Error: ten");
+    expect(scope.stats().timers).toBe(2);
+    scope.close();
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("measures add up while their scopes are open, here and over the whole process", () => {
+  const { scope } = opened();
+  const one = scope.child("sessions");
+  one.measure("queued", () => 3);
+  scope.measure("queued", () => 4);
+  expect(scope.stats()).toMatchObject({ queued: 7, sessions: 1 });
+  expect(totals()).toMatchObject({ queued: 7, sessions: 1 });
+  one.close();
+  expect(scope.stats()).toMatchObject({ queued: 4, sessions: 0 });
+  scope.close();
+  expect(totals()).toEqual(zero);
+});
+
+test.each([
+  ["a value", () => 1, 1],
+  ["a promise", async () => 2, 2],
+])("within gives %s and holds nothing afterwards", async (_, start, value) => {
+  const { scope } = opened();
+  await expect(within<number>(scope, 1000, "it", start)).resolves.toBe(value);
+  expect(scope.stats()).toEqual(zero);
+});
+
+test.each([
+  ["throws", () => fail(), "Error: failed"],
+  ["rejects", async () => fail(), "Error: failed"],
+  ["never settles", () => new Promise<void>(() => {}), "Disconnected: it did not finish within 5 ms"],
+])("within rejects when what it waits for %s, and holds nothing afterwards", async (_, start, message) => {
+  const { scope } = opened();
+  const error = await within<void>(scope, 5, "it", start).catch((thrown: unknown) => thrown);
+  expect(String(error)).toBe(message);
+  expect(scope.stats()).toEqual(zero);
+});
+
+test("within rejects with the reason of a scope that closes, and aborts what it waits for", async () => {
+  const { scope } = opened();
+  let attempt: AbortSignal | undefined;
+  const waiting = within(scope, 1000, "it", ({ signal }) => {
+    attempt = signal;
+    return new Promise(() => {});
+  });
+  scope.close(new Error("gone"));
+  await expect(waiting).rejects.toThrow("gone");
+  expect(attempt!.aborted).toBe(true);
+  await expect(within(scope, 1000, "it", () => 1)).rejects.toThrow("gone");
+});
+
+test("a value that comes after the limit is handed to `late`; a late failure is nobody's", async () => {
+  const { scope } = opened();
+  let settle!: (value: string) => void;
+  const late = vi.fn();
+  const start = () => new Promise<string>((resolve) => (settle = resolve));
+  await expect(within(scope, 1, "it", start, late)).rejects.toMatchObject({ code: "timeout" });
+  settle("value");
+  await Promise.resolve();
+  expect(late).toHaveBeenCalledWith("value");
+});
+
+function fail(): never {
+  throw new Error("failed");
+}
