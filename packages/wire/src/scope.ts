@@ -66,8 +66,8 @@ interface Held {
 /**
  * Owns what one call, stream, reader, channel, session or ask acquires, and releases it once.
  *
- * Acquire and `add` in one step. `close` aborts `signal`, then releases in reverse order, whatever throws. What is added to a
- * closed scope is released at once, so a step that finishes too late holds nothing.
+ * Acquire and `add` in one step. `close(reason)` aborts `signal`, then releases in reverse order, whatever throws; `close()` says that the
+ * work is done, and aborts nothing. What is added to a closed scope is released at once, so a step that finishes too late holds nothing.
  */
 export class Scope {
   readonly #books: Books;
@@ -106,10 +106,10 @@ export class Scope {
     return this.#reason;
   }
 
-  /** Aborted when the scope closes, with the reason of `close`. Made when it is first asked for. */
+  /** Aborted when the scope closes for a reason. Made when it is first asked for. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
-    if (!this.#open && !this.#controller.signal.aborted) this.#controller.abort(this.#reason);
+    if (this.#reason !== undefined && !this.#controller.signal.aborted) this.#controller.abort(this.#reason);
     return this.#controller.signal;
   }
 
@@ -167,13 +167,13 @@ export class Scope {
     });
   }
 
-  /** Aborts the signal and releases everything, newest first. The first call counts. */
-  close(reason: unknown = new DOMException("the scope was closed", "AbortError")): void {
+  /** Releases everything, newest first; with a reason, aborts the signal before. The first call counts. */
+  close(reason?: unknown): void {
     if (!this.#open) return;
     this.#open = false;
     this.#reason = reason;
     this.#leaveParent?.();
-    this.#controller?.abort(reason);
+    if (reason !== undefined) this.#controller?.abort(reason);
     for (const held of [...(this.#held ?? [])].reverse()) if (this.#forget(held)) this.#run(held.release);
   }
 
@@ -214,7 +214,7 @@ export class Scope {
  * Starts something outside and waits for it within a limit.
  *
  * Rejects with a `Disconnected` of code `timeout` after the limit, and with the scope's reason when the scope closes first. `attempt` is a
- * scope of its own, closed when the wait is over, however it ends. `late` gets a value that comes after that.
+ * scope of its own, closed when the wait is over; where it has failed, its signal is aborted. `late` gets a value that comes after that.
  */
 export async function within<T>(
   scope: Scope,
@@ -223,35 +223,48 @@ export async function within<T>(
   start: (attempt: Scope) => T | PromiseLike<T>,
   late?: (value: T) => unknown,
 ): Promise<T> {
-  if (scope.closed) throw scope.reason;
+  if (scope.closed) throw reasonOf(scope);
   const attempt = scope.child();
   try {
     const started = start(attempt);
-    if (!isThenable(started)) return started;
-    return await new Promise<T>((resolve, reject) => {
-      let over = false;
-      const fail = (error: unknown): void => {
-        over = true;
-        reject(error);
-      };
-      attempt.add(() => fail(attempt.reason));
-      attempt.timeout(limit, () =>
-        fail(
-          new Disconnected(`${what} did not finish within ${limit} ms`, {
-            code: "timeout",
-            retryable: true,
-          }),
-        ),
-      );
-      started.then((value) => {
-        if (!over) return resolve(value);
-        // Whatever came too late is the scope's to release, and cannot fail anybody.
-        if (late) Promise.resolve(late(value)).catch(() => {});
-      }, fail);
-    });
-  } finally {
+    const value = isThenable(started) ? await settled(attempt, limit, what, started as PromiseLike<T>, late) : started;
     attempt.close();
+    return value;
+  } catch (error) {
+    attempt.close(error);
+    throw error;
   }
+}
+
+function settled<T>(
+  attempt: Scope,
+  limit: number,
+  what: string,
+  started: PromiseLike<T>,
+  late?: (value: T) => unknown,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    let over = false;
+    const fail = (error: unknown): void => {
+      over = true;
+      reject(error);
+    };
+    const forget = attempt.add(() => fail(reasonOf(attempt)));
+    const stop = attempt.timeout(limit, () => {
+      fail(new Disconnected(`${what} did not finish within ${limit} ms`, { code: "timeout", retryable: true }));
+    });
+    started.then((value) => {
+      // A value that comes too late cannot fail anybody.
+      if (over) return late && void Promise.resolve(late(value)).catch(() => {});
+      stop();
+      resolve(value);
+      forget();
+    }, fail);
+  });
+}
+
+function reasonOf({ reason }: Scope): unknown {
+  return reason ?? new DOMException("it is over", "AbortError");
 }
 
 function isThenable(value: unknown): value is PromiseLike<never> {

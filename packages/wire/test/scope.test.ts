@@ -64,6 +64,14 @@ test("children close with their parent, for its reason, before what the parent a
   expect(signal.reason).toBe("reason");
 });
 
+test("work that is done aborts nothing", () => {
+  const { scope } = opened();
+  const { signal } = scope;
+  const child = scope.child();
+  scope.close();
+  expect([signal.aborted, scope.signal.aborted, child.signal.aborted]).toEqual([false, false, false]);
+});
+
 test("a foreign signal keeps no listener of a scope that is closed", () => {
   const { scope } = opened();
   const outer = new AbortController();
