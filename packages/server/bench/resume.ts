@@ -10,8 +10,9 @@ import { connect } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
 import { type LocoHandlers, loco } from "@parlance/protocols/loco";
-import { type EventLog, memoryLog, serve } from "@parlance/server";
+import { serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
+import { type EventLog, memoryLog } from "@parlance/server/resume";
 import { redisLog } from "@parlance/store-redis";
 import { Redis } from "ioredis";
 import { hasRedis, startRedis } from "../../store-redis/test/redis.js";
@@ -29,7 +30,13 @@ else await measure();
 async function beServer(redis: string | undefined): Promise<void> {
   const kept = redis === undefined ? memoryLog() : redisLog({ redis: new Redis(redis) });
   const said = () => void process.send!("said");
-  const log: EventLog = { ...kept, close: (stream) => kept.close(stream).then(said) };
+  const log: EventLog = {
+    ...kept,
+    async open(stream) {
+      const writer = await kept.open(stream);
+      return writer && { ...writer, close: () => writer.close().then(said) };
+    },
+  };
   const told = () => once(process, "message");
   const gateway: Partial<FoldGatewayHandlers> = {
     async *send() {

@@ -1,10 +1,10 @@
 export type { Call, Channel, OpenAsk, Session } from "@parlance/contract";
 export { Disconnected, Refusal, Violation } from "@parlance/wire";
-export { bearer } from "./bearer.js";
-export type { Accepted } from "./channel.js";
-export type { Feed, Sink } from "./feed.js";
-export { type Entry, type EventLog, type LogState, memoryLog } from "./log.js";
-export type { Called, Hooks, ServeOptions } from "./options.js";
-export { memoryRelay, type Relay } from "./relay.js";
-export type { Answer } from "./reply.js";
+export type { Stats } from "@parlance/wire/scope";
+export type { Answer } from "./http/answer.js";
+export { bearer } from "./http/bearer.js";
+export { LIMITS, type Limits } from "./limits.js";
+export type { Called, ErrorContext, Hooks, How, ServeOptions } from "./options.js";
+export type { Accepted } from "./ports.js";
 export { type App, serve } from "./serve.js";
+export type { Sink, SseWriter } from "./stream/writer.js";

@@ -1,46 +1,43 @@
 import type { Side } from "@parlance/contract";
 import type { AnyMessage, Input, Refusal, Unknown } from "@parlance/wire";
-import type { EventLog } from "./log.js";
-import type { Relay } from "./relay.js";
+import type { PubSub } from "./cluster/pubsub.js";
+import type { OriginOptions } from "./http/origin.js";
+import type { Limits } from "./limits.js";
+import type { EventLog } from "./resume/event-log.js";
 
-export interface ServeOptions {
+export interface ServeOptions extends Partial<Limits>, OriginOptions {
   readonly hooks?: Hooks;
-  /** Says who is calling, or throws `Refusal`. Returning undefined refuses with 401. Without it, everybody may call. */
+  /**
+   * Returns the principal of a request, or throws `Refusal`; undefined, null and false refuse with 401. Without it anybody may call, so
+   * `listen` binds the loopback interface only.
+   */
   readonly authenticate?: (request: Request) => unknown;
+  /** Receives what callbacks and handlers threw and no peer was shown. @default writes to `console.error`; false discards it */
+  readonly onError?: ((error: unknown, context: ErrorContext) => void) | false;
   /** Writes a superset of the documented form, by the name that the contract gives it. */
   readonly profile?: string;
-  /** Bytes of a request body, characters of a frame: 1 MiB unless told. */
-  readonly maxMessageSize?: number;
-  /** Characters that may wait, on either way of a channel or for a session that nobody reads: 1 Mi unless told. */
-  readonly maxQueued?: number;
-  /** Whether a client that asks for it may join a cut stream or channel again; true unless told. */
+  /** Whether a client may resume a cut stream or channel. @default true */
   readonly resume?: boolean;
-  /** Milliseconds that a resumable stream or channel goes on without its client: 30,000 unless told. Then its handler is cancelled. */
-  readonly grace?: number;
-  /** Where the messages of resumable streams are kept: in this process unless told. */
+  /** Keeps the messages of resumable streams. @default `memoryLog()`, in this process */
   readonly log?: EventLog;
   /**
-   * Joins this server with others behind the same balancer: a session's messages reach its readers on all of them, an operation that
-   * answers an ask reaches the server that asks, a stream in a shared `log` goes on while its reader is with another server, and a channel
-   * while its socket is.
+   * Joins this server with others behind the same balancer: sessions, answers to asks, resumable channels, and, with a shared `log`,
+   * resumable streams work on whichever server a request reaches.
    */
-  readonly relay?: Relay;
-  /** Names a principal, so that nobody joins what somebody else began: the principal itself if it is a string, else its `id`, else its JSON. */
+  readonly pubSub?: PubSub;
+  /** Names a principal, so that only it can resume its streams. @default the string itself, the `id` of an object, or its JSON */
   readonly identify?: (principal: unknown) => string;
-  /** Milliseconds after which a stream's reader that takes nothing is cut: 30,000 unless told. With a key it may come back. */
-  readonly stall?: number;
-  /** Streams and channels that one principal may have open at a time: 64 unless told. Without `authenticate` there are no principals to count. */
-  readonly maxStreams?: number;
-  /** Milliseconds between the comments that keep an idle stream alive: 15,000 unless told, 0 for none. */
-  readonly heartbeat?: number;
+  /** Whether principals share sessions of the same key. @default false: each principal has sessions of its own */
+  readonly sharedSessions?: boolean;
 }
 
-export const MAX_MESSAGE_SIZE = 1024 * 1024;
-export const MAX_QUEUED = 1024 * 1024;
-export const HEARTBEAT = 15_000;
-export const GRACE = 30_000;
-export const STALL = 30_000;
-export const MAX_STREAMS = 64;
+/** Where a reported error was thrown. */
+export interface ErrorContext {
+  /** Such as `hooks.open`, `handler`, `log` or `pub/sub`. */
+  readonly source: string;
+  /** The operation's or channel's name in the contract, where one is known. */
+  readonly operation?: string | undefined;
+}
 
 /** A call as hooks see it. */
 export interface Called {
@@ -52,20 +49,23 @@ export interface Called {
 }
 
 /**
- * What happens, in the order in which it happens. A hook that throws `Refusal` in `request` refuses the call; in `message` it refuses one
- * message of a client's channel, which is answered with the protocol's fault and does not reach the handler.
+ * Functions that are called as things happen. Only `request` and `message` can refuse, by throwing `Refusal`. Whatever else a hook throws,
+ * or rejects with, goes to `onError` and changes nothing.
  */
 export interface Hooks {
-  /** A call whose input is right is about to reach its handler. */
+  /** Called before a handler, and before a reader joins a stream or channel again. May refuse the call, and may be async. */
   readonly request?: (call: Called) => void | Promise<void>;
-  /** A stream has sent its headers, or a channel is open. */
+  /** Called when a stream has sent its headers, or a channel is open. */
   readonly open?: (call: Called) => void;
-  /** A message was received or is being sent. */
+  /** Called for each message, received or sent. May refuse one of a client: the protocol's fault answers it, and the handler does not see it. */
   readonly message?: (call: Called, message: AnyMessage, from: Side) => void;
-  /** Something came that the contract does not know. */
+  /** Called for a message that the contract does not define. */
   readonly unknown?: (call: Called, unknown: Unknown) => void;
-  /** A request, or one message of a channel, is refused; a client that asks for a channel and then for its socket makes two requests. `cause` is what was thrown: a bug in a handler is seen here and nowhere else. */
+  /** Called when a request, or one message of a channel, is refused. `cause` is what was thrown. */
   readonly refuse?: (request: Request, refusal: Refusal, cause: unknown, operation?: string) => void;
-  /** A stream or channel is over: `done` by the protocol, `gone` by the peer, `failed` by an error. */
-  readonly close?: (call: Called, how: "done" | "gone" | "failed") => void;
+  /** Called when a stream or channel is over: `done` by the protocol, `gone` by the peer, `failed` by an error. */
+  readonly close?: (call: Called, how: How) => void;
 }
+
+/** How a stream or channel ended. */
+export type How = "done" | "gone" | "failed";

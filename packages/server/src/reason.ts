@@ -1,17 +1,18 @@
 import { Disconnected } from "@parlance/wire";
 
-// Why a handler's signal is aborted: cancel and disconnect are different things, and a handler may tell them apart.
+// Reasons of a handler's signal. A cancelled call and a lost connection are different things, and a handler can tell them apart.
 
-/** The caller has said so: by leaving its loop, by its signal, by `cancel()` or `close()`. */
+/** The caller ended the call: it left its loop, aborted its signal, or called `cancel()` or `close()`. */
 export function cancelled(): DOMException {
   return new DOMException("the caller has cancelled", "AbortError");
 }
 
-/** Nobody has said anything, and nobody is there any more. */
+/** The connection was lost. */
 export function gone(): Disconnected {
   return new Disconnected("the caller has gone", { code: "closed", retryable: false });
 }
 
+/** The server is closing. */
 export function closing(): DOMException {
   return new DOMException("the server is closing", "AbortError");
 }

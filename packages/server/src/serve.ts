@@ -1,39 +1,58 @@
 import type { Checks, ContractValue } from "@parlance/contract";
-import { type AnyContract, type OpenSocket, parseTicket, type Refusal, router, Violation } from "@parlance/wire";
+import { type AnyContract, type OpenSocket, parseTicket, Refusal, type Route, router, Violation } from "@parlance/wire";
 import { pair } from "@parlance/wire/link";
-import { answer } from "./answer.js";
-import { type Accepted, accept, converse } from "./channel.js";
-import { memoryLog } from "./log.js";
-import { GRACE, MAX_QUEUED, type ServeOptions } from "./options.js";
-import { sharedSessions } from "./peers.js";
-import { closing as closingReason } from "./reason.js";
-import { type Answer, refuse, toResponse } from "./reply.js";
-import { runs } from "./run.js";
-import type { Handlers, Serving } from "./serving.js";
-import { sessions } from "./session.js";
-import { slots } from "./slot.js";
+import { Scope, type Stats } from "@parlance/wire/scope";
+import type { Context, Handlers } from "./call.js";
+import { callbacks } from "./callback.js";
+import { callChannel, converse, refuseSocket } from "./channel/converse.js";
+import { type Converse, directChannels } from "./channel/direct.js";
+import { clusterChannels } from "./cluster/channels.js";
+import { wiring } from "./cluster/publish.js";
+import { clusterSessions } from "./cluster/sessions.js";
+import { clusterStreams } from "./cluster/streams.js";
+import type { Answer } from "./http/answer.js";
+import { type Deliveries, dispatch, refuseWhileClosing } from "./http/dispatch.js";
+import { guard, preflight } from "./http/origin.js";
+import { refuse, toResponse } from "./http/response.js";
+import { type Limits, resolveLimits } from "./limits.js";
+import type { ServeOptions } from "./options.js";
+import { places } from "./places.js";
+import type { Accepted } from "./ports.js";
+import { closing } from "./reason.js";
+import { resumableChannels } from "./resume/channels.js";
+import { memoryLog } from "./resume/event-log.js";
+import { resumeRequests } from "./resume/http.js";
+import { resumableStreams } from "./resume/streams.js";
+import { localSessions } from "./session/local.js";
+import { shutdown } from "./shutdown.js";
+import { directStreams } from "./stream/direct.js";
 
 /** A contract with handlers behind it. */
 export interface App {
   readonly contract: AnyContract;
-  /** Answers any request; refuses in the protocol's own words, and never throws. */
+  /** Answers any request; refuses in the protocol's own words. Rejects only when the request is aborted. */
   fetch(request: Request): Promise<Response>;
   /** Opens channels in memory: `connect(contract, { fetch: app.fetch, webSocket: app.webSocket })`. */
   readonly webSocket: OpenSocket;
-  /** Whether callers say who they are (`authenticate`). */
+  /** Whether callers are authenticated (`authenticate`). */
   readonly authenticates: boolean;
-  /** For adapters: a refusal in the protocol's own words, before anything else is looked at. */
-  refuse(request: Request, refusal: Refusal): Answer;
-  /** Whether the path is one of this contract's, whatever the method. */
-  knows(pathname: string): boolean;
-  /** For adapters: an answer that is not yet a `Response`. */
-  answer(request: Request, gone: AbortSignal): Promise<Answer>;
-  /** For adapters: what to do with a request for a socket. */
-  accept(request: Request, protocols?: readonly string[]): Promise<Accepted>;
+  readonly limits: Limits;
+  /** Counts what is held: calls, streams, channels, readers, sessions, asks, places, timers, subscriptions, and characters queued and logged. */
+  stats(): Stats;
   /** Refuses new calls with 503, ends streams without an end of their own, and closes channels with 1001. The rest may finish. */
   drain(): void;
-  /** The same, and aborts the signal of every handler that still runs. */
+  /** The same; cancels every handler and releases everything. */
   close(): void;
+  /** For adapters: whether the path is one of this contract's, whatever the method. */
+  knows(pathname: string): boolean;
+  /** For adapters: whether the path is a channel's. */
+  isChannel(pathname: string): boolean;
+  /** For adapters: opens the scope of one request. The adapter closes it when the connection is gone or the answer is written. */
+  open(): Scope;
+  /** For adapters: an answer that is not yet a `Response`. `bound` is the address that the adapter listens on. */
+  answer(request: Request, call: Scope, bound?: string): Promise<Answer>;
+  /** For adapters: decides on a WebSocket handshake. The conversation closes the scope. */
+  accept(request: Request, protocols: readonly string[], call: Scope, bound?: string): Promise<Accepted>;
 }
 
 /**
@@ -48,81 +67,142 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
       protocol: any.name,
       side: "server",
     });
-  const draining = new AbortController();
-  const closing = new AbortController();
-  const maxQueued = options.maxQueued ?? MAX_QUEUED;
+  const { context, deliveries } = compose(any, handlers as Handlers, options);
+  return appOf(context, deliveries);
+}
+
+/** The base, and what outlives a connection (`resume`) or a server (`pubSub`). */
+function compose(contract: AnyContract, handlers: Handlers, options: ServeOptions) {
+  const { pubSub, resume = true, log = memoryLog() } = options;
+  const limits = resolveLimits(options);
+  const calling = callbacks(options, limits);
+  const root = Scope.open((error) => calling.report(error, "releasing what a call held"));
+  const wires = pubSub && wiring(pubSub, limits, root, calling.report);
+  const makeLocal = (onIdle?: (key: string) => void) => localSessions(contract, limits, root, onIdle);
   let accepts: Promise<Checks> | undefined;
-  const open = new Map<string, number>();
-  const serving: Serving = {
-    contract: any,
+  const context: Context = {
+    contract,
     accepts: () => {
-      accepts ??= any.accepts().then(({ checks }) => checks);
+      accepts ??= contract.accepts().then(({ checks }) => checks);
       return accepts;
     },
-    handlers: handlers as Handlers,
+    handlers,
     options,
-    sessions: options.relay
-      ? sharedSessions(any, options.relay, maxQueued, (onIdle) => sessions(any, maxQueued, onIdle))
-      : sessions(any, maxQueued),
-    runs: runs({ log: options.log ?? memoryLog(), relay: options.relay, grace: options.grace ?? GRACE, maxQueued }),
-    open,
-    shutting: new Set(),
-    running: new Set(),
-    slots: slots({ contract: any, options, open }, (called, port) => void converse(serving, called, port)),
-    route: router(any),
-    draining: draining.signal,
-    closing: closing.signal,
+    limits,
+    callbacks: calling,
+    route: router(contract),
+    places: places(options, limits.maxStreams),
+    sessions: wires ? clusterSessions(contract, wires, makeLocal) : makeLocal(),
+    root,
+    shutdown: shutdown(),
   };
-  const { route } = serving;
-  const routeOf = (request: Request) => route(request.method, new URL(request.url).pathname);
-  const app: App = {
-    contract: any,
+  const hold: Converse = (called, port, scope) => converse(context, called, port, scope);
+  const direct = { streams: directStreams(context), channels: directChannels(context, hold) };
+  if (!resume) return { context, deliveries: direct };
+  root.measure("logged", () => log.size?.() ?? 0);
+  const streams = resumableStreams(context, direct.streams, log, wires && clusterStreams(wires));
+  const channels = resumableChannels(
+    context,
+    direct.channels,
+    hold,
+    wires && ((local) => clusterChannels(contract.name, wires, local)),
+  );
+  const deliveries: Deliveries = { streams, channels, resume: resumeRequests(context, log, streams, channels) };
+  return { context, deliveries };
+}
+
+function appOf(context: Context, deliveries: Deliveries): App {
+  const { contract, options, root } = context;
+  const routeOf = (method: string, pathname: string): Route | undefined => context.route(method, pathname);
+  const parameters = new Set(
+    [...Object.values(contract.operations), ...Object.values(contract.channels)].flatMap(({ parameters = {} }) =>
+      Object.keys(parameters),
+    ),
+  );
+  const declared = (name: string): boolean => parameters.has(name);
+
+  async function answer(request: Request, call: Scope, bound?: string): Promise<Answer> {
+    const allowed = guard(request, options, declared, bound);
+    if (allowed instanceof Refusal) return refuse(context, request, allowed);
+    const asked = preflight(request);
+    if (asked) return { status: 204, headers: { ...allowed, ...asked }, body: "" };
+    const answered = await dispatch(context, deliveries, request, call);
+    return { ...answered, headers: { ...answered.headers, ...allowed } };
+  }
+
+  async function accept(
+    request: Request,
+    protocols: readonly string[],
+    call: Scope,
+    bound?: string,
+  ): Promise<Accepted> {
+    const { pathname } = new URL(request.url);
+    let name: string | undefined;
+    try {
+      const allowed = guard(request, options, declared, bound);
+      if (allowed instanceof Refusal) throw allowed;
+      refuseWhileClosing(context);
+      const found = routeOf("GET", pathname);
+      if (!found || !("channel" in found)) throw new Refusal(`there is no channel at ${pathname}`, { status: 404 });
+      name = found.channel;
+      const ticket = parseTicket(protocols);
+      if (ticket === undefined)
+        return deliveries.channels.accept(await callChannel(context, name, found.path, request, call), call);
+      const redeemed = await deliveries.channels.redeem(ticket, request, call);
+      if (!redeemed) throw new Refusal("this ticket is not good: ask for another", { status: 426 });
+      return redeemed;
+    } catch (error) {
+      call.close(error);
+      return refuseSocket(context, request, error, name);
+    }
+  }
+
+  return {
+    contract,
     authenticates: options.authenticate !== undefined,
-    refuse: (request, refusal) => refuse(serving, request, refusal),
-    knows: (pathname) => route("GET", pathname) !== undefined,
-    answer: (request, gone) => answer(serving, routeOf(request), request, gone),
+    limits: context.limits,
+    stats: () => root.stats(),
+    knows: (pathname) => routeOf("GET", pathname) !== undefined,
+    isChannel: (pathname) => isChannel(routeOf("GET", pathname)),
+    open: () => root.child("calls"),
+    answer,
+    accept,
     async fetch(request) {
       const { signal } = request;
-      return toResponse(await unlessAborted(app.answer(request, signal), signal), signal);
+      const call = root.child("calls");
+      call.onAbort(signal, () => call.close(signal.reason));
+      try {
+        return toResponse(await unlessAborted(answer(request, call), call, signal), call);
+      } catch (error) {
+        call.close(error);
+        throw error;
+      }
     },
-    async accept(request, protocols = []) {
-      const ticket = parseTicket(protocols);
-      const redeemed = ticket && (await serving.slots.redeem(ticket, request));
-      if (redeemed) return redeemed;
-      const found = routeOf(request);
-      if (found && "channel" in found && !ticket) return accept(serving, found.channel, found.path, request);
-      const { status, headers, body } = await app.answer(request, request.signal);
-      return { refused: { status, headers, type: "application/json", body: String(body) } };
-    },
-    async webSocket(url, { headers, protocols }) {
-      const accepted = await app.accept(new Request(url.replace(/^ws/, "http"), { headers }), protocols);
+    async webSocket(url, { headers, protocols, signal }) {
+      const call = root.child("calls");
+      if (signal) call.onAbort(signal, () => call.close(signal.reason));
+      const accepted = await accept(new Request(url.replace(/^ws/, "http"), { headers }), protocols, call);
       if ("refused" in accepted) return accepted;
       const [near, far] = pair();
       accepted.run(far);
       return near;
     },
-    drain() {
-      draining.abort(closingReason());
-      for (const shut of serving.shutting) shut();
-    },
+    drain: () => context.shutdown.drain(),
     close() {
-      app.drain();
-      closing.abort(closingReason());
-      for (const cancel of serving.running) cancel();
-      serving.runs.close();
-      serving.sessions.close();
-      serving.slots.close();
+      context.shutdown.drain();
+      root.close(closing());
     },
   };
-  return app;
 }
 
-/** What waits for an answer hears at once that the request was aborted, as with any fetch. */
-function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+function isChannel(route: Route | undefined): boolean {
+  return route !== undefined && "channel" in route;
+}
+
+/** Rejects as soon as the request is aborted, as any fetch does. */
+function unlessAborted<T>(answer: Promise<T>, call: Scope, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) return abort();
-    signal.addEventListener("abort", abort, { once: true });
-    answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+    const stop = call.add(() => signal.aborted && reject(signal.reason));
+    answer.then(resolve, reject).finally(stop);
   });
 }

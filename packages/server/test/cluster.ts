@@ -2,13 +2,15 @@ import { connect } from "@parlance/client";
 import { based } from "@parlance/protocols/based";
 import { type EmacsAgentSession, type EventsMessage, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
-import { type Disconnected, type EventLog, Refusal, type Relay, serve } from "@parlance/server";
+import { type Disconnected, Refusal, serve } from "@parlance/server";
+import type { PubSub } from "@parlance/server/cluster";
+import type { EventLog } from "@parlance/server/resume";
 import type { Port } from "@parlance/wire";
 import { expect, test } from "vitest";
 
-/** One relay and one log as two servers have them. */
+/** One pubSub and one log as two servers have them. */
 export interface Pair {
-  readonly relays: readonly [Relay, Relay];
+  readonly pubSubs: readonly [PubSub, PubSub];
   readonly logs: readonly [EventLog, EventLog];
   stop(): void;
 }
@@ -18,7 +20,7 @@ const never = () => {
 };
 
 /** An emacs-agent server, whose `prompt` hands its session to the test, and its client. */
-export function agentOn(relay: Relay, log: EventLog) {
+export function agentOn(pubSub: PubSub, log: EventLog) {
   const prompted: EmacsAgentSession[] = [];
   const app = serve(
     emacsAgent,
@@ -49,7 +51,7 @@ export function agentOn(relay: Relay, log: EventLog) {
         yield { type: "agent.state", state: "idle" };
       },
     },
-    { relay, log, heartbeat: 0 },
+    { pubSub, log, heartbeat: 0 },
   );
   const client = connect(emacsAgent, { fetch: app.fetch });
   return {
@@ -96,9 +98,9 @@ export const numbers = (from: number, to: number) => Array.from({ length: to - f
 /** What two servers behind a balancer must do, whatever joins them. */
 export function testCluster(make: () => Promise<Pair>): void {
   async function agents() {
-    const { relays, logs, stop } = await make();
-    const [a, b] = [agentOn(relays[0], logs[0]), agentOn(relays[1], logs[1])];
-    return { a, b, relays, [Symbol.dispose]: stop };
+    const { pubSubs, logs, stop } = await make();
+    const [a, b] = [agentOn(pubSubs[0], logs[0]), agentOn(pubSubs[1], logs[1])];
+    return { a, b, pubSubs, [Symbol.dispose]: stop };
   }
 
   test("what an agent says on one server is read on another, in order: what waited, and what comes", async () => {
@@ -224,13 +226,13 @@ export function testCluster(make: () => Promise<Pair>): void {
 
   test("what was on the way to a server that is gone waits for the next reader", async () => {
     using cluster = await agents();
-    const { a, b, relays } = cluster;
+    const { a, b, pubSubs } = cluster;
     const session = await a.session("s");
     const reader = await b.reader("s");
     session.send(say("1"));
     expect(await reader.take(1)).toEqual(["1"]);
     // As if B were killed: nobody hears what is said to it.
-    for (const leave of heldBy(relays[1])) leave();
+    for (const leave of heldBy(pubSubs[1])) leave();
     for (const word of numbers(2, 20)) session.send(say(word));
     const next = await a.reader("s");
     expect(await next.take(19)).toEqual(numbers(2, 20));
@@ -292,7 +294,7 @@ export function testCluster(make: () => Promise<Pair>): void {
       await session.ask({ type: "upload_file", filename: "1", content: "" });
       expect(seen.asked).toEqual(["GET A", "socket B"]);
       // As if A were killed: it says nothing, and nobody hears what is said to it.
-      for (const leave of heldBy(pair.relays[0])) leave();
+      for (const leave of heldBy(pair.pubSubs[0])) leave();
       await expect(session.closed).rejects.toMatchObject({ name: "Disconnected", code: "gap" });
     } finally {
       for (const server of servers) server.close();
@@ -301,12 +303,12 @@ export function testCluster(make: () => Promise<Pair>): void {
   });
 
   test("a stream that began on one server goes on as long as it is read on another, and is cancelled from there", async () => {
-    const { relays, logs, stop } = await make();
+    const { pubSubs, logs, stop } = await make();
     const grace = 1000;
     let aborted = () => {};
     const cancelled = new Promise<void>((resolve) => (aborted = resolve));
     let next = () => {};
-    const servers = relays.map((relay, i) =>
+    const servers = pubSubs.map((pubSub, i) =>
       serve(
         foldGateway,
         {
@@ -326,7 +328,7 @@ export function testCluster(make: () => Promise<Pair>): void {
             }
           },
         },
-        { relay, log: logs[i]!, grace, heartbeat: 0 },
+        { pubSub, log: logs[i]!, grace, heartbeat: 0 },
       ),
     );
     const seen: string[] = [];
@@ -368,9 +370,9 @@ export function testCluster(make: () => Promise<Pair>): void {
 const TURNS = [0, 1, 1, 0] as const;
 
 /** An uploader on both servers, and a client that is sent to the one and the other: asks A, opens at B, asks B, opens at A. */
-function uploaders({ relays, logs }: Pair, grace: number) {
+function uploaders({ pubSubs, logs }: Pair, grace: number) {
   const seen = { sessions: 0, heard: [] as string[], reasons: [] as unknown[], asked: [] as string[] };
-  const servers = relays.map((relay, i) =>
+  const servers = pubSubs.map((pubSub, i) =>
     serve(
       based,
       {
@@ -385,7 +387,7 @@ function uploaders({ relays, logs }: Pair, grace: number) {
           }
         },
       },
-      { relay, log: logs[i]!, grace },
+      { pubSub, log: logs[i]!, grace },
     ),
   );
   let turn = 0;
@@ -415,17 +417,17 @@ async function statusOf(answer: Promise<unknown>): Promise<number> {
   );
 }
 
-/** What a relay that was made by `tracked` listens to. */
-const held = new WeakMap<Relay, Set<() => void>>();
-const heldBy = (relay: Relay) => held.get(relay) ?? [];
+/** What a pubSub that was made by `tracked` listens to. */
+const held = new WeakMap<PubSub, Set<() => void>>();
+const heldBy = (pubSub: PubSub) => held.get(pubSub) ?? [];
 
-/** A relay whose subscriptions a test can cut, as a killed server's are. */
-export function tracked(relay: Relay): Relay {
+/** A pubSub whose subscriptions a test can cut, as a killed server's are. */
+export function tracked(pubSub: PubSub): PubSub {
   const leaves = new Set<() => void>();
-  const made: Relay = {
-    publish: (topic, text) => relay.publish(topic, text),
+  const made: PubSub = {
+    publish: (topic, text) => pubSub.publish(topic, text),
     async subscribe(topic, hear, onMissed) {
-      const leave = await relay.subscribe(topic, hear, onMissed);
+      const leave = await pubSub.subscribe(topic, hear, onMissed);
       leaves.add(leave);
       return leave;
     },

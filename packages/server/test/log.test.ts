@@ -1,7 +1,7 @@
 import { connect } from "@parlance/client";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
-import { type EventLog, memoryLog, serve } from "@parlance/server";
-import { testEventLog } from "@parlance/server/testing";
+import { serve } from "@parlance/server";
+import { type EventLog, memoryLog, testEventLog } from "@parlance/server/resume";
 import { describe, expect, test } from "vitest";
 
 describe("memoryLog", () => testEventLog(async () => ({ log: memoryLog(), stop() {} }), test));
@@ -23,8 +23,16 @@ describe("A log that fails", () => {
     const full = new Error("OOM command not allowed");
     const failing: EventLog = {
       ...log,
-      append: (stream, seq, text) => (seq > 3 ? Promise.reject(full) : log.append(stream, seq, text)),
-      close: (stream) => (all ? Promise.reject(full) : log.close(stream)),
+      async open(stream) {
+        const writer = await log.open(stream);
+        return (
+          writer && {
+            ...writer,
+            append: (seq, text) => (seq > 3 ? Promise.reject(full) : writer.append(seq, text)),
+            close: () => (all ? Promise.reject(full) : writer.close()),
+          }
+        );
+      },
     };
     let reason: unknown;
     const app = serve(

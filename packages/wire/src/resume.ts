@@ -33,7 +33,7 @@ export function formatTicket(ticket: string): string {
 }
 
 export function parseTicket(protocols: readonly string[]): string | undefined {
-  return protocols.find((protocol) => /^parlance\.[0-9a-f]{32}$/.test(protocol))?.slice("parlance.".length);
+  return protocols.find((protocol) => /^parlance\.[0-9a-f]{32,64}$/.test(protocol))?.slice("parlance.".length);
 }
 
 /** What a server answers when it is asked for a channel over HTTP. */

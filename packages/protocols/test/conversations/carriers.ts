@@ -11,7 +11,7 @@ export type Carrier = (app: App) => Promise<ConnectOptions>;
 
 async function inMemory(app: App): Promise<ConnectOptions> {
   onTestFinished(() => app.close());
-  return { baseUrl: "http://in.memory", fetch: app.fetch, webSocket: app.webSocket };
+  return { baseUrl: "http://localhost", fetch: app.fetch, webSocket: app.webSocket };
 }
 
 async function overSockets(app: App): Promise<ConnectOptions> {

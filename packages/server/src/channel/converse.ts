@@ -1,89 +1,130 @@
-import {
-  type AnyContract,
-  type Faulted,
-  fault,
-  faultMessage,
-  type Port,
-  Refusal,
-  unbind,
-  Violation,
-} from "@parlance/wire";
-import { type AnyChannel, link } from "@parlance/wire/link";
-import { decoderFor, encoderFor } from "./codecs.js";
-import { type Called, MAX_MESSAGE_SIZE, MAX_QUEUED } from "./options.js";
-import { cancelled, closing } from "./reason.js";
-import { refuse } from "./reply.js";
-import { callOf, identify, occupy, refusalOf, type Serving, sessionOf, tell } from "./serving.js";
+import { type AnyContract, fault, faultMessage, type Port, Refusal, unbind, Violation } from "@parlance/wire";
+import { type AnyChannel, type Link, link } from "@parlance/wire/link";
+import { type Scope, within } from "@parlance/wire/scope";
+import { type Context, callOf, isHidden, refusalOf, sessionOf } from "../call.js";
+import { decoderFor, encoderFor } from "../codecs.js";
+import { refuse } from "../http/response.js";
+import type { Called, How } from "../options.js";
+import type { Accepted } from "../ports.js";
+import { cancelled, closing } from "../reason.js";
 
 const BUSY = "Another operation is already in progress. Please wait.";
 
-/** What a server says to somebody who asks for a socket: no, or how to go on once it is open. */
-export type Accepted =
-  | { readonly refused: Faulted & { readonly headers: Readonly<Record<string, string>> } }
-  | {
-      readonly run: (port: Port) => void;
-      /** The subprotocol to select, where one was offered that we know. */
-      readonly protocol?: string;
-    };
-
-/** Who asks for a channel, and with which input; throws what refuses it. */
+/** Authenticates a request for a channel and checks its input. Throws what refuses it. */
 export async function callChannel(
-  serving: Serving,
+  context: Context,
   name: string,
   path: Readonly<Record<string, string>>,
   request: Request,
+  call: Scope,
 ): Promise<Called> {
-  const principal = await identify(serving, request);
-  const { input } = unbind(serving.contract, await serving.accepts(), [name], {
+  const principal = await context.callbacks.authenticate(call, request);
+  const { input } = unbind(context.contract, await context.accepts(), [name], {
     path,
     query: new URL(request.url).searchParams,
   });
   const called: Called = { operation: name, input, request, principal };
-  await serving.options.hooks?.request?.(called);
+  await context.callbacks.request(call, called);
   return called;
 }
 
-/** Decides on a handshake: never throws. */
-export async function accept(
-  serving: Serving,
-  name: string,
-  path: Readonly<Record<string, string>>,
-  request: Request,
-): Promise<Accepted> {
+/** Any error as the refusal of a handshake. */
+export function refuseSocket(context: Context, request: Request, error: unknown, name?: string): Accepted {
+  const { headers } = refuse(context, request, error, name);
+  return { refused: { ...fault(context.contract, name, refusalOf(error)), headers } };
+}
+
+/** Holds the conversation of a channel over a port, until it is closed. `scope` is the channel's, and closes with it. */
+export async function converse(context: Context, called: Called, port: Port, scope: Scope): Promise<void> {
+  const { callbacks, handlers, contract, shutdown } = context;
+  const name = called.operation;
+  const wire = await linked(context, called, port, scope);
+  const { channel } = wire;
+  channel.closed.then(
+    () => scope.close(shutdown.draining ? closing() : cancelled()),
+    (error) => scope.close(error),
+  );
+  const ended = new Promise<void>((resolve) => scope.add(resolve));
+  shutdown.onDrain(scope, () => void channel.close(1001, "the server is closing"));
+  callbacks.open(called);
+  let how: How = "done";
+  scope.add(() => callbacks.close(called, how));
   try {
-    if (serving.draining.aborted) throw new Refusal("the server is closing", { status: 503, retryAfter: 1 });
-    const called = await callChannel(serving, name, path, request);
-    const release = occupy(serving, called.principal);
-    return { run: (port) => void converse(serving, called, port).finally(release) };
+    const handler = handlers[name] as ((input: unknown, channel: AnyChannel, call: unknown) => unknown) | undefined;
+    if (!handler) throw new TypeError(`${contract.name} is served without a handler for ${name}`);
+    const handled = (async () => handler(called.input, channel, callOf(context, called, scope.signal)))();
+    // A handler that ignores its signal is not waited for.
+    await Promise.race([handled, ended]);
+    if (scope.closed) {
+      how = "gone";
+      handled.catch((error) => !isAbort(error) && isHidden(error) && callbacks.report(error, "handler", name));
+    }
   } catch (error) {
-    const { headers } = refuse(serving, request, error, name);
-    return { refused: { ...fault(serving.contract, name, refusalOf(error)), headers } };
+    how = scope.closed ? "gone" : "failed";
+    if (how === "failed") failed(context, called, wire, error);
+  }
+  await finish(context, channel, port, scope);
+}
+
+/** Errors that follow from the end of the channel itself. */
+function isAbort(error: unknown): boolean {
+  const { name } = (error ?? {}) as { name?: unknown };
+  return name === "AbortError" || name === "Disconnected";
+}
+
+/** Tells the client that its handler failed, in the protocol's own words where it has some, and closes. */
+function failed(context: Context, called: Called, wire: Link, error: unknown): void {
+  const refusal = refusalOf(error);
+  context.callbacks.refuse(called.request, refusal, error, called.operation);
+  if (isHidden(error)) context.callbacks.report(error, "handler", called.operation);
+  try {
+    sendFault(context, called.operation, wire, refusal);
+  } catch {
+    // The channel is not open for a fault yet; the close code says it.
+  }
+  wire.fail(error, 1011, "the handler failed");
+}
+
+/** Closes the channel; a peer that does not confirm it in time is cut. */
+async function finish({ limits, root }: Context, channel: AnyChannel, port: Port, scope: Scope): Promise<void> {
+  await within(root, limits.socketWithin, "closing the channel", () => channel.close()).catch(() => port.cut?.());
+  scope.close();
+}
+
+function sendFault({ contract }: Context, channel: string, wire: Link, refusal: Refusal, about?: string): void {
+  const { fault } = contract.channels[channel]!;
+  if (fault === undefined) return;
+  const message = faultMessage(contract, fault, refusal);
+  const echo = echoOf(contract, fault);
+  if (echo === undefined || about === undefined) return wire.say(message);
+  try {
+    wire.say({ ...message, [echo]: about });
+  } catch (error) {
+    // With this echo it would be another message (based: a read error, which names its file).
+    if (!(error instanceof Violation)) throw error;
+    wire.say(message);
   }
 }
 
-/** Holds the conversation of a channel over a port, until it is closed. */
-export async function converse(serving: Serving, called: Called, port: Port): Promise<void> {
-  const { contract, options, handlers, sessions, shutting } = serving;
-  const { hooks } = options;
+/** A link over the port that reports to hooks and reads the channel's session. */
+async function linked(context: Context, called: Called, port: Port, scope: Scope): Promise<Link> {
+  const { contract, options, callbacks, limits, sessions } = context;
   const name = called.operation;
   const described = contract.channels[name]!;
-  const incoming = await serving.accepts();
+  const incoming = await context.accepts();
+  const report = (refusal: Refusal, about?: string): void => sendFault(context, name, wire, refusal, about);
 
-  function report(refusal: Refusal, about?: string): void {
-    if (described.fault === undefined) return;
-    const echo = echoOf(contract, described.fault);
-    const message = faultMessage(contract, described.fault, refusal);
-    if (echo === undefined || about === undefined) return wire.say(message);
-    try {
-      wire.say({ ...message, [echo]: about });
-    } catch (error) {
-      // With this echo it would be another message (based: a read error, which names its file).
-      if (!(error instanceof Violation)) throw error;
-      wire.say(message);
-    }
+  const key = sessionOf(context, called);
+  let joined = false;
+  /** Messages of others wait until the protocol's opening message was sent. */
+  function join(): void {
+    if (key === undefined || joined || scope.closed) return;
+    joined = true;
+    const subscriber = { send: wire.send, ask: wire.channel.ask, end: () => void wire.channel.close() };
+    sessions.subscribe(key, subscriber, scope);
   }
 
-  const wire = link(contract, port, {
+  const wire: Link = link(contract, port, {
     channel: name,
     side: "server",
     encode: encoderFor(contract, {
@@ -93,89 +134,40 @@ export async function converse(serving: Serving, called: Called, port: Port): Pr
       profile: options.profile,
     }),
     decode: decoderFor(contract, { side: "client", names: described.client, checks: incoming }),
-    maxSize: options.maxMessageSize ?? MAX_MESSAGE_SIZE,
-    maxQueued: options.maxQueued ?? MAX_QUEUED,
+    maxSize: limits.maxMessageSize,
+    maxQueued: limits.maxQueued,
     onMessage(message, from) {
-      try {
-        hooks?.message?.(called, message, from);
-      } catch (error) {
-        if (from !== "client" || !(error instanceof Refusal)) throw error;
-        tell(hooks, called.request, error, error, name);
-        if (described.fault === undefined) wire.fail(error, 1008, "refused");
-        else report(error, message.type);
+      const refusal = callbacks.message(called, message, from);
+      if (refusal) {
+        callbacks.refuse(called.request, refusal, refusal, name);
+        if (described.fault === undefined) wire.fail(refusal, 1008, "refused");
+        else report(refusal, message.type);
         return false;
       }
-      // What others say to the session waits until the channel has been opened in the protocol's words.
-      if (from === "server") queueMicrotask(join);
+      if (from === "server" && !joined) queueMicrotask(join);
     },
     busy: (fault) => faultMessage(contract, fault, new Refusal(BUSY, { status: 409 })),
     onUnknown(unknown) {
-      hooks?.unknown?.(called, unknown);
-      // Where answers come by order somebody waits for one; elsewhere a newer peer may say more than this contract knows.
+      callbacks.unknown(called, unknown);
+      // Where answers come by order a request waits for one; elsewhere a newer peer may send more than this contract defines.
       if (!answersByOrder(contract)) return;
       const what = JSON.stringify(unknown.body).slice(0, 200);
-      report(
-        refusalOf(
-          new Violation(`unknown message ${what}`, {
-            code: "unknown_message",
-            protocol: contract.name,
-            side: "client",
-          }),
-        ),
-      );
+      const violation = new Violation(`unknown message ${what}`, {
+        code: "unknown_message",
+        protocol: contract.name,
+        side: "client",
+      });
+      report(refusalOf(violation));
     },
     onViolation(violation) {
       const refusal = refusalOf(violation);
-      tell(hooks, called.request, refusal, violation, name);
+      callbacks.refuse(called.request, refusal, violation, name);
       if (violation.code === "opening" || violation.code === "too_large") throw violation;
       report(refusal, violation.subject);
     },
   });
-  const { channel } = wire;
-  const gone = new AbortController();
-  channel.closed.then(
-    () => gone.abort(serving.draining.aborted ? closing() : cancelled()),
-    (error) => gone.abort(error),
-  );
-  const shut = () => void channel.close(1001, "the server is closing");
-  shutting.add(shut);
-
-  const key = sessionOf(serving, called);
-  const subscriber = { send: wire.send, ask: channel.ask, end: () => void channel.close() };
-  let unsubscribe: (() => void) | undefined;
-  function join(): void {
-    if (key !== undefined && !gone.signal.aborted) unsubscribe ??= sessions.subscribe(key, subscriber);
-  }
   if (described.open?.server === undefined) join();
-  hooks?.open?.(called);
-  let how: "done" | "gone" | "failed" = "done";
-  try {
-    const handler = handlers[name];
-    if (!handler) throw new TypeError(`${contract.name} is served without a handler for ${name}`);
-    await (handler as (input: unknown, channel: AnyChannel, call: unknown) => unknown)(
-      called.input,
-      channel,
-      callOf(serving, called, gone.signal),
-    );
-    if (gone.signal.aborted) how = "gone";
-    await channel.close();
-  } catch (error) {
-    how = gone.signal.aborted ? "gone" : "failed";
-    if (how === "failed") {
-      const refusal = refusalOf(error);
-      tell(hooks, called.request, refusal, error, name);
-      try {
-        report(refusal);
-      } catch {
-        // The channel is not open for a fault yet; the close code says it.
-      }
-      wire.fail(error, 1011, "the handler failed");
-    }
-  } finally {
-    unsubscribe?.();
-    shutting.delete(shut);
-    hooks?.close?.(called, how);
-  }
+  return wire;
 }
 
 /** The property in which a fault names the message that it is about. */

@@ -1,34 +1,34 @@
 /**
- * Carries texts between the servers of one deployment: in order from one sender, and once unless a connection
- * breaks: then perhaps not at all, perhaps twice. `memoryRelay` joins apps of
- * one process; `redisRelay` joins servers that have a Redis.
+ * Carries texts between the servers of one deployment: in order from one sender, and once. When a connection breaks, a text may be lost or
+ * come twice. `memoryPubSub` joins apps of one process; `redisPubSub` joins servers that have a Redis.
  */
-export interface Relay {
+export interface PubSub {
   /** Resolves to the number of subscribers that it reached, this server's own among them. */
   publish(topic: string, text: string): Promise<number>;
   /**
-   * Resolves once everything that is published from now on will be heard. `onMissed` is called when that was interrupted and is
-   * true again.
+   * Resolves once every text that is published from now on is received. `onInterrupted` is called when that was interrupted and holds
+   * again.
    */
-  subscribe(topic: string, hear: (text: string) => void, onMissed?: () => void): Promise<() => void>;
+  subscribe(topic: string, receive: (text: string) => void, onInterrupted?: () => void): Promise<() => void>;
 }
 
 /** Joins apps of one process, as tests do. */
-export function memoryRelay(): Relay {
+export function memoryPubSub(): PubSub {
   const topics = new Map<string, Set<(text: string) => void>>();
   return {
     async publish(topic, text) {
-      const heard = [...(topics.get(topic) ?? [])];
-      for (const hear of heard) queueMicrotask(() => hear(text));
-      return heard.length;
+      const receivers = [...(topics.get(topic) ?? [])];
+      for (const receive of receivers) queueMicrotask(() => receive(text));
+      return receivers.length;
     },
-    async subscribe(topic, hear) {
+    async subscribe(topic, receive) {
       // Each subscription is one, even of the same function.
-      const own = (text: string) => hear(text);
-      topics.set(topic, (topics.get(topic) ?? new Set()).add(own));
+      const own = (text: string) => receive(text);
+      const receivers = topics.get(topic) ?? new Set();
+      topics.set(topic, receivers.add(own));
       return () => {
-        topics.get(topic)?.delete(own);
-        if (topics.get(topic)?.size === 0) topics.delete(topic);
+        receivers.delete(own);
+        if (receivers.size === 0 && topics.get(topic) === receivers) topics.delete(topic);
       };
     },
   };

@@ -1,71 +1,78 @@
 import { newKey } from "@parlance/wire";
+import { type Scope, within } from "@parlance/wire/scope";
+import type { Limits } from "../limits.js";
 
-/** Milliseconds within which the other servers must say whether something is theirs. */
-const ANSWER_WITHIN = 1000;
-/** Milliseconds after a relay's interruption in which a server may not be heard yet that is there. */
-const RETURNING = 5000;
-/** Milliseconds between two questions then. */
-const ASK_AGAIN = 100;
+/** The wait before a query is repeated while servers may not receive yet. */
+const REPEAT_AFTER = 100;
 
-/** Questions to all servers that listen to a topic: whose is this? */
-export interface Inquiry<A> {
+/** Queries to all servers that are subscribed to a topic: which of them has this? */
+export interface Query<A> {
   /**
-   * `put` publishes a question with its id, and resolves to how many were asked. Resolves to the first answer, or to undefined when all say
-   * that it is not theirs or nobody says more. After an interruption it is asked again until everybody is sure to hear it.
+   * `publish` sends a query with its id, and resolves to the number of servers that it reached. Resolves to the first answer, or to undefined
+   * when all have none, or none comes in time. After an interruption of pub/sub the query is repeated until all servers surely receive it.
    */
-  ask(put: (id: string) => Promise<number>): Promise<A | undefined>;
-  /** Somebody has answered; undefined says that it is not theirs. */
+  ask(publish: (id: string) => Promise<number>): Promise<A | undefined>;
+  /** An answer came; undefined says that the server has nothing. */
   note(id: string, answer: A | undefined): void;
-  /** The relay was interrupted and is back. */
+  /** Pub/sub was interrupted and is back. */
   interrupted(): void;
 }
 
-interface Question<A> {
-  answered: number;
-  /** Servers that were asked; unknown until the question is out. */
-  asked: number;
+interface Open<A> {
+  answers: number;
+  /** Servers that were reached; unknown until the query is published. */
+  reached: number;
   resolve(answer: A | undefined): void;
 }
 
-export function inquiry<A>(): Inquiry<A> {
-  const questions = new Map<string, Question<A>>();
-  let interrupted = Number.NEGATIVE_INFINITY;
+export function query<A>({ queryWithin, storeWithin, interruptedFor }: Limits, root: Scope): Query<A> {
+  const queries = new Map<string, Open<A>>();
+  let interruptedAt = Number.NEGATIVE_INFINITY;
 
-  async function askOnce(put: (id: string) => Promise<number>): Promise<A | undefined> {
+  async function askOnce(publish: (id: string) => Promise<number>): Promise<A | undefined> {
     const id = newKey();
-    let timer: ReturnType<typeof setTimeout> | undefined;
+    const scope = root.child();
     try {
-      return await new Promise<A | undefined>((resolve, reject) => {
-        const question: Question<A> = { answered: 0, asked: Number.POSITIVE_INFINITY, resolve };
-        questions.set(id, question);
-        put(id).then((asked) => {
-          question.asked = asked;
-          if (question.answered === asked) resolve(undefined);
-          timer = setTimeout(resolve, ANSWER_WITHIN, undefined);
-        }, reject);
+      const answer = new Promise<A | undefined>((resolve, reject) => {
+        queries.set(id, { answers: 0, reached: Number.POSITIVE_INFINITY, resolve });
+        scope.add(() => {
+          queries.delete(id);
+          reject(scope.reason ?? new DOMException("the query is over", "AbortError"));
+        });
       });
+      answer.catch(() => {});
+      const reached = await within(scope, storeWithin, "pub/sub", () => publish(id));
+      const open = queries.get(id);
+      if (open) {
+        open.reached = reached;
+        if (open.answers === reached) open.resolve(undefined);
+        scope.timeout(queryWithin, () => open.resolve(undefined));
+      }
+      return await answer;
     } finally {
-      clearTimeout(timer);
-      questions.delete(id);
+      scope.close();
     }
   }
 
   return {
-    async ask(put) {
+    async ask(publish) {
       for (;;) {
-        const answer = await askOnce(put);
-        if (answer !== undefined || performance.now() - interrupted > RETURNING) return answer;
-        await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN));
+        const answer = await askOnce(publish);
+        if (answer !== undefined || performance.now() - interruptedAt > interruptedFor) return answer;
+        await new Promise<void>((resolve, reject) => {
+          root.timeout(REPEAT_AFTER, resolve);
+          if (root.closed) reject(root.reason);
+        });
       }
     },
     note(id, answer) {
-      const question = questions.get(id);
-      if (!question) return;
-      question.answered++;
-      if (answer !== undefined || question.answered === question.asked) question.resolve(answer);
+      const open = queries.get(id);
+      if (!open) return;
+      open.answers++;
+      if (answer !== undefined || open.answers === open.reached) open.resolve(answer);
     },
     interrupted() {
-      interrupted = performance.now();
+      interruptedAt = performance.now();
     },
   };
 }

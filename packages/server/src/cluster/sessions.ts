@@ -1,21 +1,23 @@
 import { type AnyContract, type AnyMessage, newKey, Refusal } from "@parlance/wire";
-import { openAsks } from "@parlance/wire/link";
-import { following } from "./following.js";
-import { inquiry } from "./inquiry.js";
-import { passing } from "./passing.js";
-import type { Relay } from "./relay.js";
-import { DECIDED, type LocalSessions, type Sessions, type Subscriber } from "./session.js";
+import type { Scope } from "@parlance/wire/scope";
+import type { SessionStore, Subscriber } from "../ports.js";
+import { type LocalSessions, SETTLED } from "../session/local.js";
+import { type Followed, following } from "./follow.js";
+import { outbox } from "./outbox.js";
+import type { Wiring } from "./publish.js";
+import { query } from "./query.js";
+import { subscribe } from "./subscriptions.js";
 
-/** What servers say to each other. `from` is the sender's inbox. */
-type Said =
-  /** On the session's topic: who reads it? These do here. */
-  | { readonly say: "who"; readonly key: string; readonly from: string; readonly readers: readonly string[] }
-  /** These readers are here: on the topic when they come, to the inbox of whoever asks. */
-  | { readonly say: "reads"; readonly key: string; readonly from: string; readonly readers: readonly string[] }
-  | { readonly say: "left"; readonly reader: string }
-  /** `count` grows with every message of one server: a relay that lost its connection may say one again. */
+/** What servers send to each other about sessions. `from` is the sender's inbox. */
+type Packet =
+  /** On the session's topic: who reads it? These readers are here. */
+  | { readonly type: "who"; readonly key: string; readonly from: string; readonly readers: readonly string[] }
+  /** These readers are here: on the topic when they come, to an inbox as the answer to "who". */
+  | { readonly type: "reads"; readonly key: string; readonly from: string; readonly readers: readonly string[] }
+  | { readonly type: "left"; readonly reader: string }
+  /** `count` grows with every packet of one server: pub/sub that lost its connection may bring one again. */
   | {
-      readonly say: "message";
+      readonly type: "messages";
       readonly key: string;
       readonly from: string;
       readonly reader: string;
@@ -23,82 +25,61 @@ type Said =
       readonly messages: readonly AnyMessage[];
     }
   | {
-      readonly say: "find" | "settle";
+      readonly type: "find" | "settle";
       readonly key: string;
       readonly from: string;
       readonly id: string;
       readonly reply: AnyMessage;
     }
-  | { readonly say: "answer"; readonly id: string; readonly answer?: Answer | undefined }
-  | { readonly say: "end"; readonly key: string; readonly from: string };
+  | { readonly type: "answer"; readonly id: string; readonly answer?: Answer | undefined }
+  | { readonly type: "end"; readonly key: string; readonly from: string };
 
 type Answer = { readonly is: "decided" | "settled" } | { readonly is: "found"; readonly message: AnyMessage };
 
 interface Reader {
   readonly key: string;
   readonly subscriber: Subscriber;
-  /** The last message that each server has sent it. */
-  readonly heard: Map<string, number>;
+  /** The last packet that each server has sent it. */
+  readonly counts: Map<string, number>;
 }
 
 /**
  * Sessions that several servers hold together. A reader on another server is a subscriber like any other here, whose messages go
- * through the relay; an ask stays where it was made, and who is to decide it asks for it.
+ * through pub/sub. An ask stays on the server that made it, and the others ask that server.
  */
-export function sharedSessions(
+export function clusterSessions(
   contract: AnyContract,
-  relay: Relay,
-  maxQueued: number,
-  make: (onIdle: (key: string) => void) => LocalSessions,
-): Sessions {
+  wiring: Wiring,
+  makeLocal: (onIdle: (key: string) => void) => LocalSessions,
+): SessionStore {
+  const { limits, root, publish, mention } = wiring;
   const me = `${contract.name}/server/${newKey()}`;
   const topicOf = (key: string): string => `${contract.name}/session/${key}`;
-  const local = make((key) => followed.unfollow(key));
-  const asks = openAsks(contract, "server");
+  const local = makeLocal((key) => followed.leave(key));
   const answering = new Set(
     (contract.exchanges ?? []).flatMap(({ answers }) => answers.flatMap(({ operation }) => operation ?? [])),
   );
-  const followed = following(
-    (key) =>
-      listen().then(() =>
-        relay.subscribe(
-          topicOf(key),
-          (text) => hear(JSON.parse(text)),
-          () => introduce(key),
-        ),
-      ),
+  const followed = following(wiring, {
+    topicOf,
+    receive,
     introduce,
-  );
+    ready: listen,
+  });
   /** Readers that are here, by the names that the others know them by. */
   const readers = new Map<string, Reader>();
-  /** Readers that are elsewhere: what forgets them. */
-  const distant = new Map<string, () => void>();
-  const questions = inquiry<Answer>();
-  let inbox: Promise<() => void> | undefined;
-  let closed = false;
-  let sent = 0;
+  /** Readers that are elsewhere. */
+  const distant = new Map<string, Scope>();
+  const questions = query<Answer>(limits, root);
+  let inbox: Promise<void> | undefined;
+  let count = 0;
 
-  function tell(topic: string, said: Said): Promise<number> {
-    return relay.publish(topic, JSON.stringify(said));
-  }
-
-  /** For what is said again, or missed without harm, when the relay cannot be reached. */
-  function mention(topic: string, said: Said): void {
-    tell(topic, said).catch(() => {});
-  }
-
-  function listen(): Promise<unknown> {
-    if (closed) return Promise.reject(new Refusal("the server is closing", { status: 503, retryAfter: 1 }));
-    const resume = () => {
+  /** Receives what is sent to this server alone. */
+  function listen(): Promise<void> {
+    const onInterrupted = (): void => {
       questions.interrupted();
       for (const key of followed.keys()) introduce(key);
     };
-    inbox ??= relay
-      .subscribe(me, (text) => hear(JSON.parse(text)), resume)
-      .catch((error) => {
-        inbox = undefined;
-        throw error;
-      });
+    inbox ??= subscribe(wiring, { topic: me, scope: root, receive, onInterrupted });
     return inbox;
   }
 
@@ -107,78 +88,85 @@ export function sharedSessions(
   }
 
   function introduce(key: string): void {
-    mention(topicOf(key), { say: "who", key, from: me, readers: readersOf(key) });
+    mention(topicOf(key), { type: "who", key, from: me, readers: readersOf(key) } satisfies Packet);
   }
 
-  function hear(said: Said): void {
-    if ("from" in said && said.from === me && said.say !== "find" && said.say !== "settle") return;
-    switch (said.say) {
+  function receive(packet: Packet): void {
+    if ("from" in packet && packet.from === me && packet.type !== "find" && packet.type !== "settle") return;
+    switch (packet.type) {
       case "who":
-        for (const reader of said.readers) meet(said.key, reader, said.from);
-        if (readersOf(said.key).length > 0)
-          mention(said.from, { say: "reads", key: said.key, from: me, readers: readersOf(said.key) });
+      case "reads": {
+        const { key, from } = packet;
+        for (const reader of packet.readers) meet(key, reader, from);
+        const here = packet.type === "who" ? readersOf(key) : [];
+        if (here.length > 0) mention(from, { type: "reads", key, from: me, readers: here } satisfies Packet);
         break;
-      case "reads":
-        for (const reader of said.readers) meet(said.key, reader, said.from);
-        break;
+      }
       case "left":
-        distant.get(said.reader)?.();
+        distant.get(packet.reader)?.close();
         break;
-      case "message":
-        receive(said.key, said.from, said.reader, said.count, said.messages);
+      case "messages":
+        deliver(packet.key, packet.from, packet.reader, packet.count, packet.messages);
         break;
       case "find":
       case "settle":
-        mention(said.from, { say: "answer", id: said.id, answer: answerFor(said.say, said.key, said.reply) });
+        mention(packet.from, {
+          type: "answer",
+          id: packet.id,
+          answer: answerFor(packet.type, packet.key, packet.reply),
+        } satisfies Packet);
         break;
       case "answer":
-        questions.note(said.id, said.answer);
+        questions.note(packet.id, packet.answer);
         break;
       case "end":
-        local.end(said.key);
+        local.end(packet.key);
         break;
     }
   }
 
-  /** A reader on another server: from now on it gets what is said here, and first what waits and what is open. */
+  /** A reader on another server gets what is sent here from now on, and first what waits and what is open. */
   function meet(key: string, reader: string, from: string): void {
-    if (distant.has(reader) || !followed.get(key)) return;
+    const session: Followed | undefined = followed.get(key);
+    if (distant.has(reader) || !session) return;
     followed.stay(key);
-    let unsubscribe = () => {};
-    const forget = (): boolean => distant.delete(reader);
-    distant.set(reader, () => forget() && unsubscribe());
-    const send = passing({
-      limit: maxQueued,
-      publish: (messages) => tell(from, { say: "message", key, from: me, reader, count: ++sent, messages }),
+    const scope = session.scope.child("readers");
+    distant.set(reader, scope);
+    scope.add(() => {
+      if (distant.get(reader) === scope) distant.delete(reader);
+    });
+    const out = outbox({
+      limit: limits.maxQueued,
+      publish: (messages) =>
+        publish(from, { type: "messages", key, from: me, reader, count: ++count, messages } satisfies Packet, root),
       // Its server is gone: what was on the way waits for the next reader.
       onLost(messages) {
-        if (!forget()) return;
-        unsubscribe();
+        if (scope.closed) return;
+        scope.close();
         requeue(key, messages);
-        // It may be back already, and has said so while we still believed in it.
+        // It may have reconnected before we noticed the loss.
         introduce(key);
       },
     });
-    unsubscribe = local.subscribe(key, { end: forget, send });
-    // What waited was more than may be on the way.
-    if (!distant.has(reader)) unsubscribe();
+    scope.measure("queued", () => out.size);
+    local.subscribe(key, { end: () => scope.close(), send: out.send }, scope);
   }
 
   function requeue(key: string, messages: readonly AnyMessage[]): void {
-    // Other readers have had their own copy, and an ask that is open is shown to the next one anyway.
-    if (local.isRead(key)) return;
     try {
-      for (const message of messages) if (!asks.exchangeOf(message)) shared.session(key).send(message);
-    } catch {
-      // More than may wait for a session that nobody reads: its agent has heard so already, or will.
+      local.requeue(key, messages);
+      followed.follow(key);
+    } catch (error) {
+      // More than may wait for a session without a reader.
+      wiring.report(error);
     }
   }
 
-  function receive(key: string, from: string, reader: string, count: number, messages: readonly AnyMessage[]): void {
+  function deliver(key: string, from: string, reader: string, number: number, messages: readonly AnyMessage[]): void {
     const here = readers.get(reader);
     if (!here) return requeue(key, messages);
-    if (count <= (here.heard.get(from) ?? 0)) return;
-    here.heard.set(from, count);
+    if (number <= (here.counts.get(from) ?? 0)) return;
+    here.counts.set(from, number);
     for (const message of messages) here.subscriber.send(message);
   }
 
@@ -195,70 +183,57 @@ export function sharedSessions(
   }
 
   /** Asks every server that has a part in the session. */
-  async function inquire(say: "find" | "settle", key: string, reply: AnyMessage): Promise<Answer | undefined> {
+  async function inquire(type: "find" | "settle", key: string, reply: AnyMessage): Promise<Answer | undefined> {
     await listen();
-    return questions.ask((id) => tell(topicOf(key), { say, key, from: me, id, reply }));
+    return questions.ask((id) => publish(topicOf(key), { type, key, from: me, id, reply } satisfies Packet));
   }
 
-  const shared: Sessions = {
+  return {
     session(key) {
       const { send, ask } = local.session(key);
       return {
         send(message) {
           send(message);
-          followed.follow(key).catch(() => {});
+          followed.follow(key);
         },
         ask(message, options) {
           const answer = ask(message, options);
-          followed.follow(key).catch(() => {});
+          followed.follow(key);
           return answer;
         },
       };
     },
-    subscribe(key, subscriber) {
+    subscribe(key, subscriber, scope) {
+      if (scope.closed) return;
       const name = newKey();
-      const unsubscribe = local.subscribe(key, subscriber);
-      const known = followed.get(key);
-      readers.set(name, { key, subscriber, heard: new Map() });
-      // Who follows only now introduces itself with all of its readers.
-      if (!known) followed.follow(key).catch(() => {});
-      else
-        known.then(
-          () => mention(topicOf(key), { say: "reads", key, from: me, readers: [name] }),
-          () => {},
-        );
-      return () => {
+      local.subscribe(key, subscriber, scope);
+      readers.set(name, { key, subscriber, counts: new Map() });
+      scope.add(() => {
         readers.delete(name);
-        unsubscribe();
-        mention(topicOf(key), { say: "left", reader: name });
-      };
+        mention(topicOf(key), { type: "left", reader: name } satisfies Packet);
+      });
+      // A session that is followed only now introduces all its readers.
+      if (!followed.follow(key))
+        mention(topicOf(key), { type: "reads", key, from: me, readers: [name] } satisfies Packet);
     },
+    requeue,
     find(key, reply) {
       const found = local.find(key, reply);
       if (found || !answering.has(reply.type)) return found;
       return inquire("find", key, reply).then((answer) => {
-        if (answer?.is === "decided") throw new Refusal(DECIDED, { status: 409 });
+        if (answer?.is === "decided") throw new Refusal(SETTLED, { status: 409 });
         return answer?.is === "found" ? answer : undefined;
       });
     },
     settle(key, reply) {
       if (local.find(key, reply)) return local.settle(key, reply);
       return inquire("settle", key, reply).then((answer) => {
-        if (answer?.is !== "settled") throw new Refusal(DECIDED, { status: 409 });
+        if (answer?.is !== "settled") throw new Refusal(SETTLED, { status: 409 });
       });
     },
     end(key) {
       local.end(key);
-      mention(topicOf(key), { say: "end", key, from: me });
-    },
-    close() {
-      closed = true;
-      followed.close();
-      inbox?.then(
-        (leave) => leave(),
-        () => {},
-      );
+      mention(topicOf(key), { type: "end", key, from: me } satisfies Packet);
     },
   };
-  return shared;
 }

@@ -1,63 +1,65 @@
-/** Milliseconds for which a session is heard of after its last reader: a decision may come late. */
-const LINGER = 60_000;
+import { type Scope, within } from "@parlance/wire/scope";
+import type { Wiring } from "./publish.js";
 
-/** The sessions that a server has a part in, and hears of from others. */
-export interface Following {
-  follow(key: string): Promise<unknown>;
-  /** Not any more, in a while. */
-  unfollow(key: string): void;
-  /** Somebody has a part in it again. */
-  stay(key: string): void;
-  /** Settles when the session is followed; undefined where it is not. */
-  get(key: string): Promise<unknown> | undefined;
-  keys(): Iterable<string>;
-  close(): void;
+/** The wait before a failed subscription is tried again: doubled each time, up to the cap. */
+const RETRY = { first: 100, cap: 5000 };
+
+export interface SubscribeOptions<M> {
+  readonly topic: string;
+  /** Owns the subscription: it ends with the scope. */
+  readonly scope: Scope;
+  readonly receive: (message: M) => void;
+  /** Called each time that messages may have been missed: after the first subscription too, where that took several tries. */
+  readonly onInterrupted?: () => void;
 }
 
-/** `listen` hears what is said of a session; `onFollowed` is told once it is heard. */
-export function following(listen: (key: string) => Promise<() => void>, onFollowed: (key: string) => void): Following {
-  const followed = new Map<string, Promise<() => void>>();
-  const leaving = new Map<string, ReturnType<typeof setTimeout>>();
+/**
+ * Subscribes to a topic until the scope closes. Rejects when the first try fails, and goes on trying: pub/sub that is down now is
+ * used once it is back.
+ */
+export function subscribe<M>(wiring: Wiring, options: SubscribeOptions<M>): Promise<void> {
+  const { pubSub, limits, report } = wiring;
+  const { topic, scope, onInterrupted } = options;
 
-  function stay(key: string): void {
-    clearTimeout(leaving.get(key));
-    leaving.delete(key);
+  function receive(text: string): void {
+    if (scope.closed) return;
+    try {
+      options.receive(JSON.parse(text));
+    } catch (error) {
+      report(error);
+    }
   }
-
-  function leave(key: string): void {
-    stay(key);
-    followed.get(key)?.then(
-      (leave) => leave(),
-      () => {},
-    );
-    followed.delete(key);
-  }
-
-  return {
-    stay,
-    follow(key) {
-      stay(key);
-      const known = followed.get(key);
-      if (known) return known;
-      const listening = listen(key);
-      followed.set(key, listening);
-      listening.then(
-        () => followed.get(key) === listening && onFollowed(key),
-        // The next one who has to do with the session tries again.
-        () => followed.get(key) === listening && followed.delete(key),
-      );
-      return listening;
-    },
-    unfollow(key) {
-      stay(key);
-      const timer = setTimeout(leave, LINGER, key);
-      (timer as { unref?: () => void }).unref?.();
-      leaving.set(key, timer);
-    },
-    get: (key) => followed.get(key),
-    keys: () => followed.keys(),
-    close() {
-      for (const key of [...followed.keys()]) leave(key);
-    },
+  const interrupted = (): void => {
+    if (!scope.closed) onInterrupted?.();
   };
+
+  async function attempt(): Promise<void> {
+    const leave = (unsubscribe: () => void): void => {
+      scope.add(unsubscribe, "subscriptions");
+    };
+    // A subscription that comes too late is not wanted: another try is on its way.
+    leave(
+      await within(
+        scope,
+        limits.storeWithin,
+        "subscribing",
+        () => pubSub.subscribe(topic, receive, interrupted),
+        (late) => late(),
+      ),
+    );
+  }
+
+  function retry(wait: number): void {
+    scope.timeout(wait, () => {
+      attempt().then(interrupted, () => retry(Math.min(RETRY.cap, 2 * wait)));
+    });
+  }
+
+  const first = attempt();
+  first.catch((error) => {
+    if (scope.closed) return;
+    report(error);
+    retry(RETRY.first);
+  });
+  return first;
 }

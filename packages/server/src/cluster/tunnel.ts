@@ -1,128 +1,120 @@
 import type { Port, PortEvents } from "@parlance/wire";
-import type { Relay } from "./relay.js";
+import type { Scope } from "@parlance/wire/scope";
+import type { Wiring } from "./publish.js";
+import { subscribe } from "./subscriptions.js";
 
-/** What one end says to the other. `n` counts what it has said: a relay that lost its connection may lose something, or say it again. */
-interface Said {
+/** What one end sends to the other. `n` counts its packets: pub/sub that lost its connection may lose one, or bring it twice. */
+interface Packet {
   readonly n: number;
   readonly frames?: readonly string[];
   readonly close?: { readonly code: number; readonly reason: string };
 }
 
 export interface TunnelOptions {
+  readonly wiring: Wiring;
+  /** Owns this end. */
+  readonly scope: Scope;
   /** The topic of this end, and the other's. */
   readonly here: string;
   readonly there: string;
   /**
-   * The end of the client's socket says how that was closed, and is done; the other end waits to hear it, since whoever closes must know whether
-   * the last frames have arrived.
+   * The end of the client's socket sends how that was closed, and is done; the other end waits to receive it, since the side that closes must
+   * know whether the last frames have arrived.
    */
   readonly end: "socket" | "conversation";
-  /** Milliseconds between signs of life. */
-  readonly beat: number;
-}
-
-export interface Tunnel {
-  readonly port: Port;
-  /** Nobody needs it. */
-  drop(): void;
 }
 
 /**
- * A port whose other end is on another server: what a conversation speaks through while its client's socket is elsewhere. Frames keep their
- * order; where the relay cannot promise that any more, or nobody is at the other end, the port closes as one that was cut (1006), and the
- * counts of both sides say what is missing.
+ * A port whose other end is on another server: a conversation uses it while its client's socket is there. Frames keep their order. Where
+ * pub/sub cannot promise that any more, or the other end is gone, the port closes as one that was cut (1006), and the counts of both
+ * sides tell which frames are missing.
  */
-export async function tunnel(relay: Relay, { here, there, end: side, beat }: TunnelOptions): Promise<Tunnel> {
+export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOptions): Promise<Port> {
+  const { limits, publish } = wiring;
   let on: PortEvents | undefined;
   const early: ((on: PortEvents) => void)[] = [];
-  let unsaid: string[] = [];
-  let closing: Said["close"];
+  let unsent: string[] = [];
+  let closing: Packet["close"];
   let size = 0;
   let sent = 0;
-  let heard = 0;
-  let saying = false;
+  let received = 0;
+  let sending = false;
   let over = false;
-  let leave = () => {};
 
   function deliver(event: (on: PortEvents) => void): void {
     if (on) event(on);
     else early.push(event);
   }
 
-  function drop(): void {
-    over = true;
-    clearInterval(timer);
-    leave();
-  }
-
   function end(code: number, reason: string): void {
     if (over) return;
-    drop();
+    over = true;
+    scope.close();
     deliver((events) => events.close(code, reason));
   }
   const cut = (): void => end(1006, "");
+  /** This end has nothing more to tell its port. */
+  function drop(): void {
+    over = true;
+    scope.close();
+  }
 
-  /** One call at a time: of two, a relay that comes back could lose the first and bring the second. */
-  function say(): void {
-    if (saying || over) return;
-    saying = true;
-    const frames = unsaid;
+  /** One packet at a time: of two, pub/sub that comes back could lose the first and bring the second. */
+  function flush(): void {
+    if (sending || scope.closed) return;
+    sending = true;
+    const frames = unsent;
     const close = closing;
-    unsaid = [];
+    unsent = [];
     closing = undefined;
-    const said: Said = { n: ++sent, ...(frames.length > 0 && { frames }), ...(close && { close }) };
-    relay.publish(there, JSON.stringify(said)).then((reached) => {
-      saying = false;
+    const packet: Packet = { n: ++sent, ...(frames.length > 0 && { frames }), ...(close && { close }) };
+    publish(there, packet, scope).then((receivers) => {
+      sending = false;
       for (const frame of frames) size -= frame.length;
-      if (reached === 0) cut();
+      if (receivers === 0) cut();
       else if (close && side === "socket") drop();
-      else if (unsaid.length > 0 || closing) say();
+      else if (unsent.length > 0 || closing) flush();
     }, cut);
   }
 
-  function hear({ n, frames = [], close }: Said): void {
-    if (over || n <= heard) return;
-    if (n !== heard + 1) return cut();
-    heard = n;
+  function receive({ n, frames = [], close }: Packet): void {
+    if (n <= received) return;
+    if (n !== received + 1) return cut();
+    received = n;
     for (const frame of frames) deliver((events) => events.frame(frame));
     if (!close) return;
     if (side === "conversation") end(close.code, close.reason);
     else deliver((events) => events.close(close.code, close.reason));
   }
 
-  const timer = setInterval(say, beat);
-  (timer as { unref?: () => void }).unref?.();
-  try {
-    leave = await relay.subscribe(here, (text) => hear(JSON.parse(text)), cut);
-  } catch (error) {
-    drop();
-    throw error;
-  }
+  scope.measure("queued", () => size);
+  await subscribe(wiring, { topic: here, scope, receive, onInterrupted: cut });
+  scope.add(cut);
+  // An empty packet is a sign of life.
+  if (limits.heartbeat > 0 || limits.grace > 0)
+    scope.interval(Math.max(1, Math.min(limits.grace / 3, limits.heartbeat || Number.POSITIVE_INFINITY)), flush);
   return {
-    drop,
-    port: {
-      send(frame) {
-        if (over) return;
-        unsaid.push(frame);
-        size += frame.length;
-        // What is said within one tick is one message of the relay.
-        queueMicrotask(() => unsaid.length > 0 && say());
-      },
-      close(code, reason) {
-        closing = { code, reason };
-        say();
-      },
-      buffered: () => size,
-      cut,
-      listen(events) {
-        on = events;
-        for (const event of early.splice(0)) event(events);
-      },
+    send(frame) {
+      if (scope.closed) return;
+      unsent.push(frame);
+      size += frame.length;
+      // All frames of one tick are one packet.
+      queueMicrotask(() => unsent.length > 0 && flush());
+    },
+    close(code, reason) {
+      closing = { code, reason };
+      flush();
+    },
+    buffered: () => size,
+    cut,
+    listen(events) {
+      on = events;
+      for (const event of early.splice(0)) event(events);
     },
   };
 }
 
-/** Passes on what a client's socket and the far end say to each other. */
+/** Passes frames between a client's socket and the far end. */
 export function joinPorts(socket: Port, far: Port, limit: number): void {
   const full = ({ buffered }: Port): boolean => (buffered?.() ?? 0) > limit;
   far.listen({

@@ -1,4 +1,6 @@
 import { type AnyContract, parseJson, Refusal } from "@parlance/wire";
+import { type Scope, within } from "@parlance/wire/scope";
+import type { Limits } from "../limits.js";
 
 /**
  * Refuses (415) a body that an operation does not read and a page could send without asking: a form's, or plain text's (WHATWG Fetch,
@@ -14,33 +16,56 @@ function typeOf({ headers }: Request): string | undefined {
   return headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase();
 }
 
-/** Reads a JSON body. Throws `Refusal` (413, 415) or `Violation`; no more than `maxSize` bytes are ever held. */
+/**
+ * Reads a JSON body. No more than `maxMessageSize` bytes are ever held.
+ *
+ * @throws `Refusal` (408, 413, 415, or 400 for a body that was cut or is not UTF-8) or `Violation`
+ */
 export async function readBody(
   contract: AnyContract,
   request: Request,
   operation: string,
-  maxSize: number,
+  { maxMessageSize, bodyWithin }: Limits,
+  call: Scope,
 ): Promise<unknown> {
   const type = typeOf(request);
   if (type !== "application/json")
     throw new Refusal(`the body of ${operation} is application/json, not ${type ?? "without a type"}`, { status: 415 });
-  const tooLarge = () => new Refusal(`the body is over the limit of ${maxSize} bytes`, { status: 413 });
-  if (Number(request.headers.get("Content-Length") ?? 0) > maxSize) throw tooLarge();
+  const tooLarge = () => new Refusal(`the body is over the limit of ${maxMessageSize} bytes`, { status: 413 });
+  if (Number(request.headers.get("Content-Length") ?? 0) > maxMessageSize) throw tooLarge();
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const reader = request.body?.getReader();
+  const decode = (bytes?: Uint8Array): string => {
+    try {
+      return bytes ? decoder.decode(bytes, { stream: true }) : decoder.decode();
+    } catch {
+      throw new Refusal("the body is not UTF-8", { status: 400 });
+    }
+  };
   let text = "";
   let size = 0;
   try {
-    for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) {
+    for (;;) {
+      const read = await within(call, bodyWithin, "the body", () => reader?.read()).catch((error) => {
+        throw unread(error, call);
+      });
+      if (!read || read.done) break;
       size += read.value.length;
-      if (size > maxSize) throw tooLarge();
-      text += decoder.decode(read.value, { stream: true });
+      if (size > maxMessageSize) throw tooLarge();
+      text += decode(read.value);
     }
-    text += decoder.decode();
+    text += decode();
   } catch (error) {
     reader?.cancel().catch(() => {});
-    if (error instanceof TypeError) throw new Refusal("the body is not UTF-8", { status: 400 });
     throw error;
   }
   return parseJson(text, { protocol: contract.name, side: "client", subject: operation });
+}
+
+/** A body that stops is its sender's failure, not the server's. */
+function unread(error: unknown, call: Scope): unknown {
+  if (call.closed) return error;
+  return (error as { code?: unknown } | null)?.code === "timeout"
+    ? new Refusal("the body did not arrive in time", { status: 408 })
+    : new Refusal("the body was cut", { status: 400 });
 }

@@ -1,38 +1,42 @@
 import { Refusal } from "@parlance/wire";
 
-/** Who may reach a server that listens: the defence of a local agent against the pages in the browser beside it. */
-export interface GuardOptions {
+/** Which hosts and pages may reach a server: the defence of a local agent against pages in the browser beside it. */
+export interface OriginOptions {
   /**
-   * Names by which this server may be called, without port; loopback names unless told. A page that has rebound its own DNS name to
-   * this machine says that name, and is refused.
+   * Names by which clients may address this server, without port. A page that rebound its own DNS name to this machine sends that name,
+   * and is refused. @default loopback names, and the address that `listen` binds
    */
   readonly hosts?: readonly string[];
-  /** Origins (RFC 6454) of pages that may call beside the server's own; they get CORS headers, nobody else does. */
+  /** Origins (RFC 6454) of pages that may call, beside the server's own. They get CORS headers, others do not. @default none */
   readonly origins?: readonly string[];
 }
 
-const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
-
 export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || host.startsWith("127.");
+  const name = host.replace(/^\[|\]$/g, "");
+  return name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127(\.\d{1,3}){3}$/.test(name);
 }
 
-/** Headers to add to the answer, or a refusal. */
+/** Headers to add to the answer, or a refusal. `bound` is the address that a server listens on; `declared` names query parameters. */
 export function guard(
   request: Request,
-  { hosts = LOOPBACK, origins = [] }: GuardOptions,
+  { hosts, origins = [] }: OriginOptions,
+  declared: (name: string) => boolean,
+  bound?: string,
 ): Refusal | Record<string, string> {
   const { hostname, searchParams } = new URL(request.url);
-  if (!hosts.includes(hostname) && !(hosts === LOOPBACK && hostname.endsWith(".localhost")))
-    return new Refusal(`this server is not ${hostname}: it answers to ${hosts.join(", ")} (option hosts)`, {
-      status: 403,
-    });
-  // RFC 6750, section 2.3: what stands in a URL stands in logs and histories.
-  if (searchParams.has("access_token") || searchParams.has("token"))
-    return new Refusal("a token does not belong in a URL: send it as Authorization: Bearer", { status: 400 });
+  const known = hosts ? hosts.includes(hostname) : isLoopback(hostname) || (bound !== undefined && hostname === bound);
+  if (!known)
+    return new Refusal(
+      `this server is not ${hostname}: it answers to ${hosts?.join(", ") ?? "loopback names"} (option hosts)`,
+      { status: 403 },
+    );
+  for (const name of searchParams.keys())
+    if (CREDENTIAL.test(name) && !declared(name))
+      // RFC 6750, section 2.3: URLs are kept in logs and histories.
+      return new Refusal(`${name} does not belong in a URL: send it as Authorization: Bearer`, { status: 400 });
   const origin = request.headers.get("Origin");
   if (origin === null) {
-    // A browser that says where it comes from, but no origin: an image, a form, a link on another site.
+    // A browser that names no origin but says "cross-site": an image, a form, a link on another site.
     if (request.headers.get("Sec-Fetch-Site") === "cross-site")
       return new Refusal("requests from other sites are refused", { status: 403 });
     return {};
@@ -48,6 +52,10 @@ export function guard(
   };
 }
 
+/** Names under which clients put a token into a query. */
+const CREDENTIAL =
+  /^(x[-_])?(authorization|bearer|jwt|password|secret|((access|auth|bearer|id|refresh|session|api)[-_]?)?token|(api|access|auth|secret)[-_]?key)$/i;
+
 /** The answer to a preflight (WHATWG Fetch, section 3.2.2) from an origin that the guard has let through. */
 export function preflight(request: Request): Record<string, string> | undefined {
   const method = request.headers.get("Access-Control-Request-Method");
@@ -59,7 +67,12 @@ export function preflight(request: Request): Record<string, string> | undefined 
   };
 }
 
-/** The page was served from here: same host and port. Behind TLS of a proxy the scheme may differ, the host does not. */
+/**
+ * Whether this server has served the page: same host and port, over http or https. Behind a proxy's TLS the two schemes may differ; an
+ * origin of any other scheme, such as an editor's webview, is not the server's own.
+ */
 export function isOwn(origin: string, request: Request): boolean {
-  return URL.canParse(origin) && new URL(origin).host === new URL(request.url).host;
+  if (!URL.canParse(origin)) return false;
+  const { protocol, host } = new URL(origin);
+  return (protocol === "http:" || protocol === "https:") && host === new URL(request.url).host;
 }

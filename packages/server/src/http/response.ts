@@ -1,53 +1,76 @@
-import { fault, formatResumable, RESUME } from "@parlance/wire";
-import { type Feed, feed, readable } from "./feed.js";
-import { GRACE, HEARTBEAT, STALL } from "./options.js";
-import type { Joined } from "./run.js";
-import { refusalOf, type Serving, tell } from "./serving.js";
+import { fault } from "@parlance/wire";
+import type { Scope } from "@parlance/wire/scope";
+import { type Context, isHidden, refusalOf } from "../call.js";
+import { cancelled } from "../reason.js";
+import { FULL, type Sink, type SseWriter } from "../stream/writer.js";
+import type { Answer } from "./answer.js";
 
-/** What is answered to a request: a text, or a feed that an adapter writes as it comes. */
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Feed;
-}
-
-/** A default nginx holds events back for seconds without the second, and a compressing proxy without the first. */
+/** A default nginx holds events back for seconds without the third, and a compressing proxy without the second. */
 export const STREAM_HEADERS = {
   "Content-Type": "text/event-stream",
   "Cache-Control": "no-cache, no-transform",
   "X-Accel-Buffering": "no",
 };
 
-/** A run as the answer for one of its readers. */
-export function streamed({ options }: Serving, { epoch, blocks, leave }: Joined, late = false): Answer {
-  const grace = (options.grace ?? GRACE) / 1000;
-  const beat = (options.heartbeat ?? HEARTBEAT) / 1000;
-  const headers = { ...STREAM_HEADERS, [RESUME]: formatResumable({ epoch, grace, beat }) };
-  const heartbeat = options.heartbeat ?? HEARTBEAT;
-  return {
-    status: 200,
-    headers,
-    body: feed(blocks, { heartbeat, late, joined: true, stall: options.stall ?? STALL, onStop: leave }),
-  };
-}
-
-export function refuse(
-  { contract, options }: Pick<Serving, "contract" | "options">,
-  request: Request,
-  error: unknown,
-  name?: string,
-): Answer {
+/** Any error as the protocol's own answer. Hooks hear of it, and `onError` where the peer is not shown it. */
+export function refuse(context: Context, request: Request, error: unknown, operation?: string): Answer {
   const refusal = refusalOf(error);
-  tell(options.hooks, request, refusal, error, name);
-  const { status, type, body } = fault(contract, name, refusal);
+  context.callbacks.refuse(request, refusal, error, operation);
+  if (isHidden(error)) context.callbacks.report(error, "a call", operation);
+  const { status, type, body } = fault(context.contract, operation, refusal);
   const headers: Record<string, string> = { "Content-Type": type };
   if (status === 401) headers["WWW-Authenticate"] = 'Bearer realm="parlance"';
   if (refusal.retryAfter !== undefined) headers["Retry-After"] = String(Math.ceil(refusal.retryAfter));
   return { status, headers, body };
 }
 
-/** An answer as a web response; `signal` is its request's. */
-export function toResponse({ status, headers, body }: Answer, signal: AbortSignal): Response {
-  const empty = status === 204 || status === 205;
-  return new Response(empty ? null : typeof body === "string" ? body : readable(body, signal), { status, headers });
+/** An answer as a web response. The call is over when its body is read or cancelled. */
+export function toResponse({ status, headers, body }: Answer, call: Scope): Response {
+  if (typeof body !== "string") return new Response(readable(body, call), { status, headers });
+  call.close();
+  return new Response(status === 204 || status === 205 ? null : body, { status, headers });
+}
+
+/** A stream as the body of a `Response`. Aborting the request errors it, as with any fetch. */
+function readable(body: SseWriter, call: Scope): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let wanted: (() => void) | undefined;
+  let over = false;
+  const finish = (act: () => void): void => {
+    if (over) return;
+    over = true;
+    act();
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const sink: Sink = {
+          write(text) {
+            if (over) return undefined;
+            controller.enqueue(encoder.encode(text));
+            if ((controller.desiredSize ?? 0) > 0) return undefined;
+            return new Promise((resolve) => {
+              wanted = resolve;
+            });
+          },
+          end: () => finish(() => controller.close()),
+          cut: () => finish(() => controller.error(new Error("the reader takes nothing"))),
+        };
+        call.add(() => finish(() => controller.error(call.reason)));
+        body
+          .run(sink)
+          .catch((error) => finish(() => controller.error(error)))
+          .finally(() => call.close());
+      },
+      pull() {
+        wanted?.();
+        wanted = undefined;
+      },
+      cancel() {
+        over = true;
+        call.close(cancelled());
+      },
+    },
+    { highWaterMark: FULL, size: (chunk) => chunk?.length ?? 0 },
+  );
 }

@@ -3,26 +3,25 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { SecureContextOptions } from "node:tls";
-import { isLoopback } from "./guard.js";
-import { asList, handler } from "./node/http.js";
-import { type SocketOptions, upgrade } from "./node/socket.js";
-import type { App } from "./serve.js";
+import { isLoopback } from "../http/origin.js";
+import { LISTEN_LIMITS } from "../limits.js";
+import type { App } from "../serve.js";
+import { type Apps, asList } from "./apps.js";
+import { boundHandler } from "./http.js";
+import { boundUpgrade } from "./socket.js";
 
-export type { GuardOptions } from "./guard.js";
-export { handler, type SocketOptions, upgrade };
-
-export interface ListenOptions extends SocketOptions {
-  /** 0, the default, takes a free one. */
+export interface ListenOptions {
+  /** @default 0, which takes a free one */
   readonly port?: number;
-  /** The loopback interface unless told. Any other needs `authenticate` in every app. */
+  /** The address to bind. Any but a loopback address needs `authenticate` in every app. @default "127.0.0.1" */
   readonly host?: string;
-  /** Lets everybody on the network run your agent: binds beyond loopback without `authenticate`. */
+  /** Lets anybody on the network run your agent: binds beyond loopback without `authenticate`. */
   readonly dangerouslyAllowEverybody?: boolean;
   /** Certificate and key for https and wss. */
   readonly tls?: SecureContextOptions;
-  /** Connections at a time: 10,000 unless told. */
+  /** Connections at a time. @default 10,000 */
   readonly maxConnections?: number;
-  /** Milliseconds that `close` leaves running answers: 5,000 unless told. */
+  /** Milliseconds that `close` leaves running answers. @default 5 s */
   readonly closeAfter?: number;
 }
 
@@ -38,37 +37,35 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** Bytes and time that a request's headers may take; a peer that dawdles is cut. */
+/** Headers are counted by the request reader: Node would drop those above its count without a word. */
 const LIMITS: ServerOptions = {
-  maxHeaderSize: 16 * 1024,
-  headersTimeout: 10_000,
-  requestTimeout: 60_000,
+  maxHeaderSize: LISTEN_LIMITS.maxHeaderSize,
+  headersTimeout: LISTEN_LIMITS.headersWithin,
+  requestTimeout: LISTEN_LIMITS.requestWithin,
   connectionsCheckingInterval: 5000,
 };
 
 /** Serves one app, or several with different paths, over HTTP and WebSocket on one port. */
-export async function listen(app: App | readonly App[], options: ListenOptions = {}): Promise<Listening> {
+export async function listen(app: Apps, options: ListenOptions = {}): Promise<Listening> {
   const apps = asList(app);
-  const { host = "127.0.0.1", port = 0, tls, closeAfter = 5000, maxConnections = 10_000 } = options;
-  const open = apps.find((one) => !one.authenticates);
-  if (!isLoopback(host) && open && !options.dangerouslyAllowEverybody)
-    throw new TypeError(
-      `${open.contract.name} would be open to everybody who reaches ${host}: give it \`authenticate\`, listen on loopback, or set \`dangerouslyAllowEverybody\``,
-    );
+  const { host = "127.0.0.1", tls } = options;
+  checkOptions(apps, host, options);
   const server = tls ? (createTlsServer({ ...LIMITS, ...tls }) as unknown as Server) : createServer(LIMITS);
-  server.maxHeadersCount = 100;
-  server.maxConnections = maxConnections;
+  server.maxHeadersCount = 0;
+  server.maxConnections = options.maxConnections ?? LISTEN_LIMITS.maxConnections;
   const sockets = new Set<Duplex>();
-  server.on("connection", (socket) => {
+  server.on(tls ? "secureConnection" : "connection", (socket: Duplex) => {
+    // A request for another protocol makes its connection new once more.
+    if (sockets.has(socket)) return;
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
   });
-  const guarded = isLoopback(host) ? options : { hosts: [host], ...options };
-  server.on("request", handler(apps, guarded));
-  server.on("upgrade", upgrade(apps, guarded));
+  const bound = host.includes(":") ? `[${host}]` : host;
+  server.on("request", boundHandler(apps, bound));
+  server.on("upgrade", boundUpgrade(apps, bound));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, host, () => {
+    server.listen(options.port ?? 0, host, () => {
       server.off("error", reject);
       resolve();
     });
@@ -81,17 +78,27 @@ export async function listen(app: App | readonly App[], options: ListenOptions =
     port: address.port,
     server,
     close: () => {
-      closed ??= close(server, apps, sockets, closeAfter);
+      closed ??= close(server, apps, sockets, options.closeAfter ?? LISTEN_LIMITS.closeAfter);
       return closed;
     },
   };
+}
+
+function checkOptions(apps: readonly App[], host: string, options: ListenOptions): void {
+  for (const moved of ["hosts", "origins", "heartbeat", "maxMessageSize"])
+    if (moved in options) throw new TypeError(`${moved} is an option of serve, not of listen`);
+  const open = apps.find((one) => !one.authenticates);
+  if (!isLoopback(host) && open && !options.dangerouslyAllowEverybody)
+    throw new TypeError(
+      `${open.contract.name} would be open to everybody who reaches ${host}: give it \`authenticate\`, listen on loopback, or set \`dangerouslyAllowEverybody\``,
+    );
 }
 
 function close(server: Server, apps: readonly App[], sockets: ReadonlySet<Duplex>, closeAfter: number): Promise<void> {
   return new Promise((resolve) => {
     const cut = setTimeout(() => {
       for (const app of apps) app.close();
-      // The last words of what was cancelled have this tick to leave.
+      // What was written last has this tick to leave.
       setImmediate(() => {
         for (const socket of sockets) socket.destroy();
       });

@@ -1,74 +1,104 @@
-import { type IncomingMessage, STATUS_CODES } from "node:http";
+import { type IncomingMessage, type Server, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { type Port, parseTicket, Refusal } from "@parlance/wire";
+import { Server as TlsServer } from "node:tls";
+import { type Port, parseTicket } from "@parlance/wire";
 import { socketPort } from "@parlance/wire/link";
+import type { Scope } from "@parlance/wire/scope";
 import { type WebSocket, WebSocketServer } from "ws";
 import { defer } from "../defer.js";
-import { type GuardOptions, guard } from "../guard.js";
-import { HEARTBEAT, MAX_MESSAGE_SIZE } from "../options.js";
+import { LISTEN_LIMITS } from "../limits.js";
+import type { Accepted } from "../ports.js";
 import type { App } from "../serve.js";
-import { asList, choose, toRequest } from "./http.js";
-
-export interface SocketOptions extends GuardOptions {
-  /** Bytes of one WebSocket message: 1 MiB unless told. */
-  readonly maxMessageSize?: number;
-  /** Milliseconds between pings: 15,000 unless told, 0 for none. A peer that has answered none for 2.5 of them is cut. */
-  readonly heartbeat?: number;
-}
-
-/** Fragments of one message: more than a megabyte ever needs. */
-const MAX_FRAGMENTS = 1024;
+import { type Apps, asList, choose } from "./apps.js";
+import { closeWith, toRequest } from "./request.js";
 
 /** The listener of a server's `upgrade` event. */
-export function upgrade(
-  app: App | readonly App[],
-  options: SocketOptions = {},
-): (incoming: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void> {
-  const { maxMessageSize = MAX_MESSAGE_SIZE, heartbeat = HEARTBEAT } = options;
+export function upgrade(app: Apps): (incoming: IncomingMessage, socket: Duplex, head: Buffer) => void {
+  return boundUpgrade(app, undefined);
+}
+
+/** The same for a server that listens on a known address. */
+export function boundUpgrade(app: Apps, bound: string | undefined) {
   const apps = asList(app);
-  const acceptor = new WebSocketServer({
+  const acceptors = new Map(apps.map((one) => [one, acceptorFor(one)]));
+  return (incoming: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    socket.on("error", () => socket.destroy());
+    const request = isWebSocket(incoming) ? toRequest(incoming) : undefined;
+    const { pathname } = request instanceof Request ? new URL(request.url) : { pathname: "" };
+    if (!(request instanceof Request) || !apps.some((one) => one.isChannel(pathname)))
+      return withoutUpgrade(incoming, socket, head);
+    const chosen = choose(apps, pathname);
+    const call = chosen.open();
+    const stop = closeWith(socket as Socket, call);
+    chosen
+      .accept(request, protocolsOf(incoming), call, bound)
+      .then((accepted) => {
+        if ("refused" in accepted) return refuse(socket, accepted.refused);
+        if (call.closed) return socket.destroy();
+        acceptors.get(chosen)!.handleUpgrade(incoming, socket, head, (opened: WebSocket) => {
+          // The socket's own close event follows, and tells more.
+          stop();
+          opened.on("error", () => {});
+          if (chosen.limits.heartbeat > 0) beat(opened, chosen.limits.heartbeat, call);
+          accepted.run(batched(socketPort(opened), socket));
+        });
+      })
+      .catch(() => socket.destroy());
+  };
+}
+
+function acceptorFor({ limits }: App): WebSocketServer {
+  return new WebSocketServer({
     noServer: true,
-    maxPayload: maxMessageSize,
-    maxFragments: MAX_FRAGMENTS,
+    maxPayload: limits.maxMessageSize,
+    maxFragments: LISTEN_LIMITS.maxFragments,
     perMessageDeflate: false,
     clientTracking: false,
-    // Only a ticket of ours is selected; whoever offers something else gets the plain socket of the documents.
+    // Only our own tickets are selected; a client that offers something else gets the plain socket of the documents.
     handleProtocols: (protocols) => [...protocols].find((protocol) => parseTicket([protocol])) ?? false,
   });
-  return async (incoming, socket, head) => {
-    const cut = () => void socket.destroy();
-    socket.on("error", cut);
-    const request = toRequest(incoming, undefined);
-    if (request === undefined) return cut();
-    const chosen = choose(apps, request);
-    const allowed = guard(request, options);
-    const refused = allowed instanceof Refusal && chosen.refuse(request, allowed);
-    const accepted = refused
-      ? { refused: { ...refused, body: String(refused.body) } }
-      : await chosen.accept(request, protocolsOf(incoming));
-    if ("refused" in accepted) {
-      const { status, headers, body } = accepted.refused;
-      const lines = { ...headers, Connection: "close", "Content-Length": String(Buffer.byteLength(body)) };
-      const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
-      socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join("")}\r\n${body}`);
-      return;
-    }
-    socket.off("error", cut);
-    acceptor.handleUpgrade(incoming, socket, head, (opened: WebSocket) => {
-      // The close event follows and says what there is to say.
-      opened.on("error", () => {});
-      if (heartbeat > 0) beat(opened, heartbeat);
-      accepted.run(joined(socketPort(opened), socket));
-    });
-  };
+}
+
+function isWebSocket({ method, headers }: IncomingMessage): boolean {
+  return method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
+}
+
+/**
+ * Answers a request for another protocol (h2c), or for a WebSocket where there is none, as a plain request: a server may ignore Upgrade
+ * (RFC 9110, section 7.8). Node has stopped parsing the connection, so it is parsed anew from the request's head.
+ */
+function withoutUpgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const { server } = socket as Duplex & { readonly server?: Server };
+  if (!server) return void socket.destroy();
+  const lines = [`${incoming.method} ${incoming.url} HTTP/${incoming.httpVersion}`];
+  for (let i = 0; i < incoming.rawHeaders.length; i += 2) {
+    const [name, value] = [incoming.rawHeaders[i]!, incoming.rawHeaders[i + 1]!];
+    const kept = value.split(",").filter((option) => !/^\s*(upgrade|http2-settings)\s*$/i.test(option));
+    if (/^connection$/i.test(name)) {
+      if (kept.length > 0) lines.push(`${name}: ${kept.join(",")}`);
+    } else if (!/^(upgrade|http2-settings)$/i.test(name)) lines.push(`${name}: ${value}`);
+  }
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), head]));
+  server.emit(server instanceof TlsServer ? "secureConnection" : "connection", socket);
+}
+
+function refuse(
+  socket: Duplex,
+  { status, headers, body }: Extract<Accepted, { readonly refused: unknown }>["refused"],
+): void {
+  const lines = { ...headers, Connection: "close", "Content-Length": String(Buffer.byteLength(body)) };
+  const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join("")}\r\n${body}`);
+  (socket as Socket).destroySoon();
 }
 
 /** Bytes that are written without waiting for the end of the tick. */
 const FULL = 64 * 1024;
 const corked: Duplex[] = [];
 
-/** What is said within one tick is one write: sixteen joined frames cost a third of single ones. */
-function joined(port: Port, socket: Duplex): Port {
+/** Makes all frames of one tick one write: sixteen batched frames cost a third of single ones. */
+function batched(port: Port, socket: Duplex): Port {
   return {
     ...port,
     send(frame) {
@@ -87,7 +117,7 @@ function uncork(): void {
 }
 
 /** Pings, and cuts a peer that is silent for 2.5 heartbeats. Any frame is a sign of life. */
-function beat(socket: WebSocket, heartbeat: number): void {
+function beat(socket: WebSocket, heartbeat: number, call: Scope): void {
   let heard = performance.now();
   const hear = () => {
     heard = performance.now();
@@ -95,12 +125,11 @@ function beat(socket: WebSocket, heartbeat: number): void {
   socket.on("pong", hear);
   socket.on("message", hear);
   let ticks = 0;
-  const timer = setInterval(() => {
+  const stop = call.interval(heartbeat / 2, () => {
     if (performance.now() - heard > 2.5 * heartbeat) socket.terminate();
     else if (ticks++ % 2 === 0) socket.ping();
-  }, heartbeat / 2);
-  timer.unref();
-  socket.on("close", () => clearInterval(timer));
+  });
+  socket.on("close", stop);
 }
 
 function protocolsOf({ headers }: IncomingMessage): string[] {

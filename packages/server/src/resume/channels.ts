@@ -1,7 +1,6 @@
 import {
   type ChannelOffer,
   type Cursor,
-  formatGap,
   formatResumable,
   formatTicket,
   type Gap,
@@ -10,35 +9,25 @@ import {
   type Port,
   parseCursor,
   RESUME,
-  Refusal,
 } from "@parlance/wire";
 import { type Durable, durable, isCut } from "@parlance/wire/link";
-import type { Accepted } from "./channel.js";
-import { isOwn } from "./guard.js";
-import { handover } from "./handover.js";
-import { type Called, GRACE, MAX_QUEUED } from "./options.js";
-import { type Answer, refuse } from "./reply.js";
-import { runOf } from "./resume.js";
-import { occupy, type Serving } from "./serving.js";
+import type { Scope } from "@parlance/wire/scope";
+import type { Context } from "../call.js";
+import type { Converse } from "../channel/direct.js";
+import type { Answer } from "../http/answer.js";
+import { isOwn } from "../http/origin.js";
+import type { Called } from "../options.js";
+import type { Accepted, ChannelDelivery } from "../ports.js";
+import { gapAnswer } from "./gap.js";
+import { conversationName } from "./key.js";
 
-/** Milliseconds within which a ticket must be used. */
-const TICKET_LIFE = 30_000;
-/** Frames kept for a client that may have missed them, in characters. */
-const KEPT = 4 * 1024 * 1024;
-
-/** Channels that go on while their client is away, and the tickets by which a socket joins them. */
-export interface Slots {
-  /** Answers a client that asks for a channel over HTTP: how far we are, and a ticket for a socket. Undefined where it has not asked. */
-  offer(called: Called): Promise<Answer | undefined>;
-  /** What a socket with this ticket goes on with; undefined where it has none that is good. */
-  redeem(ticket: string, request: Request): Promise<Accepted | undefined>;
-  /** Ends a conversation for a client that cannot say so on a socket. False when there is none. */
+/** Channels that outlive their sockets: a client asks over HTTP where the server is, and opens a socket with a ticket. */
+export interface ResumableChannels extends ChannelDelivery {
+  /** Ends a conversation for a client that has no socket. False when there is none. */
   cancel(name: string): Promise<boolean>;
-  /** The server closes: what it hears from others is over. */
-  close(): void;
 }
 
-/** From where somebody asks. */
+/** Where a request comes from. A ticket is good only there. */
 export interface Place {
   readonly pathname: string;
   readonly origin: string | null;
@@ -46,173 +35,243 @@ export interface Place {
   readonly own: boolean;
 }
 
-/** Who asks for a conversation again, and how much it has of it. */
+/** A client that asks for a conversation again. */
 export interface Asked {
   readonly name: string;
   readonly place: Place;
+  /** The frames that it has. */
   readonly cursor?: Cursor | undefined;
 }
 
-/** A conversation that goes on, or what its client has missed of it for good. */
+/** A conversation that goes on, or the frames that its client has missed for good. */
 export type Found = (ChannelOffer & { readonly epoch: string }) | { readonly gap: Gap };
 
 /** The conversations of this server. */
-export interface LocalSlots {
-  /** Undefined where there is none with this name, or another than the cursor's. */
+export interface LocalChannels {
+  /** Undefined where there is none with this name, or one of another epoch than the cursor's. */
   find(asked: Asked): Found | undefined;
-  /** What a port does for the conversation of a good ticket. */
-  take(ticket: string, place: Place): ((port: Port) => void) | undefined;
+  /** Redeems a ticket: returns a function that takes the socket, or closes it and returns false. Undefined for an invalid ticket. */
+  take(ticket: string, place: Place): ((port: Port) => boolean) | undefined;
   cancel(name: string): boolean;
 }
 
-interface Slot {
+/** Channels on other servers of a cluster. */
+export interface RemoteChannels {
+  find(asked: Asked, call: Scope): Promise<Found | undefined>;
+  redeem(ticket: string, place: Place, call: Scope): Promise<Accepted | undefined>;
+  cancel(name: string): Promise<boolean>;
+  /** A ticket by which the other servers find this one. */
+  ticket(): string;
+  /** Resolves when the other servers can ask for this one's channels, or pub/sub is down. */
+  listen(): Promise<unknown>;
+}
+
+interface Conversation {
   readonly epoch: string;
   readonly called: Called;
-  readonly conversation: Durable;
-  /** The last ticket: an earlier one, that some proxy held back, is good for nothing. */
+  /** Until the client can miss nothing of it any more. */
+  readonly life: Scope;
+  readonly durable: Durable;
+  /** The last ticket. An earlier one, held back by a proxy, is void. */
   ticket?: string;
-  begun: boolean;
-  /** Frames that the client says it has. */
+  /** Settles when its handler is done; absent before the first socket. */
+  conversed?: Promise<void>;
+  /** Frames that the client reports to have. */
   peerHas: number;
-  timer?: ReturnType<typeof setTimeout> | undefined;
+  stopWaiting: () => void;
 }
 
 interface Ticket {
-  readonly slot: Slot;
+  readonly conversation: Conversation;
   readonly place: Place;
   readonly expires: number;
 }
 
-/** `begin` holds the conversation of a call over a port. */
-export function slots(
-  serving: Pick<Serving, "contract" | "options" | "open">,
-  begin: (called: Called, port: Port) => void,
-): Slots {
-  const { contract, options } = serving;
-  const bySession = new Map<string, Slot>();
-  const tickets = new Map<string, Ticket>();
-  const { grace = GRACE, maxQueued = MAX_QUEUED } = options;
+export function resumableChannels(
+  context: Context,
+  direct: ChannelDelivery,
+  converse: Converse,
+  join: ((local: LocalChannels) => RemoteChannels) | undefined,
+): ResumableChannels {
+  const { limits, callbacks } = context;
+  const local = conversations(context, converse, () => remote?.ticket() ?? newKey());
+  const remote = join?.(local);
 
-  function open(name: string, called: Called): Slot {
-    const release = occupy(serving, called.principal);
-    const conversation = durable({
-      limit: Math.max(KEPT, maxQueued),
-      maxBuffered: maxQueued,
-      onCut: () => wait(slot),
+  return {
+    accept: direct.accept,
+    async offer(called, call) {
+      const { operation, request, principal } = called;
+      const key = request.headers.get(RESUME);
+      if (!isKey(key)) return direct.offer(called, call);
+      const place = placeOf(request);
+      const name = conversationName(context, operation, place.pathname, principal, key);
+      const cursor = parseCursor(request.headers.get("Last-Event-ID"));
+      const asked: Asked = { name, place, cursor };
+      await remote?.listen();
+      const found = local.find(asked) ?? (cursor && (await remote?.find(asked, call)));
+      if (!found && cursor) return gapAnswer(context, request, { after: cursor.seq }, "frames", operation);
+      const joined = found ?? local.open(called, asked);
+      if ("gap" in joined) return gapAnswer(context, request, joined.gap, "frames", operation);
+      return offerAnswer(joined, limits.grace);
+    },
+    async redeem(ticket, request, call) {
+      const place = placeOf(request);
+      const take = local.take(ticket, place);
+      if (!take) return remote?.redeem(ticket, place, call);
+      return {
+        protocol: formatTicket(ticket),
+        run(port) {
+          if (!take(closing(port, call))) call.close();
+        },
+      };
+    },
+    async cancel(name) {
+      if (local.cancel(name)) return true;
+      if (!remote) return false;
+      try {
+        return await remote.cancel(name);
+      } catch (error) {
+        callbacks.report(error, "pub/sub");
+        throw error;
+      }
+    },
+  };
+}
+
+/** The port of a call, which is over when the port closes. */
+function closing(port: Port, call: Scope): Port {
+  return {
+    ...port,
+    listen: (events) =>
+      port.listen({
+        frame: events.frame,
+        close(code, reason) {
+          events.close(code, reason);
+          call.close();
+        },
+      }),
+  };
+}
+
+function offerAnswer({ epoch, ...offer }: ChannelOffer & { readonly epoch: string }, grace: number): Answer {
+  return {
+    status: 200,
+    headers: {
+      "Content-Type": "application/json",
+      "Cache-Control": "no-store",
+      [RESUME]: formatResumable({ epoch, grace: grace / 1000, beat: 0 }),
+    },
+    body: JSON.stringify(offer satisfies ChannelOffer),
+  };
+}
+
+/** The conversations of this server, and the tickets by which sockets join them. */
+function conversations(
+  { limits, places, root }: Context,
+  converse: Converse,
+  newTicket: () => string,
+): LocalChannels & { open(called: Called, asked: Asked): Found } {
+  const byName = new Map<string, Conversation>();
+  const tickets = new Map<string, Ticket>();
+
+  function open(called: Called, asked: Asked): Found {
+    const life = root.child("channels");
+    try {
+      places.take(called.principal, "stream", life);
+    } catch (error) {
+      life.close(error);
+      throw error;
+    }
+    const held = durable({
+      limit: Math.max(limits.maxKept, limits.maxQueued),
+      maxBuffered: limits.maxQueued,
+      onCut: () => wait(conversation),
       // 1001 from a client is a page that was left: its key is gone with it.
       mayReturn: (code) => code !== 1001 && isCut(code),
-      onEnd() {
-        clearTimeout(slot.timer);
-        if (slot.ticket !== undefined) tickets.delete(slot.ticket);
-        bySession.delete(name);
-        release();
-      },
+      onEnd: () => void Promise.resolve(conversation.conversed).then(() => life.close()),
     });
-    const slot: Slot = { epoch: newKey().slice(0, 8), called, conversation, begun: false, peerHas: 0 };
-    bySession.set(name, slot);
-    wait(slot);
-    return slot;
+    const conversation: Conversation = {
+      epoch: newKey().slice(0, 8),
+      called,
+      life,
+      durable: held,
+      peerHas: 0,
+      stopWaiting: () => {},
+    };
+    byName.set(asked.name, conversation);
+    life.add(() => {
+      if (conversation.ticket !== undefined) tickets.delete(conversation.ticket);
+      if (byName.get(asked.name) === conversation) byName.delete(asked.name);
+      held.end(1001, "the server is closing");
+    });
+    return resume(conversation, asked);
   }
 
-  /** Nobody is there: the conversation is over after the grace period. */
-  function wait(slot: Slot): void {
-    clearTimeout(slot.timer);
-    slot.timer = setTimeout(() => slot.conversation.end(1006, "the client did not come back"), grace);
-    (slot.timer as { unref?: () => void }).unref?.();
+  /** The conversation is over after the grace period without a socket. */
+  function wait(conversation: Conversation): void {
+    conversation.stopWaiting();
+    conversation.stopWaiting = conversation.life.timeout(limits.grace, () =>
+      conversation.durable.end(1006, "the client did not come back"),
+    );
   }
 
-  function ticketFor(slot: Slot, place: Place): string {
-    if (slot.ticket !== undefined) tickets.delete(slot.ticket);
-    const ticket = newKey();
-    slot.ticket = ticket;
-    tickets.set(ticket, { slot, place, expires: Date.now() + TICKET_LIFE });
+  function ticketFor(conversation: Conversation, place: Place): string {
+    if (conversation.ticket !== undefined) tickets.delete(conversation.ticket);
+    const ticket = newTicket();
+    conversation.ticket = ticket;
+    tickets.set(ticket, { conversation, place, expires: Date.now() + limits.ticketLife });
     return ticket;
   }
 
-  function resumed(slot: Slot, { place, cursor }: Asked): Found {
-    const { dropped } = slot.conversation;
+  function resume(conversation: Conversation, { place, cursor }: Asked): Found {
+    const { dropped } = conversation.durable;
     if (cursor && cursor.seq < dropped) return { gap: { after: cursor.seq, first: dropped + 1 } };
-    // The old socket may still deliver: our count is final only once it is let go.
-    slot.conversation.detach();
-    wait(slot);
-    slot.peerHas = cursor?.seq ?? 0;
-    return { epoch: slot.epoch, ticket: ticketFor(slot, place), received: slot.conversation.received };
+    // The old socket may still deliver: the count is final only once it is detached.
+    conversation.durable.detach();
+    wait(conversation);
+    conversation.peerHas = cursor?.seq ?? 0;
+    return {
+      epoch: conversation.epoch,
+      ticket: ticketFor(conversation, place),
+      received: conversation.durable.received,
+    };
   }
 
-  const local: LocalSlots = {
+  function attach(conversation: Conversation, port: Port): boolean {
+    if (!conversation.durable.attach(port, conversation.peerHas)) {
+      port.close(1012, "frames are gone");
+      return false;
+    }
+    conversation.stopWaiting();
+    conversation.conversed ??= converse(conversation.called, conversation.durable.port, conversation.life.child());
+    return true;
+  }
+
+  return {
+    open,
     find(asked) {
-      const slot = bySession.get(asked.name);
-      return slot && (!asked.cursor || asked.cursor.epoch === slot.epoch) ? resumed(slot, asked) : undefined;
+      const conversation = byName.get(asked.name);
+      if (!conversation || (asked.cursor && asked.cursor.epoch !== conversation.epoch)) return undefined;
+      return resume(conversation, asked);
     },
     take(ticket, { pathname, origin, own }) {
       const given = tickets.get(ticket);
       tickets.delete(ticket);
       if (!given || given.expires < Date.now()) return undefined;
-      const { place, slot } = given;
+      const { place, conversation } = given;
       // A browser sends no Origin with a GET to the page's own server, and always one with a handshake.
       if (place.pathname !== pathname || !(place.origin === origin || (place.origin === null && own))) return undefined;
-      return (port) => {
-        if (!slot.conversation.attach(port, slot.peerHas)) return port.close(1012, "frames are gone");
-        clearTimeout(slot.timer);
-        if (slot.begun) return;
-        slot.begun = true;
-        begin(slot.called, slot.conversation.port);
-      };
+      return (port) => attach(conversation, port);
     },
     cancel(name) {
-      const slot = bySession.get(name);
-      slot?.conversation.end(1000, "cancelled");
-      return slot !== undefined;
+      const conversation = byName.get(name);
+      conversation?.durable.end(1000, "cancelled");
+      return conversation !== undefined;
     },
-  };
-  const others =
-    options.relay && handover(options.relay, local, { ...options, protocol: contract.name, openWithin: TICKET_LIFE });
-
-  return {
-    async offer(called): Promise<Answer | undefined> {
-      const { operation, request, principal } = called;
-      const key = request.headers.get(RESUME);
-      if (!isKey(key) || options.resume === false) return undefined;
-      const place = placeOf(request);
-      const name = runOf(serving, operation, place.pathname, principal, key);
-      const cursor = parseCursor(request.headers.get("Last-Event-ID"));
-      const asked: Asked = { name, place, cursor };
-      // Where nothing can be asked of others, the conversation is this server's alone.
-      await others?.listen().catch(() => {});
-      const known = local.find(asked) ?? (cursor && (await others?.find(asked)));
-      const joined = known ?? (cursor ? { gap: { after: cursor.seq } } : resumed(open(name, called), asked));
-      if ("gap" in joined) {
-        const { after, first } = joined.gap;
-        const what = first === undefined ? "the conversation is over" : `frames ${after + 1} to ${first - 1} are gone`;
-        const gone = refuse(serving, request, new Refusal(what, { status: 410 }), operation);
-        return { ...gone, headers: { ...gone.headers, [RESUME]: formatGap(joined.gap) } };
-      }
-      const { epoch, ...offer } = joined;
-      return {
-        status: 200,
-        headers: {
-          "Content-Type": "application/json",
-          "Cache-Control": "no-store",
-          [RESUME]: formatResumable({ epoch, grace: grace / 1000, beat: 0 }),
-        },
-        body: JSON.stringify(offer satisfies ChannelOffer),
-      };
-    },
-    async redeem(ticket, request) {
-      const place = placeOf(request);
-      const run = local.take(ticket, place);
-      return run ? { protocol: formatTicket(ticket), run } : others?.redeem(ticket, place);
-    },
-    cancel: async (name) => local.cancel(name) || (await others?.cancel(name)) === true,
-    close: () => others?.close(),
   };
 }
 
 function placeOf(request: Request): Place {
   const origin = request.headers.get("Origin");
-  return {
-    pathname: new URL(request.url).pathname,
-    origin,
-    own: origin !== null && isOwn(origin, request),
-  };
+  return { pathname: new URL(request.url).pathname, origin, own: origin !== null && isOwn(origin, request) };
 }

@@ -1,4 +1,5 @@
-import { defer } from "./defer.js";
+import { defer } from "../defer.js";
+import { LOG_LIMITS } from "../limits.js";
 
 /** One entry of a stream: its place, counted from 1, and its exact text on the wire. */
 export interface Entry {
@@ -8,7 +9,7 @@ export interface Entry {
 
 /** What a log knows of a stream. */
 export interface LogState {
-  /** Names this run of the stream: a cursor of another epoch leads nowhere. */
+  /** Names this life of the stream: a cursor of another epoch leads nowhere. */
   readonly epoch: string;
   /** The first entry that is still held; `last + 1` when none is. */
   readonly first: number;
@@ -17,20 +18,30 @@ export interface LogState {
   readonly closed: boolean;
 }
 
+/** Writes one stream. It holds that stream, not its name: once dropped, it does nothing to a newer stream of the same name. */
+export interface EventWriter {
+  readonly epoch: string;
+  /**
+   * Appends entry `seq`, which is one more than the last. Resolves when it is kept; undefined where it is kept at once. The next entry may
+   * be appended before that. Rejects when it does not follow the last one, and when the stream is closed, dropped, or taken for dead.
+   */
+  append(seq: number, text: string): Promise<void> | undefined;
+  /** Drops entries up to and with `seq`. */
+  trim(seq: number): Promise<void>;
+  /** Nothing more will be appended; the entries stay until `drop`. */
+  close(): Promise<void>;
+  /** Forgets the stream, and frees its name. */
+  drop(): Promise<void>;
+}
+
 /**
- * Where the messages of resumable streams are kept until their readers have them. `memoryLog` keeps them in this process;
- * a log on a database lets a client resume on another server. `testEventLog` is what an implementation must pass.
+ * Keeps the messages of resumable streams until their readers have them. `memoryLog` keeps them in this process; a log on a database
+ * lets a client resume on another server. `testEventLog` is what an implementation must pass.
  */
 export interface EventLog {
-  /** Begins a stream. Undefined when the name is taken: a stream has one writer, the log that opened it. */
-  open(stream: string): Promise<{ readonly epoch: string } | undefined>;
+  /** Begins a stream. Undefined when the name is taken: a stream has one writer. */
+  open(stream: string): Promise<EventWriter | undefined>;
   state(stream: string): Promise<LogState | undefined>;
-  /**
-   * Appends entry `seq`, which is one more than the last. Resolves when it is kept, which may be at once; the next entry may be appended
-   * before that. Rejects when it does not follow the last one, or when this log has not opened the stream, has closed it, or was
-   * taken for dead.
-   */
-  append(stream: string, seq: number, text: string): Promise<void> | undefined;
   /** Entries after a cursor, oldest first: as many as are held, `limit` at most. */
   read(stream: string, after: number, limit?: number): Promise<readonly Entry[]>;
   /**
@@ -38,131 +49,175 @@ export interface EventLog {
    * stream is dropped, or when the signal aborts. Rejects when the next entry is no longer held.
    */
   tail(stream: string, after: number, signal: AbortSignal): AsyncIterable<readonly Entry[]>;
-  /** Drops entries up to and with `seq`. */
-  trim(stream: string, seq: number): Promise<void>;
-  /** Nothing more will be appended; the entries stay until `drop`. */
-  close(stream: string): Promise<void>;
-  drop(stream: string): Promise<void>;
+  /** Characters held in this process, for `stats()`; absent where they are held elsewhere. */
+  size?(): number;
+}
+
+export interface MemoryLogOptions {
+  /** Characters that are kept of one stream: the newest. @default 4 Mi */
+  readonly maxSize?: number;
+  /** Characters that are kept of all streams. Finished streams go first, oldest first, then the oldest entries. @default 256 Mi */
+  readonly maxTotal?: number;
 }
 
 interface Held {
+  readonly name: string;
   readonly epoch: string;
   entries: Entry[];
   last: number;
   size: number;
   closed: boolean;
   readonly waiting: Set<() => void>;
-  /** Who waits is woken at the end of this tick. */
-  rousing: boolean;
+  /** Waiting readers are woken at the end of this tick. */
+  waking: boolean;
 }
 
-/** Keeps streams in this process: the newest `maxSize` characters of each (4 Mi unless told). */
-export function memoryLog({ maxSize = 4 * 1024 * 1024 }: { readonly maxSize?: number } = {}): EventLog {
+/** Keeps streams in this process. */
+export function memoryLog({
+  maxSize = LOG_LIMITS.maxSize,
+  maxTotal = LOG_LIMITS.maxTotal,
+}: MemoryLogOptions = {}): EventLog {
+  /** In the order of their opening. */
   const streams = new Map<string, Held>();
+  let total = 0;
 
-  /** Once a tick, so that what is said within it is read as one batch. */
-  function rouse(held: Held): void {
-    if (held.rousing || held.waiting.size === 0) return;
-    held.rousing = true;
-    defer(() => {
-      held.rousing = false;
-      for (const wake of held.waiting) wake();
-    });
-  }
-
-  function after(held: Held, cursor: number, limit = Number.POSITIVE_INFINITY): Entry[] {
-    const first = held.entries[0]?.seq ?? held.last + 1;
-    const from = Math.max(0, cursor + 1 - first);
-    return held.entries.slice(from, from + limit);
-  }
-
-  /** Drops the oldest entries until no more than `size` characters are left; the newest entry always stays. */
-  function shorten(held: Held, size: number): void {
+  /** Drops the oldest entries until no more than `size` characters are left, but keeps the newest `least`. */
+  function shorten(held: Held, size: number, least: number): void {
     let dropped = 0;
-    while (dropped < held.entries.length - 1 && held.size > size) held.size -= held.entries[dropped++]!.text.length;
-    if (dropped > 0) held.entries = held.entries.slice(dropped);
+    let left = held.size;
+    while (dropped < held.entries.length - least && left > size) left -= held.entries[dropped++]!.text.length;
+    if (dropped === 0) return;
+    total -= held.size - left;
+    held.size = left;
+    held.entries = held.entries.slice(dropped);
+  }
+
+  /** A quarter goes at once: making room for each entry alone would walk all streams each time. */
+  function shortenAll(newest: Held): void {
+    const all = [...streams.values()].filter((held) => held !== newest);
+    for (const held of [...all.filter(({ closed }) => closed), ...all.filter(({ closed }) => !closed), newest]) {
+      const surplus = total - maxTotal * 0.75;
+      if (surplus <= 0) return;
+      shorten(held, held.size - surplus, held === newest ? 1 : 0);
+    }
+  }
+
+  function append(held: Held, seq: number, text: string): Promise<void> | undefined {
+    if (streams.get(held.name) !== held || held.closed || seq !== held.last + 1)
+      return Promise.reject(new Error(`entry ${seq} does not follow ${held.last} in ${held.name}`));
+    // Reading a character makes one string of the pieces that the text was joined from: kept for long, each costs the collector.
+    text.charCodeAt(0);
+    held.entries.push({ seq, text });
+    held.last = seq;
+    held.size += text.length;
+    total += text.length;
+    // Dropping one by one would copy the rest each time: a quarter goes at once.
+    if (held.size > maxSize) shorten(held, maxSize * 0.75, 1);
+    if (total > maxTotal) shortenAll(held);
+    wakeReaders(held);
+    return undefined;
   }
 
   return {
+    size: () => total,
     async open(stream) {
       if (streams.has(stream)) return undefined;
-      const epoch = crypto.randomUUID().slice(0, 8);
-      streams.set(stream, { epoch, entries: [], last: 0, size: 0, closed: false, waiting: new Set(), rousing: false });
-      return { epoch };
+      const held: Held = {
+        name: stream,
+        epoch: crypto.randomUUID().slice(0, 8),
+        entries: [],
+        last: 0,
+        size: 0,
+        closed: false,
+        waiting: new Set(),
+        waking: false,
+      };
+      streams.set(stream, held);
+      return {
+        epoch: held.epoch,
+        append: (seq, text) => append(held, seq, text),
+        async trim(seq) {
+          const kept = held.entries.filter((entry) => entry.seq > seq);
+          const size = kept.reduce((sum, { text }) => sum + text.length, 0);
+          if (streams.get(stream) === held) total -= held.size - size;
+          held.entries = kept;
+          held.size = size;
+        },
+        async close() {
+          held.closed = true;
+          wakeReaders(held);
+        },
+        async drop() {
+          if (streams.get(stream) !== held) return;
+          streams.delete(stream);
+          total -= held.size;
+          wakeReaders(held);
+        },
+      };
     },
     async state(stream) {
       const held = streams.get(stream);
-      return (
-        held && {
-          epoch: held.epoch,
-          first: held.entries[0]?.seq ?? held.last + 1,
-          last: held.last,
-          closed: held.closed,
-        }
-      );
-    },
-    append(stream, seq, text) {
-      const held = streams.get(stream);
-      if (!held || held.closed || seq !== held.last + 1)
-        return Promise.reject(new Error(`entry ${seq} does not follow ${held?.last ?? "anything"} in ${stream}`));
-      // Reading a character makes one string of the pieces that the text was joined from: kept for long, each costs the collector.
-      text.charCodeAt(0);
-      held.entries.push({ seq, text });
-      held.last = seq;
-      held.size += text.length;
-      // Dropping one by one would copy the rest each time: a quarter goes at once.
-      if (held.size > maxSize) shorten(held, maxSize * 0.75);
-      rouse(held);
-      return undefined;
+      return held && { epoch: held.epoch, first: firstOf(held), last: held.last, closed: held.closed };
     },
     async read(stream, cursor, limit) {
       const held = streams.get(stream);
       return held ? after(held, cursor, limit) : [];
     },
-    async *tail(stream, cursor, signal) {
-      let at = cursor;
-      let wake = () => {};
-      const onAbort = () => wake();
-      signal.addEventListener("abort", onAbort, { once: true });
-      try {
-        while (!signal.aborted) {
-          const held = streams.get(stream);
-          if (!held) return;
-          const entries = after(held, at);
-          const first = entries[0]?.seq ?? held.last + 1;
-          if (first > at + 1) throw new Error(`entries ${at + 1} to ${first - 1} of ${stream} are gone`);
-          if (entries.length > 0) {
-            at = entries.at(-1)!.seq;
-            yield entries;
-          } else if (held.closed) return;
-          else {
-            await new Promise<void>((resolve) => {
-              wake = resolve;
-              held.waiting.add(wake);
-            });
-            held.waiting.delete(wake);
-          }
-        }
-      } finally {
-        signal.removeEventListener("abort", onAbort);
-      }
-    },
-    async trim(stream, seq) {
-      const held = streams.get(stream);
-      if (!held) return;
-      held.entries = held.entries.filter((entry) => entry.seq > seq);
-      held.size = held.entries.reduce((size, { text }) => size + text.length, 0);
-    },
-    async close(stream) {
-      const held = streams.get(stream);
-      if (!held) return;
-      held.closed = true;
-      rouse(held);
-    },
-    async drop(stream) {
-      const held = streams.get(stream);
-      streams.delete(stream);
-      if (held) rouse(held);
-    },
+    tail: (stream, cursor, signal) => tail(() => streams.get(stream), stream, cursor, signal),
   };
+}
+
+function firstOf({ entries, last }: Held): number {
+  return entries[0]?.seq ?? last + 1;
+}
+
+function after(held: Held, cursor: number, limit = Number.POSITIVE_INFINITY): Entry[] {
+  const from = Math.max(0, cursor + 1 - firstOf(held));
+  return held.entries.slice(from, from + limit);
+}
+
+/** Once a tick, so that all entries of a tick are read as one batch. */
+function wakeReaders(held: Held): void {
+  if (held.waking || held.waiting.size === 0) return;
+  held.waking = true;
+  defer(() => {
+    held.waking = false;
+    for (const wake of held.waiting) wake();
+  });
+}
+
+async function* tail(
+  find: () => Held | undefined,
+  stream: string,
+  cursor: number,
+  signal: AbortSignal,
+): AsyncGenerator<readonly Entry[]> {
+  const held = find();
+  if (!held) return;
+  let at = cursor;
+  let wake = () => {};
+  const onAbort = () => wake();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    while (!signal.aborted) {
+      // Dropped, or a newer stream has the name.
+      if (find() !== held) return;
+      const entries = after(held, at);
+      const first = entries[0]?.seq ?? held.last + 1;
+      if (first > at + 1) throw new Error(`entries ${at + 1} to ${first - 1} of ${stream} are gone`);
+      if (entries.length > 0) {
+        at = entries.at(-1)!.seq;
+        yield entries;
+      } else if (held.closed) return;
+      else {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          held.waiting.add(wake);
+        });
+        held.waiting.delete(wake);
+      }
+    }
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
 }

@@ -1,315 +1,233 @@
-import { type Cursor, formatCursor, type Gap } from "@parlance/wire";
-import { undertaker } from "./buried.js";
-import type { EventLog } from "./log.js";
-import { cancelled, gone } from "./reason.js";
-import type { Relay } from "./relay.js";
+import { type Cursor, formatResumable, type Gap, isKey, RESUME, Refusal } from "@parlance/wire";
+import { type Scope, within } from "@parlance/wire/scope";
+import { type Context, sessionOf } from "../call.js";
+import type { Answer } from "../http/answer.js";
+import { STREAM_HEADERS } from "../http/response.js";
+import type { Called } from "../options.js";
+import type { Produce, StreamDelivery } from "../ports.js";
+import { cancelled, closing, gone } from "../reason.js";
+import { sseWriter } from "../stream/writer.js";
+import type { EventLog, EventWriter } from "./event-log.js";
+import { conversationName } from "./key.js";
+import { pump } from "./pump.js";
+import { readers } from "./readers.js";
+import type { RemoteStreams, Run } from "./run.js";
+import { tombstones } from "./tombstones.js";
 
-/** Streams that go on while their reader is away. */
-export interface Runs {
-  /** Takes a name before the handler is called, so that a request which some proxy repeats calls it once; undefined when it is taken. */
-  claim(name: string, leave: (reason?: unknown) => void): Promise<Claim | undefined>;
-  /** The stream after a cursor, for one reader. */
-  join(name: string, cursor: Cursor | undefined): Promise<Joined | { readonly gap: Gap } | undefined>;
-  /** Ends a run on purpose. False when there is none: one whose request is still on its way does not begin then. */
+/** Streams that outlive their reader's connection: their handlers write to an event log, and readers read from it. */
+export interface ResumableStreams extends StreamDelivery {
+  /** Answers a reader that joins a stream after a cursor; undefined where there is no such stream. */
+  join(name: string, cursor: Cursor | undefined, call: Scope): Promise<Answer | { readonly gap: Gap } | undefined>;
+  /** Ends a stream. False when there is none: one whose request is still on its way does not begin then. */
   cancel(name: string): Promise<boolean>;
-  /** The server closes: what it hears from others is over. */
-  close(): void;
 }
 
-/** A run whose first message is not there yet. It can be joined already. */
-export interface Claim {
-  begin(source: RunSource): Joined;
-  /** Nobody waits for the answer: the handler is left unless somebody joins soon. */
-  forsake(): void;
-  /** The handler has refused. */
-  drop(): Promise<void>;
-}
-
-export interface RunSource {
-  /** Blocks of text, as many as there are at a time, each made with the id that it is given. */
-  blocks(id?: (seq: number) => string): AsyncIterator<readonly string[]>;
-  /** The first message is not there yet. */
-  readonly late: boolean;
-  /** Aborts the handler. */
-  leave(reason?: unknown): void;
-}
-
-export interface Joined {
-  readonly epoch: string;
-  readonly blocks: AsyncIterator<readonly string[]>;
-  /** The reader has gone; the run goes on for the grace period. */
-  leave(): void;
-}
-
-export interface RunOptions {
-  readonly log: EventLog;
-  /** Tells a run how far its reader on another server is. */
-  readonly relay?: Relay | undefined;
-  /** Milliseconds that a run goes on, or a finished one is kept, without a reader. */
-  readonly grace: number;
-  /** Characters that a run may be ahead of its reader before its handler is paused. */
-  readonly maxQueued: number;
-}
-
-interface Run {
-  /** What makes each reader leave. */
-  readonly readers: Set<() => void>;
-  /** The last sequence. */
-  last: number;
-  /** The last sequence that the furthest reader has. */
-  delivered: number;
-  /** Characters of each entry that it has not, oldest first, and their sum. */
-  readonly sizes: number[];
-  ahead: number;
-  resume?: (() => void) | undefined;
-  timer?: ReturnType<typeof setTimeout> | undefined;
-  done: boolean;
-  /** The log takes no more of it, and cannot even be told that it is over. */
-  lost: boolean;
-  readonly stop: (reason?: unknown) => void;
-  /** Hears of readers on other servers, until it is left. */
-  following?: Promise<() => void> | undefined;
-}
-
-/** What a server says to the one that has the run: how far its reader is, or that the run is to end. */
-type Said = { readonly seq: number } | { readonly cancel: true };
-
-const topicOf = (name: string): string => `run/${name}`;
-
-/** Milliseconds for which a client asks after a request whose answer it has never seen, and a cancelled request may still be on its way. */
-const UNANSWERED = 5000;
-
-export function runs({ log, relay, grace, maxQueued }: RunOptions): Runs {
+export function resumableStreams(
+  context: Context,
+  direct: StreamDelivery,
+  log: EventLog,
+  remote: RemoteStreams | undefined,
+): ResumableStreams {
+  const { limits, places, root, shutdown, contract, sessions, callbacks } = context;
   const running = new Map<string, Run>();
+  const { bury } = tombstones(limits, root);
+  const reading = readers(context, log, remote);
 
-  const bury = undertaker(log, UNANSWERED);
+  /** Waits for the log within its limit. */
+  const store = <T>(scope: Scope, start: () => Promise<T>, late?: (value: T) => unknown): Promise<T> =>
+    within(scope, limits.storeWithin, "the event log", start, late);
 
-  async function produce(name: string, run: Run, blocks: AsyncIterator<readonly string[]>): Promise<void> {
-    const fail = (error: unknown): void => {
-      if (run.done) return;
-      run.done = true;
-      run.resume?.();
-      run.stop(error);
-      // The handler may not listen, and its readers wait.
-      void close(name, run);
+  /** Reserves the name first, so that a duplicated request runs the handler once. Undefined when it is taken. */
+  async function reserve(name: string, called: Called): Promise<Run | undefined> {
+    if (running.has(name)) return undefined;
+    const life = root.child();
+    let opening!: (writer: EventWriter | undefined) => void;
+    const run: Run = {
+      name,
+      called,
+      life,
+      handler: life.child("streams"),
+      opened: new Promise((resolve) => {
+        opening = resolve;
+      }),
+      readers: new Set(),
+      last: 0,
+      delivered: 0,
+      sizes: [],
+      ahead: 0,
+      wake: () => {},
+      lost: false,
+      stopWaiting: () => {},
+      discard: () => {},
     };
+    running.set(name, run);
+    life.add(() => {
+      opening(undefined);
+      if (running.get(name) === run) running.delete(name);
+      return run.discard();
+    });
     try {
-      for (let step = await blocks.next(); !step.done; step = await blocks.next()) {
-        if (run.done) break;
-        for (const text of step.value) {
-          // Readers see only what the log has; how far it may be behind is bounded below.
-          log.append(name, ++run.last, text)?.catch(fail);
-          run.sizes.push(text.length);
-          run.ahead += text.length;
-        }
-        while (!run.done && run.ahead > maxQueued) await room(run);
-        if (run.done) break;
+      places.take(called.principal, "stream", run.handler);
+      // In this order: a cancel that finds the name taken reaches the server that has it.
+      await remote?.listen(name, life, {
+        reach: (seq) => reached(run, seq),
+        cancel: () => void cancelRun(run).catch((error) => callbacks.report(error, "log", called.operation)),
+      });
+      const writer = await store(
+        life,
+        () => log.open(name),
+        (late) => late?.drop(),
+      );
+      if (!writer || run.handler.closed) {
+        if (writer) await bury(writer, 0);
+        life.close();
+        return undefined;
       }
+      run.discard = () => writer.close();
+      opening(writer);
+      return run;
+    } catch (error) {
+      life.close(error);
+      throw error;
+    }
+  }
+
+  /** The handler is cancelled after the grace period without a reader. Then the entries are dropped. */
+  function wait(run: Run, milliseconds = limits.grace): void {
+    run.stopWaiting();
+    run.stopWaiting = run.life.timeout(milliseconds, () => void expire(run, gone()));
+  }
+
+  async function expire(run: Run, reason: unknown): Promise<void> {
+    giveBack(run, reason);
+    const writer = await run.opened;
+    try {
+      if (writer) await store(root, () => writer.close().then(() => writer.drop()));
+      run.discard = () => {};
+    } catch (error) {
+      callbacks.report(error, "log", run.called.operation);
     } finally {
-      await blocks.return?.();
-      run.done = true;
-      await close(name, run);
-      if (run.readers.size === 0) wait(name, run);
+      run.life.close();
     }
   }
 
-  /** Closes the log; where that cannot be reached, the readers that are here hear of it at least. */
-  async function close(name: string, run: Run): Promise<void> {
-    const lose = (): void => {
-      run.lost = true;
-      for (const leave of [...run.readers]) leave();
-    };
-    const timer = setTimeout(lose, UNANSWERED);
-    unref(timer);
-    await log.close(name).catch(lose);
-    clearTimeout(timer);
-  }
-
-  /** Nobody reads: the handler is left after the grace period, and then the log is dropped. */
-  function wait(name: string, run: Run, milliseconds = grace): void {
-    clearTimeout(run.timer);
-    run.timer = setTimeout(() => expire(name, run).catch(() => {}), milliseconds);
-    unref(run.timer);
-  }
-
-  async function expire(name: string, run: Run): Promise<void> {
-    end(name, run, gone());
-    await log.close(name);
-    await log.drop(name);
-  }
-
-  function end(name: string, run: Run, reason: unknown): void {
-    clearTimeout(run.timer);
-    if (running.get(name) === run) running.delete(name);
-    unfollow(run);
-    run.done = true;
-    run.resume?.();
-    run.stop(reason);
-  }
-
-  async function cancel(name: string, run: Run): Promise<void> {
-    end(name, run, cancelled());
-    await bury(name, run.last);
-  }
-
-  function unfollow(run: Run): void {
-    run.following?.then(
-      (leave) => leave(),
-      () => {},
-    );
-  }
-
-  /** The reader has everything up to `seq`. */
-  function advance(run: Run, seq: number): void {
-    if (seq > run.delivered) {
-      for (const size of run.sizes.splice(0, seq - run.delivered)) run.ahead -= size;
-      run.delivered = seq;
+  /** Ends the handler. Messages that others sent to its session, and that no reader got, wait for the next reader. */
+  function giveBack(run: Run, reason: unknown): void {
+    if (run.handler.closed) return;
+    run.handler.close(reason);
+    const session = sessionOf(context, run.called);
+    const messages = run.production?.undelivered() ?? [];
+    if (session === undefined || messages.length === 0) return;
+    try {
+      sessions.requeue(session, messages);
+    } catch (error) {
+      callbacks.report(error, "a session without a reader", run.called.operation);
     }
-    run.resume?.();
   }
 
-  function hear(name: string, run: Run, said: Said): void {
-    if (running.get(name) !== run) return;
-    if ("cancel" in said) return void cancel(name, run).catch(() => {});
-    advance(run, said.seq);
-    if (run.readers.size === 0) wait(name, run);
+  async function cancelRun(run: Run): Promise<void> {
+    giveBack(run, cancelled());
+    for (const reader of [...run.readers]) reader.close(cancelled());
+    const writer = await run.opened;
+    run.discard = () => {};
+    run.life.close();
+    if (writer) await store(root, () => bury(writer, run.last));
   }
 
-  /** Tells the server that has the run how far a reader is here: at every step and often enough that it is not taken for gone. */
-  function reporter(name: string, after: number): { reach(seq: number): void; stop(): void } {
-    let at = after;
-    const report = () => void relay?.publish(topicOf(name), JSON.stringify({ seq: at } satisfies Said)).catch(() => {});
-    const timer = setInterval(report, grace / 3);
-    unref(timer);
-    report();
-    return {
-      stop: () => clearInterval(timer),
-      reach(seq) {
-        at = seq;
-        report();
-      },
-    };
+  /** A reader elsewhere has everything up to a place. */
+  function reached(run: Run, seq: number): void {
+    if (run.life.closed) return;
+    reading.advance(run, seq);
+    if (run.readers.size === 0) wait(run);
   }
 
-  function read(name: string, epoch: string, after: number): Joined {
-    const left = new AbortController();
-    const run = running.get(name);
+  function answerOf(run: Run | undefined, name: string, epoch: string, after: number, call: Scope): Answer {
+    const { grace, heartbeat } = limits;
+    const reader = call.child("readers");
     if (run) {
-      clearTimeout(run.timer);
-      run.readers.add(leave);
+      run.stopWaiting();
+      run.readers.add(reader);
+      reader.add(() => {
+        run.readers.delete(reader);
+        if (run.readers.size === 0 && !run.life.closed) wait(run);
+      });
     }
-    const elsewhere = run || !relay ? undefined : reporter(name, after);
-    function leave(): void {
-      if (left.signal.aborted) return;
-      left.abort();
-      elsewhere?.stop();
-      if (run?.readers.delete(leave) && run.readers.size === 0 && running.get(name) === run) wait(name, run);
-    }
-    const tail = log.tail(name, after, left.signal)[Symbol.asyncIterator]();
-    let taken = after;
-    // An iterator by hand, as in stream.ts: this is every message's way.
-    const blocks: AsyncIterator<readonly string[]> = {
-      async next() {
-        // The reader has taken what it had, or it would not ask for more.
-        if (taken > after) run ? advance(run, taken) : elsewhere?.reach(taken);
-        try {
-          const { done, value: entries } = await tail.next();
-          if (done) leave();
-          else taken = entries.at(-1)!.seq;
-          return done ? { done, value: undefined } : { done, value: entries.map(({ text }) => text) };
-        } catch (error) {
-          leave();
-          throw error;
-        }
-      },
+    const blocks = reading.read(run, name, after, reader);
+    const headersDue = run !== undefined && run.last === 0 && (run.production?.headersDue ?? true);
+    const headers = {
+      ...STREAM_HEADERS,
+      [RESUME]: formatResumable({ epoch, grace: grace / 1000, beat: heartbeat / 1000 }),
     };
-    return { epoch, blocks, leave };
+    return { status: 200, headers, body: sseWriter(blocks, reader, { limits, headersDue, batched: true }) };
+  }
+
+  async function begin(run: Run, call: Scope, produce: Produce): Promise<Answer> {
+    const writer = (await run.opened)!;
+    let answered = false;
+    call.add(() => {
+      if (!answered && run.readers.size === 0) wait(run, Math.min(limits.grace, limits.tombstoneLife));
+    });
+    if (contract.operations[run.called.operation]!.answer.stream!.end === undefined)
+      shutdown.onDrain(run.handler, () => run.handler.close(closing()));
+    try {
+      run.production = await produce(run.handler);
+    } catch (error) {
+      answered = true;
+      await expire(run, error);
+      throw error;
+    }
+    answered = true;
+    void pump(context, run, run.production, writer).then(() => {
+      if (run.readers.size === 0) wait(run);
+    });
+    // Not answered any more, and perhaps joined already.
+    if (call.closed) throw call.reason;
+    return answerOf(run, run.name, writer.epoch, 0, call);
   }
 
   return {
-    async claim(name, leave) {
-      // A copy of the request, also while the log is still asked.
-      if (running.has(name)) return undefined;
-      const run: Run = {
-        readers: new Set(),
-        last: 0,
-        delivered: 0,
-        sizes: [],
-        ahead: 0,
-        done: false,
-        lost: false,
-        stop: leave,
-      };
-      running.set(name, run);
-      // In this order: whoever cancels and finds the name taken knows that its server listens.
-      run.following = relay?.subscribe(topicOf(name), (text) => hear(name, run, JSON.parse(text)));
-      await run.following?.catch(() => {});
-      const opened = await log.open(name).catch((error) => {
-        end(name, run, error);
-        throw error;
-      });
-      if (!opened || run.done) {
-        if (opened) await bury(name, 0);
-        end(name, run, cancelled());
-        return undefined;
-      }
-      let answered = false;
-      return {
-        begin(source) {
-          answered = true;
-          const joined = read(name, opened.epoch, 0);
-          const blocks = source.blocks((seq) => formatCursor({ epoch: opened.epoch, seq }));
-          void produce(name, run, blocks);
-          return joined;
-        },
-        forsake() {
-          if (!answered && run.readers.size === 0) wait(name, run, Math.min(grace, UNANSWERED));
-        },
-        drop() {
-          answered = true;
-          return expire(name, run);
-        },
-      };
+    async deliver(called, call, produce) {
+      const { headers, method, url } = called.request;
+      const key = headers.get(RESUME);
+      if (!isKey(key)) return direct.deliver(called, call, produce);
+      const name = conversationName(context, called.operation, new URL(url).pathname, called.principal, key);
+      const run = await reserve(name, called);
+      if (run) return begin(run, call, produce);
+      // The copy of a GET joins what the first has begun. With a cursor it was a join already, of a stream that is over.
+      const joined = method === "GET" && !headers.has("Last-Event-ID") && (await this.join(name, undefined, call));
+      if (joined && !("gap" in joined)) return joined;
+      throw new Refusal("this resume key is in use or was cancelled: join it by GET", { status: 409 });
     },
-    async join(name, cursor) {
-      if (running.get(name)?.lost) return cursor && { gap: { after: cursor.seq } };
-      const state = await log.state(name);
-      if (!state) return cursor && { gap: { after: cursor.seq } };
-      if (cursor && cursor.epoch !== state.epoch) return { gap: { after: cursor.seq } };
+    async join(name, cursor, call) {
+      const run = running.get(name);
+      const missing = cursor && { gap: { after: cursor.seq } };
+      if (run?.lost) return missing;
+      await run?.opened;
+      const state = await store(call, () => log.state(name));
+      if (!state) return missing;
+      if (cursor && cursor.epoch !== state.epoch) return missing;
       const after = cursor?.seq ?? 0;
       if (after + 1 < state.first) return { gap: { after, first: state.first } };
-      // Whoever has everything of a stream that is over would otherwise join it for ever.
+      // A fully read stream has nothing to resume.
       if (cursor && state.closed && after >= state.last) return undefined;
-      return read(name, state.epoch, after);
+      return answerOf(running.get(name), name, state.epoch, after, call);
     },
     async cancel(name) {
       const run = running.get(name);
-      const said = JSON.stringify({ cancel: true } satisfies Said);
-      const elsewhere = async () => ((await relay?.publish(topicOf(name), said)) ?? 0) > 0;
-      if (run) await cancel(name, run);
-      else if (!(await elsewhere())) {
-        // Taken: it is over, or another server has begun it this moment and listens by now.
-        if (!(await log.open(name))) return elsewhere();
-        await bury(name, 0);
-        return false;
+      if (run) {
+        await cancelRun(run);
+        return true;
       }
-      return true;
-    },
-    close() {
-      for (const run of running.values()) unfollow(run);
+      if (await remote?.cancel(name)) return true;
+      // Taken: it is over, or another server has begun it this moment and listens by now.
+      const writer = await store(
+        root,
+        () => log.open(name),
+        (late) => late?.drop(),
+      );
+      if (!writer) return (await remote?.cancel(name)) ?? false;
+      await store(root, () => bury(writer, 0));
+      return false;
     },
   };
-}
-
-function unref(timer: ReturnType<typeof setTimeout>): void {
-  (timer as { unref?: () => void }).unref?.();
-}
-
-function room(run: Run): Promise<void> {
-  return new Promise((resolve) => {
-    run.resume = () => {
-      run.resume = undefined;
-      resolve();
-    };
-  });
 }

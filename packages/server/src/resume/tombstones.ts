@@ -1,28 +1,30 @@
-import type { EventLog } from "./log.js";
-
-/** Names that are kept because they were cancelled. The oldest go first. */
-const KEPT = 1000;
+import type { Scope } from "@parlance/wire/scope";
+import type { Limits } from "../limits.js";
+import type { EventWriter } from "./event-log.js";
 
 /**
- * Ends a stream for good: its name stays taken for so many milliseconds, so that a copy of its request, or a request that is slower than what
- * cancelled it, does not begin it. `last` is its last entry.
+ * Keeps the names of cancelled streams taken for a time, so that a copy of a request, or a request that comes after its cancel, does not begin
+ * the stream. The oldest go first.
  */
-export function undertaker(log: EventLog, milliseconds: number): (name: string, last: number) => Promise<void> {
-  const buried = new Map<string, ReturnType<typeof setTimeout>>();
+export interface Tombstones {
+  /** Closes a stream, forgets its entries up to `last`, and drops it later. Rejects where the log cannot be told. */
+  bury(writer: EventWriter, last: number): Promise<void>;
+}
 
-  function drop(name: string): void {
-    clearTimeout(buried.get(name));
-    buried.delete(name);
-    log.drop(name).catch(() => {});
-  }
-
-  return async (name, last) => {
-    clearTimeout(buried.get(name));
-    const timer = setTimeout(drop, milliseconds, name);
-    (timer as { unref?: () => void }).unref?.();
-    buried.set(name, timer);
-    if (buried.size > KEPT) drop(buried.keys().next().value!);
-    await log.close(name);
-    await log.trim(name, last);
+export function tombstones({ tombstoneLife, maxTombstones }: Limits, root: Scope): Tombstones {
+  const scopes = new Set<Scope>();
+  return {
+    async bury(writer, last) {
+      const scope = root.child();
+      scopes.add(scope);
+      scope.add(() => {
+        scopes.delete(scope);
+        return writer.drop();
+      });
+      scope.timeout(tombstoneLife, () => scope.close());
+      if (scopes.size > maxTombstones) scopes.values().next().value?.close();
+      await writer.close();
+      await writer.trim(last);
+    },
   };
 }

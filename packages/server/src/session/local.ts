@@ -1,61 +1,38 @@
-import type { Session } from "@parlance/contract";
 import { type AnyContract, type AnyMessage, Disconnected, Refusal } from "@parlance/wire";
 import { type OpenAsks, openAsks, type Waiting } from "@parlance/wire/link";
+import type { Scope } from "@parlance/wire/scope";
+import type { Limits } from "../limits.js";
+import type { OpenAskFound, SessionStore, Subscriber } from "../ports.js";
 
-export type AnySession = Session<AnyMessage, Record<string, AnyMessage>>;
-
-/** Somebody who reads a session: a stream, or a channel that can also ask. */
-export interface Subscriber {
-  /** All that are sent one message are passed the same `saying`, so that it is written once. */
-  send(message: AnyMessage, saying?: object): void;
-  ask?(message: AnyMessage, options?: { readonly signal?: AbortSignal }): Promise<AnyMessage>;
-  /** The session is over. */
-  end(): void;
-}
-
-/** The sessions of one app: who reads each, what waits for a reader, and what is asked. */
-export interface Sessions {
-  /** What a handler gets as `call.session(key)`. */
-  session(key: string): AnySession;
-  subscribe(key: string, subscriber: Subscriber): () => void;
-  /** The open ask that an operation answers. Throws `Refusal` where it was decided already: the first decision wins. A promise where it is another server's. */
-  find(key: string, reply: AnyMessage): Found | undefined | Promise<Found | undefined>;
-  /** Settles it. Throws `Refusal` when somebody else has meanwhile. */
-  settle(key: string, reply: AnyMessage): void | Promise<void>;
-  /** Ends the session for everybody. */
-  end(key: string): void;
-  /** The server closes: what it hears from others is over. */
-  close(): void;
-}
-
-export type Found = Pick<Waiting, "message">;
-
-/** Sessions that one server holds alone: nothing has to be waited for. */
-export interface LocalSessions extends Sessions {
-  find(key: string, reply: AnyMessage): Found | undefined;
+/** Sessions that one server holds alone: every answer is there at once. */
+export interface LocalSessions extends SessionStore {
+  find(key: string, reply: AnyMessage): OpenAskFound | undefined;
   settle(key: string, reply: AnyMessage): void;
   isRead(key: string): boolean;
 }
 
+/** One session, for as long as it has a reader, a waiting message or an open ask. */
 interface Hub {
+  readonly scope: Scope;
   readonly subscribers: Set<Subscriber>;
   waiting: { readonly message: AnyMessage; readonly weight: number }[];
   /** Asks that an operation answers. */
   readonly asks: OpenAsks;
-  /** Asks that a channel's messages answer: each is put to every channel that opens while nobody has answered. */
+  /** Asks that a channel's message answers: each is put to every channel that opens while it is open. */
   readonly put: Set<(subscriber: Subscriber) => void>;
 }
 
-/** Decided asks that a server remembers. */
-const REMEMBERED = 10_000;
+export const SETTLED = "this was decided already: the first answer counts";
 
-export const DECIDED = "this was decided already: the first answer counts";
-
-/** `maxQueued` characters may wait for a session that nobody reads. `onIdle` hears of a session that is forgotten. */
-export function sessions(contract: AnyContract, maxQueued: number, onIdle?: (key: string) => void): LocalSessions {
+/** `onIdle` is called when a session has ended, or nothing of it is left. */
+export function localSessions(
+  contract: AnyContract,
+  { maxQueued, maxSettled }: Limits,
+  root: Scope,
+  onIdle?: (key: string) => void,
+): LocalSessions {
   const hubs = new Map<string, Hub>();
-  /** Asks that are decided, so that a late answer is told so, also when nobody reads the session any more. The oldest are forgotten first. */
-  const decided = new Set<string>();
+  const settled = settledAsks(contract, maxSettled);
   const answeredByOperation = (type: string): boolean =>
     (contract.exchanges ?? []).some(
       ({ ask, by, answers }) =>
@@ -65,140 +42,174 @@ export function sessions(contract: AnyContract, maxQueued: number, onIdle?: (key
   function hubOf(key: string): Hub {
     const known = hubs.get(key);
     if (known) return known;
-    const hub: Hub = {
-      subscribers: new Set(),
-      waiting: [],
-      asks: openAsks(contract, "server"),
-      put: new Set(),
-    };
+    const scope = root.child("sessions");
+    const hub: Hub = { scope, subscribers: new Set(), waiting: [], asks: openAsks(contract, "server"), put: new Set() };
     hubs.set(key, hub);
+    scope.measure("queued", () => hub.waiting.reduce((sum, { weight }) => sum + weight, 0));
+    scope.add(() => {
+      if (hubs.get(key) === hub) hubs.delete(key);
+      onIdle?.(key);
+    });
     return hub;
   }
 
-  function dropIfIdle(key: string, { subscribers, waiting, asks, put }: Hub): void {
-    if (subscribers.size + waiting.length + asks.list().length + put.size === 0) forget(key);
-  }
-
-  function forget(key: string): void {
-    hubs.delete(key);
-    onIdle?.(key);
-  }
-
-  function remember(session: string, { exchange, key }: Waiting): void {
-    decided.add(`${session} ${exchange.ask} ${key}`);
-    if (decided.size > REMEMBERED) decided.delete(decided.values().next().value!);
+  function closeIfIdle({ scope, subscribers, waiting, asks, put }: Hub): void {
+    if (subscribers.size + waiting.length + asks.list().length + put.size === 0) scope.close();
   }
 
   function send(key: string, message: AnyMessage): void {
     const hub = hubOf(key);
     if (hub.subscribers.size > 0) {
-      const saying = {};
-      for (const subscriber of hub.subscribers) subscriber.send(message, saying);
-      return;
+      return sendToAll(hub.subscribers, message);
     }
     const weight = JSON.stringify(message).length;
     if (hub.waiting.reduce((sum, waiting) => sum + waiting.weight, weight) > maxQueued)
       throw new Disconnected(
-        `${contract.name}: nobody reads session ${key}, and more than ${maxQueued} characters wait for it`,
+        `${contract.name}: session ${key} has no reader, and more than ${maxQueued} characters wait for one`,
         { code: "slow_reader", retryable: true },
       );
     hub.waiting.push({ message, weight });
   }
 
-  function ask(
-    key: string,
-    message: AnyMessage,
-    { signal }: { readonly signal?: AbortSignal } = {},
-  ): Promise<AnyMessage> {
+  function ask(key: string, message: AnyMessage, options: { readonly signal?: AbortSignal } = {}): Promise<AnyMessage> {
     const hub = hubOf(key);
-    return new Promise((settle, fail) => {
-      signal?.throwIfAborted();
-      const forget = answeredByOperation(message.type) ? askAll() : askChannels();
-      signal?.addEventListener("abort", () => {
-        forget();
-        dropIfIdle(key, hub);
-        fail(signal.reason);
+    return new Promise<AnyMessage>((resolve, reject) => {
+      options.signal?.throwIfAborted();
+      const scope = hub.scope.child("asks");
+      const settle = (answer: AnyMessage): void => {
+        resolve(answer);
+        scope.close(new DOMException("it is answered", "AbortError"));
+      };
+      const fail = (error: unknown): void => {
+        reject(error);
+        scope.close(error);
+      };
+      scope.add(() => {
+        reject(scope.reason ?? sessionOver(key));
+        closeIfIdle(hub);
       });
-
-      function askAll(): () => void {
-        const waiting = hub.asks.open(message, { settle, fail });
-        if (!waiting) throw new TypeError(`${contract.name}: this ${message.type} asks nothing; send it`);
-        send(key, message);
-        return () => {
-          hub.asks.withdraw(waiting);
-          remember(key, waiting);
-        };
-      }
-
-      function askChannels(): () => void {
-        const put = (subscriber: Subscriber): void => {
-          subscriber.ask?.(message, { signal }).then(
-            (answer) => {
-              hub.put.delete(put);
-              settle(answer);
-            },
-            // A channel that closes leaves the ask open for the next one.
-            (error) => !(error instanceof Disconnected) && fail(error),
-          );
-        };
-        hub.put.add(put);
-        for (const subscriber of hub.subscribers) put(subscriber);
-        return () => hub.put.delete(put);
+      const { signal } = options;
+      if (signal) scope.onAbort(signal, () => fail(signal.reason));
+      try {
+        if (answeredByOperation(message.type)) askReaders(key, hub, message, scope, { settle, fail });
+        else askChannels(hub, message, scope, { settle, fail });
+      } catch (error) {
+        fail(error);
       }
     });
   }
 
+  /** Shows an ask to every reader; an operation answers it. */
+  function askReaders(key: string, hub: Hub, message: AnyMessage, scope: Scope, on: Settling): void {
+    const waiting = hub.asks.open(message, on);
+    if (!waiting) throw new TypeError(`${contract.name}: this ${message.type} asks nothing; send it`);
+    scope.add(() => {
+      hub.asks.withdraw(waiting);
+      if (!hub.scope.closed) settled.remember(key, waiting);
+    });
+    send(key, message);
+  }
+
+  /** Puts an ask to every channel; the first answer of any of them counts. */
+  function askChannels(hub: Hub, message: AnyMessage, scope: Scope, { settle, fail }: Settling): void {
+    const put = (subscriber: Subscriber): void => {
+      // A channel that closes leaves the ask open for the next one.
+      const failed = (error: unknown) => !(error instanceof Disconnected) && fail(error);
+      subscriber.ask?.(message, { signal: scope.signal }).then(settle, failed);
+    };
+    hub.put.add(put);
+    scope.add(() => hub.put.delete(put));
+    for (const subscriber of hub.subscribers) put(subscriber);
+  }
+
+  function sessionOver(key: string): Disconnected {
+    return new Disconnected(`${contract.name}: session ${key} has ended`, { code: "closed", retryable: false });
+  }
+
+  const isRead = (key: string): boolean => (hubs.get(key)?.subscribers.size ?? 0) > 0;
   return {
+    isRead,
     session: (key) => ({
       send: (message) => send(key, message),
       ask: (message, options) => ask(key, message, options),
     }),
-    subscribe(key, subscriber) {
+    subscribe(key, subscriber, scope) {
+      if (scope.closed) return;
       const hub = hubOf(key);
-      // A fresh reader is shown what is still open; one that was cut and joins again sees only what it missed.
+      // A new reader is shown what is open; one that was cut and resumes sees only what it missed.
       const open = hub.asks.list().map(({ message }) => message);
       const waiting = hub.waiting.map(({ message }) => message);
       hub.waiting = [];
       for (const message of [...open.filter((one) => !waiting.includes(one)), ...waiting]) subscriber.send(message);
       hub.subscribers.add(subscriber);
-      for (const put of hub.put) put(subscriber);
-      return () => {
+      scope.add(() => {
         hub.subscribers.delete(subscriber);
-        dropIfIdle(key, hub);
-      };
+        closeIfIdle(hub);
+      });
+      for (const put of hub.put) put(subscriber);
     },
-    isRead: (key) => (hubs.get(key)?.subscribers.size ?? 0) > 0,
+    requeue(key, messages) {
+      // Other readers have a copy of their own, and an open ask is shown to the next reader anyway.
+      if (isRead(key)) return;
+      const asks = openAsks(contract, "server");
+      for (const message of messages) if (!asks.exchangeOf(message)) send(key, message);
+    },
     find(key, reply) {
       const found = hubs.get(key)?.asks.find(reply);
-      if (!found && keysOf(contract, reply).some((ask) => decided.has(`${key} ${ask}`)))
-        throw new Refusal(DECIDED, { status: 409 });
+      if (!found && settled.has(key, reply)) throw new Refusal(SETTLED, { status: 409 });
       return found?.ask;
     },
     settle(key, reply) {
       const hub = hubs.get(key);
       const answered = hub?.asks.answer(reply);
-      if (!hub || !answered) throw new Refusal(DECIDED, { status: 409 });
-      if (answered.partial) return;
-      remember(key, answered.ask);
-      answered.ask.settle?.(reply);
+      if (!hub || !answered) throw new Refusal(SETTLED, { status: 409 });
+      if (!answered.partial) answered.ask.settle?.(reply);
     },
     end(key) {
       const hub = hubs.get(key);
       if (!hub) return;
-      forget(key);
-      const over = new Disconnected(`${contract.name}: session ${key} has ended`, { code: "closed", retryable: false });
-      for (const ask of hub.asks.list()) ask.fail?.(over);
-      for (const subscriber of hub.subscribers) subscriber.end();
+      const subscribers = [...hub.subscribers];
+      hub.scope.close(sessionOver(key));
+      for (const subscriber of subscribers) subscriber.end();
     },
-    close() {},
   };
 }
 
-/** What a reply would have answered. */
-function keysOf({ exchanges = [] }: AnyContract, reply: AnyMessage): string[] {
-  return exchanges.flatMap(({ ask, key, answers }) =>
-    answers
-      .filter((answer) => answer.operation === reply.type)
-      .map((answer) => `${ask} ${(reply as unknown as Record<string, unknown>)[answer.key ?? key ?? ""]}`),
-  );
+/** Sends to each, whatever happens to the others. Throws where the message itself is wrong. */
+function sendToAll(subscribers: Iterable<Subscriber>, message: AnyMessage): void {
+  const batch = {};
+  const failures: unknown[] = [];
+  for (const subscriber of subscribers) {
+    try {
+      subscriber.send(message, batch);
+    } catch (error) {
+      // A reader that is gone has a `Disconnected` of its own.
+      if (!(error instanceof Disconnected)) failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+interface Settling {
+  readonly settle: (answer: AnyMessage) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** Settled asks, kept to reject late answers with 409. The oldest are forgotten first. */
+function settledAsks({ exchanges = [] }: AnyContract, limit: number) {
+  const names = new Set<string>();
+  /** The asks that a reply could have answered. */
+  const asksOf = (reply: AnyMessage): string[] =>
+    exchanges.flatMap(({ ask, key, answers }) =>
+      answers
+        .filter((answer) => answer.operation === reply.type)
+        .map((answer) => `${ask} ${(reply as unknown as Record<string, unknown>)[answer.key ?? key ?? ""]}`),
+    );
+  return {
+    remember(session: string, { exchange, key }: Waiting): void {
+      names.add(`${session} ${exchange.ask} ${key}`);
+      if (names.size > limit) names.delete(names.values().next().value!);
+    },
+    has: (session: string, reply: AnyMessage): boolean => asksOf(reply).some((ask) => names.has(`${session} ${ask}`)),
+  };
 }

@@ -1,211 +1,175 @@
-import { type AnyMessage, type Codec, encode, faultMessage, Refusal, type Written } from "@parlance/wire";
-import { queue } from "@parlance/wire/link";
-import { encoderFor } from "./codecs.js";
-import { type Called, HEARTBEAT, MAX_QUEUED } from "./options.js";
-import type { RunSource } from "./run.js";
-import { refusalOf, type Serving, sessionOf, tell } from "./serving.js";
-
-/** How the stream's handler is stopped, and how it hears of it. */
-export interface Leaving {
-  readonly signal: AbortSignal;
-  readonly leave: (reason?: unknown) => void;
-  /** The stream is over. */
-  readonly release: () => void;
-}
+import type { Stream } from "@parlance/contract";
+import { type AnyMessage, encode, faultMessage, type Written } from "@parlance/wire";
+import type { Scope } from "@parlance/wire/scope";
+import { type Context, callOf, isHidden, refusalOf } from "../call.js";
+import { encoderFor } from "../codecs.js";
+import type { Called, How } from "../options.js";
+import type { Production } from "../ports.js";
+import { cancelled } from "../reason.js";
+import { type Encoded, mergeSession } from "./merge.js";
 
 /**
- * A handler's messages as blocks of Server-Sent Events. Resolves when the first message is there, so that a handler can still
- * refuse with a status of its own; rejects with what the handler threw before it. After a heartbeat without a message it resolves all
- * the same: a proxy or a caller that hears nothing for longer takes the server for dead.
+ * Turns a handler's messages into blocks of Server-Sent Events. Resolves with the first message, so that a handler can still refuse with a
+ * status, or after one heartbeat without a message, so that no proxy or caller takes the server for dead. Rejects with what the handler threw
+ * before that. The scope's end aborts the handler.
  */
-export async function openStream(
-  serving: Serving,
-  called: Called,
-  messages: AsyncIterable<AnyMessage>,
-  { signal, leave, release }: Leaving,
-): Promise<RunSource> {
-  const { contract, options } = serving;
-  const { hooks } = options;
+export async function produce(context: Context, called: Called, scope: Scope): Promise<Production> {
+  const { contract, options, callbacks, limits, handlers } = context;
   const described = contract.operations[called.operation]!.answer.stream!;
-  const write = encoderFor(contract, {
+  const encodeMessage = encoderFor(contract, {
     side: "server",
     names: described.messages,
     checks: contract.checks,
     profile: options.profile,
   });
+  const call = callOf(context, called, scope.signal);
+  const messages = handlers[called.operation]!(called.input, call) as AsyncIterable<AnyMessage>;
+  const own = messages[Symbol.asyncIterator]();
+  // A failure of the handler's clean-up has no reader any more.
+  scope.add(() => own.return?.().then(undefined, (error) => callbacks.report(error, "handler", called.operation)));
+  const merged =
+    described.closedBy === undefined ? undefined : mergeSession(context, called, own, encodeMessage, scope);
+  const source: AsyncIterator<readonly Encoded[]> = merged ?? {
+    async next() {
+      const { done, value } = await own.next();
+      return done ? { done, value: undefined } : { done, value: [{ message: value, written: encodeMessage(value) }] };
+    },
+  };
+  const ends = new Set(described.end);
+  const first = source.next();
+  // It may reject when nobody reads it any more.
+  first.catch(() => {});
+  const early = await firstWithin(limits.heartbeat, first, scope, merged?.handlerDone);
+  if (scope.closed) throw scope.reason ?? cancelled();
+  if (early?.done && ends.size > 0) throw unended(called.operation, ends);
+
+  let how: How = "gone";
+  callbacks.open(called);
+  scope.add(() => callbacks.close(called, how));
+  const setHow = (value: How): void => {
+    how = value;
+  };
+  return {
+    headersDue: early === undefined,
+    delivered: (seq) => merged?.delivered(seq),
+    undelivered: () => merged?.undelivered() ?? [],
+    blocks: (id) =>
+      blocksOf({
+        context,
+        called,
+        described,
+        scope,
+        encodeMessage,
+        source,
+        first,
+        setHow,
+        place: id && merged?.place,
+        id,
+      }),
+  };
+}
+
+interface Blocks {
+  readonly context: Context;
+  readonly called: Called;
+  readonly described: Stream;
+  readonly scope: Scope;
+  readonly encodeMessage: (message: AnyMessage) => Written;
+  readonly source: AsyncIterator<readonly Encoded[]>;
+  /** The first step, which was asked for already. */
+  readonly first: Promise<IteratorResult<readonly Encoded[]>>;
+  readonly setHow: (how: How) => void;
+  /** Notes the place of a message that was sent to the session, for a reader that may not get it. */
+  readonly place: ((message: AnyMessage, seq: number) => void) | undefined;
+  readonly id: ((seq: number) => string) | undefined;
+}
+
+const DONE = { done: true, value: undefined } as const;
+
+// An iterator by hand: an async generator around the handler's own would cost each message three more promises.
+function blocksOf({ context, called, described, scope, encodeMessage, source, first, setHow, place, id }: Blocks) {
+  const { callbacks, contract } = context;
   const ends = new Set(described.end);
   const mayEnd = new Set(described.mayEnd);
-  const patience = options.heartbeat ?? HEARTBEAT;
-  let onSilent = () => {};
-  const silence = new Promise<undefined>((resolve) => {
-    onSilent = () => resolve(undefined);
-  });
-  const own = described.closedBy === undefined ? messages[Symbol.asyncIterator]() : undefined;
-  const iterator: AsyncIterator<AnyMessage | readonly Said[]> =
-    own ?? withSession(serving, called, messages, { write, signal, patience, onSilent });
-  const unended = () => new TypeError(`${called.operation} returned without ${[...ends].join(" or ")}`);
+  let waiting: typeof first | undefined = first;
+  let last = "";
+  let seq = 0;
+  let over = false;
 
-  // An iterator by hand: an async generator around the handler's own would cost each message three more promises.
-  function blocks(id?: (seq: number) => string): AsyncIterator<readonly string[]> {
-    let waiting: typeof first | undefined = first;
-    let last = "";
-    let seq = 0;
-    let over = false;
+  function block({ message, written: { event, data }, foreign }: Encoded): string {
+    callbacks.message(called, message, "server");
+    seq++;
+    if (foreign) place?.(message, seq);
+    return encode({ event, data, id: id?.(seq) });
+  }
 
-    function block({ message, written: { event, data } }: Said): string {
-      hooks?.message?.(called, message, "server");
-      return encode({ event, data, id: id?.(++seq) });
+  function end(how: How): typeof DONE {
+    if (!over) setHow(how);
+    over = true;
+    return DONE;
+  }
+
+  /** The protocol's own error, where its stream has one. */
+  function fail(error: unknown): readonly string[] {
+    if (over || scope.closed) {
+      end("gone");
+      return [];
     }
+    end("failed");
+    const refusal = refusalOf(error);
+    callbacks.refuse(called.request, refusal, error, called.operation);
+    if (isHidden(error)) callbacks.report(error, "handler", called.operation);
+    if (described.fault === undefined) return [];
+    const message = faultMessage(contract, described.fault, refusal);
+    return [block({ message, written: encodeMessage(message) })];
+  }
 
-    function end(how: "done" | "gone" | "failed"): IteratorResult<readonly string[]> {
-      if (!over) {
-        over = true;
-        release();
-        hooks?.close?.(called, how);
-        Promise.resolve(iterator.return?.()).catch(() => {});
-      }
-      return { done: true, value: undefined };
-    }
-
-    function fail(error: unknown): IteratorResult<readonly string[]> {
-      if (over || signal.aborted) return end("gone");
+  return {
+    async next(): Promise<IteratorResult<readonly string[]>> {
+      if (over) return DONE;
+      if (ends.has(last)) return end("done");
+      const texts: string[] = [];
       try {
-        const refusal = refusalOf(error);
-        tell(hooks, called.request, refusal, error, called.operation);
-        if (described.fault === undefined) return end("failed");
-        const message = faultMessage(contract, described.fault, refusal);
-        return { done: false, value: [block({ message, written: write(message) })] };
-      } finally {
-        end("failed");
-      }
-    }
-
-    return {
-      async next() {
-        if (over || ends.has(last)) return end("done");
-        const texts: string[] = [];
-        try {
-          const step = await (waiting ?? iterator.next());
-          waiting = undefined;
-          if (over) return end("gone");
-          if (!step.done) {
-            for (const said of saidIn(step.value)) {
-              texts.push(block(said));
-              last = said.message.type;
-              if (ends.has(last)) break;
-            }
-            return { done: false, value: texts };
+        const step = await (waiting ?? source.next());
+        waiting = undefined;
+        if (!step.done) {
+          for (const encoded of step.value) {
+            texts.push(block(encoded));
+            last = encoded.message.type;
+            if (ends.has(last)) break;
           }
-          if (ends.size > 0 && !mayEnd.has(last) && !signal.aborted) throw unended();
-          return end("done");
-        } catch (error) {
-          const failed = fail(error);
-          return texts.length === 0 ? failed : { done: false, value: texts.concat(failed.done ? [] : failed.value) };
+          return { done: false, value: texts };
         }
-      },
-      return: async () => end("gone"),
-    };
-  }
-
-  function saidIn(value: AnyMessage | readonly Said[]): readonly Said[] {
-    if (!own) return value as readonly Said[];
-    const message = value as AnyMessage;
-    return [{ message, written: write(message) }];
-  }
-
-  const first = iterator.next();
-  const early = await within(patience, first, silence);
-  if (early?.done && ends.size > 0 && !signal.aborted) throw unended();
-  // The first message is checked while a status can still say that it is wrong.
-  if (early && !early.done) saidIn(early.value);
-  hooks?.open?.(called);
-  return { blocks, late: early === undefined, leave };
-}
-
-/** What is there within so many milliseconds (0 waits for ever), or before it is said that nothing comes soon. */
-async function within<T>(
-  milliseconds: number,
-  coming: Promise<T>,
-  ...silence: Promise<undefined>[]
-): Promise<T | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    if (milliseconds > 0) timer = setTimeout(resolve, milliseconds, undefined);
-  });
-  return Promise.race([coming, late, ...silence]).finally(() => clearTimeout(timer));
-}
-
-/** A message, and how it goes on the wire. */
-interface Said {
-  readonly message: AnyMessage;
-  readonly written: Written;
-}
-
-interface InSession {
-  readonly write: Codec["encode"];
-  readonly signal: AbortSignal;
-  /** Milliseconds that the handler has to refuse, before others are heard; 0 for ever. */
-  readonly patience: number;
-  /** The handler has let the caller in without a word. */
-  readonly onSilent: () => void;
-}
-
-/** Characters of its own messages that a handler may have waiting beside those that others send. */
-const AHEAD = 64 * 1024;
-/** Characters that are taken at once: what waits is bounded by `maxQueued`, and what is taken comes on top. */
-const TAKEN = 64 * 1024;
-
-/** The handler's own messages and what others send to the session, as many as there are at a time, until the session ends. */
-function withSession(
-  serving: Serving,
-  called: Called,
-  messages: AsyncIterable<AnyMessage>,
-  { write, signal, patience, onSilent }: InSession,
-): AsyncIterator<readonly Said[]> {
-  const key = sessionOf(serving, called) ?? "";
-  const { maxQueued = MAX_QUEUED } = serving.options;
-  let taken = () => {};
-  const inbox = queue<Said>({ limit: maxQueued, onTake: () => taken() });
-  const put = (message: AnyMessage, saying?: object): void => {
-    try {
-      const written = write(message, saying);
-      if (!inbox.push({ message, written }, written.data.length))
-        throw new Refusal(`the reader of session ${key} is more than ${maxQueued} characters behind`, { status: 503 });
-    } catch (error) {
-      inbox.end(error);
-    }
+        if (ends.size > 0 && !mayEnd.has(last) && !scope.closed) throw unended(called.operation, ends);
+        return end(scope.closed ? "gone" : "done");
+      } catch (error) {
+        texts.push(...fail(error));
+        return texts.length > 0 ? { done: false, value: texts } : DONE;
+      }
+    },
   };
-  const own = messages[Symbol.asyncIterator]();
-  let unsubscribe = () => {};
+}
 
-  /** The handler is paused while its reader is behind; what others send cannot be. */
-  async function drain(coming: Promise<IteratorResult<AnyMessage>>): Promise<void> {
-    for (let step = await coming; !step.done; step = await own.next()) {
-      put(step.value);
-      while (inbox.weight > AHEAD && !inbox.ended)
-        await new Promise<void>((resolve) => {
-          taken = resolve;
-        });
-    }
-  }
+function unended(operation: string, ends: ReadonlySet<string>): TypeError {
+  return new TypeError(`the handler of ${operation} returned without ${[...ends].join(" or ")}`);
+}
 
-  async function* both(): AsyncGenerator<readonly Said[]> {
-    const onAbort = () => inbox.end();
-    signal.addEventListener("abort", onAbort, { once: true });
-    try {
-      // The handler's first step comes before anything else: it may refuse.
-      const coming = own.next();
-      const first = await within(patience, coming);
-      if (first?.done) onSilent();
-      else if (first) yield [{ message: first.value, written: write(first.value) }];
-      unsubscribe = serving.sessions.subscribe(key, { send: put, end: () => inbox.end() });
-      if (!first?.done) drain(first ? own.next() : coming).catch((error) => inbox.end(error));
-      for await (const said of inbox) yield [said, ...inbox.rest(TAKEN)];
-    } finally {
-      signal.removeEventListener("abort", onAbort);
-      unsubscribe();
-      Promise.resolve(own.return?.()).catch(() => {});
-    }
+/** The first step, or undefined when headers are due before it: after a time (0 waits), or when the handler is known to have none. */
+async function firstWithin<T>(
+  milliseconds: number,
+  first: Promise<T>,
+  scope: Scope,
+  handlerDone: Promise<void> | undefined,
+): Promise<T | undefined> {
+  let due = () => {};
+  const without = new Promise<undefined>((resolve) => {
+    due = () => resolve(undefined);
+  });
+  const stops = [scope.add(due), ...(milliseconds > 0 ? [scope.timeout(milliseconds, due)] : [])];
+  handlerDone?.then(due);
+  try {
+    return await Promise.race([first, without]);
+  } finally {
+    for (const stop of stops) stop();
   }
-  return both();
 }

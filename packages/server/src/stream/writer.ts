@@ -1,156 +1,143 @@
 import { encodeComment } from "@parlance/wire";
-import { defer } from "./defer.js";
+import type { Scope } from "@parlance/wire/scope";
+import { defer } from "../defer.js";
+import type { Limits } from "../limits.js";
 
-/** Where the text of a stream goes. */
+/** The connection under a stream. Nothing is written to it after `end` or `cut`. */
 export interface Sink {
   /** Returns a promise when no more should be written until it settles. */
   write(text: string): Promise<void> | undefined;
   end(): void;
-  /** Gives up on a reader that takes nothing. */
+  /** Closes the connection of a reader that takes nothing. */
   cut(): void;
 }
 
-/** A stream's text, ready to be written to one sink. */
-export interface Feed {
-  /** Writes everything; resolves when the stream is over or `stop` was called. */
+/** Writes one stream to one sink. */
+export interface SseWriter {
+  /** Resolves when the stream is over, or its reader's scope is closed. */
   run(sink: Sink): Promise<void>;
-  /** The reader has gone. */
-  stop(): void;
 }
 
-export interface FeedOptions {
-  /** Milliseconds between heartbeats; 0 for none. */
-  readonly heartbeat: number;
-  /** A heartbeat is due already. */
-  readonly late?: boolean;
-  /** What is said within one tick comes as one already. */
-  readonly joined?: boolean;
-  /** Milliseconds after which a reader that takes nothing is cut. */
-  readonly stall: number;
-  readonly onStop: () => void;
+export interface WriterOptions {
+  readonly limits: Pick<Limits, "heartbeat" | "stall">;
+  /** The headers were due before the first message: a comment follows them. */
+  readonly headersDue?: boolean;
+  /** The blocks of one tick come as one batch already. */
+  readonly batched?: boolean;
 }
 
 /** Characters that are written without waiting for the end of the tick. */
-const FULL = 64 * 1024;
+export const FULL = 64 * 1024;
 
 /**
- * Blocks of text, as many as there are at a time, to a sink. What is said within one tick is one write: joined events cost a third of single ones. The source is
- * asked for more only when the sink has room, so a slow reader pauses a generator.
+ * Writes blocks of text to a sink. All blocks of one tick are one write, because joined events cost a third of single ones. The source is
+ * read only while the sink has room, so a slow reader pauses a generator. `reader` closes with the last block.
  */
-export function feed(
+export function sseWriter(
   blocks: AsyncIterator<readonly string[]>,
-  { heartbeat, late, joined, stall, onStop }: FeedOptions,
-): Feed {
-  let stopped = false;
-  /** Ends the wait for room. */
-  let wake = () => {};
-
-  async function run(sink: Sink): Promise<void> {
-    let buffer = "";
-    let scheduled = false;
-    let room: Promise<void> | undefined;
-    let quiet = true;
-
-    function flush(): void {
-      scheduled = false;
-      if (buffer === "" || stopped) return;
-      const text = buffer;
-      buffer = "";
-      quiet = false;
-      write(text);
-    }
-    function write(text: string): void {
-      // Nobody may be waiting for room when there is some again, and heartbeats need it too.
-      const full = sink.write(text)?.then(() => {
-        if (room === full) room = undefined;
-      });
-      room = full;
-    }
-    const beat = setInterval(
-      () => {
-        if (quiet && !room) write(encodeComment(""));
-        quiet = true;
-      },
-      heartbeat || 2 ** 31 - 1,
-    );
-
-    if (late && !stopped) write(encodeComment(""));
-
-    try {
-      while (!stopped) {
-        const step = await blocks.next();
-        if (step.done || stopped) break;
-        for (const block of step.value) buffer += block;
-        if (joined || buffer.length >= FULL) flush();
-        else if (!scheduled) {
-          scheduled = true;
-          defer(flush);
-        }
-        if (room) {
-          const stalled = setTimeout(() => {
-            sink.cut();
-            halt();
-          }, stall);
-          const writable = room;
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-            writable.then(resolve);
-          });
-          clearTimeout(stalled);
-          room = undefined;
+  reader: Scope,
+  { limits, headersDue, batched }: WriterOptions,
+): SseWriter {
+  return {
+    async run(sink) {
+      const out = output(sink);
+      if (reader.closed) return sink.end();
+      const closed = new Promise<void>((resolve) => reader.add(resolve));
+      reader.add(() => out.end());
+      if (limits.heartbeat > 0) reader.interval(limits.heartbeat, out.beat);
+      if (headersDue) out.comment();
+      async function pass(): Promise<void> {
+        try {
+          while (!reader.closed) {
+            const step = await blocks.next();
+            if (step.done || reader.closed) break;
+            out.push(step.value, batched === true);
+            if (out.room) await writable(out, reader, closed, limits.stall, sink);
+          }
+        } finally {
+          reader.close();
         }
       }
-      flush();
-      if (!stopped) sink.end();
-    } finally {
-      clearInterval(beat);
-    }
-  }
-
-  function halt(): void {
-    if (stopped) return;
-    stopped = true;
-    wake();
-    onStop();
-  }
-
-  return { run, stop: halt };
+      // A handler that ignores its signal keeps `pass` waiting.
+      await Promise.race([pass(), closed]);
+    },
+  };
 }
 
-/** A feed as a web stream: the body of a `Response`. Aborting the request errors it, as with any fetch. */
-export function readable(source: Feed, signal: AbortSignal): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  let wanted: (() => void) | undefined;
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        const sink: Sink = {
-          write(text) {
-            controller.enqueue(encoder.encode(text));
-            if ((controller.desiredSize ?? 0) > 0) return undefined;
-            return new Promise((resolve) => {
-              wanted = resolve;
-            });
-          },
-          end: () => controller.close(),
-          cut: () => controller.error(new Error("the reader takes nothing")),
-        };
-        const abort = () => {
-          source.stop();
-          controller.error(signal.reason);
-        };
-        signal.addEventListener("abort", abort, { once: true });
-        source
-          .run(sink)
-          .catch((error) => controller.error(error))
-          .finally(() => signal.removeEventListener("abort", abort));
-      },
-      pull() {
-        wanted?.();
-        wanted = undefined;
-      },
-      cancel: () => source.stop(),
+/** Waits for room in the sink; a reader that takes nothing for too long is cut. */
+async function writable(out: Output, reader: Scope, closed: Promise<void>, stall: number, sink: Sink): Promise<void> {
+  const stop = reader.timeout(stall, () => {
+    out.drop();
+    sink.cut();
+    reader.close(new Error("the reader takes nothing"));
+  });
+  await Promise.race([out.room, closed]);
+  stop();
+}
+
+interface Output {
+  /** Pending while the sink has no room. */
+  readonly room: Promise<void> | undefined;
+  push(texts: readonly string[], now: boolean): void;
+  comment(): void;
+  /** A comment, where nothing was written since the last one. */
+  beat(): void;
+  /** Forgets what is not written. */
+  drop(): void;
+  /** Writes what is left, and ends the sink. */
+  end(): void;
+}
+
+/** Buffers the text of one tick. */
+function output(sink: Sink): Output {
+  let buffer = "";
+  let scheduled = false;
+  let quiet = true;
+  let over = false;
+  let room: Promise<void> | undefined;
+
+  function write(text: string): void {
+    // Heartbeats need to know of new room, also when no block waits for it.
+    const full = sink.write(text)?.then(() => {
+      if (room === full) room = undefined;
+    });
+    room = full;
+  }
+
+  function flush(): void {
+    scheduled = false;
+    if (buffer === "" || over) return;
+    const text = buffer;
+    buffer = "";
+    quiet = false;
+    write(text);
+  }
+
+  return {
+    get room() {
+      return room;
     },
-    { highWaterMark: FULL, size: (chunk) => chunk?.length ?? 0 },
-  );
+    push(texts, now) {
+      for (const text of texts) buffer += text;
+      if (now || buffer.length >= FULL) flush();
+      else if (!scheduled) {
+        scheduled = true;
+        defer(flush);
+      }
+    },
+    comment: () => write(encodeComment("")),
+    beat() {
+      if (quiet && !room) write(encodeComment(""));
+      quiet = true;
+    },
+    drop() {
+      over = true;
+    },
+    end() {
+      if (over) return;
+      flush();
+      over = true;
+      sink.end();
+    },
+  };
 }

@@ -24,7 +24,7 @@ async function stopped(grace: number, isTime: (closed: number) => boolean): Prom
   let closed = 0;
   const hooks = { close: () => void closed++ };
   // A reader that takes nothing is cut soon, and so is a socket that answers no ping.
-  const stage = await scene({ grace, stall: 300, hooks }, { heartbeat: 200 });
+  const stage = await scene({ grace, stall: 300, heartbeat: 200, hooks });
   const { server } = stage.server;
   server.keepAliveTimeout = 100;
   onTestFinished(() => stage.server.close());

@@ -47,8 +47,12 @@ beforeAll(async () => {
     },
   } as Partial<LocoHandlers> as LocoHandlers;
   const authenticate = bearer({ [SECRET]: "ann", "other-token": "bob" });
-  const apps = [serve(foldGateway, fold, { hooks }), serve(loco, agent, { hooks, authenticate, grace: 1000 })];
-  server = await listen(apps, { origins: [LISTED], closeAfter: 0 });
+  const origins = [LISTED];
+  const apps = [
+    serve(foldGateway, fold, { hooks, origins }),
+    serve(loco, agent, { hooks, origins, authenticate, grace: 1000 }),
+  ];
+  server = await listen(apps, { closeAfter: 0 });
 });
 
 afterAll(async () => {

@@ -1,19 +1,20 @@
-import { memoryLog, memoryRelay, type Relay } from "@parlance/server";
+import { memoryPubSub, type PubSub } from "@parlance/server/cluster";
+import { memoryLog } from "@parlance/server/resume";
 import { describe, expect, test } from "vitest";
-import { passing } from "../src/passing.js";
+import { outbox } from "../src/cluster/outbox.js";
 import { agentOn, call, testCluster, tracked } from "./cluster.js";
 
-describe("two apps of one process, joined by memoryRelay", () => {
+describe("two apps of one process, joined by memoryPubSub", () => {
   testCluster(async () => {
-    const relay = memoryRelay();
+    const pubSub = memoryPubSub();
     const log = memoryLog();
-    return { relays: [tracked(relay), tracked(relay)], logs: [log, log], stop() {} };
+    return { pubSubs: [tracked(pubSub), tracked(pubSub)], logs: [log, log], stop() {} };
   });
 });
 
 test("a late decision is told so, also after the last reader has left, and on another server", async () => {
-  const relay = memoryRelay();
-  const [a, b] = [agentOn(relay, memoryLog()), agentOn(relay, memoryLog())];
+  const pubSub = memoryPubSub();
+  const [a, b] = [agentOn(pubSub, memoryLog()), agentOn(pubSub, memoryLog())];
   const session_id = "s";
   const session = await a.session(session_id);
   const reader = await a.reader(session_id);
@@ -28,12 +29,12 @@ test("a late decision is told so, also after the last reader has left, and on an
 });
 
 test("a server that closes leaves every topic", async () => {
-  const relay = memoryRelay();
+  const pubSub = memoryPubSub();
   let topics = 0;
-  const counting: Relay = {
-    publish: relay.publish,
+  const counting: PubSub = {
+    publish: pubSub.publish,
     async subscribe(topic, hear, onMissed) {
-      const leave = await relay.subscribe(topic, hear, onMissed);
+      const leave = await pubSub.subscribe(topic, hear, onMissed);
       topics++;
       return () => {
         topics--;
@@ -50,16 +51,16 @@ test("a server that closes leaves every topic", async () => {
   expect(topics).toBe(0);
 });
 
-test("an approval that comes while a relay is on its way back waits for the server that asks", async () => {
-  const relay = memoryRelay();
+test("an approval that comes while a pubSub is on its way back waits for the server that asks", async () => {
+  const pubSub = memoryPubSub();
   const inboxes: (() => void)[] = [];
-  /** A relay whose connection breaks: B is back first, A a moment later. */
-  const breakable = (returns: (() => void)[]): Relay & { broken: boolean } => ({
+  /** A pubSub whose connection breaks: B is back first, A a moment later. */
+  const breakable = (returns: (() => void)[]): PubSub & { broken: boolean } => ({
     broken: false,
-    publish: relay.publish,
+    publish: pubSub.publish,
     subscribe(topic, hear, onMissed) {
       if (onMissed) returns.push(onMissed);
-      return relay.subscribe(topic, (text) => !this.broken && hear(text), onMissed);
+      return pubSub.subscribe(topic, (text) => !this.broken && hear(text), onMissed);
     },
   });
   const ofA = breakable([]);
@@ -80,9 +81,9 @@ test("an approval that comes while a relay is on its way back waits for the serv
   reader.leave();
 });
 
-test("what a relay does not take is kept up to a limit, and then the far reader is given up", () => {
+test("what a pubSub does not take is kept up to a limit, and then the far reader is given up", () => {
   const lost: unknown[] = [];
-  const send = passing({
+  const { send } = outbox({
     limit: 1000,
     publish: () => new Promise(() => {}),
     onLost: (messages) => lost.push(messages.length),

@@ -1,0 +1,72 @@
+import type { Call, Checks, OpenAsk } from "@parlance/contract";
+import { type AnyContract, Disconnected, Refusal, type Route, Violation } from "@parlance/wire";
+import type { Scope } from "@parlance/wire/scope";
+import type { Callbacks } from "./callback.js";
+import type { Limits } from "./limits.js";
+import type { Called, ServeOptions } from "./options.js";
+import { nameOf, type Places } from "./places.js";
+import type { AnySession, SessionStore } from "./ports.js";
+import type { Shutdown } from "./shutdown.js";
+
+/** An app's handlers, as the runtime calls them. */
+export type Handlers = Readonly<Record<string, (input: unknown, ...rest: unknown[]) => unknown>>;
+
+/** What every part of one app has. */
+export interface Context {
+  readonly contract: AnyContract;
+  /** Checks of what clients write; loaded by the first request. */
+  readonly accepts: () => Promise<Checks>;
+  readonly handlers: Handlers;
+  readonly options: ServeOptions;
+  readonly limits: Limits;
+  readonly callbacks: Callbacks;
+  readonly route: (method: string, pathname: string) => Route | undefined;
+  readonly places: Places;
+  readonly sessions: SessionStore;
+  /** Closes with the app. */
+  readonly root: Scope;
+  readonly shutdown: Shutdown;
+}
+
+/** What a handler is given beside its input. */
+export function callOf(
+  context: Context,
+  { request, principal }: Called,
+  signal: AbortSignal,
+  ask?: OpenAsk,
+): Call<AnySession> {
+  const session = (key: string) => context.sessions.session(sessionName(context, principal, key));
+  return { request, principal, signal, session, ...(ask && { ask }) };
+}
+
+/** The session that a call is about; undefined where it names none. */
+export function sessionOf(context: Context, { input, principal }: Called): string | undefined {
+  const { session } = context.contract;
+  const key = session === undefined ? undefined : input[session];
+  return key === undefined ? undefined : sessionName(context, principal, String(key));
+}
+
+/** A session belongs to the principal that uses its key, unless principals share them. */
+function sessionName({ options }: Context, principal: unknown, key: string): string {
+  if (!options.authenticate || options.sharedSessions) return key;
+  return JSON.stringify([nameOf(options, principal), key]);
+}
+
+/** Any error as the protocol's own fault. An error that is not meant for the peer becomes a plain 500 or 503. */
+export function refusalOf(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  if (error instanceof Violation && error.side === "client")
+    return new Refusal(error.message, { status: error.code === "too_large" ? 413 : 400 });
+  if (isPassing(error)) return new Refusal("the server cannot do this now", { status: 503, retryAfter: 1 });
+  return new Refusal("the server failed", { status: 500 });
+}
+
+/** Whether the peer is not shown this error. */
+export function isHidden(error: unknown): boolean {
+  return !(error instanceof Refusal || (error instanceof Violation && error.side === "client"));
+}
+
+/** Something outside did not answer; the same call may succeed later. */
+function isPassing(error: unknown): boolean {
+  return error instanceof Disconnected && (error.code === "timeout" || error.code === "unreachable");
+}

@@ -1,0 +1,91 @@
+import type { Side } from "@parlance/contract";
+import { type AnyMessage, Refusal, type Unknown } from "@parlance/wire";
+import { type Scope, within } from "@parlance/wire/scope";
+import type { Limits } from "./limits.js";
+import type { Called, ErrorContext, How, ServeOptions } from "./options.js";
+
+/** The user's callbacks, called so that none of them can end the process, or a stream that it may not refuse. */
+export interface Callbacks {
+  /** Rejects with what `authenticate` throws, and with `Refusal` (401) where it gives no principal. */
+  authenticate(scope: Scope, request: Request): Promise<unknown>;
+  /** Rejects with what `hooks.request` throws: it may refuse. */
+  request(scope: Scope, called: Called): Promise<void>;
+  /** Returns the `Refusal` that `hooks.message` threw for a message of the client; nothing else refuses. */
+  message(called: Called, message: AnyMessage, from: Side): Refusal | undefined;
+  open(called: Called): void;
+  unknown(called: Called, unknown: Unknown): void;
+  refuse(request: Request, refusal: Refusal, cause: unknown, operation?: string): void;
+  close(called: Called, how: How): void;
+  /** Hands an error to `onError`. */
+  report(error: unknown, source: string, operation?: string): void;
+}
+
+export function callbacks(options: ServeOptions, limits: Limits): Callbacks {
+  const { hooks = {} } = options;
+  const report = reporter(options.onError);
+
+  /** Calls a hook that decides nothing. */
+  function notify(source: string, operation: string | undefined, call: (() => unknown) | undefined): void {
+    invoke(call, (error) => report(error, source, operation));
+  }
+
+  return {
+    report,
+    async authenticate(scope, request) {
+      if (!options.authenticate) return undefined;
+      const principal = await within(scope, limits.authenticateWithin, "authenticate", () =>
+        options.authenticate?.(request),
+      );
+      if (principal === undefined || principal === null || principal === false)
+        throw new Refusal("a valid bearer token is needed", { status: 401 });
+      return principal;
+    },
+    async request(scope, called) {
+      if (hooks.request) await within(scope, limits.hookWithin, "hooks.request", () => hooks.request?.(called));
+    },
+    message(called, message, from) {
+      if (!hooks.message) return undefined;
+      let refusal: Refusal | undefined;
+      invoke(
+        () => hooks.message?.(called, message, from),
+        (error, thrown) => {
+          if (thrown && from === "client" && error instanceof Refusal) refusal = error;
+          else report(error, "hooks.message", called.operation);
+        },
+      );
+      return refusal;
+    },
+    open: (called) => notify("hooks.open", called.operation, hooks.open && (() => hooks.open?.(called))),
+    unknown: (called, unknown) =>
+      notify("hooks.unknown", called.operation, hooks.unknown && (() => hooks.unknown?.(called, unknown))),
+    refuse: (request, refusal, cause, operation) =>
+      notify("hooks.refuse", operation, hooks.refuse && (() => hooks.refuse?.(request, refusal, cause, operation))),
+    close: (called, how) => notify("hooks.close", called.operation, hooks.close && (() => hooks.close?.(called, how))),
+  };
+}
+
+/** The one place that calls a user's callback: `fail` gets what it throws, or, later, what it rejects with. */
+export function invoke(call: (() => unknown) | undefined, fail: (error: unknown, thrown: boolean) => void): void {
+  try {
+    const done = call?.();
+    if (typeof (done as PromiseLike<unknown> | undefined)?.then === "function")
+      (done as PromiseLike<unknown>).then(undefined, (error) => fail(error, false));
+  } catch (error) {
+    fail(error, true);
+  }
+}
+
+function reporter(onError: ServeOptions["onError"]): Callbacks["report"] {
+  if (onError === false) return () => {};
+  const say = (error: unknown, { source, operation }: ErrorContext): void =>
+    console.error(`@parlance/server: ${source}${operation === undefined ? "" : ` of ${operation}`} failed:`, error);
+  return (error, source, operation) => {
+    const context: ErrorContext = { source, ...(operation !== undefined && { operation }) };
+    if (!onError) return say(error, context);
+    // What `onError` itself throws has nowhere else to go.
+    invoke(
+      () => onError(error, context),
+      (thrown) => say(thrown, { source: "onError", operation }),
+    );
+  };
+}

@@ -1,0 +1,1 @@
+export { memoryPubSub, type PubSub } from "./cluster/pubsub.js";

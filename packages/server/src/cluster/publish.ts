@@ -1,0 +1,57 @@
+import { Disconnected } from "@parlance/wire";
+import { type Scope, within } from "@parlance/wire/scope";
+import type { Limits } from "../limits.js";
+import type { PubSub } from "./pubsub.js";
+
+/** What the parts of a cluster share: pub/sub, with a limit on each call and a report of what fails. */
+export interface Wiring {
+  readonly pubSub: PubSub;
+  readonly limits: Limits;
+  readonly root: Scope;
+  /** Reports the first of several failures in a row, so that an outage is one report. */
+  report(error: unknown): void;
+  /** Publishes a message as JSON. Rejects with `Disconnected` when pub/sub fails or takes too long. */
+  publish(topic: string, message: object, scope?: Scope): Promise<number>;
+  /** The same for a message that may be lost: it is repeated, or missed without harm. */
+  mention(topic: string, message: object): void;
+}
+
+export function wiring(
+  pubSub: PubSub,
+  limits: Limits,
+  root: Scope,
+  reportTo: (error: unknown, source: string) => void,
+): Wiring {
+  let failing = false;
+
+  function report(error: unknown): void {
+    if (!failing && !root.closed) reportTo(error, "pub/sub");
+    failing = true;
+  }
+
+  async function publish(topic: string, message: object, scope = root): Promise<number> {
+    try {
+      const receivers = await within(scope, limits.storeWithin, "pub/sub", () =>
+        pubSub.publish(topic, JSON.stringify(message)),
+      );
+      failing = false;
+      return receivers;
+    } catch (error) {
+      if (!scope.closed) report(error);
+      throw error instanceof Disconnected
+        ? error
+        : new Disconnected("pub/sub failed", { code: "unreachable", retryable: true, cause: error });
+    }
+  }
+
+  return {
+    pubSub,
+    limits,
+    root,
+    report,
+    publish,
+    mention(topic, message) {
+      if (!root.closed) publish(topic, message).catch(() => {});
+    },
+  };
+}

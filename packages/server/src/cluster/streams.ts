@@ -1,0 +1,32 @@
+import type { RemoteStreams } from "../resume/run.js";
+import type { Wiring } from "./publish.js";
+import { subscribe } from "./subscriptions.js";
+
+/** What one server sends to the one that runs a stream: how far its reader is, or that the stream is to end. */
+type Packet = { readonly seq: number } | { readonly cancel: true };
+
+const topicOf = (name: string): string => `stream/${name}`;
+
+/** Streams of other servers: their messages are in the shared log, and the rest goes through pub/sub. */
+export function clusterStreams(wiring: Wiring): RemoteStreams {
+  const { limits, mention, publish } = wiring;
+  return {
+    async listen(name, scope, { reach, cancel }) {
+      const receive = (packet: Packet): void => ("cancel" in packet ? cancel() : reach(packet.seq));
+      // Without pub/sub a stream runs all the same; it is tried again in the background.
+      await subscribe(wiring, { topic: topicOf(name), scope, receive }).catch(() => {});
+    },
+    report(name, after, reader) {
+      let at = after;
+      const send = (): void => mention(topicOf(name), { seq: at } satisfies Packet);
+      // Often enough that the stream's server does not take the reader for gone.
+      reader.interval(Math.max(1, limits.grace / 3), send);
+      send();
+      return (seq) => {
+        at = seq;
+        send();
+      };
+    },
+    cancel: async (name) => (await publish(topicOf(name), { cancel: true } satisfies Packet)) > 0,
+  };
+}

@@ -1,0 +1,100 @@
+/**
+ * Every limit of `serve`, with its default. Times are milliseconds; 0 or Infinity lifts a time limit where that is said.
+ * docs/limits.md lists what happens when each is reached.
+ */
+export interface Limits {
+  /** Bytes of a request body, characters of a frame. @default 1 MiB */
+  readonly maxMessageSize: number;
+  /** Characters that may wait for one reader, on either way of a channel, or for a session without a reader. @default 1 Mi */
+  readonly maxQueued: number;
+  /** Characters of sent frames that a resumable channel keeps for its client. @default 4 Mi */
+  readonly maxKept: number;
+  /** Streams and channels that one principal may have open at a time; without `authenticate` they are not counted. @default 64 */
+  readonly maxStreams: number;
+  /** Settled asks that are remembered, to refuse late answers with 409. @default 10,000 */
+  readonly maxSettled: number;
+  /** Cancelled keys that are remembered, to refuse requests that come after their cancel. @default 1,000 */
+  readonly maxTombstones: number;
+  /** Time between the comments that keep an idle stream alive; 0 for none. @default 15 s */
+  readonly heartbeat: number;
+  /** How long a reader may take nothing before it is cut. With a key it may come back. @default 30 s */
+  readonly stall: number;
+  /** How long a resumable stream or channel goes on without its client. Then its handler is cancelled. @default 30 s */
+  readonly grace: number;
+  /** How long a ticket for a socket is good. @default 30 s */
+  readonly ticketLife: number;
+  /** How long a cancelled key is remembered, and how long an unanswered resumable stream waits for its client. @default 5 s */
+  readonly tombstoneLife: number;
+  /** How long to stay subscribed to a session after the last reader leaves. @default 60 s */
+  readonly lingerFor: number;
+  /** How long queries are repeated after pub/sub was interrupted. @default 5 s */
+  readonly interruptedFor: number;
+  /** How long `authenticate` may take. @default 10 s */
+  readonly authenticateWithin: number;
+  /** How long `hooks.request` may take. @default 10 s */
+  readonly hookWithin: number;
+  /** How long a handler may take to answer an operation. @default 10 min */
+  readonly answerWithin: number;
+  /** How long each piece of a request's body may take. @default 60 s */
+  readonly bodyWithin: number;
+  /** How long an accepted handshake may take to become an open socket, and a channel to close. @default 10 s */
+  readonly socketWithin: number;
+  /** How long each call to the event log or pub/sub may take. @default 5 s */
+  readonly storeWithin: number;
+  /** How long other servers may take to answer a query. @default 1 s */
+  readonly queryWithin: number;
+}
+
+const KI = 1024;
+const MI = 1024 * 1024;
+
+/** The default of each limit of `serve`. */
+export const LIMITS: Limits = {
+  maxMessageSize: MI,
+  maxQueued: MI,
+  maxKept: 4 * MI,
+  maxStreams: 64,
+  maxSettled: 10_000,
+  maxTombstones: 1000,
+  heartbeat: 15_000,
+  stall: 30_000,
+  grace: 30_000,
+  ticketLife: 30_000,
+  tombstoneLife: 5000,
+  lingerFor: 60_000,
+  interruptedFor: 5000,
+  authenticateWithin: 10_000,
+  hookWithin: 10_000,
+  answerWithin: 600_000,
+  bodyWithin: 60_000,
+  socketWithin: 10_000,
+  storeWithin: 5000,
+  queryWithin: 1000,
+};
+
+/** The defaults of `listen`, and what it does not let anybody change: headers and fragments. */
+export const LISTEN_LIMITS = {
+  maxConnections: 10_000,
+  maxHeaders: 100,
+  maxHeaderSize: 16 * KI,
+  maxFragments: 1024,
+  headersWithin: 10_000,
+  requestWithin: 60_000,
+  closeAfter: 5000,
+} as const;
+
+/** The defaults of `memoryLog`, in characters: of one stream, and of all together. */
+export const LOG_LIMITS = { maxSize: 4 * MI, maxTotal: 256 * MI } as const;
+
+/** Takes the limits out of the options; throws `TypeError` for one that is not a number of at least 0. */
+export function resolveLimits(options: Partial<Limits>): Limits {
+  const limits: Record<string, number> = { ...LIMITS };
+  for (const name of Object.keys(LIMITS)) {
+    const value: unknown = options[name as keyof Limits];
+    if (value === undefined) continue;
+    if (typeof value !== "number" || !(value >= 0))
+      throw new TypeError(`${name} is a number of at least 0, not ${String(value)}`);
+    limits[name] = value;
+  }
+  return limits as unknown as Limits;
+}

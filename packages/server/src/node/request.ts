@@ -1,0 +1,57 @@
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { Readable } from "node:stream";
+import type { Scope } from "@parlance/wire/scope";
+import { LISTEN_LIMITS } from "../limits.js";
+import { gone } from "../reason.js";
+
+/** A host and a port, as RFC 9110, section 7.2 allows them: anything else in a URL would lead elsewhere. */
+const HOST = /^(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
+
+/** A Node request as a web request, or what is wrong with it. Its signal is never aborted: the call's scope has one. */
+export function toRequest(incoming: IncomingMessage): Request | { readonly status: number; readonly text: string } {
+  const { method = "GET", rawHeaders } = incoming;
+  if (rawHeaders.length / 2 > LISTEN_LIMITS.maxHeaders)
+    return { status: 431, text: `a request has at most ${LISTEN_LIMITS.maxHeaders} headers` };
+  const headers = new Headers();
+  try {
+    // Names and values by turns: Node would keep what it makes of them as long as the connection.
+    for (let i = 0; i < rawHeaders.length; i += 2) headers.append(rawHeaders[i]!, rawHeaders[i + 1]!);
+    const url = urlOf(incoming.url ?? "/", headers.get("host") ?? "localhost");
+    if (url === undefined) return { status: 400, text: "bad request target or Host" };
+    const body = method === "GET" || method === "HEAD" ? null : (Readable.toWeb(incoming) as ReadableStream);
+    return new Request(url, { method, headers, body, duplex: "half" } as RequestInit);
+  } catch {
+    return { status: 400, text: "bad request" };
+  }
+}
+
+/** The URL of a request target (RFC 9112, section 3.2): a path, or a whole URL of the same host. */
+function urlOf(target: string, host: string): string | undefined {
+  if (!HOST.test(host)) return undefined;
+  if (target.startsWith("/")) return `http://${host}${target}`;
+  if (!/^https?:\/\//i.test(target) || !URL.canParse(target)) return undefined;
+  return new URL(target).host === new URL(`http://${host}`).host ? target : undefined;
+}
+
+/** The calls of each connection. One listener a connection, because pipelined requests would add one each. */
+const callsOn = new WeakMap<Socket, Set<Scope>>();
+
+/** Closes the call when its connection is lost. Returns a function that takes this back. */
+export function closeWith(socket: Socket, call: Scope): () => void {
+  if (socket.destroyed) {
+    call.close(gone());
+    return () => {};
+  }
+  const calls = callsOn.get(socket) ?? new Set<Scope>();
+  if (!callsOn.has(socket)) {
+    callsOn.set(socket, calls);
+    socket.once("close", () => {
+      for (const call of [...calls]) call.close(gone());
+    });
+  }
+  calls.add(call);
+  const stop = () => void calls.delete(call);
+  call.add(stop);
+  return stop;
+}

@@ -1,0 +1,9 @@
+export {
+  type Entry,
+  type EventLog,
+  type EventWriter,
+  type LogState,
+  type MemoryLogOptions,
+  memoryLog,
+} from "./resume/event-log.js";
+export { type LogUnderTest, testEventLog } from "./resume/testing.js";

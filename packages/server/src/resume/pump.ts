@@ -1,0 +1,55 @@
+import { formatCursor } from "@parlance/wire";
+import { within } from "@parlance/wire/scope";
+import type { Context } from "../call.js";
+import type { Production } from "../ports.js";
+import type { EventWriter } from "./event-log.js";
+import type { Run } from "./run.js";
+
+/** Writes a production to its log until its handler is done, then closes the log. Never rejects. */
+export async function pump(context: Context, run: Run, production: Production, writer: EventWriter): Promise<void> {
+  const { limits, callbacks } = context;
+  const { handler, life, called } = run;
+  const blocks = production.blocks((seq) => formatCursor({ epoch: writer.epoch, seq }));
+  const over = new Promise<void>((resolve) => handler.add(resolve));
+  let watched: Promise<void> | undefined;
+
+  /** A log that fails ends the handler, with its error as the reason. */
+  function watch(appended: Promise<void>): void {
+    // A log that batches returns one promise for many entries.
+    if (appended === watched) return;
+    watched = appended;
+    within(life, limits.storeWithin, "the event log", () => appended).catch((error) => {
+      if (handler.closed) return;
+      callbacks.report(error, "log", called.operation);
+      handler.close(error);
+    });
+  }
+
+  async function write(): Promise<void> {
+    for (let step = await blocks.next(); !step.done && !handler.closed; step = await blocks.next()) {
+      for (const text of step.value) {
+        // Readers see only what the log has; how far it may be behind is bounded below.
+        const appended = writer.append(++run.last, text);
+        if (appended) watch(appended);
+        run.sizes.push(text.length);
+        run.ahead += text.length;
+      }
+      while (!handler.closed && run.ahead > limits.maxQueued)
+        await new Promise<void>((resolve) => {
+          run.wake = resolve;
+        });
+    }
+  }
+
+  // A handler that ignores its signal keeps `write` waiting.
+  await Promise.race([write().catch((error) => callbacks.report(error, "log", called.operation)), over]);
+  handler.close();
+  if (life.closed) return;
+  await within(life, limits.storeWithin, "the event log", () => writer.close()).catch((error) => {
+    if (life.closed) return;
+    callbacks.report(error, "log", called.operation);
+    // Readers here are told at least, and find a gap when they join again.
+    run.lost = true;
+    for (const reader of [...run.readers]) reader.close(error);
+  });
+}

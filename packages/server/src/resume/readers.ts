@@ -1,0 +1,97 @@
+import { Disconnected } from "@parlance/wire";
+import type { Scope } from "@parlance/wire/scope";
+import type { Context } from "../call.js";
+import type { EventLog } from "./event-log.js";
+import type { RemoteStreams, Run } from "./run.js";
+
+/** Reads resumable streams from the log, one iterator a reader. */
+export interface Readers {
+  /** The stream after a place, until the reader's scope closes. `run` is absent for a stream of another server. */
+  read(run: Run | undefined, name: string, after: number, reader: Scope): AsyncIterator<readonly string[]>;
+  /** A reader of the run has everything up to a place. */
+  advance(run: Run, seq: number): void;
+}
+
+/** A reader of a stream that runs here. */
+interface Reading {
+  readonly run: Run;
+  readonly reader: Scope;
+  taken: number;
+  /** It has asked for more. */
+  waiting: boolean;
+  /** Checks in a row that found it waiting for entries that were written. */
+  late: number;
+}
+
+export function readers(
+  { limits, root, callbacks }: Context,
+  log: EventLog,
+  remote: RemoteStreams | undefined,
+): Readers {
+  const readings = new Set<Reading>();
+  let stopChecking = () => {};
+
+  /** A log whose tail stands still although entries were written ends its readers. One timer serves all. */
+  function check(): void {
+    for (const reading of readings) {
+      reading.late = reading.waiting && reading.run.last > reading.taken ? reading.late + 1 : 0;
+      if (reading.late <= 2) continue;
+      const error = new Disconnected(`the event log gave nothing for ${limits.storeWithin} ms`, {
+        code: "timeout",
+        retryable: true,
+      });
+      callbacks.report(error, "log", reading.run.called.operation);
+      reading.reader.close(error);
+    }
+  }
+
+  function watch(reading: Reading): void {
+    if (readings.size === 0) stopChecking = root.interval(Math.max(1, limits.storeWithin / 2), check);
+    readings.add(reading);
+    reading.reader.add(() => {
+      readings.delete(reading);
+      if (readings.size === 0) stopChecking();
+    });
+  }
+
+  function advance(run: Run, seq: number): void {
+    if (seq > run.delivered) {
+      for (const size of run.sizes.splice(0, seq - run.delivered)) run.ahead -= size;
+      run.delivered = seq;
+      run.production?.delivered(seq);
+    }
+    run.wake();
+  }
+
+  return {
+    advance,
+    read(run, name, after, reader) {
+      const reading = run && { run, reader, taken: after, waiting: false, late: 0 };
+      if (reading) watch(reading);
+      const reach = run ? (seq: number) => advance(run, seq) : remote?.report(name, after, reader);
+      const left = new AbortController();
+      reader.add(() => left.abort());
+      const tail = log.tail(name, after, left.signal)[Symbol.asyncIterator]();
+      // A tail that waits for its reader to take an entry has resources too. What it throws then has no reader.
+      reader.add(() => tail.return?.().then(undefined, () => {}));
+      let taken = after;
+      // An iterator by hand, as in stream/produce.ts: every message goes this way.
+      return {
+        async next() {
+          // The reader has taken what it had, or it would not ask for more.
+          if (taken > after) reach?.(taken);
+          if (reading) reading.waiting = true;
+          const { done, value: entries } = await tail.next();
+          if (done) return { done, value: undefined };
+          taken = entries.at(-1)!.seq;
+          if (reading) {
+            reading.taken = taken;
+            reading.waiting = false;
+            reading.late = 0;
+          }
+          return { done: false, value: entries.map(({ text }) => text) };
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import type { Scope } from "@parlance/wire/scope";
+import type { Called } from "../options.js";
+import type { Production } from "../ports.js";
+import type { EventWriter } from "./event-log.js";
+
+/** Streams on other servers of a cluster. */
+export interface RemoteStreams {
+  /** Receives, until the scope closes, how far readers on other servers are, and cancels. Never rejects: it goes on trying. */
+  listen(name: string, scope: Scope, on: { reach(seq: number): void; cancel(): void }): Promise<void>;
+  /** Tells the stream's server how far a reader here is, until the scope closes. */
+  report(name: string, after: number, reader: Scope): (seq: number) => void;
+  cancel(name: string): Promise<boolean>;
+}
+
+/** A stream that runs here, or has run and is kept for its readers. */
+export interface Run {
+  readonly name: string;
+  readonly called: Called;
+  /** Until its entries are dropped. */
+  readonly life: Scope;
+  /** Until its handler is done. */
+  readonly handler: Scope;
+  /** Settles when the log has opened it. */
+  readonly opened: Promise<EventWriter | undefined>;
+  readonly readers: Set<Scope>;
+  /** The last place that was written, and the last one that the furthest reader has. */
+  last: number;
+  delivered: number;
+  /** Characters of each entry between the two, oldest first, and their sum. */
+  readonly sizes: number[];
+  ahead: number;
+  /** Ends the producer's wait for its readers. */
+  wake: () => void;
+  production?: Production | undefined;
+  /** The log cannot be told that the stream is over. */
+  lost: boolean;
+  stopWaiting: () => void;
+  /** What becomes of the log's entries when the life ends. */
+  discard: () => unknown;
+}

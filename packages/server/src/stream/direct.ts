@@ -1,0 +1,28 @@
+import type { Context } from "../call.js";
+import { STREAM_HEADERS } from "../http/response.js";
+import type { StreamDelivery } from "../ports.js";
+import { closing } from "../reason.js";
+import { sseWriter } from "./writer.js";
+
+/** Delivers a stream to the connection that asked for it: it ends with its reader. */
+export function directStreams({ contract, limits, places, shutdown }: Context): StreamDelivery {
+  return {
+    async deliver(called, call, produce) {
+      const scope = call.child("streams");
+      try {
+        places.take(called.principal, "stream", scope);
+        // A stream with an end of its own may finish while the app drains.
+        if (contract.operations[called.operation]!.answer.stream!.end === undefined)
+          shutdown.onDrain(scope, () => scope.close(closing()));
+        const production = await produce(scope);
+        const reader = scope.child("readers");
+        reader.add(() => scope.close(reader.reason));
+        const body = sseWriter(production.blocks(), reader, { limits, headersDue: production.headersDue });
+        return { status: 200, headers: STREAM_HEADERS, body };
+      } catch (error) {
+        scope.close(error);
+        throw error;
+      }
+    },
+  };
+}
