@@ -123,6 +123,80 @@ test("no source file is above 500 lines", () => {
   expect(long).toEqual([]);
 });
 
+test.each(Object.keys(below))("%s has no import circle, types included", (name) => {
+  const files = sources(name);
+  const known = new Set(files);
+  const targets = new Map(
+    files.map((file) => [
+      file,
+      importsOf(file)
+        .filter((specifier) => specifier.startsWith("."))
+        .map((specifier) => join(file, "..", specifier).split(sep).join("/").replace(/\.js$/, ".ts"))
+        .filter((target) => known.has(target)),
+    ]),
+  );
+  expect(circles(targets)).toEqual([]);
+});
+
+/** Each circle once, as the path that closes it. */
+function circles(targets: ReadonlyMap<string, readonly string[]>): string[] {
+  const found: string[] = [];
+  const done = new Set<string>();
+  function visit(file: string, path: readonly string[]): void {
+    if (path.includes(file)) return void found.push([...path.slice(path.indexOf(file)), file].join(" -> "));
+    if (done.has(file)) return;
+    for (const target of targets.get(file) ?? []) visit(target, [...path, file]);
+    done.add(file);
+  }
+  for (const file of targets.keys()) visit(file, []);
+  return found;
+}
+
+test("a circle is found where there is one", () => {
+  const targets = new Map([
+    ["a", ["b"]],
+    ["b", ["c", "d"]],
+    ["c", ["a"]],
+    ["d", []],
+  ]);
+  expect(circles(targets)).toEqual(["a -> b -> c -> a"]);
+});
+
+test.each(["server", "client", "wire"])("no function of %s is above 80 lines", (name) => {
+  const long = sources(name).flatMap((file) => {
+    const source = ts.createSourceFile(file, readFileSync(join(root, file), "utf8"), ts.ScriptTarget.Latest, true);
+    const found: string[] = [];
+    const visit = (node: ts.Node): void => {
+      // A function's lines are its own: those of named functions inside it are counted for these.
+      if (ts.isFunctionLike(node) && "body" in node && node.body) {
+        const lines = ownLines(node, source);
+        if (lines > 80) found.push(`${file}:${lineOf(node, source)} ${lines} lines`);
+      }
+      ts.forEachChild(node, visit);
+    };
+    visit(source);
+    return found;
+  });
+  expect(long).toEqual([]);
+});
+
+const lineOf = (node: ts.Node, source: ts.SourceFile) =>
+  source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
+
+/** Lines from the head to the end, without those of functions that are declared inside. */
+function ownLines(node: ts.Node, source: ts.SourceFile): number {
+  const length = (one: ts.Node) =>
+    source.getLineAndCharacterOfPosition(one.end).line -
+    source.getLineAndCharacterOfPosition(one.getStart(source)).line;
+  let lines = length(node) + 1;
+  const subtract = (child: ts.Node): void => {
+    if (ts.isFunctionDeclaration(child) || ts.isMethodDeclaration(child)) lines -= length(child) + 1;
+    else ts.forEachChild(child, subtract);
+  };
+  ts.forEachChild(node, subtract);
+  return lines;
+}
+
 test("no file or folder is a drawer", () => {
   const drawers = /(^|\/)(utils?|shared|common|helpers|core|misc)(\.ts|\/)/;
   const files = Object.keys(below).flatMap((name) => filesIn(`packages/${name}/src`));
