@@ -30,7 +30,9 @@ const anywhere = [
   "wire/src/link.ts",
   "client/src/index.ts",
   "server/src/index.ts",
-  "server/src/testing.ts",
+  "server/src/resume.ts",
+  "server/src/cluster.ts",
+  "wire/src/scope.ts",
   "store-redis/src/index.ts",
   "edits/src/index.ts",
   ...filesIn("packages/protocols/src")
@@ -162,16 +164,14 @@ test("a circle is found where there is one", () => {
   expect(circles(targets)).toEqual(["a -> b -> c -> a"]);
 });
 
-test.each(["server", "client", "wire"])("no function of %s is above 80 lines", (name) => {
+test.each(["server", "client"])("no function of %s is above 80 lines, with the functions inside it", (name) => {
   const long = sources(name).flatMap((file) => {
     const source = ts.createSourceFile(file, readFileSync(join(root, file), "utf8"), ts.ScriptTarget.Latest, true);
+    const lineOf = (position: number) => source.getLineAndCharacterOfPosition(position).line + 1;
     const found: string[] = [];
     const visit = (node: ts.Node): void => {
-      // A function's lines are its own: those of named functions inside it are counted for these.
-      if (ts.isFunctionLike(node) && "body" in node && node.body) {
-        const lines = ownLines(node, source);
-        if (lines > 80) found.push(`${file}:${lineOf(node, source)} ${lines} lines`);
-      }
+      const [first, last] = [lineOf(node.getStart(source)), lineOf(node.end)];
+      if (ts.isFunctionLike(node) && last - first >= 80) found.push(`${file}:${first} ${last - first + 1} lines`);
       ts.forEachChild(node, visit);
     };
     visit(source);
@@ -179,23 +179,6 @@ test.each(["server", "client", "wire"])("no function of %s is above 80 lines", (
   });
   expect(long).toEqual([]);
 });
-
-const lineOf = (node: ts.Node, source: ts.SourceFile) =>
-  source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1;
-
-/** Lines from the head to the end, without those of functions that are declared inside. */
-function ownLines(node: ts.Node, source: ts.SourceFile): number {
-  const length = (one: ts.Node) =>
-    source.getLineAndCharacterOfPosition(one.end).line -
-    source.getLineAndCharacterOfPosition(one.getStart(source)).line;
-  let lines = length(node) + 1;
-  const subtract = (child: ts.Node): void => {
-    if (ts.isFunctionDeclaration(child) || ts.isMethodDeclaration(child)) lines -= length(child) + 1;
-    else ts.forEachChild(child, subtract);
-  };
-  ts.forEachChild(node, subtract);
-  return lines;
-}
 
 test("no file or folder is a drawer", () => {
   const drawers = /(^|\/)(utils?|shared|common|helpers|core|misc)(\.ts|\/)/;
