@@ -43,6 +43,21 @@ export function makeCalls(redis: RedisClient, timeout: number): Calls {
     };
   }
 
+  /**
+   * Makes a cluster's client ask for the masters, again and again while an answer is outstanding. A master that hangs keeps its connections, so
+   * the client would wait for it although another node has its slots.
+   */
+  function refreshTopology(interval: number): () => void {
+    if (!("nodes" in redis)) return () => {};
+    let cancel = () => {};
+    const refresh = () => {
+      redis.refreshSlotsCache?.();
+      cancel = after(interval, refresh);
+    };
+    cancel = after(interval, refresh);
+    return () => cancel();
+  }
+
   /** Settles once, at the latest after the limit. `begin` is given how to settle and returns how to clean up. */
   function bounded<T>(
     what: string,
@@ -55,16 +70,16 @@ export function makeCalls(redis: RedisClient, timeout: number): Calls {
         if (over) return;
         over = true;
         cancelLimit();
+        cancelRefresh();
         ends.delete(fail);
         begun?.cancel();
         settle();
       };
       const fail = (error: unknown) => finish(() => reject(error));
-      const cancelLimit = after(timeout, () => {
-        // A cluster's master that hangs keeps its connection, so its client would not ask for the new master.
-        if ("nodes" in redis) redis.refreshSlotsCache?.();
-        fail(new RedisStoreError("timeout", `no answer within ${timeout} ms to: ${what}`, causeOf(begun?.cause())));
-      });
+      const cancelLimit = after(timeout, () =>
+        fail(new RedisStoreError("timeout", `no answer within ${timeout} ms to: ${what}`, causeOf(begun?.cause()))),
+      );
+      const cancelRefresh = refreshTopology(timeout / 4);
       ends.add(fail);
       const begun = begin((value) => finish(() => resolve(value)), fail);
     });

@@ -76,8 +76,11 @@ export function redisPubSub({ redis, prefix = "parlance:", timeout = 5000 }: Red
         void flush(channel, made);
       });
     },
-    subscribe: (topic, receive, onInterrupted = () => {}) =>
-      subscriptions.subscribe(prefix + topic, { receive, onInterrupted }),
+    async subscribe(topic, receive, onInterrupted = () => {}) {
+      const { ready, leave } = subscriptions.subscribe(prefix + topic, { receive, onInterrupted });
+      await ready;
+      return leave;
+    },
     stats: () => ({
       subscriptions: subscriptions.count(),
       calls: calls.pending(),

@@ -17,17 +17,24 @@ export interface Subscriber {
 
 /** Subscriptions to any number of channels, over one connection to each node that has some of them. */
 export interface Subscriptions {
-  /**
-   * Resolves once everything published from now on is received. A connection that fails is retried within the limit.
-   * @throws {RedisStoreError} `timeout`, `refused` or `stopped`; nothing is subscribed then
-   */
-  subscribe(channel: string, subscriber: Subscriber): Promise<() => void>;
+  /** Subscribes at once or as soon as Redis is back. */
+  subscribe(channel: string, subscriber: Subscriber): Joining;
   /** Resolves once every interrupted channel is received again, at most after a second. */
   settled(): Promise<void>;
   /** Subscriptions, waiting ones included. */
   count(): number;
   connections(): number;
   stop(): void;
+}
+
+/** A subscription that its owner leaves once, at any time. */
+export interface Joining {
+  /**
+   * Resolves once everything published from now on is received, and also when it was left.
+   * @throws {RedisStoreError} `timeout`, `refused` or `stopped`; it is left then
+   */
+  readonly ready: Promise<void>;
+  leave(): void;
 }
 
 interface Subscription {
@@ -149,6 +156,7 @@ export function makeSubscriptions(redis: RedisClient, calls: Calls, heartbeat: n
   }
 
   function remove(channel: Channel, subscription: Subscription): void {
+    subscription.wait?.resolve();
     if (!channel.subscriptions.delete(subscription) || channel.subscriptions.size > 0 || !isCurrent(channel)) return;
     channels.delete(channel.name);
     heal(channel);
@@ -156,7 +164,7 @@ export function makeSubscriptions(redis: RedisClient, calls: Calls, heartbeat: n
   }
 
   return {
-    async subscribe(name, subscriber) {
+    subscribe(name, subscriber) {
       const subscription: Subscription = { subscriber, wait: undefined };
       let channel = channels.get(name);
       if (!channel) {
@@ -164,18 +172,17 @@ export function makeSubscriptions(redis: RedisClient, calls: Calls, heartbeat: n
         channels.set(name, channel);
         void place([channel], 0);
       }
-      const { subscriptions } = channel;
-      subscriptions.add(subscription);
+      channel.subscriptions.add(subscription);
       const leave = remove.bind(undefined, channel, subscription);
-      if (channel.ready) return leave;
+      if (channel.ready) return { ready: Promise.resolve(), leave };
       const first = new Promise<void>((resolve, reject) => {
         subscription.wait = { resolve, reject };
       });
-      await calls.within(`subscribe to ${name}`, first).catch((error) => {
+      const ready = calls.within(`subscribe to ${name}`, first).catch((error) => {
         leave();
         throw error;
       });
-      return leave;
+      return { ready, leave };
     },
     async settled() {
       if (broken.size === 0) return;

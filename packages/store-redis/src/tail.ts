@@ -39,7 +39,7 @@ export async function* followStream(
   const waits = makeWaits(calls, signal);
   const position: Position = { at: after, epoch: undefined, proven: 0 };
   const isDropped = () => inbox.dropped(position.epoch ?? "");
-  const subscribed = subscriptions.subscribe(scripts.channel(stream), {
+  const { ready, leave } = subscriptions.subscribe(scripts.channel(stream), {
     receive(text) {
       inbox.put(text);
       waits.wake();
@@ -51,15 +51,12 @@ export async function* followStream(
   });
   const release = () => {
     waits.close();
-    if (!tails.delete(release)) return;
-    subscribed.then(
-      (leave) => leave(),
-      () => {},
-    );
+    tails.delete(release);
+    leave();
   };
   tails.add(release);
   try {
-    await waits.unlessOver(subscribed);
+    await waits.unlessOver(ready);
     while (!waits.over()) {
       let entries = inbox.take(position.at);
       // A killed writer sends no wake-up: its lease has to be looked at.
