@@ -102,6 +102,7 @@ export function makeWriters({ calls, scripts, lease, keep }: WritersOptions): Wr
   /** Resolves once nothing of a stream is on its way. */
   async function drain(writer: Writer | undefined): Promise<void> {
     await writer?.batches.at(-1)?.done.catch(() => {});
+    if (writer && calls.stopped) throw stopError(writer.stream);
   }
 
   /** What Redis has forgotten by now cannot be dropped any more. */
@@ -167,8 +168,9 @@ export function makeWriters({ calls, scripts, lease, keep }: WritersOptions): Wr
         end(writer);
       }
       const found = ended.get(stream);
-      ended.delete(stream);
-      if (found) await scripts.drop(stream, found.epoch);
+      if (!found) return;
+      await scripts.drop(stream, found.epoch);
+      if (ended.get(stream) === found) ended.delete(stream);
     },
     count: () => written.size,
     ended: () => ended.size,

@@ -11,7 +11,7 @@ folder=$1; shift
 exec 3<&0
 sh -c 'echo "$$"; exec "$@"' program "$@" 3<&- </dev/null &
 program=$!
-{ cat <&3 >/dev/null; kill -9 "$program"; rm -rf "$folder"; } &
+{ cat <&3 >/dev/null; trap '' TERM; kill -9 "$program"; rm -rf "$folder"; } &
 watch=$!
 wait "$program"
 kill "$watch"

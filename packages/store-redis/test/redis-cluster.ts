@@ -22,6 +22,7 @@ interface Node {
 /** A Redis Cluster of our own on free ports of the loopback interface. It cannot outlive this process. */
 export interface RedisClusterServer {
   readonly url: string;
+  readonly folders: readonly string[];
   client(options?: ClusterOptions): Cluster;
   /** The port of the master that has the slot of a key. */
   masterOf(key: string): Promise<number>;
@@ -67,6 +68,7 @@ export async function startCluster(replicas: 0 | 1): Promise<RedisClusterServer>
   }
 
   return {
+    folders: nodes.map(({ folder }) => folder),
     url: `redis://${HOST}:${nodes[0]!.port}`,
     client(options) {
       const client = new Cluster(
