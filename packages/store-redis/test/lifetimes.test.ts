@@ -135,7 +135,7 @@ describe.runIf(hasRedis)("the lifetimes of what redisLog and redisPubSub hold:",
     const received: string[] = [];
     const failed = near.subscribe("topic", (text) => received.push(`failed ${text}`));
     await expect(failed).rejects.toMatchObject({ code: "timeout" });
-    expect(near.stats()).toMatchObject({ subscriptions: 0, calls: 0 });
+    await vi.waitFor(() => expect(near.stats()).toMatchObject({ subscriptions: 0, calls: 0 }));
     await server.start();
     await vi.waitFor(() => near.subscribe("topic", (text) => received.push(text)));
     expect(await far.publish("topic", "text")).toBe(1);
