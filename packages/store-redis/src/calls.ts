@@ -1,10 +1,9 @@
 import type { RedisClient } from "./client.js";
 import { RedisStoreError } from "./error.js";
+import { makeTimers } from "./timers.js";
 
 /** Milliseconds between two attempts of one call. */
 const RETRY = 50;
-/** The longest delay that `setTimeout` takes; above it fires at once. */
-const LONGEST = 2 ** 31 - 1;
 /** Errors of a server that is starting, or of a cluster that is failing over. The same command succeeds soon. */
 const PASSING = /^(CLUSTERDOWN|LOADING|MASTERDOWN|READONLY|TRYAGAIN|MOVED|ASK|NOREPLICAS|BUSY)\b/;
 
@@ -23,66 +22,52 @@ export interface Calls {
   stop(): void;
 }
 
+/** A wait that has begun. */
+interface Wait {
+  /** The last passing error. */
+  cause?(): unknown;
+  cancel?(): void;
+}
+
 export function makeCalls(redis: RedisClient, timeout: number): Calls {
   const ends = new Set<(error: RedisStoreError) => void>();
-  const timers = new Set<ReturnType<typeof setTimeout>>();
+  const timers = makeTimers();
   let stopped = false;
 
-  function after(milliseconds: number, run: () => void): () => void {
-    if (stopped) return () => {};
-    const fire = () => {
-      timers.delete(timer);
-      run();
-    };
-    const timer = setTimeout(fire, Math.min(milliseconds, LONGEST));
-    (timer as { unref?: () => void }).unref?.();
-    timers.add(timer);
-    return () => {
-      clearTimeout(timer);
-      timers.delete(timer);
-    };
-  }
-
-  /**
-   * Makes a cluster's client ask for the masters, again and again while an answer is outstanding. A master that hangs keeps its connections, so
-   * the client would wait for it although another node has its slots.
-   */
-  function refreshTopology(interval: number): () => void {
-    if (!("nodes" in redis)) return () => {};
-    let cancel = () => {};
-    const refresh = () => {
-      redis.refreshSlotsCache?.();
-      cancel = after(interval, refresh);
-    };
-    cancel = after(interval, refresh);
-    return () => cancel();
-  }
-
-  /** Settles once, at the latest after the limit. `begin` is given how to settle and returns how to clean up. */
+  /** Settles once, at the latest after the limit. `begin` is given how to settle. */
   function bounded<T>(
     what: string,
-    begin: (resolve: (value: T) => void, reject: (error: unknown) => void) => { cause(): unknown; cancel(): void },
+    begin: (resolve: (value: T) => void, reject: (error: unknown) => void) => Wait,
   ): Promise<T> {
     if (stopped) return Promise.reject(stopError(what));
     return new Promise<T>((resolve, reject) => {
-      let over = false;
+      let wait: Wait = {};
       const finish = (settle: () => void) => {
-        if (over) return;
-        over = true;
+        if (!ends.delete(fail)) return;
         cancelLimit();
         cancelRefresh();
-        ends.delete(fail);
-        begun?.cancel();
+        wait.cancel?.();
         settle();
       };
       const fail = (error: unknown) => finish(() => reject(error));
-      const cancelLimit = after(timeout, () =>
-        fail(new RedisStoreError("timeout", `no answer within ${timeout} ms to: ${what}`, causeOf(begun?.cause()))),
-      );
-      const cancelRefresh = refreshTopology(timeout / 4);
       ends.add(fail);
-      const begun = begin((value) => finish(() => resolve(value)), fail);
+      const cancelLimit = timers.after(timeout, () => fail(timeoutError(what, timeout, wait.cause?.())));
+      const cancelRefresh = "nodes" in redis ? every(timeout / 4, () => redis.refreshSlotsCache?.()) : () => {};
+      wait = begin((value) => finish(() => resolve(value)), fail);
     });
+  }
+
+  /**
+   * Makes a cluster's client ask for the masters while an answer is outstanding. A master that hangs keeps its connections, so the client
+   * would wait for it although another node has its slots.
+   */
+  function every(interval: number, run: () => void): () => void {
+    let cancel = timers.after(interval, repeat);
+    function repeat(): void {
+      run();
+      cancel = timers.after(interval, repeat);
+    }
+    return () => cancel();
   }
 
   return {
@@ -91,39 +76,35 @@ export function makeCalls(redis: RedisClient, timeout: number): Calls {
     },
     ask: (what, send) =>
       bounded(what, (resolve, reject) => {
-        let cancel = () => {};
         let cause: unknown;
         let over = false;
-        const attempt = () => {
-          send().then(resolve, (error: unknown) => {
-            cause = error;
-            if (over) return;
-            if (passes(error) && redis.status !== "end") cancel = after(RETRY, attempt);
-            else reject(refusal(what, error));
-          });
+        let cancelRetry = () => {};
+        const onError = (error: unknown) => {
+          cause = error;
+          if (over) return;
+          if (passes(error) && redis.status !== "end") cancelRetry = timers.after(RETRY, attempt);
+          else reject(refusal(what, error));
+        };
+        const attempt = () => void send().then(resolve, onError);
+        const cancel = () => {
+          over = true;
+          cancelRetry();
         };
         attempt();
-        return {
-          cause: () => cause,
-          cancel() {
-            over = true;
-            cancel();
-          },
-        };
+        return { cause: () => cause, cancel };
       }),
     within: (what, promise) =>
       bounded(what, (resolve, reject) => {
         promise.then(resolve, reject);
-        return { cause: () => undefined, cancel() {} };
+        return {};
       }),
-    after,
+    after: timers.after,
     pending: () => ends.size,
-    timers: () => timers.size,
+    timers: timers.count,
     stop() {
       stopped = true;
       for (const fail of [...ends]) fail(stopError("a pending call"));
-      for (const timer of timers) clearTimeout(timer);
-      timers.clear();
+      timers.stop();
     },
   };
 }
@@ -138,10 +119,11 @@ export function refusal(what: string, cause: unknown): RedisStoreError {
   return new RedisStoreError("refused", `Redis refused: ${what}: ${text}`, { cause });
 }
 
-function stopError(what: string): RedisStoreError {
-  return new RedisStoreError("stopped", `stop() was called before: ${what}`);
+function timeoutError(what: string, timeout: number, cause: unknown): RedisStoreError {
+  const options = cause === undefined ? undefined : { cause };
+  return new RedisStoreError("timeout", `no answer within ${timeout} ms to: ${what}`, options);
 }
 
-function causeOf(cause: unknown): ErrorOptions | undefined {
-  return cause === undefined ? undefined : { cause };
+function stopError(what: string): RedisStoreError {
+  return new RedisStoreError("stopped", `stop() was called before: ${what}`);
 }
