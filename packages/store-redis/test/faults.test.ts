@@ -3,9 +3,10 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Entry, EventLog } from "@parlance/server";
-import { type RedisLog, redisLog } from "@parlance/store-redis";
+import type { RedisLog } from "@parlance/store-redis";
 import type { Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { atRest } from "./at-rest.js";
 import { hasRedis, type RedisServer, startRedis } from "./redis.js";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -14,20 +15,15 @@ const open = new AbortController().signal;
 describe.runIf(hasRedis)("redisLog", () => {
   let server: RedisServer;
   let redis: Redis;
-  const logs: RedisLog[] = [];
+  const made = atRest();
   beforeAll(async () => {
     server = await startRedis();
     redis = server.client();
   });
-  afterEach(() => {
-    for (const log of logs.splice(0)) log.stop();
-  });
   afterAll(() => server.remove());
 
-  function make(options: Partial<Parameters<typeof redisLog>[0]> = {}): RedisLog {
-    const log = redisLog({ redis: server.client(), lease: 1000, ...options });
-    logs.push(log);
-    return log;
+  function make(options: Partial<Parameters<typeof made.log>[0]> = {}): RedisLog {
+    return made.log({ redis: server.client(), lease: 1000, ...options });
   }
 
   test("when a writer is killed, its readers get what it had written, and then the stream is closed for good", async () => {
@@ -84,15 +80,16 @@ describe.runIf(hasRedis)("redisLog", () => {
     );
   });
 
-  test("a Redis that lost everything ends the stream: the writer is told, and so are the readers", async () => {
+  test("a Redis that was emptied ends the stream in a typed error, for the writer and for its readers", async () => {
     const [log, other] = [make(), make()];
     await log.open("emptied");
     await log.append("emptied", 1, "one");
     const tail = other.tail("emptied", 0, open)[Symbol.asyncIterator]();
     expect((await tail.next()).value).toEqual([{ seq: 1, text: "one" }]);
     await redis.flushall();
-    await expect(log.append("emptied", 2, "two")).rejects.toThrow("the lease of emptied is lost");
-    expect((await tail.next()).done).toBe(true);
+    const ends = await Promise.allSettled([tail.next(), log.append("emptied", 2, "two")]);
+    const lost = { status: "rejected", reason: { code: "entries_lost" } };
+    expect(ends).toMatchObject([lost, lost]);
   });
 
   test("an entry whose wake-up call is lost is found by its number", async () => {
