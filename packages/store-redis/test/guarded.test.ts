@@ -13,7 +13,7 @@ describe.runIf(hasRedis)("a test process", () => {
 
   test("that is killed leaves no server process and no folder behind, also of a server that it had stopped", async () => {
     const script = fileURLToPath(new URL("./leftover.ts", import.meta.url));
-    child = spawn(process.execPath, ["--import", "tsx", script], { stdio: ["ignore", "pipe", "inherit"] });
+    child = spawn(process.execPath, ["--import", "tsx", script], { stdio: ["pipe", "pipe", "inherit"] });
     const exited = once(child, "exit");
     const lines = createInterface({ input: child.stdout! });
     const [line] = (await once(lines, "line")) as [string];

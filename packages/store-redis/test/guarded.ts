@@ -27,8 +27,14 @@ export interface Guarded {
   kill(): Promise<void>;
 }
 
-export async function guard(folder: string, command: string, args: readonly string[]): Promise<Guarded> {
+export async function guard(
+  folder: string,
+  command: string,
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+): Promise<Guarded> {
   const shell: ChildProcess = spawn("sh", ["-c", WATCH, "watch", folder, command, ...args], {
+    ...options,
     stdio: ["pipe", "pipe", "ignore"],
   });
   const ended = once(shell, "exit");

@@ -6,4 +6,5 @@ const server = await startRedis();
 const cluster = await startCluster(0);
 server.pause();
 console.log(JSON.stringify([server.path, ...cluster.folders]));
-setInterval(() => {}, 60_000);
+// It does not outlive the test either.
+process.stdin.on("end", () => process.exit()).resume();

@@ -23,6 +23,11 @@ interface Node {
 export interface RedisClusterServer {
   readonly url: string;
   readonly folders: readonly string[];
+  readonly ports: readonly number[];
+  /** A connection to one node. */
+  admin(port: number): Redis;
+  /** Resolves once all nodes agree that all slots are served. */
+  whole(): Promise<void>;
   client(options?: ClusterOptions): Cluster;
   /** The port of the master that has the slot of a key. */
   masterOf(key: string): Promise<number>;
@@ -69,6 +74,9 @@ export async function startCluster(replicas: 0 | 1): Promise<RedisClusterServer>
 
   return {
     folders: nodes.map(({ folder }) => folder),
+    ports: nodes.map(({ port }) => port),
+    admin: (port) => at(port).admin,
+    whole: () => until(() => Promise.all(nodes.map(isWhole))),
     url: `redis://${HOST}:${nodes[0]!.port}`,
     client(options) {
       const client = new Cluster(

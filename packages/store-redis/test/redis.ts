@@ -18,8 +18,6 @@ export interface RedisServer {
   /** Stops the process: connections stay open and are accepted, and nothing is answered. */
   pause(): void;
   resume(): void;
-  /** Refuses every write that needs memory, or no longer. */
-  fill(full: boolean): Promise<void>;
   /** Kills it and removes everything. */
   remove(): Promise<void>;
 }
@@ -49,11 +47,6 @@ export async function startRedis(): Promise<RedisServer> {
     kill: () => server.kill(),
     pause: () => server.signal("SIGSTOP"),
     resume: () => server.signal("SIGCONT"),
-    async fill(full) {
-      const admin = client();
-      await admin.config("SET", "maxmemory", full ? "1" : "0", "maxmemory-policy", "noeviction");
-      admin.disconnect();
-    },
     async remove() {
       for (const client of clients) client.disconnect();
       await server.kill();
