@@ -1,8 +1,8 @@
 import type { CallOptions, ContractValue } from "@parlance/contract";
 import { type AnyContract, bind, type Input, newKey, Violation } from "@parlance/wire";
-import type { OpenOptions } from "./channel.js";
-import { loading } from "./loading.js";
-import type { Reading } from "./open-stream.js";
+import type { OpenOptions } from "./channel/channel.js";
+import { lazy } from "./lazy.js";
+import type { Reading } from "./stream/open-stream.js";
 import type { ConnectOptions } from "./options.js";
 import { requests } from "./request.js";
 
@@ -37,7 +37,7 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
   for (const [name, { parameters }] of Object.entries(any.channels)) {
     const open = async (input: Input, how: OpenOptions = {}) => {
       // A page that only streams never loads what channels need.
-      const { openChannel } = await import("./channel.js");
+      const { openChannel } = await import("./channel/channel.js");
       return openChannel(any, options, requesting, name, input, { ...how, key: resumes ? newKey() : undefined });
     };
     client[name] = parameters ? open : (how?: OpenOptions) => open({}, how);
@@ -63,8 +63,8 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
       over: () => readings.delete(reading),
     };
     // A page that only uses channels never loads what streams need.
-    return loading(
-      import("./open-stream.js").then(({ openStream }) => openStream(any, options, requesting, name, opening)),
+    return lazy(
+      import("./stream/open-stream.js").then(({ openStream }) => openStream(any, options, requesting, name, opening)),
     );
   }
 

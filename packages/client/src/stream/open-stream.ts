@@ -1,10 +1,11 @@
 import type { CallOptions, MessageStream } from "@parlance/contract";
 import { type AnyContract, type AnyMessage, type Input, RESUME } from "@parlance/wire";
-import type { ConnectOptions } from "./options.js";
-import { either, type Requests } from "./request.js";
+import { lifetime } from "../lifetime.js";
+import type { ConnectOptions } from "../options.js";
+import type { Requests } from "../request.js";
 import { messageStream } from "./stream.js";
 
-/** A stream that is open, so that the end of its session is told from a cut. */
+/** An open stream, so that the end of its session differs from a cut. */
 export interface Reading {
   readonly session: unknown;
   readonly closedBy: string | undefined;
@@ -25,22 +26,23 @@ export interface Opening {
 export function openStream(
   contract: AnyContract,
   connection: ConnectOptions,
-  { send, ask }: Requests,
+  { send, ask, cancel }: Requests,
   name: string,
   { input, options, key, reading, over }: Opening,
 ): MessageStream<AnyMessage> {
   const { path, answer } = contract.operations[name]!;
   const headers = { ...options.headers, ...(key && { [RESUME]: key }) };
+  // A server that does not know Parlance would take a DELETE for this operation of its own.
+  const deletes = Object.values(contract.operations).some((one) => one.method === "DELETE" && one.path === path);
   return messageStream(contract, connection, {
     name,
     stream: answer.stream!,
-    signal: either(connection.signal, options.signal),
-    open: (signal) => send(name, input, { headers, signal }),
-    again:
-      key === undefined
-        ? undefined
-        : (method, cursor, signal) => ask(method, name, input, { headers: { ...headers, ...cursor }, signal }),
-    deletes: Object.values(contract.operations).some((one) => one.method === "DELETE" && one.path === path),
+    life: lifetime(connection.signal, options.signal),
+    open: (request) => send(name, input, headers, request),
+    join: key === undefined ? undefined : ((cursor, request) => ask("GET", name, input, { ...headers, ...cursor }, request)),
+    abandon(answered) {
+      if (key && (answered || !deletes)) cancel(name, input, headers);
+    },
     sessionEnded: async () =>
       reading.ending?.then(
         () => true,
