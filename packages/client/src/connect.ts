@@ -2,9 +2,9 @@ import type { CallOptions, ContractValue } from "@parlance/contract";
 import { type AnyContract, bind, type Input, newKey, Violation } from "@parlance/wire";
 import type { OpenOptions } from "./channel/channel.js";
 import { lazy } from "./lazy.js";
-import type { Reading } from "./stream/open-stream.js";
 import type { ConnectOptions } from "./options.js";
 import { requests } from "./request.js";
+import type { Reading } from "./stream/open-stream.js";
 
 /**
  * A typed client of a contract: one method an operation and channel. Nothing is sent until a method is called.

@@ -35,7 +35,10 @@ export interface Attempts<T> {
 }
 
 /** Full-jitter backoff; `Retry-After` and `retry:` are honoured up to its cap. */
-export function rejoining({ random = Math.random, reconnectFor = RECONNECT_FOR }: ConnectOptions, life: Lifetime): Rejoins {
+export function rejoining(
+  { random = Math.random, reconnectFor = RECONNECT_FOR }: ConnectOptions,
+  life: Lifetime,
+): Rejoins {
   let spent = 0;
   let attempts = 0;
   return {
@@ -59,7 +62,12 @@ export function rejoining({ random = Math.random, reconnectFor = RECONNECT_FOR }
         try {
           if (!first) await pause(wait, request);
           const most = Math.min(limit, left);
-          const result = await within(request, most, () => timedOut("a join", most, true), () => attempt(request));
+          const result = await within(
+            request,
+            most,
+            () => timedOut("a join", most, true),
+            () => attempt(request),
+          );
           if (typeof result !== "number") return result;
           wait = result;
           request.abort();

@@ -7,7 +7,6 @@ import {
   Disconnected,
   type Input,
   parseJson,
-  Refusal,
   reader,
   unfault,
   Violation,
@@ -16,30 +15,33 @@ import { type Lifetime, lifetime, pause, timedOut, within } from "./lifetime.js"
 import { ANSWER_TIMEOUT, ANSWER_WITHIN, type ConnectOptions, IDLE_TIMEOUT, MAX_MESSAGE_SIZE } from "./options.js";
 import { tokens } from "./token.js";
 
-type OwnHeaders = Readonly<Record<string, string>> | undefined;
+type Fields = Readonly<Record<string, string>> | undefined;
 
 /** Requests of one connection. The lifetime of a request is its caller's, who also limits the wait for its answer. */
 export interface Requests {
   /** Sends an operation. Resolves when the status and the content type of the answer are right. */
-  send(operation: string, input: Input, headers: OwnHeaders, life: Lifetime): Promise<Response>;
+  send(operation: string, input: Input, headers: Fields, life: Lifetime, ours?: Fields): Promise<Response>;
   /** Sends an operation and reads its answer: JSON, text or nothing. */
   call(operation: string, input: Input, options: CallOptions): Promise<unknown>;
-  /** Sends a request that no contract describes to the path of an operation or channel. Resolves with any answer. */
-  ask(method: string, name: string, input: Input, headers: OwnHeaders, life: Lifetime): Promise<Response>;
+  /**
+   * Sends a request to the path of an operation or channel, with the caller's headers and, above them, ours. Resolves with any answer.
+   * A request that is refused with 401 had no effect: it is sent again with a new token, once.
+   */
+  ask(method: string, name: string, input: Input, headers: Fields, life: Lifetime, ours: Fields): Promise<Response>;
   /** Tells the server that nobody comes back for this key, by one DELETE. Nothing depends on its answer. */
-  cancel(name: string, input: Input, headers: OwnHeaders): void;
+  cancel(name: string, input: Input, headers: Fields, ours: Fields): void;
   /**
    * Reads a body as text, each chunk within the idle time-out. Throws `Violation` above `maxMessageSize`; with `quote` returns what is
    * there at 64 Ki characters.
    */
   read(response: Response, subject: string, life: Lifetime, quote?: boolean): Promise<string>;
-  /** The headers of a request, with the token. */
-  headers(own: OwnHeaders, life: Lifetime): Promise<Record<string, string>>;
+  /** The caller's headers, with the token. */
+  headers(own: Fields, life: Lifetime): Promise<Record<string, string>>;
   url(target: string): string;
 }
 
 /** Characters that are read of the body of a refusal. */
-const MAX_REFUSAL = 64 * 1024;
+const MAX_QUOTE = 64 * 1024;
 
 export function requests(contract: AnyContract, connection: ConnectOptions): Requests {
   const {
@@ -53,85 +55,90 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
 
   const url = (target: string): string => base.origin + base.pathname.replace(/\/$/, "") + target;
 
-  async function headers(own: OwnHeaders, life: Lifetime): Promise<Record<string, string>> {
+  async function headers(own: Fields, life: Lifetime): Promise<Record<string, string>> {
     const token = await authority.current(life);
     return { ...connection.headers, ...own, ...(token !== undefined && { Authorization: `Bearer ${token}` }) };
   }
 
-  /** Sends one request. A user's `fetch` may ignore the signal: an answer that comes after it is discarded. */
-  async function exchange(name: string, target: string, init: RequestInit & { method: string }, { signal }: Lifetime) {
-    let response: Response;
-    try {
-      response = await fetch(new Request(url(target), { ...init, signal }));
-    } catch (cause) {
+  async function ask(
+    method: string,
+    name: string,
+    input: Input,
+    own: Fields,
+    life: Lifetime,
+    ours: Fields,
+    sent?: string,
+  ): Promise<Response> {
+    const { signal } = life;
+    const address = url(bind(contract, name, input).target);
+    for (let renewed = false; ; renewed = true) {
+      const token = await authority.current(life);
+      let response: Response;
+      try {
+        const request = new Request(address, { method, headers: await headers(own, life), body: sent ?? null, signal });
+        for (const field in ours) request.headers.set(field, ours[field]!);
+        response = await fetch(request);
+      } catch (cause) {
+        signal.throwIfAborted();
+        throw disconnected(
+          name,
+          `nobody answered at ${address}`,
+          "unreachable",
+          cause,
+          method !== "POST" || neverSent(cause),
+        );
+      }
+      // A user's `fetch` may ignore the signal.
+      if (signal.aborted) discard(response);
       signal.throwIfAborted();
-      throw new Disconnected(`${contract.name}.${name}: nobody answered at ${url(target)}`, {
-        code: "unreachable",
-        retryable: init.method !== "POST" || neverSent(cause),
-        cause,
-      });
+      if (response.status !== 401 || renewed || !authority.refused(token)) return response;
+      discard(response);
     }
-    if (signal.aborted) discard(response);
-    signal.throwIfAborted();
-    return response;
   }
 
-  async function attempt(name: string, input: Input, own: OwnHeaders, life: Lifetime): Promise<Response> {
-    const { answer } = contract.operations[name]!;
-    const { method, target, body } = bind(contract, name, input);
-    const sent = new Headers(await headers(own, life));
-    if (body !== undefined) sent.set("Content-Type", "application/json");
-    sent.set("Accept", answer.stream ? "text/event-stream" : (answer.text ?? "application/json"));
-    if (answer.stream) sent.set("Cache-Control", "no-cache");
-    const init = { method, headers: sent, body: body && JSON.stringify(body) } as RequestInit & { method: string };
-    const response = await exchange(name, target, init, life);
-    if (!response.ok) throw unfault(contract, response.status, await quoted(response, name, life), retryAfter(response));
+  async function attempt(name: string, input: Input, own: Fields, life: Lifetime, ours: Fields): Promise<Response> {
+    const { method, answer } = contract.operations[name]!;
+    const { body } = bind(contract, name, input);
     const wanted = answer.stream ? "text/event-stream" : (answer.text ?? (answer.json && "application/json"));
+    const response = await ask(
+      method,
+      name,
+      input,
+      own,
+      life,
+      {
+        ...(body && { "Content-Type": "application/json" }),
+        Accept: wanted ?? "application/json",
+        ...(answer.stream && { "Cache-Control": "no-cache" }),
+        ...ours,
+      },
+      body && JSON.stringify(body),
+    );
     const type = response.headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase();
-    if (wanted !== undefined && type !== wanted) {
-      const start = (await quoted(response, name, life)).slice(0, 80);
-      throw violation(
-        `${name} is answered with ${wanted}, not ${type ?? "nothing"}: ${JSON.stringify(start)}`,
-        "content_type",
-        name,
-      );
-    }
-    return response;
+    if (response.ok && (wanted === undefined || type === wanted)) return response;
+    const quote = await read(response, name, life, true).catch(() => "");
+    if (!response.ok) throw unfault(contract, response.status, quote, retryAfter(response));
+    throw violation(
+      `${name} is answered with ${wanted}, not ${type ?? "nothing"}: ${JSON.stringify(quote.slice(0, 80))}`,
+      "content_type",
+      name,
+    );
   }
 
-  async function ask(method: string, name: string, input: Input, own: OwnHeaders, life: Lifetime): Promise<Response> {
-    const { target } = bind(contract, name, input);
-    const again = async () => exchange(name, target, { method, headers: await headers(own, life) }, life);
-    const token = await authority.current(life);
-    const answer = await again();
-    // A token may expire in the middle of a stream.
-    if (answer.status !== 401 || !authority.refused(token)) return answer;
-    discard(answer);
-    return again();
-  }
-
-  function cancel(name: string, input: Input, own: OwnHeaders): void {
+  function cancel(name: string, input: Input, own: Fields, ours: Fields): void {
     const life = lifetime();
     const late = () => timedOut(name, ANSWER_WITHIN, true);
-    within(life, ANSWER_WITHIN, late, () => ask("DELETE", name, input, own, life)).then(discard, () => {});
+    within(life, ANSWER_WITHIN, late, () => ask("DELETE", name, input, own, life, ours)).then(discard, () => {});
   }
 
-  async function send(name: string, input: Input, own: OwnHeaders, life: Lifetime): Promise<Response> {
+  async function send(name: string, input: Input, own: Fields, life: Lifetime, ours?: Fields): Promise<Response> {
     const waits = connection.retryWaits ?? contract.retry?.waits ?? [];
-    let renewed = false;
     for (let i = 0; ; i++) {
-      const token = await authority.current(life);
       try {
-        return await attempt(name, input, own, life);
+        return await attempt(name, input, own, life, ours);
       } catch (error) {
-        // A token may expire between two calls. A request that was refused with 401 had no effect, so it is sent again, once.
-        if (error instanceof Refusal && error.status === 401 && !renewed && authority.refused(token)) {
-          renewed = true;
-          i--;
-          continue;
-        }
         // The document may repeat anything; an operation that may have been received is not repeated here.
-        if (!(error instanceof Disconnected && error.code === "unreachable" && error.retryable) || i >= waits.length)
+        if (!(error instanceof Disconnected && error.code === "unreachable" && error.retryable && i < waits.length))
           throw error;
         await pause(waits[i]! * 1000, life);
       }
@@ -165,10 +172,8 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
     if (!response.body) return "";
     const decoder = new TextDecoder();
     const bytes = response.body.getReader();
-    const limit = quote ? MAX_REFUSAL : maxMessageSize;
-    const idle = () => disconnected(`stopped: nothing came for ${idleTimeout} ms`, "idle");
-    const disconnected = (what: string, code: "idle" | "ended_early", cause?: unknown) =>
-      new Disconnected(`${contract.name}.${subject}: the answer ${what}`, { code, retryable: false, cause });
+    const limit = quote ? MAX_QUOTE : maxMessageSize;
+    const idle = () => disconnected(subject, `nothing came for ${idleTimeout} ms`, "idle");
     let text = "";
     try {
       for (;;) {
@@ -176,21 +181,25 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
         if (done) return text + decoder.decode();
         text += decoder.decode(value, { stream: true });
         if (text.length <= limit) continue;
-        if (!quote) throw violation(`the answer is over the limit of ${limit} characters`, "too_large", subject);
-        bytes.cancel().catch(() => {});
-        return text;
+        if (quote) return text;
+        throw violation(`the answer is over the limit of ${limit} characters`, "too_large", subject);
       }
     } catch (cause) {
-      bytes.cancel().catch(() => {});
-      if (cause instanceof Violation) throw cause;
       life.signal.throwIfAborted();
-      throw disconnected("was cut", "ended_early", cause);
+      throw cause instanceof Violation ? cause : disconnected(subject, "the answer was cut", "ended_early", cause);
+    } finally {
+      bytes.cancel().catch(() => {});
     }
   }
 
-  /** The beginning of a body that is only quoted: empty where it cannot be read. */
-  function quoted(response: Response, subject: string, life: Lifetime): Promise<string> {
-    return read(response, subject, life, true).catch(() => "");
+  function disconnected(
+    subject: string,
+    what: string,
+    code: "idle" | "ended_early" | "unreachable",
+    cause?: unknown,
+    retryable = false,
+  ): Disconnected {
+    return new Disconnected(`${contract.name}.${subject}: ${what}`, { code, retryable, cause });
   }
 
   function violation(what: string, code: "content_type" | "too_large", subject: string): Violation {

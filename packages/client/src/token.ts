@@ -18,7 +18,12 @@ export function tokens(source: string | (() => string | Promise<string>) | undef
       asked ??= new Promise((resolve) => resolve(source()));
       const mine = asked;
       try {
-        value = await within(life, 0, () => {}, () => mine);
+        value = await within(
+          life,
+          0,
+          () => {},
+          () => mine,
+        );
       } catch (cause) {
         // A function that failed, or never settles, is called again by the next request.
         if (asked === mine) asked = undefined;

@@ -57,6 +57,8 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
   let unheard: AnyMessage[] = [];
   let turn: Promise<unknown> = Promise.resolve();
   let closing = false;
+  /** What open asks are failed with once the link has ended. */
+  let over: unknown;
   let settleClosed!: { resolve(closed: Closed): void; reject(error: unknown): void };
   const closed = new Promise<Closed>((resolve, reject) => {
     settleClosed = { resolve, reject };
@@ -65,9 +67,8 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
 
   function end(error: unknown): void {
     inbox.end(error);
-    const reason =
-      error ?? new Disconnected(`${contract.name}.${name} is closed`, { code: "closed", retryable: false });
-    for (const ask of mine.list()) ask.fail?.(reason);
+    over = error ?? new Disconnected(`${contract.name}.${name} is closed`, { code: "closed", retryable: false });
+    for (const ask of mine.list()) ask.fail?.(over);
   }
 
   function fail(error: unknown, code: number, reason: string): void {
@@ -168,6 +169,8 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
         signal?.throwIfAborted();
         say(message);
         waiting = mine.open(message, { settle, fail });
+        // The port failed while it sent.
+        if (inbox.ended) fail(over);
       });
     const answer = keyed ? put() : turn.then(put);
     if (!keyed) turn = answer.catch(() => {});

@@ -24,6 +24,7 @@ import {
   rethrow,
 } from "../options.js";
 import { discard, type Requests } from "../request.js";
+import { reconnecting } from "./reconnecting.js";
 import { openPort } from "./socket.js";
 import { globalWebSocket } from "./web-socket.js";
 
@@ -50,12 +51,12 @@ export async function openChannel(
   const { target } = bind(contract, name, input);
   const described = contract.channels[name]!;
   const what = `${contract.name}.${name}`;
-  const keyed = { ...options.headers, Accept: "application/json", [RESUME]: key! };
+  const keyed = { Accept: "application/json", [RESUME]: key! };
   const life = lifetime(connection.signal, options.signal);
 
   /** Asks whether and where the channel goes on. Only a server that knows Parlance answers with an offer. */
   const askOver = (cursor: Record<string, string>, request: Lifetime): Promise<Response> =>
-    ask("GET", name, input, { ...keyed, ...cursor }, request);
+    ask("GET", name, input, options.headers, request, { ...keyed, ...cursor });
 
   /** Reads an offer. Undefined where it was cut, or is none. */
   async function offerOf(answer: Response, request: Lifetime): Promise<ChannelOffer | undefined> {
@@ -77,7 +78,11 @@ export async function openChannel(
     }
   }
 
-  async function openSocket(own: Readonly<Record<string, string>>, protocols: string[], request: Lifetime): Promise<Port> {
+  async function openSocket(
+    own: Readonly<Record<string, string>>,
+    protocols: string[],
+    request: Lifetime,
+  ): Promise<Port> {
     let port: Awaited<ReturnType<typeof openPort>>;
     try {
       const address = url(target).replace(/^http/, "ws");
@@ -129,7 +134,6 @@ export async function openChannel(
     life.signal.throwIfAborted();
     const { Authorization: _, ...plain } = { ...connection.headers, ...options.headers } as Record<string, string>;
     if (offered) {
-      const { reconnecting } = await import("./reconnecting.js");
       return await reconnecting({
         ...offered,
         what,
@@ -140,7 +144,7 @@ export async function openChannel(
         offerOf,
         // A ticket says who we are already, and a browser could not say it in a header.
         openSocket: (ticket, request) => openSocket(plain, [formatTicket(ticket)], request),
-        cancel: () => cancel(name, input, keyed),
+        cancel: () => cancel(name, input, options.headers, keyed),
       });
     }
     request = lifetime(life.signal);

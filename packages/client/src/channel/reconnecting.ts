@@ -42,12 +42,13 @@ export async function reconnecting(how: Reconnecting): Promise<AnyChannel> {
   const rejoins = rejoining(connection, attempts);
   const conversation = durable({ limit: KEPT, deliver: true, onCut });
   const { port } = conversation;
-  let linked: Link;
+  let linked!: Link;
 
   /** Connects, and goes on where both sides were. */
   function connect(): Promise<unknown> {
-    const lost = new Disconnected(`${what} was cut`, {
-      code: "closed",
+    const connecting = state === "connecting";
+    const lost = new Disconnected(`${what} ${connecting ? "could not be opened" : "was cut"}`, {
+      code: connecting ? "unreachable" : "closed",
       retryable: true,
       unconfirmed: linked.unconfirmed(),
     });
@@ -81,7 +82,7 @@ export async function reconnecting(how: Reconnecting): Promise<AnyChannel> {
         cause: lost,
       });
     }
-    return rejoins.run({ attempt, lost, grace: resumable.grace, atOnce: state === "connecting" });
+    return rejoins.run({ attempt, lost, grace: resumable.grace, atOnce: connecting });
   }
 
   function onCut(): void {
@@ -143,7 +144,7 @@ export async function reconnecting(how: Reconnecting): Promise<AnyChannel> {
   } catch (error) {
     // The server may have begun all the same, and would wait for us.
     close(true);
-    linked!?.fail(error, 1000, "not opened");
+    linked?.fail(error, 1000, "not opened");
     throw error;
   }
 }

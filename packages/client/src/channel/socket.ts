@@ -35,7 +35,8 @@ function guarded(port: Port, signal: AbortSignal): Port {
   }
 
   function cut(): void {
-    notify(port.cut && (() => port.cut!()), undefined, () => {});
+    // 1012 lets the server wait for another socket.
+    notify(() => (port.cut ? port.cut() : port.close(1012, "")), undefined, () => {});
     end(1006, "");
   }
 
@@ -54,6 +55,7 @@ function guarded(port: Port, signal: AbortSignal): Port {
   function listen(events: PortEvents): void {
     signal.removeEventListener("abort", unused);
     on = events;
+    if (over) return events.close(over.code, over.reason);
     const frame = (text: string) => over || events.frame(text);
     notify(() => port.listen({ frame, close: end }), undefined, cut);
   }

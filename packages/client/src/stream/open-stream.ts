@@ -31,17 +31,18 @@ export function openStream(
   { input, options, key, reading, over }: Opening,
 ): MessageStream<AnyMessage> {
   const { path, answer } = contract.operations[name]!;
-  const headers = { ...options.headers, ...(key && { [RESUME]: key }) };
+  const { headers } = options;
+  const keyed = key === undefined ? undefined : { [RESUME]: key };
   // A server that does not know Parlance would take a DELETE for this operation of its own.
   const deletes = Object.values(contract.operations).some((one) => one.method === "DELETE" && one.path === path);
   return messageStream(contract, connection, {
     name,
     stream: answer.stream!,
     life: lifetime(connection.signal, options.signal),
-    open: (request) => send(name, input, headers, request),
-    join: key === undefined ? undefined : ((cursor, request) => ask("GET", name, input, { ...headers, ...cursor }, request)),
+    open: (request) => send(name, input, headers, request, keyed),
+    join: keyed && ((cursor, request) => ask("GET", name, input, headers, request, { ...keyed, ...cursor })),
     abandon(answered) {
-      if (key && (answered || !deletes)) cancel(name, input, headers);
+      if (keyed && (answered || !deletes)) cancel(name, input, headers, keyed);
     },
     sessionEnded: async () =>
       reading.ending?.then(

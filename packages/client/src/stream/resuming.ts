@@ -1,4 +1,4 @@
-import { Disconnected, formatCursor, type Gap, parseCursor, parseResumable, RESUME } from "@parlance/wire";
+import { type Disconnected, formatCursor, type Gap, parseCursor, parseResumable, RESUME } from "@parlance/wire";
 import type { Lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
 import { judge, rejoining } from "../rejoin.js";
@@ -21,19 +21,17 @@ export interface Resuming {
   join(lost: Disconnected, retry: number): Promise<Connection>;
 }
 
-export interface ResumingOptions {
-  /** Sends a GET on the stream's path with its key. */
-  readonly ask: (headers: Record<string, string>, request: Lifetime) => Promise<Response>;
-  readonly connection: ConnectOptions;
-  readonly life: Lifetime;
-}
-
 /** A dead peer is noticed after this many of its heartbeats. */
 const BEATS = 2.5;
 /** Seconds for which a server keeps a stream whose answer was never seen. It has not said yet that it can be resumed. */
 const MAYBE_RECEIVED = 5;
 
-export function resuming({ ask, connection, life }: ResumingOptions): Resuming {
+/** `ask` sends a GET on the stream's path with its key. */
+export function resuming(
+  ask: (headers: Record<string, string>, request: Lifetime) => Promise<Response>,
+  connection: ConnectOptions,
+  life: Lifetime,
+): Resuming {
   const rejoins = rejoining(connection, life);
   let epoch: string | undefined;
   let grace = MAYBE_RECEIVED;

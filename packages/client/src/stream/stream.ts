@@ -13,7 +13,7 @@ import {
 } from "@parlance/wire";
 import { type Lifetime, lifetime, within } from "../lifetime.js";
 import { type ConnectOptions, IDLE_TIMEOUT, MAX_MESSAGE_SIZE, rethrow } from "../options.js";
-import type { Connection, Resuming } from "./resuming.js";
+import { type Connection, resuming } from "./resuming.js";
 import { textOf } from "./text.js";
 
 export interface StreamSource {
@@ -68,7 +68,7 @@ export function messageStream(
   let text: TextDecoder;
   let events: SseDecoder;
   /** Present once the server has said that this stream can be resumed, or its answer was never seen. */
-  let resumed: Resuming | undefined;
+  let resumed: ReturnType<typeof resuming> | undefined;
   let retry = 0;
   let step: Promise<void> | undefined;
 
@@ -83,17 +83,18 @@ export function messageStream(
       return { request, response: await within(request, idleTimeout, idle, () => source.open(request)) };
     } catch (error) {
       // A request that may have been received is never sent again: where the server knows its key, it is joined.
-      if (!(error instanceof Disconnected) || error.code !== "unreachable" || error.retryable || !source.join) throw error;
-      resumed = await resumption(source.join);
+      if (!(error instanceof Disconnected) || error.code !== "unreachable" || error.retryable || !source.join)
+        throw error;
+      resumed = resuming(source.join, connection, life);
       return resumed.join(error, 0);
     }
   }
 
-  async function attach({ response, request: answered }: Connection): Promise<void> {
+  function attach({ response, request: answered }: Connection): void {
     request = answered;
     bytes = (response.body ?? new Response("").body!).getReader();
     if (source.join && response.headers.has(RESUME)) {
-      resumed ??= await resumption(source.join);
+      resumed ??= resuming(source.join, connection, life);
       resumed.joined(response);
     }
     if (state === "closed") return drop(life.signal.reason);
@@ -129,7 +130,7 @@ export function messageStream(
     if (!resumed) return close({ error: lost }, lost);
     state = "rejoining";
     try {
-      await attach(await resumed.join(lost, retry));
+      attach(await resumed.join(lost, retry));
     } catch (error) {
       // The cut may have hidden the end of a session that this client ended.
       close(stream.closedBy !== undefined && (await source.sessionEnded()) ? {} : { error }, error);
@@ -179,11 +180,6 @@ export function messageStream(
     return false;
   }
 
-  /** The code of resuming is loaded where a server offers it, or an answer was never seen. */
-  async function resumption(ask: NonNullable<StreamSource["join"]>): Promise<Resuming> {
-    return (await import("./resuming.js")).resuming({ ask, connection, life });
-  }
-
   /** Reads until there is a message or the end. */
   async function pull(): Promise<IteratorResult<AnyMessage>> {
     while (next >= ready.length) {
@@ -209,7 +205,9 @@ export function messageStream(
     next = 0;
     try {
       await opened;
-      const { done, value } = await within(request, resumed?.silence || idleTimeout, idle, () => bytes!.read().catch(cut));
+      const { done, value } = await within(request, resumed?.silence || idleTimeout, idle, () =>
+        bytes!.read().catch(cut),
+      );
       if (!done) events.push(text.decode(value, { stream: true }));
       else await bodyEnded();
     } catch (error) {
