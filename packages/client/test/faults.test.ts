@@ -12,17 +12,7 @@ import { type Mode, peer, type Script } from "./peer.js";
 const carriers = ["operation", "SSE on POST", "SSE on GET", "channel"] as const;
 const modes = ["base", "resume"] as const;
 const faults = ["throws", "rejects", "never settles", "settles late", "settles after abort"] as const;
-const ports = [
-  "token",
-  "fetch",
-  "webSocket",
-  "socket",
-  "onUnknown",
-  "onViolation",
-  "body",
-  "join",
-  "cancel",
-] as const;
+const ports = ["token", "fetch", "webSocket", "socket", "onUnknown", "onViolation", "body", "join", "cancel"] as const;
 type Carrier = (typeof carriers)[number];
 type Fault = (typeof faults)[number];
 type PortName = (typeof ports)[number];
@@ -82,7 +72,10 @@ const reason = new Error("the caller's own reason");
 const LATE = 2_000_000;
 
 /** A function that fails in this way instead of doing its work. */
-function failing<A extends unknown[], T>(fault: Fault, work: (...args: A) => T | Promise<T>): (...args: A) => Promise<T> {
+function failing<A extends unknown[], T>(
+  fault: Fault,
+  work: (...args: A) => T | Promise<T>,
+): (...args: A) => Promise<T> {
   return (...args) => {
     if (fault === "throws") throw boom;
     if (fault === "rejects") return Promise.reject(boom);

@@ -36,7 +36,11 @@ function guarded(port: Port, signal: AbortSignal): Port {
 
   function cut(): void {
     // 1012 lets the server wait for another socket.
-    notify(() => (port.cut ? port.cut() : port.close(1012, "")), undefined, () => {});
+    notify(
+      () => (port.cut ? port.cut() : port.close(1012, "")),
+      undefined,
+      () => {},
+    );
     end(1006, "");
   }
 
