@@ -2,6 +2,7 @@ import type { CallOptions, ContractValue } from "@parlance/contract";
 import { type AnyContract, bind, type Input, newKey, Violation } from "@parlance/wire";
 import type { OpenOptions } from "./channel/channel.js";
 import { lazy } from "./lazy.js";
+import { operations } from "./operation.js";
 import type { ConnectOptions } from "./options.js";
 import { requests } from "./request.js";
 import type { Reading } from "./stream/open-stream.js";
@@ -21,6 +22,7 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
       side: "client",
     });
   const requesting = requests(any, options);
+  const operating = operations(any, options, requesting);
   const readings = new Set<Reading>();
   const resumes =
     options.resume ??
@@ -45,7 +47,7 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
   return client as Client;
 
   function call(name: string, input: Input, options: CallOptions = {}): Promise<unknown> {
-    const answer = requesting.call(name, input, options);
+    const answer = operating.call(name, input, options);
     for (const reading of readings)
       if (reading.closedBy === name && reading.session === sessionOf(input)) reading.ending = answer;
     return answer;
@@ -64,7 +66,9 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
     };
     // A page that only uses channels never loads what streams need.
     return lazy(
-      import("./stream/open-stream.js").then(({ openStream }) => openStream(any, options, requesting, name, opening)),
+      import("./stream/open-stream.js").then(({ openStream }) =>
+        openStream(any, options, requesting, operating.send, name, opening),
+      ),
     );
   }
 

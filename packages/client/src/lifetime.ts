@@ -1,5 +1,3 @@
-import { Disconnected } from "@parlance/wire";
-
 /** Owns one call, stream, channel or request: its signal, its timers, and its listeners on the caller's signals. */
 export interface Lifetime {
   /** Aborted by the first of the caller's signals, by a time limit, or by `abort`. */
@@ -70,9 +68,4 @@ export function pause(milliseconds: number, life: Lifetime): Promise<void> {
       timer = setTimeout(resolve, milliseconds);
     });
   return within(life, 0, elapsed, elapsed).finally(() => clearTimeout(timer));
-}
-
-/** The error of a limit that was reached. */
-export function timedOut(what: string, limit: number, retryable: boolean): Disconnected {
-  return new Disconnected(`${what}: nothing came within ${limit} ms`, { code: "timeout", retryable });
 }

@@ -1,5 +1,6 @@
-import { Disconnected, formatGap, parseGap, parseResumable, RESUME, Refusal, type Resumable } from "@parlance/wire";
-import { type Lifetime, lifetime, pause, timedOut, within } from "./lifetime.js";
+import { Disconnected, parseGap, parseResumable, RESUME, Refusal, type Resumable } from "@parlance/wire";
+import { gap, timedOut } from "./disconnected.js";
+import { type Lifetime, lifetime, pause, within } from "./lifetime.js";
 import { ANSWER_WITHIN, type ConnectOptions, RECONNECT_FOR } from "./options.js";
 import { discard } from "./request.js";
 
@@ -65,7 +66,7 @@ export function rejoining(
           const result = await within(
             request,
             most,
-            () => timedOut("a join", most, true),
+            () => timedOut("a join", most),
             () => attempt(request),
           );
           if (typeof result !== "number") return result;
@@ -100,14 +101,8 @@ export function judge(response: Response, lost: Disconnected): Resumable | numbe
   const resumable = response.ok && parseResumable(header);
   if (resumable) return resumable;
   discard(response);
-  const gap = parseGap(header);
-  if (gap)
-    throw new Disconnected(`${lost.message}, and what followed is no longer kept (${formatGap(gap)})`, {
-      code: "gap",
-      retryable: false,
-      missing: gap,
-      cause: lost,
-    });
+  const missing = parseGap(header);
+  if (missing) throw gap(lost.message, missing, lost);
   const { status } = response;
   if (status === 401 || status === 403) throw new Refusal(`the join was refused: ${status}`, { status });
   if (status < 500 && !PASSING.has(status)) throw lost;

@@ -1,4 +1,5 @@
 import { Disconnected, Refusal } from "@parlance/wire";
+import { disconnected } from "./disconnected.js";
 import { type Lifetime, within } from "./lifetime.js";
 
 /** The token of a connection. A function is asked for one when it is first needed, and again after a 401. */
@@ -29,7 +30,7 @@ export function tokens(source: string | (() => string | Promise<string>) | undef
         if (asked === mine) asked = undefined;
         life.signal.throwIfAborted();
         if (cause instanceof Refusal || cause instanceof Disconnected) throw cause;
-        throw new Disconnected("the token function failed", { code: "unreachable", retryable: true, cause });
+        throw disconnected("the token function failed", "unreachable", true, cause);
       }
       return value;
     },

@@ -2,19 +2,17 @@ import type { CallOptions, Json } from "@parlance/contract";
 import {
   type AnyContract,
   bind,
-  type ChannelOffer,
-  Disconnected,
+  formatCursor,
   formatTicket,
   type Input,
   messageDecoder,
   messageEncoder,
   type Port,
-  parseResumable,
   RESUME,
-  unfault,
 } from "@parlance/wire";
 import { type AnyChannel, type Link, link } from "@parlance/wire/link";
-import { type Lifetime, lifetime, timedOut, within } from "../lifetime.js";
+import { timedOut } from "../disconnected.js";
+import { lifetime, within } from "../lifetime.js";
 import {
   ANSWER_TIMEOUT,
   ANSWER_WITHIN,
@@ -23,13 +21,11 @@ import {
   MAX_QUEUED,
   rethrow,
 } from "../options.js";
-import { discard, type Requests } from "../request.js";
-import { reconnecting } from "./reconnecting.js";
-import { openPort } from "./socket.js";
-import { globalWebSocket } from "./web-socket.js";
-
-/** How often a server that cannot be reached is asked for a channel, before its socket is tried without resume. */
-const ASKED = 3;
+import { judge } from "../rejoin.js";
+import type { Requests } from "../request.js";
+import { firstOffer, offerOf } from "./offer.js";
+import { ReconnectingChannel } from "./reconnecting.js";
+import { sockets } from "./socket.js";
 
 export type OpenOptions = CallOptions & { readonly open?: Readonly<Record<string, Json>> };
 
@@ -37,123 +33,89 @@ export type OpenOptions = CallOptions & { readonly open?: Readonly<Record<string
 export async function openChannel(
   contract: AnyContract,
   connection: ConnectOptions,
-  { ask, read, cancel, headers, url }: Requests,
+  requests: Requests,
   name: string,
   input: Input,
-  { key, ...options }: OpenOptions & { readonly key?: string | undefined },
+  { key, open, headers, signal }: OpenOptions & { readonly key?: string | undefined },
 ): Promise<AnyChannel> {
-  const {
-    webSocket = globalWebSocket,
-    maxMessageSize = MAX_MESSAGE_SIZE,
-    maxQueued = MAX_QUEUED,
-    answerTimeout = ANSWER_TIMEOUT,
-  } = connection;
-  const { target } = bind(contract, name, input);
-  const described = contract.channels[name]!;
+  const { answerTimeout = ANSWER_TIMEOUT } = connection;
   const what = `${contract.name}.${name}`;
+  const address = requests.url(bind(contract, name, input).target);
+  const openSocket = sockets(contract, connection, what, address);
   const keyed = { Accept: "application/json", [RESUME]: key! };
-  const life = lifetime(connection.signal, options.signal);
-
-  /** Asks whether and where the channel goes on. Only a server that knows Parlance answers with an offer. */
-  const askOver = (cursor: Record<string, string>, request: Lifetime): Promise<Response> =>
-    ask("GET", name, input, options.headers, request, { ...keyed, ...cursor });
-
-  /** Reads an offer. Undefined where it was cut, or is none. */
-  async function offerOf(answer: Response, request: Lifetime): Promise<ChannelOffer | undefined> {
-    try {
-      const { ticket, received } = JSON.parse(await read(answer, name, request, true));
-      return typeof ticket === "string" && Number.isSafeInteger(received) ? { ticket, received } : undefined;
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** A cut is no answer: only a server that answers without an offer, or not at all, is one of the documents. */
-  async function firstAnswer(request: Lifetime) {
-    for (let attempt = 0; attempt < ASKED && !request.signal.aborted; attempt++) {
-      const answer = await askOver({}, request).catch(() => undefined);
-      const resumable = answer?.ok ? parseResumable(answer.headers.get(RESUME)) : undefined;
-      if (resumable) return { resumable, first: await offerOf(answer!, request) };
-      if (answer) return discard(answer);
-    }
-  }
-
-  async function openSocket(
-    own: Readonly<Record<string, string>>,
-    protocols: string[],
-    request: Lifetime,
-  ): Promise<Port> {
-    let port: Awaited<ReturnType<typeof openPort>>;
-    try {
-      const address = url(target).replace(/^http/, "ws");
-      port = await openPort(webSocket, address, { headers: own, protocols, maxSize: maxMessageSize }, request);
-    } catch (cause) {
-      request.signal.throwIfAborted();
-      // A mistake in the caller's code, such as no WebSocket at all: trying again would not help.
-      if (cause instanceof TypeError) throw cause;
-      throw new Disconnected(`${what}: no socket was opened at ${url(target)}`, {
-        code: "unreachable",
-        retryable: true,
-        cause,
-      });
-    }
-    if ("refused" in port) throw unfault(contract, port.refused.status, port.refused.body, port.refused.retryAfter);
-    return port;
-  }
-
-  function linkOver(port: Port): Link {
-    const linked = link(contract, port, {
-      channel: name,
-      side: "client",
-      encode: messageEncoder(contract, { side: "client", names: described.client, profile: connection.profile }),
-      decode: messageDecoder(contract, { side: "server", names: described.server, checks: contract.checks }),
-      maxSize: maxMessageSize,
-      maxQueued,
-      onUnknown: connection.onUnknown,
-      onViolation: connection.onViolation ?? rethrow,
-    });
-    life.signal.addEventListener("abort", () => linked.fail(life.signal.reason, 1000, "aborted"));
-    linked.channel.closed.then(life.release, life.release);
-    const opening = described.open?.client;
-    try {
-      if (opening !== undefined) linked.channel.send({ ...options.open, type: opening });
-    } catch (error) {
-      linked.fail(error, 1000, "not opened");
-      throw error;
-    }
-    return linked;
-  }
-
-  const late = () => timedOut(what, ANSWER_WITHIN, true);
+  const life = lifetime(connection.signal, signal);
+  const linkOver = (port: Port): Link => linked(contract, connection, name, life.signal, port, open);
+  const late = () => timedOut(what, ANSWER_WITHIN);
   try {
-    let request = lifetime(life.signal);
-    const offered =
-      key === undefined
-        ? undefined
-        : await within(request, ANSWER_WITHIN, late, () => firstAnswer(request)).catch(() => undefined);
-    life.signal.throwIfAborted();
-    const { Authorization: _, ...plain } = { ...connection.headers, ...options.headers } as Record<string, string>;
-    if (offered) {
-      return await reconnecting({
-        ...offered,
+    const first = key === undefined ? undefined : await firstOffer(requests, name, input, headers, keyed, life);
+    let channel: AnyChannel;
+    if (first) {
+      const { epoch, grace } = first.resumable;
+      let { offer } = first;
+      const { Authorization: _, ...own } = { ...connection.headers, ...headers } as Record<string, string>;
+      channel = await new ReconnectingChannel({
         what,
+        grace,
         connection,
         life,
         linkOver,
-        ask: askOver,
-        offerOf,
-        // A ticket says who we are already, and a browser could not say it in a header.
-        openSocket: (ticket, request) => openSocket(plain, [formatTicket(ticket)], request),
-        cancel: () => cancel(name, input, options.headers, keyed),
-      });
+        async openSocket(received, lost, request) {
+          let at = offer;
+          offer = undefined;
+          if (!at) {
+            const cursor = { "Last-Event-ID": formatCursor({ epoch, seq: received }) };
+            const answer = await requests.ask("GET", name, input, headers, request, { ...keyed, ...cursor });
+            const judged = judge(answer, lost);
+            if (typeof judged === "number") return judged;
+            at = await offerOf(requests, name, answer, request);
+          }
+          // A ticket says who we are already, and a browser could not say it in a header.
+          return at ? { port: await openSocket(own, [formatTicket(at.ticket)], request), received: at.received } : 0;
+        },
+        cancel: () => requests.cancel(name, input, headers, keyed),
+      }).open();
+    } else {
+      const request = lifetime(life.signal);
+      const own = await within(request, answerTimeout, late, () => requests.headers(headers, request));
+      const port = await within(request, ANSWER_WITHIN, late, () => openSocket(own, [], request));
+      life.signal.throwIfAborted();
+      ({ channel } = linkOver(port));
     }
-    request = lifetime(life.signal);
-    const own = await within(request, answerTimeout, late, () => headers(options.headers, request));
-    const port = await within(request, ANSWER_WITHIN, late, () => openSocket(own, [], request));
-    life.signal.throwIfAborted();
-    return linkOver(port).channel;
+    channel.closed.then(life.release, life.release);
+    return channel;
   } catch (error) {
     life.abort(error);
     throw error;
   }
+}
+
+/** A link of the client's side over a port. The caller's signal ends it. */
+function linked(
+  contract: AnyContract,
+  connection: ConnectOptions,
+  channel: string,
+  signal: AbortSignal,
+  port: Port,
+  open?: Readonly<Record<string, Json>>,
+): Link {
+  const described = contract.channels[channel]!;
+  const made = link(contract, port, {
+    channel,
+    side: "client",
+    encode: messageEncoder(contract, { side: "client", names: described.client, profile: connection.profile }),
+    decode: messageDecoder(contract, { side: "server", names: described.server, checks: contract.checks }),
+    maxSize: connection.maxMessageSize ?? MAX_MESSAGE_SIZE,
+    maxQueued: connection.maxQueued ?? MAX_QUEUED,
+    onUnknown: connection.onUnknown,
+    onViolation: connection.onViolation ?? rethrow,
+  });
+  signal.addEventListener("abort", () => made.fail(signal.reason, 1000, "aborted"));
+  const opening = described.open?.client;
+  try {
+    if (opening !== undefined) made.channel.send({ ...open, type: opening });
+  } catch (error) {
+    made.fail(error, 1000, "not opened");
+    throw error;
+  }
+  return made;
 }

@@ -1,29 +1,35 @@
-import { type ChannelOffer, Disconnected, formatCursor, type Port, Refusal, type Resumable } from "@parlance/wire";
+import { Disconnected, type Port, Refusal } from "@parlance/wire";
 import { type AnyChannel, durable, type Link } from "@parlance/wire/link";
+import { gap } from "../disconnected.js";
 import { type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
-import { judge, rejoining } from "../rejoin.js";
+import { type Rejoins, rejoining } from "../rejoin.js";
 
-export interface Reconnecting {
+export interface ReconnectingOptions {
   /** Names the channel in errors. */
   readonly what: string;
-  readonly resumable: Resumable;
-  /** What the server has offered first. Undefined where that was cut: it is asked again. */
-  readonly first: ChannelOffer | undefined;
+  /** Seconds that the server keeps the conversation. */
+  readonly grace: number;
   readonly connection: ConnectOptions;
   readonly life: Lifetime;
   readonly linkOver: (port: Port) => Link;
-  readonly ask: (cursor: Record<string, string>, request: Lifetime) => Promise<Response>;
-  readonly offerOf: (answer: Response, request: Lifetime) => Promise<ChannelOffer | undefined>;
-  readonly openSocket: (ticket: string, request: Lifetime) => Promise<Port>;
+  /**
+   * Opens a socket for a client that has received so many frames. Resolves with the server's count too, or with milliseconds to wait
+   * at least where another attempt may help.
+   */
+  readonly openSocket: (
+    received: number,
+    lost: Disconnected,
+    request: Lifetime,
+  ) => Promise<{ readonly port: Port; readonly received: number } | number>;
   /** Ends a conversation whose server would wait for this client. */
   readonly cancel: () => void;
 }
 
 /**
- * The state of a channel. The transitions are in `connect`, `onCut` and `close`, and nowhere else.
+ * The state of a channel. The transitions are in `#attach`, `#onCut` and `#close`, and nowhere else.
  *
- *     connecting ─connect→ open ─onCut→ rejoining ─connect→ open
+ *     connecting ─attach→ open ─onCut→ rejoining ─attach→ open
  *     any ─close→ closed
  */
 type State = "connecting" | "open" | "rejoining" | "closed";
@@ -33,118 +39,129 @@ const KEPT = 4 * 1024 * 1024;
 /** How often a server may refuse to upgrade before it counts as one that cannot. One refusal may be a ticket that a proxy has used up. */
 const UPGRADES = 3;
 
-/** Opens a channel that survives its sockets. After a cut it asks the server for its position and goes on over a new socket. */
-export async function reconnecting(how: Reconnecting): Promise<AnyChannel> {
-  const { what, resumable, connection, ask, offerOf, openSocket, cancel } = how;
-  let state: State = "connecting";
-  let offer = how.first;
-  const attempts = lifetime(how.life.signal);
-  const rejoins = rejoining(connection, attempts);
-  const conversation = durable({ limit: KEPT, deliver: true, onCut });
-  const { port } = conversation;
-  let linked!: Link;
+/** A channel that survives its sockets. After a cut it asks the server for its position and goes on over a new socket. */
+export class ReconnectingChannel {
+  #state: State = "connecting";
+  readonly #options: ReconnectingOptions;
+  readonly #attempts: Lifetime;
+  readonly #rejoins: Rejoins;
+  readonly #conversation = durable({ limit: KEPT, deliver: true, onCut: () => this.#onCut() });
+  #linked!: Link;
 
-  /** Connects, and goes on where both sides were. */
-  function connect(): Promise<unknown> {
-    const connecting = state === "connecting";
+  constructor(options: ReconnectingOptions) {
+    this.#options = options;
+    this.#attempts = lifetime(options.life.signal);
+    this.#rejoins = rejoining(options.connection, this.#attempts);
+  }
+
+  /** Opens the channel. Rejects when no socket could be opened; the server is told then. */
+  async open(): Promise<AnyChannel> {
+    const { port } = this.#conversation;
+    try {
+      this.#linked = this.#options.linkOver({
+        ...port,
+        close: (code, reason) => {
+          port.close(code, reason);
+          this.#settle();
+        },
+        listen: (events) => {
+          const frame = (text: string) => {
+            this.#rejoins.delivered();
+            events.frame(text);
+          };
+          port.listen({ frame, close: events.close });
+        },
+      });
+      const { channel } = this.#linked;
+      const over = () => this.#close(this.#conversation.cut);
+      channel.closed.then(over, over);
+      await this.#connect();
+      return channel;
+    } catch (error) {
+      // The server may have begun all the same.
+      this.#close(true);
+      this.#linked?.fail(error, 1000, "not opened");
+      throw error;
+    }
+  }
+
+  #connect(): Promise<unknown> {
+    const connecting = this.#state === "connecting";
+    const { what, grace, openSocket } = this.#options;
     const lost = new Disconnected(`${what} ${connecting ? "could not be opened" : "was cut"}`, {
       code: connecting ? "unreachable" : "closed",
       retryable: true,
-      unconfirmed: linked.unconfirmed(),
+      unconfirmed: this.#linked.unconfirmed(),
     });
     let refusals = 0;
-    async function attempt(request: Lifetime): Promise<true | number> {
-      let at = offer;
-      offer = undefined;
-      if (!at) {
-        const cursor = formatCursor({ epoch: resumable.epoch, seq: conversation.received });
-        const answer = await ask({ "Last-Event-ID": cursor }, request);
-        const judged = judge(answer, lost);
-        if (typeof judged === "number") return judged;
-        at = await offerOf(answer, request);
-      }
-      const socket =
-        at &&
-        (await openSocket(at.ticket, request).catch((error: unknown) => {
+    return this.#rejoins.run({
+      lost,
+      grace,
+      atOnce: connecting,
+      attempt: async (request) => {
+        try {
+          const opened = await openSocket(this.#conversation.received, lost, request);
+          if (typeof opened === "number") return opened;
+          this.#attach(opened.port, opened.received, request, lost);
+          return true;
+        } catch (error) {
           if (!(error instanceof Refusal) || error.status !== 426 || ++refusals === UPGRADES) throw error;
-        }));
-      if (!socket) return 0;
-      // Closed meanwhile: then the socket is closed as well.
-      request.signal.throwIfAborted();
-      request.release();
-      state = "open";
-      if (conversation.attach(socket, at!.received)) return true;
-      socket.close(1000, "frames are gone");
-      throw new Disconnected(`${what}: messages that the server has not received are no longer kept`, {
-        code: "gap",
-        retryable: false,
-        missing: { after: at!.received },
-        cause: lost,
-      });
-    }
-    return rejoins.run({ attempt, lost, grace: resumable.grace, atOnce: connecting });
+          return 0;
+        }
+      },
+    });
   }
 
-  function onCut(): void {
-    // The link is over, and the server may not have heard of it.
-    if (state === "closed") return cancel();
-    state = "rejoining";
-    if (!settle()) connect().catch(fail);
+  /** Goes on where both sides were. */
+  #attach(port: Port, received: number, request: Lifetime, lost: Disconnected): void {
+    // Closed meanwhile: then the port is closed as well.
+    request.signal.throwIfAborted();
+    request.release();
+    this.#state = "open";
+    if (this.#conversation.attach(port, received)) return;
+    port.close(1000, "frames are gone");
+    throw gap(`${this.#options.what}, at the server`, { after: received }, lost);
   }
 
-  function close(tell: boolean): void {
-    if (state === "closed") return;
-    state = "closed";
-    attempts.abort();
-    if (tell) cancel();
+  #onCut(): void {
+    // The link is over, and the server may not have received its close.
+    if (this.#state === "closed") return this.#options.cancel();
+    this.#state = "rejoining";
+    if (!this.#settle()) this.#connect().catch((error) => this.#fail(error));
+  }
+
+  #close(tell: boolean): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    this.#attempts.abort();
+    if (tell) this.#options.cancel();
   }
 
   /** Without a socket, a closed channel that has nothing left to deliver is over. */
-  function settle(): boolean {
-    const over = state !== "closed" && conversation.closing && conversation.cut && conversation.unconfirmed === 0;
+  #settle(): boolean {
+    const { closing, cut, unconfirmed } = this.#conversation;
+    const over = this.#state !== "closed" && closing && cut && unconfirmed === 0;
     if (over) {
-      close(true);
-      conversation.end(1000, "");
+      this.#close(true);
+      this.#conversation.end(1000, "");
     }
     return over;
   }
 
   /** No attempt has led to a socket again. */
-  function fail(cause: unknown): void {
-    if (state === "closed" || attempts.signal.aborted) return;
-    close(false);
-    const unconfirmed = linked.unconfirmed();
-    if (!conversation.closing) linked.fail(cause, 1000, "not joined again");
-    else if (unconfirmed.length === 0) conversation.end(1000, "");
-    else {
-      const what_ = `${what} was cut before its close was confirmed`;
-      linked.fail(new Disconnected(what_, { code: "closed", retryable: true, unconfirmed, cause }), 1000, "");
-    }
-  }
-
-  try {
-    linked = how.linkOver({
-      ...port,
-      close(code, reason) {
-        port.close(code, reason);
-        settle();
-      },
-      listen(events) {
-        const frame = (text: string) => {
-          rejoins.delivered();
-          events.frame(text);
-        };
-        port.listen({ frame, close: events.close });
-      },
+  #fail(cause: unknown): void {
+    if (this.#state === "closed") return;
+    if (this.#attempts.signal.aborted) return;
+    this.#close(false);
+    const unconfirmed = this.#linked.unconfirmed();
+    if (!this.#conversation.closing) return this.#linked.fail(cause, 1000, "not joined again");
+    if (unconfirmed.length === 0) return this.#conversation.end(1000, "");
+    const lost = new Disconnected(`${this.#options.what} was cut before its close was confirmed`, {
+      code: "closed",
+      retryable: true,
+      unconfirmed,
+      cause,
     });
-    const over = () => close(conversation.cut);
-    linked.channel.closed.then(over, over);
-    await connect();
-    return linked.channel;
-  } catch (error) {
-    // The server may have begun all the same, and would wait for us.
-    close(true);
-    linked?.fail(error, 1000, "not opened");
-    throw error;
+    this.#linked.fail(lost, 1000, "not joined again");
   }
 }

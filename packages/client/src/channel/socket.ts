@@ -1,24 +1,36 @@
-import { notify, type OpenSocket, type Port, type PortEvents } from "@parlance/wire";
+import { type AnyContract, notify, type OpenSocket, type Port, type PortEvents, unfault } from "@parlance/wire";
+import { disconnected } from "../disconnected.js";
 import type { Lifetime } from "../lifetime.js";
+import { type ConnectOptions, MAX_MESSAGE_SIZE } from "../options.js";
+import { globalWebSocket } from "./web-socket.js";
 
 /** Milliseconds that a peer may take to confirm a close. */
 const CLOSE_WITHIN = 10_000;
 
-type Opened = Awaited<ReturnType<OpenSocket>>;
-
-/** Opens a socket by a user's function. It is closed when the request ends before somebody listens to it, however late it comes. */
-export async function openPort(
-  webSocket: OpenSocket,
+/** Opens the sockets of a channel by a user's function. A socket is closed when its request ends before somebody listens to it. */
+export function sockets(
+  contract: AnyContract,
+  { webSocket = globalWebSocket, maxMessageSize = MAX_MESSAGE_SIZE }: ConnectOptions,
+  what: string,
   url: string,
-  init: Omit<Parameters<OpenSocket>[1], "signal">,
-  { signal }: Lifetime,
-): Promise<Opened> {
-  signal.throwIfAborted();
-  const opened = await webSocket(url, { ...init, signal });
-  if ("refused" in opened) return opened;
-  const port = guarded(opened, signal);
-  signal.throwIfAborted();
-  return port;
+): (headers: Readonly<Record<string, string>>, protocols: string[], request: Lifetime) => Promise<Port> {
+  return async (headers, protocols, { signal }) => {
+    let opened: Awaited<ReturnType<OpenSocket>>;
+    try {
+      signal.throwIfAborted();
+      opened = await webSocket(url.replace(/^http/, "ws"), { headers, protocols, maxSize: maxMessageSize, signal });
+    } catch (cause) {
+      signal.throwIfAborted();
+      // A mistake in the caller's code, such as no WebSocket at all: trying again would not help.
+      if (cause instanceof TypeError) throw cause;
+      throw disconnected(`${what}: no socket was opened at ${url}`, "unreachable", true, cause);
+    }
+    if ("refused" in opened) {
+      const { status, body, retryAfter } = opened.refused;
+      throw unfault(contract, status, body, retryAfter);
+    }
+    return guarded(opened, signal);
+  };
 }
 
 /** A user's port as one that never fails: an error of it is a cut, and so is a close that is not confirmed in time. */

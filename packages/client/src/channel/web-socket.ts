@@ -11,14 +11,7 @@ export const globalWebSocket: OpenSocket = (url, { headers, protocols, signal })
         "a browser's WebSocket cannot carry a token, and this server gives no tickets: pass a `webSocket` that can carry it",
       );
     const socket = new WebSocket(url, [...protocols]);
-    const abort = () => socket.close();
-    signal?.addEventListener("abort", abort);
-    socket.onopen = () => {
-      signal?.removeEventListener("abort", abort);
-      resolve(socketPort(socket));
-    };
-    socket.onerror = () => {
-      signal?.removeEventListener("abort", abort);
-      reject(new Error("the WebSocket could not be opened"));
-    };
+    signal?.addEventListener("abort", () => socket.readyState || socket.close(), { once: true });
+    socket.onopen = () => resolve(socketPort(socket));
+    socket.onerror = () => reject(new Error("the WebSocket could not be opened"));
   });

@@ -4,7 +4,7 @@ import type { ConnectOptions } from "../options.js";
 import { judge, rejoining } from "../rejoin.js";
 
 /** An answer whose body is being read, and the lifetime of its request. */
-export interface Connection {
+export interface Joined {
   readonly response: Response;
   readonly request: Lifetime;
 }
@@ -14,11 +14,11 @@ export interface Resuming {
   /** Milliseconds of silence after which the server is gone; 0 where it has no heartbeat. */
   readonly silence: number;
   /** Notes an answer of the server. */
-  joined(response: Response): void;
+  joined(headers: Headers): void;
   /** Whether the message with this id is the next one, known already, or after a gap: each is delivered once and in order. */
   next(id: string): boolean | Gap;
   /** Asks until the stream goes on. Rejects with the error for the reader. */
-  join(lost: Disconnected, retry: number): Promise<Connection>;
+  join(lost: Disconnected, retry: number): Promise<Joined>;
 }
 
 /** A dead peer is noticed after this many of its heartbeats. */
@@ -41,8 +41,8 @@ export function resuming(
     get silence() {
       return beat * 1000 * BEATS;
     },
-    joined(response) {
-      const resumable = parseResumable(response.headers.get(RESUME));
+    joined(headers) {
+      const resumable = parseResumable(headers.get(RESUME));
       if (!resumable) return;
       ({ beat, grace } = resumable);
       // The ids of another epoch count other messages: the first of them is a gap.
