@@ -97,8 +97,11 @@ export function peer({ mode, extra, hold, afterFirst, cutSocket, ignoreClose }: 
 
   let sockets = 0;
 
+  let cut = () => {};
+
   const webSocket: OpenSocket = async () => {
     const [near, far] = pair();
+    cut = () => far.close(1006, "");
     const number = ++sockets;
     open.sockets++;
     let over = false;
@@ -126,5 +129,5 @@ export function peer({ mode, extra, hold, afterFirst, cutSocket, ignoreClose }: 
     return deaf;
   };
 
-  return { fetch, webSocket, open, methods };
+  return { fetch, webSocket, open, methods, cut: () => cut() };
 }
