@@ -59,7 +59,7 @@ export function guard(
 
 /** Names under which clients put a token into a query. */
 const CREDENTIAL =
-  /^(x[-_])?(authorization|bearer|jwt|password|secret|((access|auth|bearer|id|refresh|session|api)[-_]?)?token|(api|access|auth|secret)[-_]?key)$/i;
+  /^(x[-_])?(auth|authorization|bearer|credentials?|jwt|passw(or)?d|((api|client)[-_]?)?secret|((access|auth|bearer|id|refresh|session|api)[-_]?)?token|(api|access|auth|secret)[-_]?key)(\[\w*\])?$/i;
 
 /** The answer to a preflight (WHATWG Fetch, section 3.2.2) from an origin that the guard has let through. */
 export function preflight(request: Request): Record<string, string> | undefined {
