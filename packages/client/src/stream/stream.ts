@@ -62,8 +62,13 @@ export class StreamReader {
     this.#connection = connection;
     const { life, stream } = source;
     this.#decoder = decoding(contract, connection, name, stream, {
-      isNext: (id) => this.#isNext(id),
-      take: (message) => this.#take(message),
+      // Every message's way: no calls where nothing is resumed.
+      isNext: (id) => this.#state === "open" && (id === undefined || !this.#resumed || this.#isNext(id, this.#resumed)),
+      push: this.messages.push,
+      ended: (type) => {
+        if (stream.end?.includes(type)) this.close({});
+        else this.#mayBeOver = true;
+      },
       fail: (error) => this.#fail(error),
     });
     this.#request = lifetime(life.signal);
@@ -161,18 +166,10 @@ export class StreamReader {
     }
   }
 
-  #isNext(id: string | undefined): boolean {
-    if (this.#state !== "open") return false;
-    const place = id === undefined ? undefined : this.#resumed?.next(id);
+  #isNext(id: string, resumed: Resuming): boolean {
+    const place = resumed.next(id);
     if (typeof place === "object") this.#fail(gap(this.#source.what, place));
-    return place === undefined || place === true;
-  }
-
-  #take(message: AnyMessage): void {
-    const { end, mayEnd } = this.#source.stream;
-    this.messages.push(message);
-    if (end?.includes(message.type)) this.close({});
-    else if (mayEnd?.includes(message.type)) this.#mayBeOver = true;
+    return place === true;
   }
 
   get #limit(): number {
