@@ -105,6 +105,8 @@ export function localSessions(
     if (!waiting) throw new TypeError(`${contract.name}: this ${message.type} asks nothing; send it`);
     scope.add(() => {
       hub.asks.withdraw(waiting);
+      // The next reader is shown open asks only.
+      hub.waiting = hub.waiting.filter((one) => one.message !== message);
       if (!hub.scope.closed) settled.remember(key, waiting);
     });
     send(key, message);
