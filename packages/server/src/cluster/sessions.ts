@@ -76,6 +76,8 @@ export function clusterSessions(
   /** Receives what is sent to this server alone. */
   function listen(): Promise<void> {
     const onInterrupted = (): void => {
+      // The first try may have failed, and a later one has not.
+      inbox = Promise.resolve();
       questions.interrupted();
       for (const key of followed.keys()) introduce(key);
     };
