@@ -13,8 +13,9 @@ export type JsonObject = { [key: string]: unknown };
 export const MAX_DEPTH = 64;
 
 /**
- * JSON text (RFC 8259) to a value. Throws `Violation` for malformed text, nesting deeper than 64, and the keys by which
- * a later merge would reach a prototype: `__proto__`, and `constructor` with a `prototype` inside.
+ * JSON text (RFC 8259) to a value. Throws `Violation` for malformed text, nesting deeper than 64, numbers that no double holds (`1e400`
+ * would be read as Infinity, and written as null), and the keys by which a later merge would reach a prototype: `__proto__`, and
+ * `constructor` with a `prototype` inside.
  */
 export function parseJson(text: string, origin: Origin): unknown {
   if (nesting(text) > MAX_DEPTH)
@@ -26,7 +27,7 @@ export function parseJson(text: string, origin: Origin): unknown {
     const shown = text.length > 80 ? `${text.slice(0, 80)}…` : text;
     throw new Violation(`the body is not JSON: ${JSON.stringify(shown)}`, { code: "malformed_json", cause, ...origin });
   }
-  if (isSuspicious(text)) refuseForbiddenKeys(value, origin);
+  if (isSuspicious(text) || LARGE.test(text)) refuseForbidden(value, origin);
   return value;
 }
 
@@ -68,7 +69,16 @@ function isSuspicious(text: string): boolean {
   return text.includes("__proto__") || text.includes('"constructor"') || text.includes("\\u00");
 }
 
-function refuseForbiddenKeys(value: unknown, origin: Origin, at = ""): void {
+/** Numbers that may be above 1.8e308: an exponent of three digits, or so many digits that one of two is enough. */
+const LARGE = /\d[eE]\+?\d{3}|\d{200}/;
+
+function refuseForbidden(value: unknown, origin: Origin, at = ""): void {
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
+    throw new Violation("a number is too large for a double", {
+      code: "malformed_json",
+      flaws: [{ at, keyword: "type", params: { type: "number" } }],
+      ...origin,
+    });
   if (typeof value !== "object" || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
     if (key === "__proto__" || (key === "constructor" && isObject(inner) && Object.hasOwn(inner, "prototype")))
@@ -77,6 +87,6 @@ function refuseForbiddenKeys(value: unknown, origin: Origin, at = ""): void {
         flaws: [{ at: `${at}/${key}`, keyword: "propertyNames", params: { propertyName: key } }],
         ...origin,
       });
-    refuseForbiddenKeys(inner, origin, `${at}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`);
+    refuseForbidden(inner, origin, `${at}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`);
   }
 }

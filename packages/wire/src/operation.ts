@@ -31,13 +31,13 @@ export function bind(contract: Contract, name: string, input: Input): Bound {
     // A URL drops dot segments, however they are written (WHATWG URL, section 4.1): the path would lead elsewhere.
     if (value === undefined || value === "" || value === "." || value === "..")
       throw new TypeError(`${contract.name}.${name}: ${key} is part of the path ${path} and may not be empty, . or ..`);
-    return encodeURIComponent(String(value));
+    return encodeURIComponent(inUrl(contract, name, key, value));
   });
   const query = new URLSearchParams();
   const body: JsonObject = {};
   for (const [key, value] of Object.entries(all)) {
     if (value === undefined) continue;
-    if (parameters[key]?.in === "query") query.append(key, String(value));
+    if (parameters[key]?.in === "query") query.append(key, inUrl(contract, name, key, value));
     else if (parameters[key] === undefined && !path.includes(`{${key}}`)) body[key] = value;
   }
   const search = query.size > 0 ? `?${query}` : "";
@@ -46,6 +46,14 @@ export function bind(contract: Contract, name: string, input: Input): Bound {
     target: target + search,
     ...(operation?.body !== undefined && { body }),
   };
+}
+
+/** A value as text that a URL can hold. UTF-8 has no lone surrogates: a query would have another character in their place. */
+function inUrl({ name }: Contract, operation: string, key: string, value: unknown): string {
+  const text = String(value);
+  if (/\p{Surrogate}/u.test(text))
+    throw new TypeError(`${name}.${operation}: ${key} is part of the URL and may not hold half of a surrogate pair`);
+  return text;
 }
 
 /**
@@ -115,6 +123,7 @@ function choose(contract: Contract, names: readonly string[], query: URLSearchPa
 /** Query and path values are text; a number or boolean that is not one stays text and fails its schema. */
 function coerce(said: string, { type }: Parameter): unknown {
   if (type === "boolean" && (said === "true" || said === "false")) return said === "true";
-  if ((type === "integer" || type === "number") && /^-?\d+(\.\d+)?$/.test(said)) return Number(said);
+  if ((type === "integer" || type === "number") && /^-?\d+(\.\d+)?$/.test(said) && Number.isFinite(Number(said)))
+    return Number(said);
   return said;
 }

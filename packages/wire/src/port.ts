@@ -80,23 +80,33 @@ export function socketPort(socket: SocketLike): Port {
     if (on) event(on);
     else waiting.push(event);
   }
+  let over = false;
+  function end(code: number, reason: string): void {
+    if (over) return;
+    over = true;
+    deliver((events) => events.close(code, reason));
+  }
   socket.addEventListener("message", ({ data }) => {
-    if (typeof data === "string") deliver((events) => events.frame(data));
-    else socket.close(1003, "text frames only");
+    if (over) return;
+    if (typeof data === "string") return deliver((events) => events.frame(data));
+    close(1003, "text frames only");
+    // A peer that sends such frames may not confirm the close either.
+    end(1003, "text frames only");
   });
-  socket.addEventListener("close", ({ code, reason }) => deliver((events) => events.close(code, reason)));
+  socket.addEventListener("close", ({ code, reason }) => end(code, reason));
+  function close(code: number, reason: string): void {
+    try {
+      socket.close(code, reason);
+    } catch {
+      // A browser lets a page close with 1000 and 3000 to 4999 only (WHATWG WebSockets, section 3.1).
+      socket.close(4000 + (code % 1000), reason);
+    }
+  }
   return {
     send: (frame) => socket.send(frame),
     buffered: () => socket.bufferedAmount,
     cut: () => (socket.terminate ? socket.terminate() : socket.close()),
-    close(code, reason) {
-      try {
-        socket.close(code, reason);
-      } catch {
-        // A browser lets a page close with 1000 and 3000 to 4999 only (WHATWG WebSockets, section 3.1).
-        socket.close(4000 + (code % 1000), reason);
-      }
-    },
+    close,
     listen(events) {
       on = events;
       for (const event of waiting.splice(0)) event(events);

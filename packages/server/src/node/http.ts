@@ -35,13 +35,17 @@ export function boundHandler(app: Apps, bound: string | undefined): RequestListe
 /** Writes an answer. A peer that does not read it to its end is cut after `stall`. */
 async function write({ status, headers, body }: Answer, outgoing: ServerResponse, call: Scope, stall: number) {
   if (outgoing.destroyed) return;
-  outgoing.writeHead(status, { ...headers });
+  // The rest of a body that did not arrive in time would be taken for a request.
+  outgoing.writeHead(status, status === 408 ? { ...headers, Connection: "close" } : { ...headers });
   if (typeof body === "string") outgoing.end(body);
   else {
     outgoing.flushHeaders();
     await body.run(sinkOf(outgoing));
   }
-  call.timeout(stall, () => outgoing.destroy());
+  // A pipelined answer has no socket before those of earlier requests are written.
+  const cut = () => void call.timeout(stall, () => outgoing.destroy());
+  if (outgoing.socket) cut();
+  else outgoing.once("socket", cut);
 }
 
 function sinkOf(outgoing: ServerResponse): Sink {

@@ -37,6 +37,11 @@ function urlOf(target: string, host: string): string | undefined {
 /** The calls of each connection. One listener a connection, because pipelined requests would add one each. */
 const callsOn = new WeakMap<Socket, Set<Scope>>();
 
+/** Whether a request of this connection is not answered yet. */
+export function isBusy(socket: Socket): boolean {
+  return (callsOn.get(socket)?.size ?? 0) > 0;
+}
+
 /** Closes the call when its connection is lost. Returns a function that takes this back. */
 export function closeWith(socket: Socket, call: Scope): () => void {
   if (socket.destroyed) {

@@ -5,13 +5,13 @@ import { Server as TlsServer } from "node:tls";
 import { type Port, parseTicket } from "@parlance/wire";
 import { socketPort } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
-import { type WebSocket, WebSocketServer } from "ws";
+import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
 import { defer } from "../defer.js";
 import { LISTEN_LIMITS } from "../limits.js";
 import type { Accepted } from "../ports.js";
 import type { App } from "../serve.js";
 import { type Apps, asList, choose } from "./apps.js";
-import { closeWith, toRequest } from "./request.js";
+import { closeWith, isBusy, toRequest } from "./request.js";
 
 /** The listener of a server's `upgrade` event. */
 export function upgrade(app: Apps): (incoming: IncomingMessage, socket: Duplex, head: Buffer) => void {
@@ -24,6 +24,8 @@ export function boundUpgrade(app: Apps, bound: string | undefined) {
   const acceptors = new Map(apps.map((one) => [one, acceptorFor(one)]));
   return (incoming: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on("error", () => socket.destroy());
+    // Pipelined behind a request: two parts of the program would answer on one connection, in any order.
+    if (isBusy(socket as Socket)) return void socket.destroy();
     const request = isWebSocket(incoming) ? toRequest(incoming) : undefined;
     const { pathname } = request instanceof Request ? new URL(request.url) : { pathname: "" };
     if (!(request instanceof Request) || !apps.some((one) => one.isChannel(pathname)))
@@ -39,9 +41,8 @@ export function boundUpgrade(app: Apps, bound: string | undefined) {
         acceptors.get(chosen)!.handleUpgrade(incoming, socket, head, (opened: WebSocket) => {
           // The socket's own close event follows, and tells more.
           stop();
-          opened.on("error", () => {});
           if (chosen.limits.heartbeat > 0) beat(opened, chosen.limits.heartbeat, call);
-          accepted.run(batched(socketPort(opened), socket));
+          accepted.run(batched(closedByFault(socketPort(opened), opened), socket));
         });
       })
       .catch(() => socket.destroy());
@@ -49,15 +50,40 @@ export function boundUpgrade(app: Apps, bound: string | undefined) {
 }
 
 function acceptorFor({ limits }: App): WebSocketServer {
-  return new WebSocketServer({
+  const options = {
     noServer: true,
     maxPayload: limits.maxMessageSize,
     maxFragments: LISTEN_LIMITS.maxFragments,
     perMessageDeflate: false,
     clientTracking: false,
+    // How long a peer may take to confirm a close frame. The option is newer than its type.
+    closeTimeout: Math.min(limits.socketWithin, 2 ** 31 - 1),
     // Only our own tickets are selected; a client that offers something else gets the plain socket of the documents.
     handleProtocols: (protocols) => [...protocols].find((protocol) => parseTicket([protocol])) ?? false,
-  });
+  } satisfies ServerOptions & { readonly closeTimeout: number };
+  return new WebSocketServer(options);
+}
+
+/**
+ * Closes the port at the first frame that breaks RFC 6455. `ws` has sent a close frame then, and waits for the peer to end the connection:
+ * the handler need not.
+ */
+function closedByFault(port: Port, opened: WebSocket): Port {
+  let fail = (): void => {};
+  opened.on("error", () => fail());
+  return {
+    ...port,
+    listen(events) {
+      let over = false;
+      const close = (code: number, reason: string): void => {
+        if (over) return;
+        over = true;
+        events.close(code, reason);
+      };
+      fail = () => close(1006, "the peer broke the framing");
+      port.listen({ frame: events.frame, close });
+    },
+  };
 }
 
 function isWebSocket({ method, headers }: IncomingMessage): boolean {
