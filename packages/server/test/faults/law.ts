@@ -82,12 +82,12 @@ function isHarmless({ port }: Case): boolean {
 }
 
 /** A handler without a message, and a socket that is silent, are no failure: the peer has its own idle time-out. */
-function mayBeSilent({ port, fault, carrier, mode }: Case): boolean {
+function mayBeSilent({ port, fault, carrier }: Case): boolean {
   const waits = fault === "never settles" || fault === "settles late";
   if (port.startsWith("handler.")) return waits;
   if (port.startsWith("socket.")) return waits || fault === "rejects";
-  // The sink is the peer's own.
-  if (port.startsWith("sink.")) return mode === "base" || waits || fault === "rejects";
+  // A sink that ends too late, or fails to, is seen by its adapter alone.
+  if (port === "sink.end" || port === "sink.cut") return waits || fault === "rejects";
   return isStream(carrier) && port.startsWith("pubSub.") && waits;
 }
 

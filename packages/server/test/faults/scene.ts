@@ -90,7 +90,9 @@ function appOf(one: Case, planted: Injection, options: ServeOptions, asking: Abo
   const broken = (): void => {
     if (one.port === "onError" && planted.armed) throw new Error("planted for onError");
   };
-  if (one.carrier === "channel") return channelApp(planted, options, broken);
+  // The server closes a channel whose handler returns.
+  const returns = () => one.port === "socket.close" && planted.armed;
+  if (one.carrier === "channel") return channelApp(planted, options, broken, returns);
   if (one.carrier === "SSE on POST") {
     const text = (text: string) => ({ type: "text", text });
     const send = ({ content }: { content: string }, { signal }: { signal: AbortSignal }) =>
@@ -148,7 +150,7 @@ function stream(
   return { [Symbol.asyncIterator]: () => ({ next, return: () => call("handler.return", async () => done) }) };
 }
 
-function channelApp({ call }: Injection, options: ServeOptions, broken: () => void): App {
+function channelApp({ call }: Injection, options: ServeOptions, broken: () => void, returns: () => boolean): App {
   return serve(
     based,
     {
@@ -160,6 +162,7 @@ function channelApp({ call }: Injection, options: ServeOptions, broken: () => vo
             await call("handler.later", () => {});
             if (message.type === "read_file")
               channel.send({ type: "file_content", filename: message.filename, content: "" });
+            if (returns()) return;
           }
         }),
     },
