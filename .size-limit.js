@@ -4,7 +4,7 @@
 // what a client writes (`accepts`) stand behind a dynamic import that only servers reach: no figure contains them.
 
 const atOnce = /./;
-const all = { streams: /(accepts|channel|lasting)-/, channels: /(accepts|stream|resuming)-/ };
+const all = { streams: /(accepts|channel)-/, channels: /(accepts|stream)-/ };
 
 const client = (protocol, when, limit, left) => ({
   name: `client + ${protocol}, ${when}`,

@@ -17,7 +17,14 @@ export default defineConfig({
     // By default one core is left idle: on two that is half of the machine.
     maxWorkers: "100%",
     projects: [
-      { extends: true, test: { name: "tests", include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts"] } },
+      {
+        extends: true,
+        test: {
+          name: "tests",
+          include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts"],
+          setupFiles: ["packages/server/test/at-rest/setup.ts"],
+        },
+      },
       { extends: true, test: { name: "packaging", include: ["packages/*/packaging/*.test.ts"] } },
     ],
   },

@@ -3,12 +3,12 @@ import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { Refusal, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
-import { redisLog, redisRelay } from "@parlance/store-redis";
+import { redisLog, redisPubSub } from "@parlance/store-redis";
 import { Redis } from "ioredis";
 
 const [name, path] = process.argv.slice(2) as [string, string];
 const redis = new Redis(path);
-const cluster = { log: redisLog({ redis }), relay: redisRelay({ redis }) };
+const cluster = { log: redisLog({ redis }), relay: redisPubSub({ redis }) };
 
 /** Says its name with every number, so that the reader sees who was speaking. */
 const gateway = serve(

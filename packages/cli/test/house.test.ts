@@ -30,7 +30,9 @@ const anywhere = [
   "wire/src/link.ts",
   "client/src/index.ts",
   "server/src/index.ts",
-  "server/src/testing.ts",
+  "server/src/resume.ts",
+  "server/src/cluster.ts",
+  "wire/src/scope.ts",
   "store-redis/src/index.ts",
   "edits/src/index.ts",
   ...filesIn("packages/protocols/src")
@@ -120,6 +122,61 @@ test("no source file is above 500 lines", () => {
     .filter((file) => !generated.test(file))
     .map((file) => [file, readFileSync(join(root, file), "utf8").split("\n").length - 1] as const)
     .filter(([, lines]) => lines > 500);
+  expect(long).toEqual([]);
+});
+
+test.each(Object.keys(below))("%s has no import circle, types included", (name) => {
+  const files = sources(name);
+  const known = new Set(files);
+  const targets = new Map(
+    files.map((file) => [
+      file,
+      importsOf(file)
+        .filter((specifier) => specifier.startsWith("."))
+        .map((specifier) => join(file, "..", specifier).split(sep).join("/").replace(/\.js$/, ".ts"))
+        .filter((target) => known.has(target)),
+    ]),
+  );
+  expect(circles(targets)).toEqual([]);
+});
+
+/** Each circle once, as the path that closes it. */
+function circles(targets: ReadonlyMap<string, readonly string[]>): string[] {
+  const found: string[] = [];
+  const done = new Set<string>();
+  function visit(file: string, path: readonly string[]): void {
+    if (path.includes(file)) return void found.push([...path.slice(path.indexOf(file)), file].join(" -> "));
+    if (done.has(file)) return;
+    for (const target of targets.get(file) ?? []) visit(target, [...path, file]);
+    done.add(file);
+  }
+  for (const file of targets.keys()) visit(file, []);
+  return found;
+}
+
+test("a circle is found where there is one", () => {
+  const targets = new Map([
+    ["a", ["b"]],
+    ["b", ["c", "d"]],
+    ["c", ["a"]],
+    ["d", []],
+  ]);
+  expect(circles(targets)).toEqual(["a -> b -> c -> a"]);
+});
+
+test.each(["server", "client"])("no function of %s is above 80 lines, with the functions inside it", (name) => {
+  const long = sources(name).flatMap((file) => {
+    const source = ts.createSourceFile(file, readFileSync(join(root, file), "utf8"), ts.ScriptTarget.Latest, true);
+    const lineOf = (position: number) => source.getLineAndCharacterOfPosition(position).line + 1;
+    const found: string[] = [];
+    const visit = (node: ts.Node): void => {
+      const [first, last] = [lineOf(node.getStart(source)), lineOf(node.end)];
+      if (ts.isFunctionLike(node) && last - first >= 80) found.push(`${file}:${first} ${last - first + 1} lines`);
+      ts.forEachChild(node, visit);
+    };
+    visit(source);
+    return found;
+  });
   expect(long).toEqual([]);
 });
 

@@ -1,10 +1,11 @@
 import type { CallOptions, ContractValue } from "@parlance/contract";
 import { type AnyContract, bind, type Input, newKey, Violation } from "@parlance/wire";
-import type { OpenOptions } from "./channel.js";
-import { loading } from "./loading.js";
-import type { Reading } from "./open-stream.js";
+import type { OpenOptions } from "./channel/channel.js";
+import { lazy } from "./lazy.js";
+import { operations } from "./operation.js";
 import type { ConnectOptions } from "./options.js";
 import { requests } from "./request.js";
+import type { Reading } from "./stream/open-stream.js";
 
 /**
  * A typed client of a contract: one method an operation and channel. Nothing is sent until a method is called.
@@ -21,6 +22,7 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
       side: "client",
     });
   const requesting = requests(any, options);
+  const operating = operations(any, options, requesting);
   const readings = new Set<Reading>();
   const resumes =
     options.resume ??
@@ -37,7 +39,7 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
   for (const [name, { parameters }] of Object.entries(any.channels)) {
     const open = async (input: Input, how: OpenOptions = {}) => {
       // A page that only streams never loads what channels need.
-      const { openChannel } = await import("./channel.js");
+      const { openChannel } = await import("./channel/channel.js");
       return openChannel(any, options, requesting, name, input, { ...how, key: resumes ? newKey() : undefined });
     };
     client[name] = parameters ? open : (how?: OpenOptions) => open({}, how);
@@ -45,7 +47,7 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
   return client as Client;
 
   function call(name: string, input: Input, options: CallOptions = {}): Promise<unknown> {
-    const answer = requesting.call(name, input, options);
+    const answer = operating.call(name, input, options);
     for (const reading of readings)
       if (reading.closedBy === name && reading.session === sessionOf(input)) reading.ending = answer;
     return answer;
@@ -63,8 +65,10 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
       over: () => readings.delete(reading),
     };
     // A page that only uses channels never loads what streams need.
-    return loading(
-      import("./open-stream.js").then(({ openStream }) => openStream(any, options, requesting, name, opening)),
+    return lazy(
+      import("./stream/open-stream.js").then(({ openStream }) =>
+        openStream(any, options, requesting, operating.send, name, opening),
+      ),
     );
   }
 

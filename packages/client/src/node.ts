@@ -1,6 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { Readable } from "node:stream";
+import { pipeline, Readable } from "node:stream";
+import type { ReadableStream as NodeReadableStream } from "node:stream/web";
 import type { OpenSocket } from "@parlance/wire";
 import { socketPort } from "@parlance/wire/link";
 import { WebSocket } from "ws";
@@ -10,10 +11,10 @@ export interface Trust {
   readonly ca: string | Buffer | readonly (string | Buffer)[];
 }
 
-/** Sockets by the `ws` package, which can carry headers: the `webSocket` of `connect` in Node. */
+/** Opens sockets by the `ws` package, which can carry headers: the `webSocket` of `connect` in Node. */
 export const webSocket: OpenSocket = openWith({});
 
-/** What `connect` needs for a server whose certificate a CA of your own has signed: `connect(loco, { baseUrl, ...trust({ ca }) })`. */
+/** Trusts a certificate authority of your own: `connect(loco, { baseUrl, ...trust({ ca }) })`. */
 export function trust({ ca }: Trust): { fetch: (request: Request) => Promise<Response>; webSocket: OpenSocket } {
   const own = { ca: ca as Buffer[] };
   return { fetch: (request) => fetchWith(request, own), webSocket: openWith(own) };
@@ -43,6 +44,7 @@ function openWith(own: OwnTrust): OpenSocket {
         settled();
         resolve(socketPort(socket));
       });
+      // Without a listener a socket's error would end the process, also one after it was opened.
       socket.on("error", (error) => {
         settled();
         reject(error);
@@ -53,7 +55,9 @@ function openWith(own: OwnTrust): OpenSocket {
         response.on("data", (chunk: Buffer) => {
           size += chunk.length;
           if (size <= MAX_REFUSAL) chunks.push(chunk);
+          else response.destroy();
         });
+        response.on("error", () => {});
         response.on("close", () => {
           settled();
           request.destroy();
@@ -67,7 +71,7 @@ function openWith(own: OwnTrust): OpenSocket {
     });
 }
 
-/** A server that pings and falls silent for two and a half of its own intervals is gone; one that never pings is left alone. */
+/** Cuts a socket whose server has pinged and is silent for two and a half of its intervals. A server that never pings is left alone. */
 function watch(socket: WebSocket): void {
   let pinged: number | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -99,7 +103,9 @@ function fetchWith(request: Request, own: OwnTrust): Promise<Response> {
       },
     );
     sent.on("error", reject);
-    if (request.body) Readable.fromWeb(request.body as import("node:stream/web").ReadableStream).pipe(sent);
+    // Not `pipe`: an aborted request's body fails, and nobody else would listen to its error.
+    if (request.body)
+      pipeline(Readable.fromWeb(request.body as NodeReadableStream), sent, (error) => error && reject(error));
     else sent.end();
   });
 }

@@ -1,72 +1,110 @@
-import { Disconnected, formatGap, parseGap, parseResumable, RESUME, Refusal } from "@parlance/wire";
-import { ANSWER_WITHIN, pause, within } from "./pause.js";
-
-/** How a cut stream is joined again. */
-export interface Rejoining {
-  /** The same path by GET, with the key and the cursor. */
-  readonly ask: (signal: AbortSignal) => Promise<Response>;
-  /** What the reader gets where there is nothing to join. */
-  readonly lost: Disconnected;
-  readonly signal: AbortSignal;
-  /** Milliseconds that the server asked for before a reconnect; 0 where it asked for none. */
-  readonly retry: number;
-  /** Milliseconds after which nobody tries any more. */
-  readonly giveUpAfter: number;
-  readonly random: () => number;
-  /** How many times in a row a join has led to nothing. */
-  readonly attempt: number;
-}
+import { Disconnected, parseGap, parseResumable, RESUME, Refusal, type Resumable } from "@parlance/wire";
+import { gap, timedOut } from "./disconnected.js";
+import { type Lifetime, lifetime, pause, within } from "./lifetime.js";
+import { ANSWER_WITHIN, type ConnectOptions, RECONNECT_FOR } from "./options.js";
+import { discard } from "./request.js";
 
 /** Milliseconds: the first wait is at most this long, and each further one twice as long, up to the cap. */
-export const BACKOFF = { base: 250, cap: 30_000 };
+const BACKOFF = { base: 250, cap: 30_000 };
+/** Milliseconds of the budget that an attempt costs at least: a server that answers at once and cuts is not asked for ever. */
+const LEAST_COST = 100;
 
-/** Refusals after which asking again may help. 400 is what a server says to a request that was cut on its way. */
+/** Statuses after which asking again may help. 400 is the answer to a request that was cut on its way. */
 const PASSING = new Set([400, 408, 429]);
 
+/** Attempts to join one stream or channel again. They share a budget of time that only a delivered message refills. */
+export interface Rejoins {
+  /** A message was delivered: the budget is full, and the backoff begins anew. */
+  delivered(): void;
+  /** Attempts until one succeeds. Rejects when the budget is spent, or when no further attempt can help. */
+  run<T>(attempts: Attempts<T>): Promise<T>;
+}
+
+export interface Attempts<T> {
+  /** Makes one attempt. Returns milliseconds to wait at least where another one may help, as it does when it rejects. */
+  readonly attempt: (request: Lifetime) => Promise<T | number>;
+  /** The error when the budget is spent, or the server does not know the conversation. Its cause is then the last failure. */
+  readonly lost: Disconnected;
+  /** Seconds that the server keeps the conversation: an attempt is given up early enough for another one. */
+  readonly grace: number;
+  /** Milliseconds that the server asked for before a reconnect. */
+  readonly retry?: number;
+  /** The first attempt does not wait. */
+  readonly atOnce?: boolean;
+  /** @default `reconnectFor` of the connection */
+  readonly budget?: number | undefined;
+}
+
+/** Full-jitter backoff; `Retry-After` and `retry:` are honoured up to its cap. */
+export function rejoining(
+  { random = Math.random, reconnectFor = RECONNECT_FOR }: ConnectOptions,
+  life: Lifetime,
+): Rejoins {
+  let spent = 0;
+  let attempts = 0;
+  return {
+    delivered() {
+      spent = attempts = 0;
+    },
+    async run({ attempt, lost, grace, retry = 0, atOnce, budget = reconnectFor }) {
+      const limit = Math.min(ANSWER_WITHIN, Math.max(1000, (grace * 1000) / 3));
+      let wait = atOnce ? 0 : retry;
+      let cause: unknown;
+      for (let first = atOnce; ; first = false) {
+        wait = Math.min(wait, BACKOFF.cap);
+        if (!first) wait += random() * Math.min(BACKOFF.cap, BACKOFF.base * 2 ** attempts++);
+        const left = budget - spent - wait;
+        if (left <= 0) {
+          lost.cause ??= cause;
+          throw lost;
+        }
+        const began = Date.now();
+        const request = lifetime(life.signal);
+        try {
+          if (!first) await pause(wait, request);
+          const most = Math.min(limit, left);
+          const result = await within(
+            request,
+            most,
+            () => timedOut("a join", most),
+            () => attempt(request),
+          );
+          if (typeof result !== "number") return result;
+          wait = result;
+          request.abort();
+        } catch (error) {
+          request.abort(error);
+          life.signal.throwIfAborted();
+          if (error === lost || isFinal(error)) throw error;
+          cause = error;
+          wait = 0;
+        } finally {
+          spent += Math.max(LEAST_COST, Date.now() - began);
+        }
+      }
+    },
+  };
+}
+
+/** Whether no further attempt can help: a gap, a refusal, or a mistake in the caller's code. */
+function isFinal(error: unknown): boolean {
+  return error instanceof Refusal ? !error.retryable : !(error instanceof Disconnected) || error.code === "gap";
+}
+
 /**
- * Asks until the stream goes on: full-jitter backoff, `Retry-After` and `retry:` honoured within the cap; an answer that does not come
- * within 30 s is asked for anew. Stops with `gap` where
- * messages are gone, with `Refusal` on 401, 403 and 404, and with what was lost where the server does not know Parlance.
+ * Reads the answer to a join: where it goes on from, or milliseconds to wait at least before the next one.
+ *
+ * @throws `Disconnected` with code `gap` where messages are gone, `Refusal` on 401 and 403, and `lost` where the server does not know Parlance.
  */
-export async function rejoin({
-  ask,
-  lost,
-  signal,
-  retry,
-  giveUpAfter,
-  random,
-  attempt: first,
-}: Rejoining): Promise<Response> {
-  const until = Date.now() + giveUpAfter;
-  let atLeast = Math.min(retry, BACKOFF.cap);
-  for (let attempt = first; ; attempt++) {
-    const wait = atLeast + random() * Math.min(BACKOFF.cap, BACKOFF.base * 2 ** attempt);
-    if (Date.now() + wait > until) throw lost;
-    await pause(wait, signal);
-    atLeast = 0;
-    let response: Response;
-    try {
-      response = await within(Math.min(ANSWER_WITHIN, until - Date.now()), signal, ask);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof Refusal && !error.retryable) throw error;
-      continue;
-    }
-    const said = response.headers.get(RESUME);
-    if (response.ok && parseResumable(said)) return response;
-    response.body?.cancel().catch(() => {});
-    const gap = parseGap(said);
-    if (gap)
-      throw new Disconnected(`${lost.message}, and what followed is held no more (${formatGap(gap)})`, {
-        code: "gap",
-        retryable: false,
-        missing: gap,
-        cause: lost,
-      });
-    if (response.status === 401 || response.status === 403)
-      throw new Refusal(`the stream may not be joined again: ${response.status}`, { status: response.status });
-    if (response.status < 500 && !PASSING.has(response.status)) throw lost;
-    const asked = Number(response.headers.get("Retry-After"));
-    if (Number.isFinite(asked)) atLeast = Math.min(asked * 1000, BACKOFF.cap);
-  }
+export function judge(response: Response, lost: Disconnected): Resumable | number {
+  const header = response.headers.get(RESUME);
+  const resumable = response.ok && parseResumable(header);
+  if (resumable) return resumable;
+  discard(response);
+  const missing = parseGap(header);
+  if (missing) throw gap(lost.message, missing, lost);
+  const { status } = response;
+  if (status === 401 || status === 403) throw new Refusal(`the join was refused: ${status}`, { status });
+  if (status < 500 && !PASSING.has(status)) throw lost;
+  return Number(response.headers.get("Retry-After")) * 1000 || 0;
 }

@@ -1,8 +1,12 @@
-/** A token, and how a new one is had when the server no longer takes it. */
+import { Disconnected, Refusal } from "@parlance/wire";
+import { disconnected } from "./disconnected.js";
+import { type Lifetime, within } from "./lifetime.js";
+
+/** The token of a connection. A function is asked for one when it is first needed, and again after a 401. */
 export interface Tokens {
-  /** The token to send; undefined where there is none. */
-  current(): Promise<string | undefined>;
-  /** A token that the server refused: true where asking again is worth while. However many were refused at once, one new token is asked for. */
+  /** Returns the token to send, or undefined without one. Rejects with `Disconnected` when the function fails. */
+  current(life: Lifetime): Promise<string | undefined>;
+  /** Drops a token that the server refused. Returns whether another one may be had. Many refusals of one token ask for one new token. */
   refused(token: string | undefined): boolean;
 }
 
@@ -11,18 +15,27 @@ export function tokens(source: string | (() => string | Promise<string>) | undef
   let asked: Promise<string> | undefined;
   let value: string | undefined;
   return {
-    async current() {
-      asked ??= Promise.resolve(source());
+    async current(life) {
+      asked ??= new Promise((resolve) => resolve(source()));
+      const mine = asked;
       try {
-        value = await asked;
-      } catch (error) {
-        asked = undefined;
-        throw error;
+        value = await within(
+          life,
+          0,
+          () => {},
+          () => mine,
+        );
+      } catch (cause) {
+        // A function that failed, or never settles, is called again by the next request.
+        if (asked === mine) asked = undefined;
+        life.signal.throwIfAborted();
+        if (cause instanceof Refusal || cause instanceof Disconnected) throw cause;
+        throw disconnected("the token function failed", "unreachable", true, cause);
       }
       return value;
     },
     refused(token) {
-      // Whoever hears of the same refusal later finds another token, or one on its way.
+      // A later 401 for the same token finds another one, or one on its way.
       if (token === value) asked = value = undefined;
       return true;
     },

@@ -178,7 +178,7 @@ it("a cut stream whose server never answers again is given up after `reconnectFo
       await new Promise(() => {});
     },
   } as Partial<FoldGatewayHandlers> as FoldGatewayHandlers;
-  const app = serve(foldGateway, handlers);
+  const app = serve(foldGateway, handlers, { grace: 100_000 });
   const fetch = async (request: Request): Promise<Response> => {
     if (++calls > 1) return new Promise(() => {});
     const answer = await app.fetch(request);

@@ -6,9 +6,9 @@ import type { Context, Handlers } from "./call.js";
 import { callbacks } from "./callback.js";
 import { callChannel, converse, refuseSocket } from "./channel/converse.js";
 import { type Converse, directChannels } from "./channel/direct.js";
-import { clusterChannels } from "./cluster/channels.js";
+import { ClusterChannels } from "./cluster/channels.js";
 import { wiring } from "./cluster/publish.js";
-import { clusterSessions } from "./cluster/sessions.js";
+import { ClusterSessions } from "./cluster/sessions.js";
 import { clusterStreams } from "./cluster/streams.js";
 import type { Answer } from "./http/answer.js";
 import { type Deliveries, dispatch, refuseWhileClosing } from "./http/dispatch.js";
@@ -22,8 +22,8 @@ import { closing } from "./reason.js";
 import { resumableChannels } from "./resume/channels.js";
 import { memoryLog } from "./resume/event-log.js";
 import { resumeRequests } from "./resume/http.js";
-import { resumableStreams } from "./resume/streams.js";
-import { localSessions } from "./session/local.js";
+import { ResumableStreams } from "./resume/streams.js";
+import { LocalSessions } from "./session/local.js";
 import { shutdown } from "./shutdown.js";
 import { directStreams } from "./stream/direct.js";
 
@@ -78,7 +78,7 @@ function compose(contract: AnyContract, handlers: Handlers, options: ServeOption
   const calling = callbacks(options, limits);
   const root = Scope.open((error) => calling.report(error, "releasing what a call held"));
   const wires = pubSub && wiring(pubSub, limits, root, calling.report);
-  const makeLocal = (onIdle?: (key: string) => void) => localSessions(contract, limits, root, onIdle);
+  const makeLocal = (onIdle?: (key: string) => void) => new LocalSessions(contract, limits, root, onIdle);
   let accepts: Promise<Checks> | undefined;
   const context: Context = {
     contract,
@@ -92,7 +92,7 @@ function compose(contract: AnyContract, handlers: Handlers, options: ServeOption
     callbacks: calling,
     route: router(contract),
     places: places(options, limits.maxStreams),
-    sessions: wires ? clusterSessions(contract, wires, makeLocal) : makeLocal(),
+    sessions: wires ? new ClusterSessions(contract, wires, makeLocal) : makeLocal(),
     root,
     shutdown: shutdown(),
   };
@@ -100,79 +100,35 @@ function compose(contract: AnyContract, handlers: Handlers, options: ServeOption
   const direct = { streams: directStreams(context), channels: directChannels(context, hold) };
   if (!resume) return { context, deliveries: direct };
   root.measure("logged", () => log.size?.() ?? 0);
-  const streams = resumableStreams(context, direct.streams, log, wires && clusterStreams(wires));
+  const streams = new ResumableStreams(context, direct.streams, log, wires && clusterStreams(wires));
   const channels = resumableChannels(
     context,
     direct.channels,
     hold,
-    wires && ((local) => clusterChannels(contract.name, wires, local)),
+    wires && ((local) => new ClusterChannels(contract.name, wires, local)),
   );
   const deliveries: Deliveries = { streams, channels, resume: resumeRequests(context, log, streams, channels) };
   return { context, deliveries };
 }
 
 function appOf(context: Context, deliveries: Deliveries): App {
-  const { contract, options, root } = context;
-  const routeOf = (method: string, pathname: string): Route | undefined => context.route(method, pathname);
-  const parameters = new Set(
-    [...Object.values(contract.operations), ...Object.values(contract.channels)].flatMap(({ parameters = {} }) =>
-      Object.keys(parameters),
-    ),
-  );
-  const declared = (name: string): boolean => parameters.has(name);
-
-  async function answer(request: Request, call: Scope, bound?: string): Promise<Answer> {
-    const allowed = guard(request, options, declared, bound);
-    if (allowed instanceof Refusal) return refuse(context, request, allowed);
-    const asked = preflight(request);
-    if (asked) return { status: 204, headers: { ...allowed, ...asked }, body: "" };
-    const answered = await dispatch(context, deliveries, request, call);
-    return { ...answered, headers: { ...answered.headers, ...allowed } };
-  }
-
-  async function accept(
-    request: Request,
-    protocols: readonly string[],
-    call: Scope,
-    bound?: string,
-  ): Promise<Accepted> {
-    const { pathname } = new URL(request.url);
-    let name: string | undefined;
-    try {
-      const allowed = guard(request, options, declared, bound);
-      if (allowed instanceof Refusal) throw allowed;
-      refuseWhileClosing(context);
-      const found = routeOf("GET", pathname);
-      if (!found || !("channel" in found)) throw new Refusal(`there is no channel at ${pathname}`, { status: 404 });
-      name = found.channel;
-      const ticket = parseTicket(protocols);
-      if (ticket === undefined)
-        return deliveries.channels.accept(await callChannel(context, name, found.path, request, call), call);
-      const redeemed = await deliveries.channels.redeem(ticket, request, call);
-      if (!redeemed) throw new Refusal("this ticket is not good: ask for another", { status: 426 });
-      return redeemed;
-    } catch (error) {
-      call.close(error);
-      return refuseSocket(context, request, error, name);
-    }
-  }
-
+  const { contract, options, limits, root, shutdown } = context;
+  const door = doorOf(context, deliveries);
   return {
     contract,
+    limits,
     authenticates: options.authenticate !== undefined,
-    limits: context.limits,
+    ...door,
     stats: () => root.stats(),
-    knows: (pathname) => routeOf("GET", pathname) !== undefined,
-    isChannel: (pathname) => isChannel(routeOf("GET", pathname)),
+    knows: (pathname) => context.route("GET", pathname) !== undefined,
+    isChannel: (pathname) => isChannel(context.route("GET", pathname)),
     open: () => root.child("calls"),
-    answer,
-    accept,
     async fetch(request) {
       const { signal } = request;
       const call = root.child("calls");
       call.onAbort(signal, () => call.close(signal.reason));
       try {
-        return toResponse(await unlessAborted(answer(request, call), call, signal), call);
+        return toResponse(await unlessAborted(door.answer(request, call), call, signal), call);
       } catch (error) {
         call.close(error);
         throw error;
@@ -181,16 +137,58 @@ function appOf(context: Context, deliveries: Deliveries): App {
     async webSocket(url, { headers, protocols, signal }) {
       const call = root.child("calls");
       if (signal) call.onAbort(signal, () => call.close(signal.reason));
-      const accepted = await accept(new Request(url.replace(/^ws/, "http"), { headers }), protocols, call);
+      const accepted = await door.accept(new Request(url.replace(/^ws/, "http"), { headers }), protocols, call);
       if ("refused" in accepted) return accepted;
       const [near, far] = pair();
       accepted.run(far);
       return near;
     },
-    drain: () => context.shutdown.drain(),
+    drain: () => shutdown.drain(),
     close() {
-      context.shutdown.drain();
+      shutdown.drain();
       root.close(closing());
+    },
+  };
+}
+
+/** What every request and every handshake goes through: the guard of Host and Origin, then the contract. */
+function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | "accept"> {
+  const { contract, options } = context;
+  const parameters = new Set(
+    [...Object.values(contract.operations), ...Object.values(contract.channels)].flatMap(({ parameters = {} }) =>
+      Object.keys(parameters),
+    ),
+  );
+  const declared = (name: string): boolean => parameters.has(name);
+  return {
+    async answer(request, call, bound) {
+      const allowed = guard(request, options, declared, bound);
+      if (allowed instanceof Refusal) return refuse(context, request, allowed);
+      const asked = preflight(request);
+      if (asked) return { status: 204, headers: { ...allowed, ...asked }, body: "" };
+      const answered = await dispatch(context, deliveries, request, call);
+      return { ...answered, headers: { ...answered.headers, ...allowed } };
+    },
+    async accept(request, protocols, call, bound) {
+      const { pathname } = new URL(request.url);
+      let name: string | undefined;
+      try {
+        const allowed = guard(request, options, declared, bound);
+        if (allowed instanceof Refusal) throw allowed;
+        refuseWhileClosing(context);
+        const found = context.route("GET", pathname);
+        if (!found || !("channel" in found)) throw new Refusal(`there is no channel at ${pathname}`, { status: 404 });
+        name = found.channel;
+        const ticket = parseTicket(protocols);
+        if (ticket === undefined)
+          return deliveries.channels.accept(await callChannel(context, name, found.path, request, call), call);
+        const redeemed = await deliveries.channels.redeem(ticket, request, call);
+        if (!redeemed) throw new Refusal("this ticket is not good: ask for another", { status: 426 });
+        return redeemed;
+      } catch (error) {
+        call.close(error);
+        return refuseSocket(context, request, error, name);
+      }
     },
   };
 }

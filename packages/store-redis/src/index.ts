@@ -1,3 +1,4 @@
-export type { RedisClient } from "./client.js";
-export { type RedisLog, type RedisLogOptions, redisLog } from "./log.js";
-export { type RedisRelay, type RedisRelayOptions, redisRelay } from "./relay.js";
+export type { RedisClient, RedisCluster, RedisConnection } from "./client.js";
+export { RedisStoreError, type RedisStoreErrorCode } from "./error.js";
+export { type RedisLog, type RedisLogOptions, type RedisLogStats, redisLog } from "./log.js";
+export { type RedisPubSub, type RedisPubSubOptions, type RedisPubSubStats, redisPubSub } from "./pubsub.js";

@@ -1,11 +1,11 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Entry, EventLog } from "@parlance/server";
-import { type RedisLog, redisLog } from "@parlance/store-redis";
+import type { RedisLog } from "@parlance/store-redis";
 import type { Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { atRest } from "./at-rest.js";
+import { guard } from "./guarded.js";
 import { hasRedis, type RedisServer, startRedis } from "./redis.js";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -14,34 +14,28 @@ const open = new AbortController().signal;
 describe.runIf(hasRedis)("redisLog", () => {
   let server: RedisServer;
   let redis: Redis;
-  const logs: RedisLog[] = [];
+  const made = atRest();
   beforeAll(async () => {
     server = await startRedis();
     redis = server.client();
   });
-  afterEach(() => {
-    for (const log of logs.splice(0)) log.stop();
-  });
   afterAll(() => server.remove());
 
-  function make(options: Partial<Parameters<typeof redisLog>[0]> = {}): RedisLog {
-    const log = redisLog({ redis: server.client(), lease: 1000, ...options });
-    logs.push(log);
-    return log;
+  function make(options: Partial<Parameters<typeof made.log>[0]> = {}): RedisLog {
+    return made.log({ redis: server.client(), lease: 1000, ...options });
   }
 
   test("when a writer is killed, its readers get what it had written, and then the stream is closed for good", async () => {
-    const args = ["tsx", "--tsconfig", "tsconfig.json", fileURLToPath(new URL("./writer.ts", import.meta.url))];
-    const writer = spawn("npx", [...args, server.path, "killed", "1000"], { cwd: root, detached: true });
-    const exited = once(writer, "exit");
+    const script = fileURLToPath(new URL("./writer.ts", import.meta.url));
+    const args = ["--import", "tsx", script, server.path, "killed", "1000"];
+    const env = { ...process.env, NODE_OPTIONS: "", TSX_TSCONFIG_PATH: "tsconfig.json" };
+    const writer = await guard(dirname(server.path), process.execPath, args, { cwd: root, env });
     const log = make();
-    const said = createInterface({ input: writer.stdout })[Symbol.asyncIterator]();
-    const { value: epoch } = await said.next();
+    const { value: epoch } = await writer.lines.next();
     const reading = collect(log, "killed");
     let acknowledged = 0;
-    while (acknowledged < 200) acknowledged = Number((await said.next()).value);
-    process.kill(-writer.pid!, "SIGKILL");
-    await exited;
+    while (acknowledged < 200) acknowledged = Number((await writer.lines.next()).value);
+    await writer.kill();
     const read = await reading;
     expect(read.length).toBeGreaterThanOrEqual(acknowledged);
     expect(read.map(({ seq, text }) => `${seq} ${text}`)).toEqual(read.map((_, i) => `${i + 1} text ${i + 1}`));
@@ -84,15 +78,16 @@ describe.runIf(hasRedis)("redisLog", () => {
     );
   });
 
-  test("a Redis that lost everything ends the stream: the writer is told, and so are the readers", async () => {
+  test("a Redis that was emptied ends the stream in a typed error, for the writer and for its readers", async () => {
     const [log, other] = [make(), make()];
     await log.open("emptied");
     await log.append("emptied", 1, "one");
     const tail = other.tail("emptied", 0, open)[Symbol.asyncIterator]();
     expect((await tail.next()).value).toEqual([{ seq: 1, text: "one" }]);
     await redis.flushall();
-    await expect(log.append("emptied", 2, "two")).rejects.toThrow("the lease of emptied is lost");
-    expect((await tail.next()).done).toBe(true);
+    const ends = await Promise.allSettled([tail.next(), log.append("emptied", 2, "two")]);
+    const lost = { status: "rejected", reason: { code: "entries_lost" } };
+    expect(ends).toMatchObject([lost, lost]);
   });
 
   test("an entry whose wake-up call is lost is found by its number", async () => {
@@ -109,7 +104,7 @@ describe.runIf(hasRedis)("redisLog", () => {
     expect((await tail.next()).done).toBe(true);
   });
 
-  test("only about so many entries are kept, and whoever needs an older one is told", async () => {
+  test("only about so many entries are kept, and a reader that needs an older one gets a typed error", async () => {
     const log = make({ maxLength: 200 });
     await log.open("long");
     await Promise.all(Array.from({ length: 1000 }, (_, i) => log.append("long", i + 1, "text")));

@@ -11,12 +11,12 @@ describe.runIf(hasRedis)("a server with its streams in Redis is killed and start
   });
   afterAll(() => redis.remove());
 
-  test("cut readers get everything that it had said, and only a handler that was still at work is missed", async () => {
+  test("cut readers get everything that it had sent, and only a handler that was still at work is lost", async () => {
     const script = new URL("./serving.ts", import.meta.url);
     const first = run(script, redis.path);
     let port = Number(await first.line());
     let back = false;
-    // Every first connection is cut after some messages, and nobody comes through until the server is back.
+    // Every first connection is cut after some messages, and no connection succeeds until the server is back.
     const between = await proxy(
       () => port,
       (connection) => (back ? undefined : { kind: "cut", at: connection < 4 ? 700 : 0, of: "server", milliseconds: 0 }),

@@ -1,9 +1,13 @@
 import { testEventLog } from "@parlance/server/testing";
-import { redisLog } from "@parlance/store-redis";
 import { afterAll, beforeAll, describe, test } from "vitest";
+import { atRest } from "./at-rest.js";
 import { hasRedis, type RedisServer, startRedis } from "./redis.js";
+import { type RedisClusterServer, startCluster } from "./redis-cluster.js";
 
-describe.runIf(hasRedis)("redisLog", () => {
+const stop = () => {};
+
+describe.runIf(hasRedis)("redisLog on one Redis", () => {
+  const made = atRest();
   let server: RedisServer;
   beforeAll(async () => {
     server = await startRedis();
@@ -11,7 +15,21 @@ describe.runIf(hasRedis)("redisLog", () => {
   afterAll(() => server.remove());
 
   testEventLog(async () => {
-    const logs = [redisLog({ redis: server.client() }), redisLog({ redis: server.client() })] as const;
-    return { log: logs[0], other: logs[1], stop: () => logs.forEach((log) => void log.stop()) };
+    const make = () => made.log({ redis: server.client() });
+    return { log: make(), other: make(), stop };
+  }, test);
+});
+
+describe.runIf(hasRedis)("redisLog on a Redis Cluster of three nodes", () => {
+  const made = atRest();
+  let cluster: RedisClusterServer;
+  beforeAll(async () => {
+    cluster = await startCluster(0);
+  });
+  afterAll(() => cluster.remove());
+
+  testEventLog(async () => {
+    const make = () => made.log({ redis: cluster.client() });
+    return { log: make(), other: make(), stop };
   }, test);
 });

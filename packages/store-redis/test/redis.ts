@@ -1,20 +1,23 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis, type RedisOptions } from "ioredis";
+import { type Guarded, guard } from "./guarded.js";
 
 /** Whether this machine has a Redis server. */
 export const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
 if (!hasRedis) console.warn("SKIPPED: there is no redis-server on this machine, so nothing was tried on Redis");
 
-/** A Redis server of our own, in a folder of its own, on a Unix socket. */
+/** A Redis server of our own, in a folder of its own, on a Unix socket. It cannot outlive this process. */
 export interface RedisServer {
   readonly path: string;
   client(options?: RedisOptions): Redis;
   kill(): Promise<void>;
   start(): Promise<void>;
+  /** Stops the process: connections stay open and are accepted, and nothing is answered. */
+  pause(): void;
+  resume(): void;
   /** Kills it and removes everything. */
   remove(): Promise<void>;
 }
@@ -23,43 +26,49 @@ export async function startRedis(): Promise<RedisServer> {
   const folder = await mkdtemp(join(tmpdir(), "parlance-redis-"));
   const path = join(folder, "socket");
   const clients: Redis[] = [];
-  let server: ChildProcess;
+  let server: Guarded;
 
   async function start(): Promise<void> {
     // Every write is on the disk before it is answered: what was appended survives a kill.
     const durable = ["--appendonly", "yes", "--appendfsync", "always", "--save", ""];
-    server = spawn("redis-server", ["--port", "0", "--unixsocket", path, "--dir", folder, ...durable], {
-      stdio: "pipe",
-    });
-    let said = "";
-    await new Promise<void>((resolve, reject) => {
-      server.on("exit", () => reject(new Error(`redis-server did not start: ${said}`)));
-      server.stdout!.on("data", (chunk) => {
-        said += chunk;
-        if (said.includes("ready to accept connections at")) resolve();
-      });
-    });
+    server = await startServer(folder, ["--port", "0", "--unixsocket", path, ...durable]);
   }
-  async function kill(): Promise<void> {
-    const exited = once(server, "exit");
-    server.kill("SIGKILL");
-    await exited;
+  function client(options?: RedisOptions): Redis {
+    const client = new Redis(path, { retryStrategy: () => 20, ...options });
+    client.on("error", () => {});
+    clients.push(client);
+    return client;
   }
   await start();
   return {
     path,
-    kill,
     start,
-    client(options) {
-      const client = new Redis(path, { retryStrategy: () => 20, ...options });
-      client.on("error", () => {});
-      clients.push(client);
-      return client;
-    },
+    client,
+    kill: () => server.kill(),
+    pause: () => server.signal("SIGSTOP"),
+    resume: () => server.signal("SIGCONT"),
     async remove() {
       for (const client of clients) client.disconnect();
-      if (server.exitCode === null && server.signalCode === null) await kill();
+      await server.kill();
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Starts `redis-server` and resolves once it accepts connections. */
+export async function startServer(folder: string, args: readonly string[]): Promise<Guarded> {
+  const server = await guard(folder, "redis-server", ["--dir", folder, ...args]);
+  let log = "";
+  for (let line = await server.lines.next(); !line.done; line = await server.lines.next()) {
+    log += `${line.value}\n`;
+    if (!/eady to accept connections/.test(line.value)) continue;
+    void drain(server.lines);
+    return server;
+  }
+  throw new Error(`redis-server did not start: ${log}`);
+}
+
+/** A pipe that is not read would stop the server when it is full. */
+async function drain(lines: AsyncIterator<string>): Promise<void> {
+  for (let line = await lines.next(); !line.done; line = await lines.next());
 }

@@ -1,4 +1,4 @@
-// A server of the conversations whose streams are in Redis: `tsx serving.ts <socket>`. It says the port.
+// A server of the conversations whose streams are in Redis: `tsx serving.ts <socket>`. It prints its port.
 import { redisLog } from "@parlance/store-redis";
 import { Redis } from "ioredis";
 import { scene } from "../../server/test/resume/conversations.js";

@@ -1,4 +1,4 @@
-// A server that writes a stream until it is killed: `tsx writer.ts <socket> <stream> <lease>`. Says how far it is.
+// A server that writes a stream until it is killed: `tsx writer.ts <socket> <stream> <lease>`. It prints each entry's number.
 import { redisLog } from "@parlance/store-redis";
 import { Redis } from "ioredis";
 

@@ -15,17 +15,24 @@ export interface Durable {
   attach(socket: Port, peerHas: number): boolean;
   /** This side has closed; a peer that comes back is sent what it lacks, and then the close. */
   readonly closing: boolean;
+  /** Frames that are held because the peer has not said that it has them. */
+  readonly unconfirmed: number;
   /** There is no socket, and the conversation is not over. */
   readonly cut: boolean;
   /** Lets go of the socket, so that the count stays as it is while a new one is opened. */
   detach(): void;
-  /** The conversation is over: nobody came back. */
+  /** The conversation is over: nobody came back. A close of this side ends it with its own code. */
   end(code: number, reason: string): void;
 }
 
 export interface DurableOptions {
   /** Whether the peer may come back after such a close code: `isCut` unless told. */
   readonly mayReturn?: (code: number) => boolean;
+  /**
+   * A close of this side waits until the peer has every frame: while it is cut, the conversation goes on until a new socket, or `end`.
+   * Without it a close without a socket ends the conversation for this side at once.
+   */
+  readonly deliver?: boolean;
   /** Characters of sent frames that are kept for a peer that may have missed them. */
   readonly limit: number;
   /**
@@ -44,7 +51,8 @@ export function isCut(code: number): boolean {
   return [1001, 1005, 1006, 1012, 1013].includes(code);
 }
 
-export function durable({ limit, maxBuffered = limit, onCut, onEnd, mayReturn = isCut }: DurableOptions): Durable {
+export function durable(options: DurableOptions): Durable {
+  const { limit, maxBuffered = limit, onCut, onEnd, mayReturn = isCut, deliver } = options;
   let on: PortEvents | undefined;
   /** Frames that came before anybody listened. */
   const early: string[] = [];
@@ -67,7 +75,8 @@ export function durable({ limit, maxBuffered = limit, onCut, onEnd, mayReturn = 
     over = true;
     socket = undefined;
     held = [];
-    tell(code, reason);
+    const { code: told, reason: why } = closing ?? { code, reason };
+    tell(told, why);
     onEnd?.();
   }
 
@@ -112,7 +121,7 @@ export function durable({ limit, maxBuffered = limit, onCut, onEnd, mayReturn = 
       if (over || closing) return;
       closing = { code, reason };
       if (socket) socket.close(code, reason);
-      else tell(code, reason);
+      else if (!deliver) tell(code, reason);
     },
     listen(events) {
       on = events;
@@ -128,6 +137,9 @@ export function durable({ limit, maxBuffered = limit, onCut, onEnd, mayReturn = 
     get closing() {
       return closing !== undefined;
     },
+    get unconfirmed() {
+      return held.length;
+    },
     get cut() {
       return socket === undefined && !over;
     },
@@ -138,7 +150,8 @@ export function durable({ limit, maxBuffered = limit, onCut, onEnd, mayReturn = 
       return dropped;
     },
     attach(next, peerHas) {
-      if (over || peerHas < dropped || peerHas > dropped + held.length) return false;
+      // Written so that NaN from a hostile peer is no place either.
+      if (over || !(peerHas >= dropped && peerHas <= dropped + held.length)) return false;
       detach();
       socket = next;
       forget(peerHas - dropped);
@@ -155,8 +168,9 @@ export function durable({ limit, maxBuffered = limit, onCut, onEnd, mayReturn = 
         close(code, reason) {
           if (socket !== next) return;
           socket = undefined;
-          if (closing) tell(closing.code, closing.reason);
-          if (mayReturn(code) && code !== closing?.code) onCut();
+          const back = mayReturn(code) && code !== closing?.code;
+          if (closing && !(back && deliver)) tell(closing.code, closing.reason);
+          if (back) onCut();
           else end(code, reason);
         },
       });

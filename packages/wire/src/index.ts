@@ -22,6 +22,7 @@ export {
   type Unknown,
   type Written,
 } from "./message.js";
+export { notify } from "./notify.js";
 export { type Arrived, type Bound, bind, type Input, inputName, unbind } from "./operation.js";
 export type { OpenSocket, Port, PortEvents, SocketRefused } from "./port.js";
 export { reader } from "./reading.js";

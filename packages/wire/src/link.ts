@@ -2,6 +2,7 @@ import type { Channel, Closed, Side } from "@parlance/contract";
 import { Disconnected, Violation } from "./errors.js";
 import { type OpenAsks, openAsks, type Waiting } from "./exchange.js";
 import type { AnyContract, Codec, Unknown } from "./message.js";
+import { notify } from "./notify.js";
 import type { Port } from "./port.js";
 import { queue } from "./queue.js";
 import type { AnyMessage } from "./tag.js";
@@ -56,6 +57,8 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
   let unheard: AnyMessage[] = [];
   let turn: Promise<unknown> = Promise.resolve();
   let closing = false;
+  /** What open asks are failed with once the link has ended. */
+  let over: unknown;
   let settleClosed!: { resolve(closed: Closed): void; reject(error: unknown): void };
   const closed = new Promise<Closed>((resolve, reject) => {
     settleClosed = { resolve, reject };
@@ -64,9 +67,8 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
 
   function end(error: unknown): void {
     inbox.end(error);
-    const reason =
-      error ?? new Disconnected(`${contract.name}.${name} is closed`, { code: "closed", retryable: false });
-    for (const ask of mine.list()) ask.fail?.(reason);
+    over = error ?? new Disconnected(`${contract.name}.${name} is closed`, { code: "closed", retryable: false });
+    for (const ask of mine.list()) ask.fail?.(over);
   }
 
   function fail(error: unknown, code: number, reason: string): void {
@@ -81,13 +83,13 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
     try {
       act();
     } catch (error) {
-      if (!(error instanceof Violation)) return fail(error, 1011, "internal error");
-      try {
-        onViolation(error);
-      } catch (thrown) {
-        fail(thrown, error.code === "too_large" ? 1009 : 1008, error.code);
-      }
+      if (!(error instanceof Violation)) return failed(error);
+      notify(onViolation, error, (thrown) => fail(thrown, error.code === "too_large" ? 1009 : 1008, error.code));
     }
+  }
+
+  function failed(error: unknown): void {
+    fail(error, 1011, "internal error");
   }
 
   function hear(text: string): void {
@@ -99,7 +101,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
         subject: name,
       });
     const read = options.decode({ data: text });
-    if ("unknown" in read) return onUnknown?.(read.unknown);
+    if ("unknown" in read) return notify(onUnknown, read.unknown, failed);
     const { message } = read;
     if (opening.heard !== undefined) {
       if (message.type !== opening.heard)
@@ -111,7 +113,8 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
         });
       opening.heard = undefined;
     }
-    unheard = [];
+    // Messages that cross a close on their way say nothing about it.
+    if (!closing) unheard = [];
     if (onMessage?.(message, peer) === false) return;
     const answered = mine.answer(message);
     if (answered && !answered.partial && answered.ask.settle) return answered.ask.settle(message);
@@ -159,21 +162,25 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
   function ask(message: AnyMessage, { signal }: { readonly signal?: AbortSignal } = {}): Promise<AnyMessage> {
     const exchange = mine.exchangeOf(message);
     if (!exchange) return Promise.reject(new TypeError(`${contract.name}: ${message.type} asks nothing; send it`));
+    const keyed = exchange.key !== undefined;
+    let waiting: Waiting | undefined;
     const put = () =>
       new Promise<AnyMessage>((settle, fail) => {
         signal?.throwIfAborted();
         say(message);
-        const waiting: Waiting = mine.open(message, { settle, fail })!;
-        signal?.addEventListener("abort", () => {
-          // An answer by order still has its place in the line, so only an ask with a key can be taken back.
-          if (exchange.key !== undefined) mine.withdraw(waiting);
-          fail(signal.reason);
-        });
+        waiting = mine.open(message, { settle, fail });
+        // The port failed while it sent.
+        if (inbox.ended) fail(over);
       });
-    if (exchange.key !== undefined) return put();
-    const answer = turn.then(put, put);
-    turn = answer.catch(() => {});
-    return answer;
+    const answer = keyed ? put() : turn.then(put);
+    if (!keyed) turn = answer.catch(() => {});
+    return signal ? abortable(answer, signal, abort) : answer;
+
+    function abort(reason: unknown): void {
+      // An answer by order still has its place in the line, so only an ask with a key can be taken back.
+      if (keyed && waiting) mine.withdraw(waiting);
+      waiting?.fail?.(reason);
+    }
   }
 
   port.listen({
@@ -181,8 +188,9 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
       if (!inbox.ended) guard(() => hear(text));
     },
     close(code, reason) {
-      // A browser says 1001 of a page that is left (RFC 6455, section 7.4.1); a server says it of itself, and the client comes back.
-      if (code === 1000 || closing || (code === 1001 && side === "server")) {
+      // A browser sends 1001 when its page is closed (RFC 6455, section 7.4.1); a server sends it when it closes, and the client comes back.
+      const confirmed = closing && (code !== 1006 || unheard.length === 0);
+      if (code === 1000 || confirmed || (code === 1001 && side === "server")) {
         end(undefined);
         settleClosed.resolve({ code, reason });
       } else {
@@ -213,6 +221,19 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
     [Symbol.asyncDispose]: () => close(),
   };
   return { channel, asks: mine, send, say, unconfirmed: () => unheard, fail };
+}
+
+/** A promise that a signal may cut short. The listener goes when the promise settles: a signal may outlive thousands of asks. */
+function abortable<T>(promise: Promise<T>, signal: AbortSignal, abort: (reason: unknown) => void): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = () => {
+      abort(signal.reason);
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    const release = () => signal.removeEventListener("abort", onAbort);
+    promise.then(resolve, reject).then(release);
+  });
 }
 
 export { type Durable, type DurableOptions, durable, isCut } from "./durable.js";

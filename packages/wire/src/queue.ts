@@ -24,6 +24,8 @@ export function queue<T>({ limit, onTake }: QueueOptions): Queue<T> {
   let head = 0;
   let over: { error?: unknown } | undefined;
   let wake: (() => void) | undefined;
+  /** One promise for all that wait: a second `next` does not displace the first. */
+  let waiting: Promise<void> | undefined;
 
   function take(): IteratorResult<T> | undefined {
     if (head < items.length) {
@@ -47,7 +49,7 @@ export function queue<T>({ limit, onTake }: QueueOptions): Queue<T> {
 
   function rouse(): void {
     wake?.();
-    wake = undefined;
+    wake = waiting = undefined;
   }
 
   // Plain properties: accessors would give each of thousands of queues a hidden class of its own.
@@ -82,9 +84,10 @@ export function queue<T>({ limit, onTake }: QueueOptions): Queue<T> {
           for (;;) {
             const taken = take();
             if (taken) return taken;
-            await new Promise<void>((resolve) => {
+            waiting ??= new Promise((resolve) => {
               wake = resolve;
             });
+            await waiting;
           }
         },
         return: async () => ({ value: undefined, done: true }),

@@ -22,9 +22,11 @@ export function formatResumable({ epoch, grace, beat }: Resumable): string {
   return `${epoch}; grace=${grace}; beat=${beat}`;
 }
 
+/** Seconds are at most a day, so that no timer made of them overflows; 0 where they are no number. */
 export function parseResumable(header: string | null): Resumable | undefined {
   const [, epoch, grace, beat] = /^([\w-]+); grace=([\d.]+); beat=([\d.]+)$/.exec(header ?? "") ?? [];
-  return epoch === undefined ? undefined : { epoch, grace: Number(grace), beat: Number(beat) };
+  const seconds = (text: string | undefined): number => Math.min(Number(text) || 0, 86_400);
+  return epoch === undefined ? undefined : { epoch, grace: seconds(grace), beat: seconds(beat) };
 }
 
 /** The WebSocket subprotocol that redeems a ticket. It is offered only to a server that has just given one. */

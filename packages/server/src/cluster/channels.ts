@@ -1,8 +1,9 @@
 import { formatTicket, newKey } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
+import type { Accepted } from "../ports.js";
 import type { Asked, Found, LocalChannels, Place, RemoteChannels } from "../resume/channels.js";
 import type { Wiring } from "./publish.js";
-import { query } from "./query.js";
+import { type Query, query } from "./query.js";
 import { subscribe } from "./subscriptions.js";
 import { joinPorts, tunnel } from "./tunnel.js";
 
@@ -31,56 +32,102 @@ const MAX_PEERS = 1000;
 const HELLO_AFTER = 1000;
 
 /** Channels of other servers: a client may ask any server for its channel. */
-export function clusterChannels(protocol: string, wiring: Wiring, local: LocalChannels): RemoteChannels {
-  const { limits, root, publish, mention } = wiring;
-  const topic = `${protocol}/channels`;
-  const server = newKey().slice(0, SERVER);
-  const inboxOf = (name: string): string => `${topic}/${name}`;
-  const me = inboxOf(server);
-  const questions = query<Answer>(limits, root);
-  const peers = new Set<string>();
-  let listening: Promise<unknown> | undefined;
-  let greeted: Promise<void> | undefined;
-  let onPeer = (): void => {};
+export class ClusterChannels implements RemoteChannels {
+  readonly #wiring: Wiring;
+  readonly #local: LocalChannels;
+  /** The topic of all servers. */
+  readonly #topic: string;
+  readonly #server = newKey().slice(0, SERVER);
+  readonly #queries: Query<Answer>;
+  readonly #peers = new Set<string>();
+  #listening: Promise<unknown> | undefined;
+  #greeted: Promise<void> | undefined;
+  #onPeer = (): void => {};
 
-  /** Receives the others from now on. Never rejects: where pub/sub is down, the conversation is this server's alone until it is back. */
-  function listen(): Promise<unknown> {
-    listening ??= Promise.all(
-      [topic, me].map((topic) =>
-        subscribe<Packet>(wiring, {
+  constructor(protocol: string, wiring: Wiring, local: LocalChannels) {
+    this.#wiring = wiring;
+    this.#local = local;
+    this.#topic = `${protocol}/channels`;
+    this.#queries = query<Answer>(wiring.limits, wiring.root);
+  }
+
+  ticket(): string {
+    return this.#server + newKey();
+  }
+
+  /** Where pub/sub is down, the conversation is this server's alone until it is back. */
+  listen(): Promise<unknown> {
+    this.#listening ??= Promise.all(
+      [this.#topic, this.#inboxOf(this.#server)].map((topic) =>
+        subscribe<Packet>(this.#wiring, {
           topic,
-          scope: root,
-          receive: (packet) => void receive(packet).catch((error) => wiring.report(error)),
-          onInterrupted: questions.interrupted,
+          scope: this.#wiring.root,
+          receive: (packet) => void this.#receive(packet).catch((error) => this.#wiring.report(error)),
+          onInterrupted: () => this.#queries.interrupted(),
         }).catch(() => {}),
       ),
     );
-    return listening;
+    return this.#listening;
   }
 
-  async function receive(packet: Packet): Promise<void> {
-    if (packet.type === "answer") return questions.note(packet.id, packet.answer);
-    if (packet.type === "hello") {
-      if (packet.server === server) return;
-      peers.add(packet.server);
-      if (peers.size > MAX_PEERS) peers.delete(peers.values().next().value!);
-      onPeer();
-      if (packet.from) mention(packet.from, { type: "hello", server } satisfies Packet);
-      return;
+  async find(asked: Asked): Promise<Found | undefined> {
+    const answer = await this.#ask(this.#topic, { type: "find", asked });
+    return answer && "found" in answer ? answer.found : undefined;
+  }
+
+  async redeem(ticket: string, place: Place, call: Scope): Promise<Accepted | undefined> {
+    const owner = ticket.slice(0, SERVER);
+    if (owner === this.#server || !(await this.#isPeer(owner))) return undefined;
+    const { limits } = this.#wiring;
+    const name = `${this.#topic}/${newKey()}`;
+    const scope = call.child();
+    try {
+      const ends = { here: `${name}/s`, there: `${name}/c` };
+      const far = await tunnel({ wiring: this.#wiring, scope, ...ends, end: "socket" });
+      const answer = await this.#ask(this.#inboxOf(owner), { type: "redeem", ticket, place, tunnel: name });
+      if (!answer) {
+        scope.close();
+        return undefined;
+      }
+      const opened = scope.timeout(limits.socketWithin, () => scope.close());
+      return {
+        protocol: formatTicket(ticket),
+        run(socket) {
+          opened();
+          joinPorts(socket, far, limits.maxQueued);
+          scope.add(() => call.close());
+        },
+      };
+    } catch (error) {
+      scope.close(error);
+      throw error;
     }
+  }
+
+  async cancel(name: string): Promise<boolean> {
+    return (await this.#ask(this.#topic, { type: "cancel", name })) !== undefined;
+  }
+
+  #inboxOf(server: string): string {
+    return `${this.#topic}/${server}`;
+  }
+
+  async #receive(packet: Packet): Promise<void> {
+    if (packet.type === "answer") return this.#queries.note(packet.id, packet.answer);
+    if (packet.type === "hello") return this.#meet(packet.server, packet.from);
     const answer = (answer?: Answer): void =>
-      mention(packet.from, { type: "answer", id: packet.id, ...(answer && { answer }) } satisfies Packet);
+      this.#wiring.mention(packet.from, { type: "answer", id: packet.id, ...(answer && { answer }) } satisfies Packet);
     if (packet.type === "find") {
-      const found = local.find(packet.asked);
+      const found = this.#local.find(packet.asked);
       return answer(found && { found });
     }
-    if (packet.type === "cancel") return answer(local.cancel(packet.name) ? { done: true } : undefined);
-    const take = local.take(packet.ticket, packet.place);
+    if (packet.type === "cancel") return answer(this.#local.cancel(packet.name) ? { done: true } : undefined);
+    const take = this.#local.take(packet.ticket, packet.place);
     if (!take) return answer();
     const ends = { here: `${packet.tunnel}/c`, there: `${packet.tunnel}/s` };
-    const scope = root.child();
+    const scope = this.#wiring.root.child();
     try {
-      const near = await tunnel({ wiring, scope, ...ends, end: "conversation" });
+      const near = await tunnel({ wiring: this.#wiring, scope, ...ends, end: "conversation" });
       answer({ done: true });
       take(near);
     } catch (error) {
@@ -89,70 +136,45 @@ export function clusterChannels(protocol: string, wiring: Wiring, local: LocalCh
     }
   }
 
-  async function ask(topic: string, question: Question): Promise<Answer | undefined> {
-    await listen();
-    return questions.ask((id) => publish(topic, { ...question, from: me, id } satisfies Packet));
+  #meet(server: string, from: string | undefined): void {
+    if (server === this.#server) return;
+    this.#peers.add(server);
+    if (this.#peers.size > MAX_PEERS) this.#peers.delete(this.#peers.values().next().value!);
+    this.#onPeer();
+    if (from) this.#wiring.mention(from, { type: "hello", server: this.#server } satisfies Packet);
+  }
+
+  async #ask(topic: string, question: Question): Promise<Answer | undefined> {
+    await this.listen();
+    const from = this.#inboxOf(this.#server);
+    return this.#queries.ask((id) => this.#wiring.publish(topic, { ...question, from, id } satisfies Packet));
   }
 
   /** Whether a server of this name is there. An unknown name is asked for once in a while, whatever the number of tickets that name it. */
-  async function isPeer(name: string): Promise<boolean> {
-    if (peers.has(name)) return true;
-    await listen();
-    greeted ??= greet();
-    await greeted;
-    return peers.has(name);
+  async #isPeer(name: string): Promise<boolean> {
+    if (this.#peers.has(name)) return true;
+    await this.listen();
+    this.#greeted ??= this.#greet();
+    await this.#greeted;
+    return this.#peers.has(name);
   }
 
-  async function greet(): Promise<void> {
+  async #greet(): Promise<void> {
+    const { root, limits, publish } = this.#wiring;
     root.timeout(HELLO_AFTER, () => {
-      greeted = undefined;
+      this.#greeted = undefined;
     });
     let answers = 0;
     let reached = Number.POSITIVE_INFINITY;
     // Each of the others answers once; this server does not.
     const all = new Promise<void>((resolve) => {
-      onPeer = () => {
+      this.#onPeer = () => {
         if (++answers >= reached - 1) resolve();
       };
       root.timeout(limits.queryWithin, resolve);
     });
-    reached = await publish(topic, { type: "hello", server, from: me } satisfies Packet).catch(() => 0);
+    const hello: Packet = { type: "hello", server: this.#server, from: this.#inboxOf(this.#server) };
+    reached = await publish(this.#topic, hello).catch(() => 0);
     if (answers < reached - 1) await all;
   }
-
-  return {
-    ticket: () => server + newKey(),
-    listen,
-    async find(asked) {
-      const answer = await ask(topic, { type: "find", asked });
-      return answer && "found" in answer ? answer.found : undefined;
-    },
-    async redeem(ticket, place, call: Scope) {
-      const owner = ticket.slice(0, SERVER);
-      if (owner === server || !(await isPeer(owner))) return undefined;
-      const name = `${topic}/${newKey()}`;
-      const scope = call.child();
-      try {
-        const far = await tunnel({ wiring, scope, here: `${name}/s`, there: `${name}/c`, end: "socket" });
-        const answer = await ask(inboxOf(owner), { type: "redeem", ticket, place, tunnel: name });
-        if (!answer) {
-          scope.close();
-          return undefined;
-        }
-        const opened = scope.timeout(limits.socketWithin, () => scope.close());
-        return {
-          protocol: formatTicket(ticket),
-          run(socket) {
-            opened();
-            joinPorts(socket, far, limits.maxQueued);
-            scope.add(() => call.close());
-          },
-        };
-      } catch (error) {
-        scope.close(error);
-        throw error;
-      }
-    },
-    cancel: async (name) => (await ask(topic, { type: "cancel", name })) !== undefined,
-  };
 }

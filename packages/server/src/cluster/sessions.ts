@@ -1,11 +1,11 @@
 import { type AnyContract, type AnyMessage, newKey, Refusal } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
-import type { SessionStore, Subscriber } from "../ports.js";
+import type { AnySession, OpenAskFound, SessionStore, Subscriber } from "../ports.js";
 import { type LocalSessions, SETTLED } from "../session/local.js";
-import { type Followed, following } from "./follow.js";
+import { type Following, following } from "./follow.js";
 import { outbox } from "./outbox.js";
 import type { Wiring } from "./publish.js";
-import { query } from "./query.js";
+import { type Query, query } from "./query.js";
 import { subscribe } from "./subscriptions.js";
 
 /** What servers send to each other about sessions. `from` is the sender's inbox. */
@@ -47,135 +47,209 @@ interface Reader {
  * Sessions that several servers hold together. A reader on another server is a subscriber like any other here, whose messages go
  * through pub/sub. An ask stays on the server that made it, and the others ask that server.
  */
-export function clusterSessions(
-  contract: AnyContract,
-  wiring: Wiring,
-  makeLocal: (onIdle: (key: string) => void) => LocalSessions,
-): SessionStore {
-  const { limits, root, publish, mention } = wiring;
-  const me = `${contract.name}/server/${newKey()}`;
-  const topicOf = (key: string): string => `${contract.name}/session/${key}`;
-  const local = makeLocal((key) => followed.leave(key));
-  const answering = new Set(
-    (contract.exchanges ?? []).flatMap(({ answers }) => answers.flatMap(({ operation }) => operation ?? [])),
-  );
-  const followed = following(wiring, {
-    topicOf,
-    receive,
-    introduce,
-    ready: listen,
-  });
+export class ClusterSessions implements SessionStore {
+  readonly #name: string;
+  readonly #wiring: Wiring;
+  readonly #local: LocalSessions;
+  readonly #followed: Following;
+  /** The topic of this server alone. */
+  readonly #me: string;
+  /** Operations that answer an ask. */
+  readonly #answering: ReadonlySet<string>;
   /** Readers that are here, by the names that the others know them by. */
-  const readers = new Map<string, Reader>();
+  readonly #readers = new Map<string, Reader>();
   /** Readers that are elsewhere. */
-  const distant = new Map<string, Scope>();
-  const questions = query<Answer>(limits, root);
-  let inbox: Promise<void> | undefined;
-  let count = 0;
+  readonly #distant = new Map<string, Scope>();
+  readonly #queries: Query<Answer>;
+  #inbox: Promise<void> | undefined;
+  #count = 0;
+
+  constructor(
+    { name, exchanges = [] }: AnyContract,
+    wiring: Wiring,
+    makeLocal: (onIdle: (key: string) => void) => LocalSessions,
+  ) {
+    this.#name = name;
+    this.#wiring = wiring;
+    this.#me = `${name}/server/${newKey()}`;
+    this.#local = makeLocal((key) => this.#followed.leave(key));
+    this.#answering = new Set(exchanges.flatMap(({ answers }) => answers.flatMap(({ operation }) => operation ?? [])));
+    this.#queries = query<Answer>(wiring.limits, wiring.root);
+    this.#followed = following<Packet>(wiring, {
+      topicOf: (key) => this.#topicOf(key),
+      receive: (packet) => this.#receive(packet),
+      introduce: (key) => this.#introduce(key),
+      ready: () => this.#listen(),
+    });
+  }
+
+  session(key: string): AnySession {
+    const { send, ask } = this.#local.session(key);
+    return {
+      send: (message) => {
+        send(message);
+        this.#followed.follow(key);
+      },
+      ask: (message, options) => {
+        const answer = ask(message, options);
+        this.#followed.follow(key);
+        return answer;
+      },
+    };
+  }
+
+  subscribe(key: string, subscriber: Subscriber, scope: Scope): void {
+    if (scope.closed) return;
+    const name = newKey();
+    this.#local.subscribe(key, subscriber, scope);
+    this.#readers.set(name, { key, subscriber, counts: new Map() });
+    scope.add(() => {
+      this.#readers.delete(name);
+      this.#mention(this.#topicOf(key), { type: "left", reader: name });
+    });
+    // A session that is followed only now introduces all its readers.
+    if (!this.#followed.follow(key))
+      this.#mention(this.#topicOf(key), { type: "reads", key, from: this.#me, readers: [name] });
+  }
+
+  requeue(key: string, messages: readonly AnyMessage[]): void {
+    try {
+      this.#local.requeue(key, messages);
+      this.#followed.follow(key);
+    } catch (error) {
+      // More than may wait for a session without a reader.
+      this.#wiring.report(error);
+    }
+  }
+
+  find(key: string, reply: AnyMessage): OpenAskFound | undefined | Promise<OpenAskFound | undefined> {
+    const found = this.#local.find(key, reply);
+    if (found || !this.#answering.has(reply.type)) return found;
+    return this.#inquire("find", key, reply).then((answer) => {
+      if (answer?.is === "decided") throw new Refusal(SETTLED, { status: 409 });
+      return answer?.is === "found" ? answer : undefined;
+    });
+  }
+
+  settle(key: string, reply: AnyMessage): void | Promise<void> {
+    if (this.#local.find(key, reply)) return this.#local.settle(key, reply);
+    return this.#inquire("settle", key, reply).then((answer) => {
+      if (answer?.is !== "settled") throw new Refusal(SETTLED, { status: 409 });
+    });
+  }
+
+  end(key: string): void {
+    this.#local.end(key);
+    this.#mention(this.#topicOf(key), { type: "end", key, from: this.#me });
+  }
+
+  #topicOf(key: string): string {
+    return `${this.#name}/session/${key}`;
+  }
+
+  #mention(topic: string, packet: Packet): void {
+    this.#wiring.mention(topic, packet);
+  }
 
   /** Receives what is sent to this server alone. */
-  function listen(): Promise<void> {
+  #listen(): Promise<void> {
     const onInterrupted = (): void => {
-      questions.interrupted();
-      for (const key of followed.keys()) introduce(key);
+      this.#queries.interrupted();
+      for (const key of this.#followed.keys()) this.#introduce(key);
     };
-    inbox ??= subscribe(wiring, { topic: me, scope: root, receive, onInterrupted });
-    return inbox;
+    this.#inbox ??= subscribe<Packet>(this.#wiring, {
+      topic: this.#me,
+      scope: this.#wiring.root,
+      receive: (packet) => this.#receive(packet),
+      onInterrupted,
+    });
+    return this.#inbox;
   }
 
-  function readersOf(key: string): string[] {
-    return [...readers].filter(([, reader]) => reader.key === key).map(([name]) => name);
+  #readersOf(key: string): string[] {
+    return [...this.#readers].filter(([, reader]) => reader.key === key).map(([name]) => name);
   }
 
-  function introduce(key: string): void {
-    mention(topicOf(key), { type: "who", key, from: me, readers: readersOf(key) } satisfies Packet);
+  #introduce(key: string): void {
+    this.#mention(this.#topicOf(key), { type: "who", key, from: this.#me, readers: this.#readersOf(key) });
   }
 
-  function receive(packet: Packet): void {
-    if ("from" in packet && packet.from === me && packet.type !== "find" && packet.type !== "settle") return;
+  #receive(packet: Packet): void {
+    if ("from" in packet && packet.from === this.#me && packet.type !== "find" && packet.type !== "settle") return;
     switch (packet.type) {
       case "who":
       case "reads": {
         const { key, from } = packet;
-        for (const reader of packet.readers) meet(key, reader, from);
-        const here = packet.type === "who" ? readersOf(key) : [];
-        if (here.length > 0) mention(from, { type: "reads", key, from: me, readers: here } satisfies Packet);
+        for (const reader of packet.readers) this.#meet(key, reader, from);
+        const readers = packet.type === "who" ? this.#readersOf(key) : [];
+        if (readers.length > 0) this.#mention(from, { type: "reads", key, from: this.#me, readers });
         break;
       }
       case "left":
-        distant.get(packet.reader)?.close();
+        this.#distant.get(packet.reader)?.close();
         break;
       case "messages":
-        deliver(packet.key, packet.from, packet.reader, packet.count, packet.messages);
+        this.#deliver(packet);
         break;
       case "find":
-      case "settle":
-        mention(packet.from, {
-          type: "answer",
-          id: packet.id,
-          answer: answerFor(packet.type, packet.key, packet.reply),
-        } satisfies Packet);
+      case "settle": {
+        const answer = this.#answerFor(packet.type, packet.key, packet.reply);
+        this.#mention(packet.from, { type: "answer", id: packet.id, answer });
         break;
+      }
       case "answer":
-        questions.note(packet.id, packet.answer);
+        this.#queries.note(packet.id, packet.answer);
         break;
       case "end":
-        local.end(packet.key);
+        this.#local.end(packet.key);
         break;
     }
   }
 
   /** A reader on another server gets what is sent here from now on, and first what waits and what is open. */
-  function meet(key: string, reader: string, from: string): void {
-    const session: Followed | undefined = followed.get(key);
-    if (distant.has(reader) || !session) return;
-    followed.stay(key);
+  #meet(key: string, reader: string, from: string): void {
+    const session = this.#followed.get(key);
+    if (this.#distant.has(reader) || !session) return;
+    const { limits, publish } = this.#wiring;
+    this.#followed.stay(key);
     const scope = session.scope.child("readers");
-    distant.set(reader, scope);
+    this.#distant.set(reader, scope);
     scope.add(() => {
-      if (distant.get(reader) === scope) distant.delete(reader);
+      if (this.#distant.get(reader) === scope) this.#distant.delete(reader);
     });
     const out = outbox({
       limit: limits.maxQueued,
-      publish: (messages) =>
-        publish(from, { type: "messages", key, from: me, reader, count: ++count, messages } satisfies Packet, root),
+      publish: (messages) => {
+        const packet: Packet = { type: "messages", key, from: this.#me, reader, count: ++this.#count, messages };
+        return publish(from, packet);
+      },
       // Its server is gone: what was on the way waits for the next reader.
-      onLost(messages) {
+      onLost: (messages) => {
         if (scope.closed) return;
         scope.close();
-        requeue(key, messages);
+        this.requeue(key, messages);
         // It may have reconnected before we noticed the loss.
-        introduce(key);
+        this.#introduce(key);
       },
     });
     scope.measure("queued", () => out.size);
-    local.subscribe(key, { end: () => scope.close(), send: out.send }, scope);
+    this.#local.subscribe(key, { end: () => scope.close(), send: out.send }, scope);
   }
 
-  function requeue(key: string, messages: readonly AnyMessage[]): void {
-    try {
-      local.requeue(key, messages);
-      followed.follow(key);
-    } catch (error) {
-      // More than may wait for a session without a reader.
-      wiring.report(error);
-    }
-  }
-
-  function deliver(key: string, from: string, reader: string, number: number, messages: readonly AnyMessage[]): void {
-    const here = readers.get(reader);
-    if (!here) return requeue(key, messages);
-    if (number <= (here.counts.get(from) ?? 0)) return;
-    here.counts.set(from, number);
+  #deliver({ key, from, reader, count, messages }: Extract<Packet, { type: "messages" }>): void {
+    const here = this.#readers.get(reader);
+    if (!here) return this.requeue(key, messages);
+    if (count <= (here.counts.get(from) ?? 0)) return;
+    here.counts.set(from, count);
     for (const message of messages) here.subscriber.send(message);
   }
 
-  function answerFor(what: "find" | "settle", key: string, reply: AnyMessage): Answer | undefined {
+  #answerFor(what: "find" | "settle", key: string, reply: AnyMessage): Answer | undefined {
     try {
-      const found = local.find(key, reply);
+      const found = this.#local.find(key, reply);
       if (!found) return undefined;
       if (what === "find") return { is: "found", message: found.message };
-      local.settle(key, reply);
+      this.#local.settle(key, reply);
       return { is: "settled" };
     } catch {
       return { is: "decided" };
@@ -183,57 +257,10 @@ export function clusterSessions(
   }
 
   /** Asks every server that has a part in the session. */
-  async function inquire(type: "find" | "settle", key: string, reply: AnyMessage): Promise<Answer | undefined> {
-    await listen();
-    return questions.ask((id) => publish(topicOf(key), { type, key, from: me, id, reply } satisfies Packet));
+  async #inquire(type: "find" | "settle", key: string, reply: AnyMessage): Promise<Answer | undefined> {
+    await this.#listen();
+    const ask = (id: string) =>
+      this.#wiring.publish(this.#topicOf(key), { type, key, from: this.#me, id, reply } satisfies Packet);
+    return this.#queries.ask(ask);
   }
-
-  return {
-    session(key) {
-      const { send, ask } = local.session(key);
-      return {
-        send(message) {
-          send(message);
-          followed.follow(key);
-        },
-        ask(message, options) {
-          const answer = ask(message, options);
-          followed.follow(key);
-          return answer;
-        },
-      };
-    },
-    subscribe(key, subscriber, scope) {
-      if (scope.closed) return;
-      const name = newKey();
-      local.subscribe(key, subscriber, scope);
-      readers.set(name, { key, subscriber, counts: new Map() });
-      scope.add(() => {
-        readers.delete(name);
-        mention(topicOf(key), { type: "left", reader: name } satisfies Packet);
-      });
-      // A session that is followed only now introduces all its readers.
-      if (!followed.follow(key))
-        mention(topicOf(key), { type: "reads", key, from: me, readers: [name] } satisfies Packet);
-    },
-    requeue,
-    find(key, reply) {
-      const found = local.find(key, reply);
-      if (found || !answering.has(reply.type)) return found;
-      return inquire("find", key, reply).then((answer) => {
-        if (answer?.is === "decided") throw new Refusal(SETTLED, { status: 409 });
-        return answer?.is === "found" ? answer : undefined;
-      });
-    },
-    settle(key, reply) {
-      if (local.find(key, reply)) return local.settle(key, reply);
-      return inquire("settle", key, reply).then((answer) => {
-        if (answer?.is !== "settled") throw new Refusal(SETTLED, { status: 409 });
-      });
-    },
-    end(key) {
-      local.end(key);
-      mention(topicOf(key), { type: "end", key, from: me } satisfies Packet);
-    },
-  };
 }

@@ -53,11 +53,6 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
     deliver((events) => events.close(code, reason));
   }
   const cut = (): void => end(1006, "");
-  /** This end has nothing more to tell its port. */
-  function drop(): void {
-    over = true;
-    scope.close();
-  }
 
   /** One packet at a time: of two, pub/sub that comes back could lose the first and bring the second. */
   function flush(): void {
@@ -72,7 +67,7 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
       sending = false;
       for (const frame of frames) size -= frame.length;
       if (receivers === 0) cut();
-      else if (close && side === "socket") drop();
+      else if (close && side === "socket") end(close.code, close.reason);
       else if (unsent.length > 0 || closing) flush();
     }, cut);
   }
@@ -91,8 +86,7 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
   await subscribe(wiring, { topic: here, scope, receive, onInterrupted: cut });
   scope.add(cut);
   // An empty packet is a sign of life.
-  if (limits.heartbeat > 0 || limits.grace > 0)
-    scope.interval(Math.max(1, Math.min(limits.grace / 3, limits.heartbeat || Number.POSITIVE_INFINITY)), flush);
+  scope.interval(Math.max(1, Math.min(limits.grace / 3, limits.heartbeat || Number.POSITIVE_INFINITY)), flush);
   return {
     send(frame) {
       if (scope.closed) return;

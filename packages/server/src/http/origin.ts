@@ -11,6 +11,9 @@ export interface OriginOptions {
   readonly origins?: readonly string[];
 }
 
+/** The names by which a server on the loopback interface is addressed. */
+const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
+
 export function isLoopback(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, "");
   return name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127(\.\d{1,3}){3}$/.test(name);
@@ -24,7 +27,9 @@ export function guard(
   bound?: string,
 ): Refusal | Record<string, string> {
   const { hostname, searchParams } = new URL(request.url);
-  const known = hosts ? hosts.includes(hostname) : isLoopback(hostname) || (bound !== undefined && hostname === bound);
+  const known = hosts
+    ? hosts.includes(hostname)
+    : [...LOOPBACK, bound].includes(hostname) || hostname.endsWith(".localhost");
   if (!known)
     return new Refusal(
       `this server is not ${hostname}: it answers to ${hosts?.join(", ") ?? "loopback names"} (option hosts)`,

@@ -94,7 +94,7 @@ export function resumableChannels(
   join: ((local: LocalChannels) => RemoteChannels) | undefined,
 ): ResumableChannels {
   const { limits, callbacks } = context;
-  const local = conversations(context, converse, () => remote?.ticket() ?? newKey());
+  const local: Conversations = new Conversations(context, converse, () => remote?.ticket() ?? newKey());
   const remote = join?.(local);
 
   return {
@@ -166,15 +166,21 @@ function offerAnswer({ epoch, ...offer }: ChannelOffer & { readonly epoch: strin
 }
 
 /** The conversations of this server, and the tickets by which sockets join them. */
-function conversations(
-  { limits, places, root }: Context,
-  converse: Converse,
-  newTicket: () => string,
-): LocalChannels & { open(called: Called, asked: Asked): Found } {
-  const byName = new Map<string, Conversation>();
-  const tickets = new Map<string, Ticket>();
+class Conversations implements LocalChannels {
+  readonly #context: Context;
+  readonly #converse: Converse;
+  readonly #newTicket: () => string;
+  readonly #byName = new Map<string, Conversation>();
+  readonly #tickets = new Map<string, Ticket>();
 
-  function open(called: Called, asked: Asked): Found {
+  constructor(context: Context, converse: Converse, newTicket: () => string) {
+    this.#context = context;
+    this.#converse = converse;
+    this.#newTicket = newTicket;
+  }
+
+  open(called: Called, asked: Asked): Found {
+    const { limits, places, root } = this.#context;
     const life = root.child("channels");
     try {
       places.take(called.principal, "stream", life);
@@ -185,90 +191,84 @@ function conversations(
     const held = durable({
       limit: Math.max(limits.maxKept, limits.maxQueued),
       maxBuffered: limits.maxQueued,
-      onCut: () => wait(conversation),
+      onCut: () => this.#wait(conversation),
       // 1001 from a client is a page that was left: its key is gone with it.
       mayReturn: (code) => code !== 1001 && isCut(code),
       onEnd: () => void Promise.resolve(conversation.conversed).then(() => life.close()),
     });
-    const conversation: Conversation = {
-      epoch: newKey().slice(0, 8),
-      called,
-      life,
-      durable: held,
-      peerHas: 0,
-      stopWaiting: () => {},
-    };
-    byName.set(asked.name, conversation);
+    const epoch = newKey().slice(0, 8);
+    const conversation: Conversation = { epoch, called, life, durable: held, peerHas: 0, stopWaiting: () => {} };
+    this.#byName.set(asked.name, conversation);
     life.add(() => {
-      if (conversation.ticket !== undefined) tickets.delete(conversation.ticket);
-      if (byName.get(asked.name) === conversation) byName.delete(asked.name);
+      if (conversation.ticket !== undefined) this.#tickets.delete(conversation.ticket);
+      if (this.#byName.get(asked.name) === conversation) this.#byName.delete(asked.name);
       held.end(1001, "the server is closing");
     });
-    return resume(conversation, asked);
+    return this.#resume(conversation, asked);
+  }
+
+  find(asked: Asked): Found | undefined {
+    const conversation = this.#byName.get(asked.name);
+    if (!conversation || (asked.cursor && asked.cursor.epoch !== conversation.epoch)) return undefined;
+    return this.#resume(conversation, asked);
+  }
+
+  take(ticket: string, { pathname, origin, own }: Place): ((port: Port) => boolean) | undefined {
+    const given = this.#tickets.get(ticket);
+    this.#tickets.delete(ticket);
+    if (!given || given.expires < Date.now()) return undefined;
+    const { place, conversation } = given;
+    // A browser sends no Origin with a GET to the page's own server, and always one with a handshake.
+    if (place.pathname !== pathname || !(place.origin === origin || (place.origin === null && own))) return undefined;
+    return (port) => this.#attach(conversation, port);
+  }
+
+  cancel(name: string): boolean {
+    const conversation = this.#byName.get(name);
+    conversation?.durable.end(1000, "cancelled");
+    return conversation !== undefined;
   }
 
   /** The conversation is over after the grace period without a socket. */
-  function wait(conversation: Conversation): void {
+  #wait(conversation: Conversation): void {
     conversation.stopWaiting();
-    conversation.stopWaiting = conversation.life.timeout(limits.grace, () =>
+    conversation.stopWaiting = conversation.life.timeout(this.#context.limits.grace, () =>
       conversation.durable.end(1006, "the client did not come back"),
     );
   }
 
-  function ticketFor(conversation: Conversation, place: Place): string {
-    if (conversation.ticket !== undefined) tickets.delete(conversation.ticket);
-    const ticket = newTicket();
-    conversation.ticket = ticket;
-    tickets.set(ticket, { conversation, place, expires: Date.now() + limits.ticketLife });
-    return ticket;
-  }
-
-  function resume(conversation: Conversation, { place, cursor }: Asked): Found {
+  #resume(conversation: Conversation, { place, cursor }: Asked): Found {
     const { dropped } = conversation.durable;
     if (cursor && cursor.seq < dropped) return { gap: { after: cursor.seq, first: dropped + 1 } };
     // The old socket may still deliver: the count is final only once it is detached.
     conversation.durable.detach();
-    wait(conversation);
+    this.#wait(conversation);
     conversation.peerHas = cursor?.seq ?? 0;
-    return {
-      epoch: conversation.epoch,
-      ticket: ticketFor(conversation, place),
-      received: conversation.durable.received,
-    };
+    const { epoch } = conversation;
+    return { epoch, ticket: this.#ticketFor(conversation, place), received: conversation.durable.received };
   }
 
-  function attach(conversation: Conversation, port: Port): boolean {
+  #ticketFor(conversation: Conversation, place: Place): string {
+    if (conversation.ticket !== undefined) this.#tickets.delete(conversation.ticket);
+    const ticket = this.#newTicket();
+    conversation.ticket = ticket;
+    this.#tickets.set(ticket, { conversation, place, expires: Date.now() + this.#context.limits.ticketLife });
+    return ticket;
+  }
+
+  #attach(conversation: Conversation, port: Port): boolean {
     if (!conversation.durable.attach(port, conversation.peerHas)) {
       port.close(1012, "frames are gone");
       return false;
     }
     conversation.stopWaiting();
-    conversation.conversed ??= converse(conversation.called, conversation.durable.port, conversation.life.child());
+    conversation.conversed ??= this.#converse(
+      conversation.called,
+      conversation.durable.port,
+      conversation.life.child(),
+    );
     return true;
   }
-
-  return {
-    open,
-    find(asked) {
-      const conversation = byName.get(asked.name);
-      if (!conversation || (asked.cursor && asked.cursor.epoch !== conversation.epoch)) return undefined;
-      return resume(conversation, asked);
-    },
-    take(ticket, { pathname, origin, own }) {
-      const given = tickets.get(ticket);
-      tickets.delete(ticket);
-      if (!given || given.expires < Date.now()) return undefined;
-      const { place, conversation } = given;
-      // A browser sends no Origin with a GET to the page's own server, and always one with a handshake.
-      if (place.pathname !== pathname || !(place.origin === origin || (place.origin === null && own))) return undefined;
-      return (port) => attach(conversation, port);
-    },
-    cancel(name) {
-      const conversation = byName.get(name);
-      conversation?.durable.end(1000, "cancelled");
-      return conversation !== undefined;
-    },
-  };
 }
 
 function placeOf(request: Request): Place {

@@ -73,98 +73,123 @@ interface Held {
 }
 
 /** Keeps streams in this process. */
-export function memoryLog({
-  maxSize = LOG_LIMITS.maxSize,
-  maxTotal = LOG_LIMITS.maxTotal,
-}: MemoryLogOptions = {}): EventLog {
+export function memoryLog(options: MemoryLogOptions = {}): EventLog {
+  const store = new MemoryStore({ ...LOG_LIMITS, ...options });
+  return {
+    size: () => store.total,
+    open: async (stream) => store.open(stream),
+    async state(stream) {
+      const held = store.find(stream);
+      return held && { epoch: held.epoch, first: firstOf(held), last: held.last, closed: held.closed };
+    },
+    async read(stream, cursor, limit) {
+      const held = store.find(stream);
+      return held ? after(held, cursor, limit) : [];
+    },
+    tail: (stream, cursor, signal) => tail(() => store.find(stream), stream, cursor, signal),
+  };
+}
+
+/** The streams of one log, and the characters that they hold. */
+class MemoryStore {
+  readonly #limits: Required<MemoryLogOptions>;
   /** In the order of their opening. */
-  const streams = new Map<string, Held>();
-  let total = 0;
+  readonly #streams = new Map<string, Held>();
+  total = 0;
 
-  /** Drops the oldest entries until no more than `size` characters are left, but keeps the newest `least`. */
-  function shorten(held: Held, size: number, least: number): void {
-    let dropped = 0;
-    let left = held.size;
-    while (dropped < held.entries.length - least && left > size) left -= held.entries[dropped++]!.text.length;
-    if (dropped === 0) return;
-    total -= held.size - left;
-    held.size = left;
-    held.entries = held.entries.slice(dropped);
+  constructor(limits: Required<MemoryLogOptions>) {
+    this.#limits = limits;
   }
 
-  /** A quarter goes at once: making room for each entry alone would walk all streams each time. */
-  function shortenAll(newest: Held): void {
-    const all = [...streams.values()].filter((held) => held !== newest);
-    for (const held of [...all.filter(({ closed }) => closed), ...all.filter(({ closed }) => !closed), newest]) {
-      const surplus = total - maxTotal * 0.75;
-      if (surplus <= 0) return;
-      shorten(held, held.size - surplus, held === newest ? 1 : 0);
-    }
+  find(name: string): Held | undefined {
+    return this.#streams.get(name);
   }
 
-  function append(held: Held, seq: number, text: string): Promise<void> | undefined {
-    if (streams.get(held.name) !== held || held.closed || seq !== held.last + 1)
+  open(name: string): EventWriter | undefined {
+    if (this.#streams.has(name)) return undefined;
+    const epoch = crypto.randomUUID().slice(0, 8);
+    const held: Held = {
+      name,
+      epoch,
+      entries: [],
+      last: 0,
+      size: 0,
+      closed: false,
+      waiting: new Set(),
+      waking: false,
+    };
+    this.#streams.set(name, held);
+    return {
+      epoch,
+      append: (seq, text) => this.#append(held, seq, text),
+      trim: async (seq) => this.#trim(held, seq),
+      async close() {
+        held.closed = true;
+        wakeReaders(held);
+      },
+      drop: async () => this.#drop(held),
+    };
+  }
+
+  #append(held: Held, seq: number, text: string): Promise<void> | undefined {
+    if (!this.#holds(held) || held.closed || seq !== held.last + 1)
       return Promise.reject(new Error(`entry ${seq} does not follow ${held.last} in ${held.name}`));
     // Reading a character makes one string of the pieces that the text was joined from: kept for long, each costs the collector.
     text.charCodeAt(0);
     held.entries.push({ seq, text });
     held.last = seq;
     held.size += text.length;
-    total += text.length;
+    this.total += text.length;
+    const { maxSize, maxTotal } = this.#limits;
     // Dropping one by one would copy the rest each time: a quarter goes at once.
-    if (held.size > maxSize) shorten(held, maxSize * 0.75, 1);
-    if (total > maxTotal) shortenAll(held);
+    if (held.size > maxSize) this.#shorten(held, maxSize * 0.75, 1);
+    if (this.total > maxTotal) this.#shortenAll(held);
     wakeReaders(held);
     return undefined;
   }
 
-  return {
-    size: () => total,
-    async open(stream) {
-      if (streams.has(stream)) return undefined;
-      const held: Held = {
-        name: stream,
-        epoch: crypto.randomUUID().slice(0, 8),
-        entries: [],
-        last: 0,
-        size: 0,
-        closed: false,
-        waiting: new Set(),
-        waking: false,
-      };
-      streams.set(stream, held);
-      return {
-        epoch: held.epoch,
-        append: (seq, text) => append(held, seq, text),
-        async trim(seq) {
-          const kept = held.entries.filter((entry) => entry.seq > seq);
-          const size = kept.reduce((sum, { text }) => sum + text.length, 0);
-          if (streams.get(stream) === held) total -= held.size - size;
-          held.entries = kept;
-          held.size = size;
-        },
-        async close() {
-          held.closed = true;
-          wakeReaders(held);
-        },
-        async drop() {
-          if (streams.get(stream) !== held) return;
-          streams.delete(stream);
-          total -= held.size;
-          wakeReaders(held);
-        },
-      };
-    },
-    async state(stream) {
-      const held = streams.get(stream);
-      return held && { epoch: held.epoch, first: firstOf(held), last: held.last, closed: held.closed };
-    },
-    async read(stream, cursor, limit) {
-      const held = streams.get(stream);
-      return held ? after(held, cursor, limit) : [];
-    },
-    tail: (stream, cursor, signal) => tail(() => streams.get(stream), stream, cursor, signal),
-  };
+  #trim(held: Held, seq: number): void {
+    const kept = held.entries.filter((entry) => entry.seq > seq);
+    const size = kept.reduce((sum, { text }) => sum + text.length, 0);
+    if (this.#holds(held)) this.total -= held.size - size;
+    held.entries = kept;
+    held.size = size;
+  }
+
+  #drop(held: Held): void {
+    if (!this.#holds(held)) return;
+    this.#streams.delete(held.name);
+    this.total -= held.size;
+    wakeReaders(held);
+  }
+
+  /** Not dropped, nor replaced by a newer stream of its name. */
+  #holds(held: Held): boolean {
+    return this.#streams.get(held.name) === held;
+  }
+
+  /** Drops the oldest entries until no more than `size` characters are left, but keeps the newest `least`. */
+  #shorten(held: Held, size: number, least: number): void {
+    let dropped = 0;
+    let left = held.size;
+    while (dropped < held.entries.length - least && left > size) left -= held.entries[dropped++]!.text.length;
+    if (dropped === 0) return;
+    this.total -= held.size - left;
+    held.size = left;
+    held.entries = held.entries.slice(dropped);
+  }
+
+  /** A quarter goes at once: making room for each entry alone would walk all streams each time. */
+  #shortenAll(newest: Held): void {
+    const others = [...this.#streams.values()].filter((held) => held !== newest);
+    const finished = others.filter(({ closed }) => closed);
+    const running = others.filter(({ closed }) => !closed);
+    for (const held of [...finished, ...running, newest]) {
+      const surplus = this.total - this.#limits.maxTotal * 0.75;
+      if (surplus <= 0) return;
+      this.#shorten(held, held.size - surplus, held === newest ? 1 : 0);
+    }
+  }
 }
 
 function firstOf({ entries, last }: Held): number {

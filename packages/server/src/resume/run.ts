@@ -38,3 +38,33 @@ export interface Run {
   /** What becomes of the log's entries when the life ends. */
   discard: () => unknown;
 }
+
+/** A run whose log is not opened yet; `opened` settles that. */
+export function newRun(
+  name: string,
+  called: Called,
+  root: Scope,
+): { run: Run; opened: (writer: EventWriter | undefined) => void } {
+  let opened!: (writer: EventWriter | undefined) => void;
+  const opening = new Promise<EventWriter | undefined>((resolve) => {
+    opened = resolve;
+  });
+  const life = root.child();
+  const run: Run = {
+    name,
+    called,
+    life,
+    handler: life.child("streams"),
+    opened: opening,
+    readers: new Set(),
+    last: 0,
+    delivered: 0,
+    sizes: [],
+    ahead: 0,
+    wake: () => {},
+    lost: false,
+    stopWaiting: () => {},
+    discard: () => {},
+  };
+  return { run, opened };
+}

@@ -2,14 +2,7 @@ import { type AnyContract, type AnyMessage, Disconnected, Refusal } from "@parla
 import { type OpenAsks, openAsks, type Waiting } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import type { Limits } from "../limits.js";
-import type { OpenAskFound, SessionStore, Subscriber } from "../ports.js";
-
-/** Sessions that one server holds alone: every answer is there at once. */
-export interface LocalSessions extends SessionStore {
-  find(key: string, reply: AnyMessage): OpenAskFound | undefined;
-  settle(key: string, reply: AnyMessage): void;
-  isRead(key: string): boolean;
-}
+import type { AnySession, OpenAskFound, SessionStore, Subscriber } from "../ports.js";
 
 /** One session, for as long as it has a reader, a waiting message or an open ask. */
 interface Hub {
@@ -24,55 +17,108 @@ interface Hub {
 
 export const SETTLED = "this was decided already: the first answer counts";
 
-/** `onIdle` is called when a session has ended, or nothing of it is left. */
-export function localSessions(
-  contract: AnyContract,
-  { maxQueued, maxSettled }: Limits,
-  root: Scope,
-  onIdle?: (key: string) => void,
-): LocalSessions {
-  const hubs = new Map<string, Hub>();
-  const settled = settledAsks(contract, maxSettled);
-  const answeredByOperation = (type: string): boolean =>
-    (contract.exchanges ?? []).some(
-      ({ ask, by, answers }) =>
-        ask === type && by === "server" && answers.some(({ operation }) => operation !== undefined),
-    );
+/** Sessions that one server holds alone: every answer is there at once. */
+export class LocalSessions implements SessionStore {
+  readonly #contract: AnyContract;
+  readonly #limits: Limits;
+  readonly #root: Scope;
+  readonly #onIdle: ((key: string) => void) | undefined;
+  readonly #hubs = new Map<string, Hub>();
+  readonly #settled: SettledAsks;
 
-  function hubOf(key: string): Hub {
-    const known = hubs.get(key);
-    if (known) return known;
-    const scope = root.child("sessions");
-    const hub: Hub = { scope, subscribers: new Set(), waiting: [], asks: openAsks(contract, "server"), put: new Set() };
-    hubs.set(key, hub);
-    scope.measure("queued", () => hub.waiting.reduce((sum, { weight }) => sum + weight, 0));
+  /** `onIdle` is called when a session has ended, or nothing of it is left. */
+  constructor(contract: AnyContract, limits: Limits, root: Scope, onIdle?: (key: string) => void) {
+    this.#contract = contract;
+    this.#limits = limits;
+    this.#root = root;
+    this.#onIdle = onIdle;
+    this.#settled = settledAsks(contract, limits.maxSettled);
+  }
+
+  session(key: string): AnySession {
+    return {
+      send: (message) => this.#send(key, message),
+      ask: (message, options) => this.#ask(key, message, options),
+    };
+  }
+
+  isRead(key: string): boolean {
+    return (this.#hubs.get(key)?.subscribers.size ?? 0) > 0;
+  }
+
+  subscribe(key: string, subscriber: Subscriber, scope: Scope): void {
+    if (scope.closed) return;
+    const hub = this.#hubOf(key);
+    // A new reader is shown what is open; one that was cut and resumes sees only what it missed.
+    const open = hub.asks.list().map(({ message }) => message);
+    const waiting = hub.waiting.map(({ message }) => message);
+    hub.waiting = [];
+    for (const message of [...open.filter((one) => !waiting.includes(one)), ...waiting]) subscriber.send(message);
+    hub.subscribers.add(subscriber);
     scope.add(() => {
-      if (hubs.get(key) === hub) hubs.delete(key);
-      onIdle?.(key);
+      hub.subscribers.delete(subscriber);
+      closeIfIdle(hub);
+    });
+    for (const put of hub.put) put(subscriber);
+  }
+
+  requeue(key: string, messages: readonly AnyMessage[]): void {
+    // Other readers have a copy of their own, and an open ask is shown to the next reader anyway.
+    if (this.isRead(key)) return;
+    const asks = openAsks(this.#contract, "server");
+    for (const message of messages) if (!asks.exchangeOf(message)) this.#send(key, message);
+  }
+
+  find(key: string, reply: AnyMessage): OpenAskFound | undefined {
+    const found = this.#hubs.get(key)?.asks.find(reply);
+    if (!found && this.#settled.has(key, reply)) throw new Refusal(SETTLED, { status: 409 });
+    return found?.ask;
+  }
+
+  settle(key: string, reply: AnyMessage): void {
+    const answered = this.#hubs.get(key)?.asks.answer(reply);
+    if (!answered) throw new Refusal(SETTLED, { status: 409 });
+    if (!answered.partial) answered.ask.settle?.(reply);
+  }
+
+  end(key: string): void {
+    const hub = this.#hubs.get(key);
+    if (!hub) return;
+    const subscribers = [...hub.subscribers];
+    hub.scope.close(this.#over(key));
+    for (const subscriber of subscribers) subscriber.end();
+  }
+
+  #hubOf(key: string): Hub {
+    const known = this.#hubs.get(key);
+    if (known) return known;
+    const scope = this.#root.child("sessions");
+    const asks = openAsks(this.#contract, "server");
+    const hub: Hub = { scope, subscribers: new Set(), waiting: [], asks, put: new Set() };
+    this.#hubs.set(key, hub);
+    scope.measure("queued", () => weightOf(hub));
+    scope.add(() => {
+      if (this.#hubs.get(key) === hub) this.#hubs.delete(key);
+      this.#onIdle?.(key);
     });
     return hub;
   }
 
-  function closeIfIdle({ scope, subscribers, waiting, asks, put }: Hub): void {
-    if (subscribers.size + waiting.length + asks.list().length + put.size === 0) scope.close();
-  }
-
-  function send(key: string, message: AnyMessage): void {
-    const hub = hubOf(key);
-    if (hub.subscribers.size > 0) {
-      return sendToAll(hub.subscribers, message);
-    }
+  #send(key: string, message: AnyMessage): void {
+    const hub = this.#hubOf(key);
+    if (hub.subscribers.size > 0) return sendToAll(hub.subscribers, message);
     const weight = JSON.stringify(message).length;
-    if (hub.waiting.reduce((sum, waiting) => sum + waiting.weight, weight) > maxQueued)
+    const { maxQueued } = this.#limits;
+    if (weightOf(hub) + weight > maxQueued)
       throw new Disconnected(
-        `${contract.name}: session ${key} has no reader, and more than ${maxQueued} characters wait for one`,
+        `${this.#contract.name}: session ${key} has no reader, and more than ${maxQueued} characters wait for one`,
         { code: "slow_reader", retryable: true },
       );
     hub.waiting.push({ message, weight });
   }
 
-  function ask(key: string, message: AnyMessage, options: { readonly signal?: AbortSignal } = {}): Promise<AnyMessage> {
-    const hub = hubOf(key);
+  #ask(key: string, message: AnyMessage, options: { readonly signal?: AbortSignal } = {}): Promise<AnyMessage> {
+    const hub = this.#hubOf(key);
     return new Promise<AnyMessage>((resolve, reject) => {
       options.signal?.throwIfAborted();
       const scope = hub.scope.child("asks");
@@ -85,13 +131,13 @@ export function localSessions(
         scope.close(error);
       };
       scope.add(() => {
-        reject(scope.reason ?? sessionOver(key));
+        reject(scope.reason ?? this.#over(key));
         closeIfIdle(hub);
       });
       const { signal } = options;
       if (signal) scope.onAbort(signal, () => fail(signal.reason));
       try {
-        if (answeredByOperation(message.type)) askReaders(key, hub, message, scope, { settle, fail });
+        if (this.#isAnsweredByOperation(message)) this.#askReaders(key, hub, message, scope, { settle, fail });
         else askChannels(hub, message, scope, { settle, fail });
       } catch (error) {
         fail(error);
@@ -100,79 +146,46 @@ export function localSessions(
   }
 
   /** Shows an ask to every reader; an operation answers it. */
-  function askReaders(key: string, hub: Hub, message: AnyMessage, scope: Scope, on: Settling): void {
+  #askReaders(key: string, hub: Hub, message: AnyMessage, scope: Scope, on: Settling): void {
     const waiting = hub.asks.open(message, on);
-    if (!waiting) throw new TypeError(`${contract.name}: this ${message.type} asks nothing; send it`);
+    if (!waiting) throw new TypeError(`${this.#contract.name}: this ${message.type} asks nothing; send it`);
     scope.add(() => {
       hub.asks.withdraw(waiting);
-      if (!hub.scope.closed) settled.remember(key, waiting);
+      if (!hub.scope.closed) this.#settled.remember(key, waiting);
     });
-    send(key, message);
+    this.#send(key, message);
   }
 
-  /** Puts an ask to every channel; the first answer of any of them counts. */
-  function askChannels(hub: Hub, message: AnyMessage, scope: Scope, { settle, fail }: Settling): void {
-    const put = (subscriber: Subscriber): void => {
-      // A channel that closes leaves the ask open for the next one.
-      const failed = (error: unknown) => !(error instanceof Disconnected) && fail(error);
-      subscriber.ask?.(message, { signal: scope.signal }).then(settle, failed);
-    };
-    hub.put.add(put);
-    scope.add(() => hub.put.delete(put));
-    for (const subscriber of hub.subscribers) put(subscriber);
+  #isAnsweredByOperation({ type }: AnyMessage): boolean {
+    return (this.#contract.exchanges ?? []).some(
+      ({ ask, by, answers }) =>
+        ask === type && by === "server" && answers.some(({ operation }) => operation !== undefined),
+    );
   }
 
-  function sessionOver(key: string): Disconnected {
-    return new Disconnected(`${contract.name}: session ${key} has ended`, { code: "closed", retryable: false });
+  #over(key: string): Disconnected {
+    return new Disconnected(`${this.#contract.name}: session ${key} has ended`, { code: "closed", retryable: false });
   }
+}
 
-  const isRead = (key: string): boolean => (hubs.get(key)?.subscribers.size ?? 0) > 0;
-  return {
-    isRead,
-    session: (key) => ({
-      send: (message) => send(key, message),
-      ask: (message, options) => ask(key, message, options),
-    }),
-    subscribe(key, subscriber, scope) {
-      if (scope.closed) return;
-      const hub = hubOf(key);
-      // A new reader is shown what is open; one that was cut and resumes sees only what it missed.
-      const open = hub.asks.list().map(({ message }) => message);
-      const waiting = hub.waiting.map(({ message }) => message);
-      hub.waiting = [];
-      for (const message of [...open.filter((one) => !waiting.includes(one)), ...waiting]) subscriber.send(message);
-      hub.subscribers.add(subscriber);
-      scope.add(() => {
-        hub.subscribers.delete(subscriber);
-        closeIfIdle(hub);
-      });
-      for (const put of hub.put) put(subscriber);
-    },
-    requeue(key, messages) {
-      // Other readers have a copy of their own, and an open ask is shown to the next reader anyway.
-      if (isRead(key)) return;
-      const asks = openAsks(contract, "server");
-      for (const message of messages) if (!asks.exchangeOf(message)) send(key, message);
-    },
-    find(key, reply) {
-      const found = hubs.get(key)?.asks.find(reply);
-      if (!found && settled.has(key, reply)) throw new Refusal(SETTLED, { status: 409 });
-      return found?.ask;
-    },
-    settle(key, reply) {
-      const hub = hubs.get(key);
-      const answered = hub?.asks.answer(reply);
-      if (!hub || !answered) throw new Refusal(SETTLED, { status: 409 });
-      if (!answered.partial) answered.ask.settle?.(reply);
-    },
-    end(key) {
-      const hub = hubs.get(key);
-      if (!hub) return;
-      const subscribers = [...hub.subscribers];
-      hub.scope.close(sessionOver(key));
-      for (const subscriber of subscribers) subscriber.end();
-    },
+function weightOf({ waiting }: Hub): number {
+  return waiting.reduce((sum, { weight }) => sum + weight, 0);
+}
+
+function closeIfIdle({ scope, subscribers, waiting, asks, put }: Hub): void {
+  if (subscribers.size + waiting.length + asks.list().length + put.size === 0) scope.close();
+}
+
+/** Puts an ask to every channel; the first answer of any of them counts. */
+function askChannels(hub: Hub, message: AnyMessage, scope: Scope, { settle, fail }: Settling): void {
+  const put = (subscriber: Subscriber): void => {
+    // A channel that closes leaves the ask open for the next one.
+    const failed = (error: unknown) => !(error instanceof Disconnected) && fail(error);
+    subscriber.ask?.(message, { signal: scope.signal }).then(settle, failed);
   };
+  hub.put.add(put);
+  scope.add(() => hub.put.delete(put));
+  for (const subscriber of hub.subscribers) put(subscriber);
 }
 
 /** Sends to each, whatever happens to the others. Throws where the message itself is wrong. */
@@ -196,7 +209,13 @@ interface Settling {
 }
 
 /** Settled asks, kept to reject late answers with 409. The oldest are forgotten first. */
-function settledAsks({ exchanges = [] }: AnyContract, limit: number) {
+interface SettledAsks {
+  remember(session: string, ask: Waiting): void;
+  /** Whether a reply would have answered one of them. */
+  has(session: string, reply: AnyMessage): boolean;
+}
+
+function settledAsks({ exchanges = [] }: AnyContract, limit: number): SettledAsks {
   const names = new Set<string>();
   /** The asks that a reply could have answered. */
   const asksOf = (reply: AnyMessage): string[] =>

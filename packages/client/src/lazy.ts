@@ -1,7 +1,7 @@
 import type { MessageStream } from "@parlance/contract";
 
-/** A stream whose code is still being loaded, as the stream itself. */
-export function loading<M>(load: Promise<MessageStream<M>>): MessageStream<M> {
+/** Wraps a stream whose code is still being loaded. */
+export function lazy<M>(load: Promise<MessageStream<M>>): MessageStream<M> {
   let stream: MessageStream<M> | undefined;
   const loaded = load.then((it) => {
     stream = it;

@@ -11,7 +11,7 @@ export const globalWebSocket: OpenSocket = (url, { headers, protocols, signal })
         "a browser's WebSocket cannot carry a token, and this server gives no tickets: pass a `webSocket` that can carry it",
       );
     const socket = new WebSocket(url, [...protocols]);
-    signal?.addEventListener("abort", () => socket.readyState || socket.close());
+    signal?.addEventListener("abort", () => socket.readyState || socket.close(), { once: true });
     socket.onopen = () => resolve(socketPort(socket));
     socket.onerror = () => reject(new Error("the WebSocket could not be opened"));
   });

@@ -11,16 +11,16 @@ export async function textOf(
   const { append, final = {} } = stream.text ?? {};
   if (!append) throw new TypeError(`${contract.name}.${name} has no text: read its messages`);
   const isLast = (type: string): boolean => [...(stream.end ?? []), ...(stream.mayEnd ?? [])].includes(type);
-  const said: string[] = [];
+  const parts: string[] = [];
   let whole: string | undefined;
   let failure: AnyMessage | undefined;
   for await (const message of messages) {
     const fields = message as unknown as Record<string, string>;
     const { type } = message;
-    if (append[type] !== undefined) said.push(fields[append[type]]!);
+    if (append[type] !== undefined) parts.push(fields[append[type]]!);
     else if (final[type] !== undefined) whole = fields[final[type]];
     else if (type === stream.fault && isLast(type)) failure = message;
   }
   if (failure) throw unfaultMessage(contract, failure)!;
-  return whole ?? said.join("");
+  return whole ?? parts.join("");
 }

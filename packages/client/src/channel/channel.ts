@@ -1,0 +1,121 @@
+import type { CallOptions, Json } from "@parlance/contract";
+import {
+  type AnyContract,
+  bind,
+  formatCursor,
+  formatTicket,
+  type Input,
+  messageDecoder,
+  messageEncoder,
+  type Port,
+  RESUME,
+} from "@parlance/wire";
+import { type AnyChannel, type Link, link } from "@parlance/wire/link";
+import { timedOut } from "../disconnected.js";
+import { lifetime, within } from "../lifetime.js";
+import {
+  ANSWER_TIMEOUT,
+  ANSWER_WITHIN,
+  type ConnectOptions,
+  MAX_MESSAGE_SIZE,
+  MAX_QUEUED,
+  rethrow,
+} from "../options.js";
+import { judge } from "../rejoin.js";
+import type { Requests } from "../request.js";
+import { firstOffer, offerOf } from "./offer.js";
+import { ReconnectingChannel } from "./reconnecting.js";
+import { sockets } from "./socket.js";
+
+export type OpenOptions = CallOptions & { readonly open?: Readonly<Record<string, Json>> };
+
+/** Opens a channel: the socket, and the message that the protocol opens with. With a key, one that survives its sockets. */
+export async function openChannel(
+  contract: AnyContract,
+  connection: ConnectOptions,
+  requests: Requests,
+  name: string,
+  input: Input,
+  { key, open, headers, signal }: OpenOptions & { readonly key?: string | undefined },
+): Promise<AnyChannel> {
+  const { answerTimeout = ANSWER_TIMEOUT } = connection;
+  const what = `${contract.name}.${name}`;
+  const address = requests.url(bind(contract, name, input).target);
+  const openSocket = sockets(contract, connection, what, address);
+  const keyed = { Accept: "application/json", [RESUME]: key! };
+  const life = lifetime(connection.signal, signal);
+  const linkOver = (port: Port): Link => linked(contract, connection, name, life.signal, port, open);
+  const late = () => timedOut(what, ANSWER_WITHIN);
+  try {
+    const first = key === undefined ? undefined : await firstOffer(requests, name, input, headers, keyed, life);
+    let channel: AnyChannel;
+    if (first) {
+      const { epoch, grace } = first.resumable;
+      let { offer } = first;
+      const { Authorization: _, ...own } = { ...connection.headers, ...headers } as Record<string, string>;
+      channel = await new ReconnectingChannel({
+        what,
+        grace,
+        connection,
+        life,
+        linkOver,
+        async openSocket(received, lost, request) {
+          let at = offer;
+          offer = undefined;
+          if (!at) {
+            const cursor = { "Last-Event-ID": formatCursor({ epoch, seq: received }) };
+            const answer = await requests.ask("GET", name, input, headers, request, { ...keyed, ...cursor });
+            const judged = judge(answer, lost);
+            if (typeof judged === "number") return judged;
+            at = await offerOf(requests, name, answer, request);
+          }
+          // A ticket says who we are already, and a browser could not say it in a header.
+          return at ? { port: await openSocket(own, [formatTicket(at.ticket)], request), received: at.received } : 0;
+        },
+        cancel: () => requests.cancel(name, input, headers, keyed),
+      }).open();
+    } else {
+      const request = lifetime(life.signal);
+      const own = await within(request, answerTimeout, late, () => requests.headers(headers, request));
+      const port = await within(request, ANSWER_WITHIN, late, () => openSocket(own, [], request));
+      life.signal.throwIfAborted();
+      ({ channel } = linkOver(port));
+    }
+    channel.closed.then(life.release, life.release);
+    return channel;
+  } catch (error) {
+    life.abort(error);
+    throw error;
+  }
+}
+
+/** A link of the client's side over a port. The caller's signal ends it. */
+function linked(
+  contract: AnyContract,
+  connection: ConnectOptions,
+  channel: string,
+  signal: AbortSignal,
+  port: Port,
+  open?: Readonly<Record<string, Json>>,
+): Link {
+  const described = contract.channels[channel]!;
+  const made = link(contract, port, {
+    channel,
+    side: "client",
+    encode: messageEncoder(contract, { side: "client", names: described.client, profile: connection.profile }),
+    decode: messageDecoder(contract, { side: "server", names: described.server, checks: contract.checks }),
+    maxSize: connection.maxMessageSize ?? MAX_MESSAGE_SIZE,
+    maxQueued: connection.maxQueued ?? MAX_QUEUED,
+    onUnknown: connection.onUnknown,
+    onViolation: connection.onViolation ?? rethrow,
+  });
+  signal.addEventListener("abort", () => made.fail(signal.reason, 1000, "aborted"));
+  const opening = described.open?.client;
+  try {
+    if (opening !== undefined) made.channel.send({ ...open, type: opening });
+  } catch (error) {
+    made.fail(error, 1000, "not opened");
+    throw error;
+  }
+  return made;
+}

@@ -1,0 +1,167 @@
+import { Disconnected, type Port, Refusal } from "@parlance/wire";
+import { type AnyChannel, durable, type Link } from "@parlance/wire/link";
+import { gap } from "../disconnected.js";
+import { type Lifetime, lifetime } from "../lifetime.js";
+import type { ConnectOptions } from "../options.js";
+import { type Rejoins, rejoining } from "../rejoin.js";
+
+export interface ReconnectingOptions {
+  /** Names the channel in errors. */
+  readonly what: string;
+  /** Seconds that the server keeps the conversation. */
+  readonly grace: number;
+  readonly connection: ConnectOptions;
+  readonly life: Lifetime;
+  readonly linkOver: (port: Port) => Link;
+  /**
+   * Opens a socket for a client that has received so many frames. Resolves with the server's count too, or with milliseconds to wait
+   * at least where another attempt may help.
+   */
+  readonly openSocket: (
+    received: number,
+    lost: Disconnected,
+    request: Lifetime,
+  ) => Promise<{ readonly port: Port; readonly received: number } | number>;
+  /** Ends a conversation whose server would wait for this client. */
+  readonly cancel: () => void;
+}
+
+/**
+ * The state of a channel. The transitions are in `#attach`, `#onCut` and `#close`, and nowhere else.
+ *
+ *     connecting ─attach→ open ─onCut→ rejoining ─attach→ open
+ *     any ─close→ closed
+ */
+type State = "connecting" | "open" | "rejoining" | "closed";
+
+/** Characters of sent frames that are kept until the server has said that it has them. */
+const KEPT = 4 * 1024 * 1024;
+/** How often a server may refuse to upgrade before it counts as one that cannot. One refusal may be a ticket that a proxy has used up. */
+const UPGRADES = 3;
+
+/** A channel that survives its sockets. After a cut it asks the server for its position and goes on over a new socket. */
+export class ReconnectingChannel {
+  #state: State = "connecting";
+  readonly #options: ReconnectingOptions;
+  readonly #attempts: Lifetime;
+  readonly #rejoins: Rejoins;
+  readonly #conversation = durable({ limit: KEPT, deliver: true, onCut: () => this.#onCut() });
+  #linked!: Link;
+
+  constructor(options: ReconnectingOptions) {
+    this.#options = options;
+    this.#attempts = lifetime(options.life.signal);
+    this.#rejoins = rejoining(options.connection, this.#attempts);
+  }
+
+  /** Opens the channel. Rejects when no socket could be opened; the server is told then. */
+  async open(): Promise<AnyChannel> {
+    const { port } = this.#conversation;
+    try {
+      this.#linked = this.#options.linkOver({
+        ...port,
+        close: (code, reason) => {
+          port.close(code, reason);
+          this.#settle();
+        },
+        listen: (events) => {
+          const frame = (text: string) => {
+            this.#rejoins.delivered();
+            events.frame(text);
+          };
+          port.listen({ frame, close: events.close });
+        },
+      });
+      const { channel } = this.#linked;
+      const over = () => this.#close(this.#conversation.cut);
+      channel.closed.then(over, over);
+      await this.#connect();
+      return channel;
+    } catch (error) {
+      // The server may have begun all the same.
+      this.#close(true);
+      this.#linked?.fail(error, 1000, "not opened");
+      throw error;
+    }
+  }
+
+  #connect(): Promise<unknown> {
+    const connecting = this.#state === "connecting";
+    const { what, grace, openSocket } = this.#options;
+    const lost = new Disconnected(`${what} ${connecting ? "could not be opened" : "was cut"}`, {
+      code: connecting ? "unreachable" : "closed",
+      retryable: true,
+      unconfirmed: this.#linked.unconfirmed(),
+    });
+    let refusals = 0;
+    return this.#rejoins.run({
+      lost,
+      grace,
+      atOnce: connecting,
+      attempt: async (request) => {
+        try {
+          const opened = await openSocket(this.#conversation.received, lost, request);
+          if (typeof opened === "number") return opened;
+          this.#attach(opened.port, opened.received, request, lost);
+          return true;
+        } catch (error) {
+          if (!(error instanceof Refusal) || error.status !== 426 || ++refusals === UPGRADES) throw error;
+          return 0;
+        }
+      },
+    });
+  }
+
+  /** Goes on where both sides were. */
+  #attach(port: Port, received: number, request: Lifetime, lost: Disconnected): void {
+    // Closed meanwhile: then the port is closed as well.
+    request.signal.throwIfAborted();
+    request.release();
+    this.#state = "open";
+    if (this.#conversation.attach(port, received)) return;
+    port.close(1000, "frames are gone");
+    throw gap(`${this.#options.what}, at the server`, { after: received }, lost);
+  }
+
+  #onCut(): void {
+    // The link is over, and the server may not have received its close.
+    if (this.#state === "closed") return this.#options.cancel();
+    this.#state = "rejoining";
+    if (!this.#settle()) this.#connect().catch((error) => this.#fail(error));
+  }
+
+  #close(tell: boolean): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    this.#attempts.abort();
+    if (tell) this.#options.cancel();
+  }
+
+  /** Without a socket, a closed channel that has nothing left to deliver is over. */
+  #settle(): boolean {
+    const { closing, cut, unconfirmed } = this.#conversation;
+    const over = this.#state !== "closed" && closing && cut && unconfirmed === 0;
+    if (over) {
+      this.#close(true);
+      this.#conversation.end(1000, "");
+    }
+    return over;
+  }
+
+  /** No attempt has led to a socket again. */
+  #fail(cause: unknown): void {
+    if (this.#state === "closed") return;
+    if (this.#attempts.signal.aborted) return;
+    this.#close(false);
+    const unconfirmed = this.#linked.unconfirmed();
+    if (!this.#conversation.closing) return this.#linked.fail(cause, 1000, "not joined again");
+    if (unconfirmed.length === 0) return this.#conversation.end(1000, "");
+    const lost = new Disconnected(`${this.#options.what} was cut before its close was confirmed`, {
+      code: "closed",
+      retryable: true,
+      unconfirmed,
+      cause,
+    });
+    this.#linked.fail(lost, 1000, "not joined again");
+  }
+}

@@ -1,0 +1,88 @@
+import { type AnyContract, notify, type OpenSocket, type Port, type PortEvents, unfault } from "@parlance/wire";
+import { disconnected } from "../disconnected.js";
+import type { Lifetime } from "../lifetime.js";
+import { type ConnectOptions, MAX_MESSAGE_SIZE } from "../options.js";
+import { globalWebSocket } from "./web-socket.js";
+
+/** Milliseconds that a peer may take to confirm a close. */
+const CLOSE_WITHIN = 10_000;
+
+/** Opens the sockets of a channel by a user's function. A socket is closed when its request ends before somebody listens to it. */
+export function sockets(
+  contract: AnyContract,
+  { webSocket = globalWebSocket, maxMessageSize = MAX_MESSAGE_SIZE }: ConnectOptions,
+  what: string,
+  url: string,
+): (headers: Readonly<Record<string, string>>, protocols: string[], request: Lifetime) => Promise<Port> {
+  return async (headers, protocols, { signal }) => {
+    let opened: Awaited<ReturnType<OpenSocket>>;
+    try {
+      signal.throwIfAborted();
+      opened = await webSocket(url.replace(/^http/, "ws"), { headers, protocols, maxSize: maxMessageSize, signal });
+    } catch (cause) {
+      signal.throwIfAborted();
+      // A mistake in the caller's code, such as no WebSocket at all: trying again would not help.
+      if (cause instanceof TypeError) throw cause;
+      throw disconnected(`${what}: no socket was opened at ${url}`, "unreachable", true, cause);
+    }
+    if ("refused" in opened) {
+      const { status, body, retryAfter } = opened.refused;
+      throw unfault(contract, status, body, retryAfter);
+    }
+    return guarded(opened, signal);
+  };
+}
+
+/** A user's port as one that never fails: an error of it is a cut, and so is a close that is not confirmed in time. */
+function guarded(port: Port, signal: AbortSignal): Port {
+  let on: PortEvents | undefined;
+  let over: { readonly code: number; readonly reason: string } | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  function end(code: number, reason: string): void {
+    if (over) return;
+    over = { code, reason };
+    clearTimeout(timer);
+    on?.close(code, reason);
+  }
+
+  function cut(): void {
+    // 1012 lets the server wait for another socket.
+    notify(
+      () => (port.cut ? port.cut() : port.close(1012, "")),
+      undefined,
+      () => {},
+    );
+    end(1006, "");
+  }
+
+  function close(code: number, reason: string): void {
+    if (over) return;
+    timer ??= setTimeout(cut, CLOSE_WITHIN);
+    notify(() => port.close(code, reason), undefined, cut);
+  }
+
+  function unused(): void {
+    // Only a port that is listened to hears that its peer has confirmed.
+    listen({ frame() {}, close() {} });
+    close(1000, "");
+  }
+
+  function listen(events: PortEvents): void {
+    signal.removeEventListener("abort", unused);
+    on = events;
+    if (over) return events.close(over.code, over.reason);
+    const frame = (text: string) => over || events.frame(text);
+    notify(() => port.listen({ frame, close: end }), undefined, cut);
+  }
+
+  if (signal.aborted) unused();
+  else signal.addEventListener("abort", unused);
+  return {
+    listen,
+    close,
+    cut,
+    send: (frame) => notify((text: string) => port.send(text), frame, cut),
+    buffered: () => port.buffered?.() ?? 0,
+  };
+}

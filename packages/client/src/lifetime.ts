@@ -1,0 +1,71 @@
+/** Owns one call, stream, channel or request: its signal, its timers, and its listeners on the caller's signals. */
+export interface Lifetime {
+  /** Aborted by the first of the caller's signals, by a time limit, or by `abort`. */
+  readonly signal: AbortSignal;
+  /** Ends the lifetime early. Whatever was started with its signal is aborted. */
+  abort(reason?: unknown): void;
+  /** Ends the lifetime in good order. No listener is left on the caller's signals, and nothing is aborted. */
+  release(): void;
+}
+
+/**
+ * Opens a lifetime under the caller's signals.
+ *
+ * These are never passed on to a `Request` or to `AbortSignal.any`: both keep a listener on them until the next garbage collection.
+ */
+export function lifetime(...callers: readonly (AbortSignal | undefined)[]): Lifetime {
+  const controller = new AbortController();
+  const onAbort = ({ target }: { target: unknown }) => abort((target as AbortSignal).reason);
+
+  function release(): void {
+    for (const caller of callers) caller?.removeEventListener("abort", onAbort);
+  }
+
+  function abort(reason?: unknown): void {
+    release();
+    controller.abort(reason);
+  }
+
+  for (const caller of callers) caller?.addEventListener("abort", onAbort);
+  const aborted = callers.find((caller) => caller?.aborted);
+  if (aborted) abort(aborted.reason);
+  return { signal: controller.signal, abort, release };
+}
+
+/** The longest delay that a timer takes: a longer one would fire at once. */
+const LONGEST = 2 ** 31 - 1;
+
+/**
+ * Starts something outside and waits for it. Rejects as it does, or with the reason of the lifetime.
+ *
+ * After `limit` milliseconds the lifetime is aborted with `late()`; 0 is no limit. No timer or listener is left behind.
+ */
+export function within<T>(
+  { signal, abort }: Lifetime,
+  limit: number,
+  late: () => unknown,
+  start: () => T | PromiseLike<T>,
+): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let stop = (): void => {};
+  return new Promise<T>((resolve, reject) => {
+    signal.throwIfAborted();
+    stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop);
+    if (limit) timer = setTimeout(() => abort(late()), Math.min(limit, LONGEST));
+    Promise.resolve(start()).then(resolve, reject);
+  }).finally(() => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+  });
+}
+
+/** Waits for so many milliseconds. Rejects with the reason of the lifetime when that ends first. */
+export function pause(milliseconds: number, life: Lifetime): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const elapsed = () =>
+    new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, milliseconds);
+    });
+  return within(life, 0, elapsed, elapsed).finally(() => clearTimeout(timer));
+}

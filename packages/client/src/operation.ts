@@ -1,0 +1,97 @@
+import type { CallOptions } from "@parlance/contract";
+import {
+  type AnyContract,
+  assertChecked,
+  bind,
+  checkOf,
+  Disconnected,
+  type Input,
+  parseJson,
+  reader,
+  unfault,
+  Violation,
+} from "@parlance/wire";
+import { timedOut } from "./disconnected.js";
+import { type Lifetime, lifetime, pause, within } from "./lifetime.js";
+import { ANSWER_TIMEOUT, type ConnectOptions } from "./options.js";
+import type { Fields, Requests } from "./request.js";
+
+/** The operations of one connection. */
+export interface Operations {
+  /** Sends an operation. Resolves when the status and the content type of the answer are right. */
+  send(operation: string, input: Input, headers: Fields, life: Lifetime, ours?: Fields): Promise<Response>;
+  /** Sends an operation and reads its answer: JSON, text or nothing. */
+  call(operation: string, input: Input, options: CallOptions): Promise<unknown>;
+}
+
+export function operations(contract: AnyContract, connection: ConnectOptions, { ask, read }: Requests): Operations {
+  const { answerTimeout = ANSWER_TIMEOUT, retryWaits = contract.retry?.waits ?? [] } = connection;
+
+  async function attempt(name: string, input: Input, own: Fields, life: Lifetime, ours: Fields): Promise<Response> {
+    const { method, answer } = contract.operations[name]!;
+    const { body } = bind(contract, name, input);
+    const wanted = answer.stream ? "text/event-stream" : (answer.text ?? (answer.json && "application/json"));
+    const fields = {
+      ...(body && { "Content-Type": "application/json" }),
+      Accept: wanted ?? "application/json",
+      ...(answer.stream && { "Cache-Control": "no-cache" }),
+      ...ours,
+    };
+    const response = await ask(method, name, input, own, life, fields, body && JSON.stringify(body));
+    const type = response.headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase();
+    if (response.ok && (wanted === undefined || type === wanted)) return response;
+    const quote = await read(response, name, life, true).catch(() => "");
+    if (!response.ok) throw unfault(contract, response.status, quote, retryAfter(response));
+    throw new Violation(
+      `${name} is answered with ${wanted}, not ${type ?? "nothing"}: ${JSON.stringify(quote.slice(0, 80))}`,
+      { code: "content_type", protocol: contract.name, side: "server", subject: name },
+    );
+  }
+
+  const send: Operations["send"] = async (name, input, own, life, ours) => {
+    for (let i = 0; ; i++) {
+      try {
+        return await attempt(name, input, own, life, ours);
+      } catch (error) {
+        // The document may repeat anything; an operation that may have been received is not repeated here.
+        const repeatable = error instanceof Disconnected && error.code === "unreachable" && error.retryable;
+        if (!repeatable || i >= retryWaits.length) throw error;
+        await pause(retryWaits[i]! * 1000, life);
+      }
+    }
+  };
+
+  async function call(name: string, input: Input, options: CallOptions): Promise<unknown> {
+    const { method, answer } = contract.operations[name]!;
+    const life = lifetime(connection.signal, options.signal);
+    try {
+      const late = () => timedOut(`${contract.name}.${name}`, answerTimeout, method !== "POST");
+      const response = await within(life, answerTimeout, late, () => send(name, input, options.headers, life));
+      const text = await read(response, name, life);
+      if (answer.text !== undefined) return text;
+      if (answer.json === undefined) return undefined;
+      const origin = { protocol: contract.name, side: "server" as const, subject: name };
+      const body = parseJson(text, origin);
+      const reads = reader(contract.reading, (rule) => rule.of === "server" && rule.operation === name);
+      const documented = reads ? reads(body) : body;
+      assertChecked(checkOf(contract, contract.checks, answer.json), documented, origin);
+      return documented;
+    } catch (error) {
+      life.abort(error);
+      throw error;
+    } finally {
+      life.release();
+    }
+  }
+
+  return { send, call };
+}
+
+/** Seconds, from either form of Retry-After (RFC 9110, section 10.2.3). */
+function retryAfter({ headers }: Response): number | undefined {
+  const value = headers.get("Retry-After");
+  if (value === null) return undefined;
+  if (/^\d+$/.test(value)) return Number(value);
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, (date - Date.now()) / 1000);
+}

@@ -1,0 +1,51 @@
+import type { Stream } from "@parlance/contract";
+import {
+  type AnyContract,
+  type AnyMessage,
+  decoder,
+  messageDecoder,
+  notify,
+  type SseDecoder,
+  Violation,
+} from "@parlance/wire";
+import { type ConnectOptions, MAX_MESSAGE_SIZE, rethrow } from "../options.js";
+
+/** Where messages go. */
+export interface Sink {
+  /** Whether the event with this id is the next one of a stream that is open. */
+  readonly isNext: (id: string | undefined) => boolean;
+  readonly take: (message: AnyMessage) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** Reads the events of a stream as its messages: one decoder for each connection. */
+export function decoding(
+  contract: AnyContract,
+  { onUnknown, onViolation = rethrow, maxMessageSize = MAX_MESSAGE_SIZE }: ConnectOptions,
+  subject: string,
+  { messages }: Stream,
+  { isNext, take, fail }: Sink,
+): (onRetry: (milliseconds: number) => void) => SseDecoder {
+  const protocol = contract.name;
+  const decode = messageDecoder(contract, { side: "server", names: messages, checks: contract.checks });
+  return (onRetry) =>
+    decoder({
+      maxSize: maxMessageSize,
+      onRetry,
+      onTooLarge() {
+        const what = `an event is over the limit of ${maxMessageSize} characters`;
+        fail(new Violation(what, { code: "too_large", protocol, side: "server", subject }));
+      },
+      onEvent(event) {
+        if (!isNext(event.id)) return;
+        try {
+          const read = decode(event);
+          if ("unknown" in read) notify(onUnknown, read.unknown, fail);
+          else take(read.message);
+        } catch (error) {
+          if (error instanceof Violation) notify(onViolation, error, fail);
+          else fail(error);
+        }
+      },
+    });
+}

@@ -1,0 +1,76 @@
+import { type Disconnected, formatCursor, type Gap, parseCursor, parseResumable, RESUME } from "@parlance/wire";
+import type { Lifetime } from "../lifetime.js";
+import type { ConnectOptions } from "../options.js";
+import { judge, rejoining } from "../rejoin.js";
+
+/** An answer whose body is being read, and the lifetime of its request. */
+export interface Joined {
+  readonly response: Response;
+  readonly request: Lifetime;
+}
+
+/** The position in a stream that the server can resume. */
+export interface Resuming {
+  /** Milliseconds of silence after which the server is gone; 0 where it has no heartbeat. */
+  readonly silence: number;
+  /** Notes an answer of the server. */
+  joined(headers: Headers): void;
+  /** Whether the message with this id is the next one, known already, or after a gap: each is delivered once and in order. */
+  next(id: string): boolean | Gap;
+  /** Asks until the stream goes on. Rejects with the error for the reader. */
+  join(lost: Disconnected, retry: number): Promise<Joined>;
+}
+
+/** A dead peer is noticed after this many of its heartbeats. */
+const BEATS = 2.5;
+/** Seconds for which a server keeps a stream whose answer was never seen. It has not said yet that it can be resumed. */
+const MAYBE_RECEIVED = 5;
+
+/** `ask` sends a GET on the stream's path with its key. */
+export function resuming(
+  ask: (headers: Record<string, string>, request: Lifetime) => Promise<Response>,
+  connection: ConnectOptions,
+  life: Lifetime,
+): Resuming {
+  const rejoins = rejoining(connection, life);
+  let epoch: string | undefined;
+  let grace = MAYBE_RECEIVED;
+  let beat = 0;
+  let seq = 0;
+  return {
+    get silence() {
+      return beat * 1000 * BEATS;
+    },
+    joined(headers) {
+      const resumable = parseResumable(headers.get(RESUME));
+      if (!resumable) return;
+      ({ beat, grace } = resumable);
+      // The ids of another epoch count other messages: the first of them is a gap.
+      epoch ??= resumable.epoch;
+    },
+    next(id) {
+      if (epoch === undefined) return true;
+      const isNext = id === formatCursor({ epoch, seq: seq + 1 });
+      const cursor = isNext ? undefined : parseCursor(id);
+      if (cursor) return cursor.epoch === epoch && cursor.seq <= seq ? false : { after: seq, first: cursor.seq };
+      if (isNext) seq++;
+      rejoins.delivered();
+      return true;
+    },
+    join(lost, retry) {
+      const known = epoch !== undefined;
+      return rejoins.run({
+        lost,
+        retry,
+        grace,
+        budget: known ? undefined : MAYBE_RECEIVED * 1000,
+        async attempt(request) {
+          const cursor: Record<string, string> = known ? { "Last-Event-ID": formatCursor({ epoch: epoch!, seq }) } : {};
+          const response = await ask({ Accept: "text/event-stream", ...cursor }, request);
+          const judged = judge(response, lost);
+          return typeof judged === "number" ? judged : { response, request };
+        },
+      });
+    },
+  };
+}

@@ -1,0 +1,198 @@
+import type { Stream } from "@parlance/contract";
+import {
+  type AnyContract,
+  type AnyMessage,
+  Disconnected,
+  type DisconnectedCode,
+  RESUME,
+  type SseDecoder,
+} from "@parlance/wire";
+import { disconnected, gap } from "../disconnected.js";
+import { type Lifetime, lifetime, within } from "../lifetime.js";
+import { type ConnectOptions, IDLE_TIMEOUT } from "../options.js";
+import { type Buffer, buffer } from "./buffer.js";
+import { decoding } from "./decoding.js";
+import { type Joined, type Resuming, resuming } from "./resuming.js";
+
+export interface StreamSource {
+  /** Names the stream in errors. */
+  readonly what: string;
+  readonly stream: Stream;
+  /** The stream's own, under the caller's signals. */
+  readonly life: Lifetime;
+  /** Sends the request. */
+  readonly send: (request: Lifetime) => Promise<Response>;
+  /** Asks for the stream again, with the same key. Absent where nothing is resumed. */
+  readonly join?: ((headers: Record<string, string>, request: Lifetime) => Promise<Response>) | undefined;
+  /** Tells the server that nobody comes back. `answered`: it has answered the request. */
+  readonly abandon: (answered: boolean) => void;
+  /** Whether this client ended the session: asked when the body ends on a stream that declares no end. */
+  readonly sessionEnded: () => Promise<boolean>;
+  readonly over: () => void;
+}
+
+/**
+ * The state of a stream. The transitions are in `#attach`, `#rejoin` and `close`, and nowhere else.
+ *
+ *     connecting ─attach→ open ─rejoin→ rejoining ─attach→ open
+ *     any ─close→ closed
+ */
+type State = "connecting" | "open" | "rejoining" | "closed";
+
+/** The messages of one Server-Sent Events answer. Bytes are read when messages are asked for, so a slow reader slows the network. */
+export class StreamReader {
+  readonly messages: Buffer<AnyMessage> = buffer(() => this.#read());
+  /** Settles when the server has accepted the request. */
+  readonly opened: Promise<void>;
+  readonly #source: StreamSource;
+  readonly #connection: ConnectOptions;
+  readonly #decoder: (onRetry: (milliseconds: number) => void) => SseDecoder;
+  #state: State = "connecting";
+  #request: Lifetime;
+  #bytes: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  #text = new TextDecoder();
+  #events: SseDecoder | undefined;
+  /** Present once the server has said that this stream can be resumed, or its answer was never seen. */
+  #resumed: Resuming | undefined;
+  #retry = 0;
+  #mayBeOver = false;
+
+  constructor(contract: AnyContract, connection: ConnectOptions, name: string, source: StreamSource) {
+    this.#source = source;
+    this.#connection = connection;
+    const { life, stream } = source;
+    this.#decoder = decoding(contract, connection, name, stream, {
+      isNext: (id) => this.#isNext(id),
+      take: (message) => this.#take(message),
+      fail: (error) => this.#fail(error),
+    });
+    this.#request = lifetime(life.signal);
+    this.opened = this.#open().then((joined) => this.#attach(joined));
+    this.opened.catch((error: unknown) => this.close({ error }, error, this.#request.signal.aborted));
+    const { signal } = life;
+    const onAbort = () => this.close({ error: signal.reason }, signal.reason, true);
+    if (signal.aborted) this.close({ error: signal.reason }, signal.reason);
+    else signal.addEventListener("abort", onAbort);
+  }
+
+  /** Ends the stream. With a `reason` the request is aborted; `tell` says so to a server that waits for its reader, or will. */
+  close(how: { readonly error?: unknown }, reason?: unknown, tell = false): void {
+    if (this.#state === "closed") return;
+    const { life, abandon, over } = this.#source;
+    const answered = this.#state !== "connecting";
+    // Before the abort, which looks like a cut.
+    if (tell && (this.#resumed || !answered)) abandon(answered);
+    this.#state = "closed";
+    this.messages.end(how);
+    this.#drop(reason);
+    if (reason !== undefined) life.abort(reason);
+    life.release();
+    over();
+  }
+
+  async #open(): Promise<Joined> {
+    const request = this.#request;
+    const { send, join, life } = this.#source;
+    try {
+      return { request, response: await within(request, this.#limit, this.#idle, () => send(request)) };
+    } catch (error) {
+      // A request that may have been received is never sent again: where the server knows its key, it is joined.
+      if (!(error instanceof Disconnected) || error.code !== "unreachable" || error.retryable || !join) throw error;
+      this.#resumed = resuming(join, this.#connection, life);
+      return this.#resumed.join(error, 0);
+    }
+  }
+
+  #attach({ request, response: { headers, body } }: Joined): void {
+    const { join, life } = this.#source;
+    this.#request = request;
+    this.#bytes = (body ?? new Response("").body!).getReader();
+    if (join && headers.has(RESUME)) {
+      this.#resumed ??= resuming(join, this.#connection, life);
+      this.#resumed.joined(headers);
+    }
+    if (this.#state === "closed") return this.#drop(life.signal.reason);
+    this.#state = "open";
+    this.#text = new TextDecoder();
+    this.#events = this.#decoder((milliseconds) => {
+      this.#retry = milliseconds;
+    });
+  }
+
+  /** Goes on after a cut, where the server knows how. */
+  async #rejoin(lost: Disconnected): Promise<void> {
+    this.#drop(lost);
+    if (!this.#resumed) return this.close({ error: lost }, lost);
+    this.#state = "rejoining";
+    try {
+      this.#attach(await this.#resumed.join(lost, this.#retry));
+    } catch (error) {
+      // The cut may have hidden the end of a session that this client ended.
+      this.close((await this.#source.sessionEnded()) ? {} : { error }, error);
+    }
+  }
+
+  /** Ends the stream with an error of this side. */
+  #fail(error: unknown): void {
+    this.close({ error }, error, true);
+  }
+
+  /** Lets go of the connection. */
+  #drop(reason: unknown): void {
+    if (reason === undefined) this.#request.release();
+    else this.#request.abort(reason);
+    this.#bytes?.cancel().catch(() => {});
+  }
+
+  /** Reads once, or joins again. */
+  async #read(): Promise<void> {
+    try {
+      await this.opened;
+      const { done, value } = await within(this.#request, this.#limit, this.#idle, () =>
+        this.#bytes!.read().catch(this.#cut),
+      );
+      if (!done) this.#events!.push(this.#text.decode(value, { stream: true }));
+      else if (this.#mayBeOver || (await this.#source.sessionEnded())) this.close({});
+      else throw this.#lost(this.#declaredEnd, "ended_early");
+    } catch (error) {
+      if (this.#state === "closed") return;
+      if (error instanceof Disconnected) await this.#rejoin(error);
+      else this.#fail(error);
+    }
+  }
+
+  #isNext(id: string | undefined): boolean {
+    if (this.#state !== "open") return false;
+    const place = id === undefined ? undefined : this.#resumed?.next(id);
+    if (typeof place === "object") this.#fail(gap(this.#source.what, place));
+    return place === undefined || place === true;
+  }
+
+  #take(message: AnyMessage): void {
+    const { end, mayEnd } = this.#source.stream;
+    this.messages.push(message);
+    if (end?.includes(message.type)) this.close({});
+    else if (mayEnd?.includes(message.type)) this.#mayBeOver = true;
+  }
+
+  get #limit(): number {
+    return this.#resumed?.silence || (this.#connection.idleTimeout ?? IDLE_TIMEOUT);
+  }
+
+  get #declaredEnd(): string {
+    const { end } = this.#source.stream;
+    return end ? `stopped without ${end.join(" or ")}` : "stopped";
+  }
+
+  #lost(how: string, code: DisconnectedCode, cause?: unknown): Disconnected {
+    const { what, stream } = this.#source;
+    return disconnected(`${what} ${how}`, code, stream.end === undefined, cause);
+  }
+
+  readonly #idle = (): Disconnected => this.#lost(`sent nothing for ${this.#limit} ms`, "idle");
+
+  /** Whatever the body's reader rejects with: fetches differ in how they name a cut. */
+  readonly #cut = (cause: unknown): never => {
+    throw this.#lost("was cut", "ended_early", cause);
+  };
+}

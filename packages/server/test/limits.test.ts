@@ -1,0 +1,50 @@
+import { readFileSync } from "node:fs";
+import { foldGateway } from "@parlance/protocols/fold-gateway";
+import { serve } from "@parlance/server";
+import { describe, expect, test } from "vitest";
+import { LIMITS, LISTEN_LIMITS, LOG_LIMITS, resolveLimits } from "../src/limits.js";
+
+const page = readFileSync(new URL("../../../docs/limits.md", import.meta.url), "utf8");
+
+/** The rows of a section whose first cell is a name in backticks, as name and default. */
+function rows(heading: string): Map<string, string> {
+  const section = page.slice(page.indexOf(`## ${heading}`)).split("\n## ")[0]!;
+  return new Map([...section.matchAll(/^\| `(\w+)` \| ([^|]+?) \|/gm)].map(([, name, value]) => [name!, value!]));
+}
+
+const MI = 1024 * 1024;
+const BYTES = new Set(["maxMessageSize", "maxHeaderSize"]);
+const COUNTS = /^max(Streams|Settled|Tombstones|Connections|Headers|Fragments)$/;
+
+/** A limit as the page writes it. */
+function written(name: string, value: number): string {
+  if (COUNTS.test(name)) return value.toLocaleString("en");
+  if (BYTES.has(name)) return value % MI === 0 ? `${value / MI} MiB` : `${value / 1024} KiB`;
+  if (name.startsWith("max")) return `${value / MI} Mi characters`;
+  return value > 60_000 ? `${value / 60_000} min` : `${value / 1000} s`;
+}
+
+describe.each([
+  ["Server: `serve(contract, handlers, options)`", LIMITS],
+  ["Event log: `memoryLog(options)`", LOG_LIMITS],
+  ["Server: `listen(app, options)`", LISTEN_LIMITS],
+] as const)("docs/limits.md, %s", (heading, limits) => {
+  const documented = rows(heading);
+
+  test.each(Object.entries(limits))("states the default of %s", (name, value) => {
+    expect(documented.get(name)).toBe(written(name, value));
+  });
+
+  test("names no limit that the code does not have", () => {
+    const known = [...Object.keys(limits), "host"];
+    expect([...documented.keys()].filter((name) => !known.includes(name))).toEqual([]);
+  });
+});
+
+test.each(Object.keys(LIMITS))("%s is an option that serve checks", (name) => {
+  expect(resolveLimits({ [name]: 7 })).toEqual({ ...LIMITS, [name]: 7 });
+  for (const wrong of [-1, Number.NaN, "5", null])
+    expect(() => serve(foldGateway, {} as never, { [name]: wrong } as never)).toThrow(
+      `${name} is a number of at least 0`,
+    );
+});

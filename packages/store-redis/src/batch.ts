@@ -1,0 +1,40 @@
+/** Entries of one batch at most. */
+const ENTRIES = 1000;
+/** Characters of a batch after which the next one begins. */
+const SIZE = 1024 * 1024;
+
+/** Entries that go to Redis in one call. */
+export interface Batch {
+  readonly first: number;
+  readonly texts: string[];
+  /** It is on its way and takes no more entries. */
+  sent: boolean;
+  readonly done: Promise<void>;
+  resolve(): void;
+  reject(error: unknown): void;
+  /** Adds the next entry. Returns false when the batch is full or on its way. */
+  take(text: string): boolean;
+}
+
+export function makeBatch(first: number, text: string): Batch {
+  let size = text.length;
+  let settle: { resolve(): void; reject(error: unknown): void } | undefined;
+  const done = new Promise<void>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  const batch: Batch = {
+    first,
+    texts: [text],
+    sent: false,
+    done,
+    resolve: settle!.resolve,
+    reject: settle!.reject,
+    take(text) {
+      if (batch.sent || batch.texts.length >= ENTRIES || size >= SIZE) return false;
+      batch.texts.push(text);
+      size += text.length;
+      return true;
+    },
+  };
+  return batch;
+}

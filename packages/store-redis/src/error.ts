@@ -1,0 +1,20 @@
+/**
+ * - `timeout`: Redis did not answer within the limit: it hangs, is down, or refuses connections.
+ * - `refused`: Redis answered with an error, such as a full memory or a missing permission. It is the `cause`.
+ * - `not_writer`: the entry does not follow the last one, or this log does not write the stream.
+ * - `lease_lost`: the writer was silent for longer than its lease, so its stream is closed.
+ * - `entries_lost`: Redis no longer has entries that it has acknowledged, or that a reader needs.
+ * - `stopped`: `stop()` was called.
+ */
+export type RedisStoreErrorCode = "timeout" | "refused" | "not_writer" | "lease_lost" | "entries_lost" | "stopped";
+
+/** A failure of `redisLog` or `redisPubSub`. */
+export class RedisStoreError extends Error {
+  override readonly name = "RedisStoreError";
+  readonly code: RedisStoreErrorCode;
+
+  constructor(code: RedisStoreErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

@@ -1,0 +1,85 @@
+import type { Calls } from "./calls.js";
+import type { ConnectionOptions, RedisConnection } from "./client.js";
+
+const OPTIONS: ConnectionOptions = {
+  retryStrategy: null,
+  autoResubscribe: false,
+  autoResendUnfulfilledCommands: false,
+  enableOfflineQueue: true,
+  lazyConnect: false,
+  readOnly: false,
+  keyPrefix: "",
+};
+
+/** One connection to one Redis node that subscribes. Once lost it is not used again. */
+export interface Link {
+  /** Resolves once everything published on these channels from now on is received. */
+  join(channels: readonly string[]): Promise<void>;
+  leave(channel: string): void;
+  close(): void;
+}
+
+export interface LinkOptions {
+  readonly calls: Calls;
+  /** The node is one of a Redis Cluster, so sharded pub/sub is used. */
+  readonly sharded: boolean;
+  /** Milliseconds between two checks that the node still answers. */
+  readonly heartbeat: number;
+  receive(channel: string, text: string): void;
+  /** The connection broke, the node hangs, or a slot has moved away. Called once, but not after `close`. */
+  onLost(): void;
+}
+
+export function openLink(node: RedisConnection, { calls, sharded, heartbeat, receive, onLost }: LinkOptions): Link {
+  const connection = node.duplicate(OPTIONS);
+  const channels = new Set<string>();
+  let closed = false;
+  let cancelBeat = () => {};
+
+  function close(): void {
+    closed = true;
+    cancelBeat();
+    connection.disconnect();
+  }
+
+  function lose(): void {
+    if (closed) return;
+    close();
+    onLost();
+  }
+
+  /** A node that hangs keeps its connections, so its silence has to be noticed. */
+  function beat(): void {
+    cancelBeat();
+    if (channels.size === 0 || closed) return;
+    cancelBeat = calls.after(heartbeat, () => calls.within("PING", connection.ping()).then(beat, lose));
+  }
+
+  connection.on(sharded ? "smessage" : "message", (channel, text) => {
+    if (!closed) receive(channel, text);
+  });
+  // The client that was passed reports the same trouble to its owner.
+  connection.on("error", () => {});
+  connection.on("end", lose);
+  // The server has unsubscribed a channel, because its slot is now on another node.
+  connection.on("moved", lose);
+
+  return {
+    async join(names) {
+      if (channels.size === 0) queueMicrotask(beat);
+      for (const name of names) channels.add(name);
+      // Channels of one SSUBSCRIBE must share a slot.
+      const subscribed = sharded
+        ? Promise.all(names.map((name) => connection.ssubscribe(name)))
+        : connection.subscribe(...names);
+      await calls.within(`subscribe to ${names.length} channels`, subscribed);
+    },
+    leave(name) {
+      channels.delete(name);
+      if (channels.size === 0) cancelBeat();
+      // When the connection breaks the server forgets the subscription anyway.
+      (sharded ? connection.sunsubscribe(name) : connection.unsubscribe(name)).catch(() => {});
+    },
+    close,
+  };
+}

@@ -1,0 +1,95 @@
+import type { Relay as PubSub } from "@parlance/server";
+import { makeCalls } from "./calls.js";
+import { defineScript, type RedisClient } from "./client.js";
+import { PUBLISH, sharded } from "./scripts.js";
+import { makeSubscriptions } from "./subscriptions.js";
+
+export interface RedisPubSubOptions {
+  /** An ioredis `Redis` or `Cluster`. It is used, not closed; further connections are made from it to subscribe. */
+  readonly redis: RedisClient;
+  /** In front of every channel. @default "parlance:" */
+  readonly prefix?: string;
+  /** Milliseconds that Redis may take to answer. @default 5000 */
+  readonly timeout?: number;
+}
+
+/** Counts of a pub/sub. At rest all but `connections` are zero; after `stop()` all are. */
+export interface RedisPubSubStats {
+  readonly subscriptions: number;
+  /** Waits on Redis that are not over. */
+  readonly calls: number;
+  readonly timers: number;
+  /** Connections that subscribe: one, or one for each node of a cluster that has been needed. */
+  readonly connections: number;
+}
+
+export interface RedisPubSub extends PubSub {
+  stats(): RedisPubSubStats;
+  /** Unsubscribes everything and rejects what is pending. The client that was passed stays open. */
+  stop(): void;
+}
+
+/** Texts of one script call. */
+const PAGE = 1000;
+
+interface Outgoing {
+  readonly text: string;
+  resolve(reached: number): void;
+  reject(error: unknown): void;
+}
+
+/** Joins servers through Redis Pub/Sub, and through sharded Pub/Sub in a Redis Cluster. */
+export function redisPubSub({ redis, prefix = "parlance:", timeout = 5000 }: RedisPubSubOptions): RedisPubSub {
+  const calls = makeCalls(redis, timeout);
+  const subscriptions = makeSubscriptions(redis, calls, timeout);
+  const inCluster = "nodes" in redis;
+  const send = defineScript(redis, "parlancePublish", 1, inCluster ? sharded(PUBLISH) : PUBLISH);
+  /** Texts of each topic that are not on their way yet. One call at a time keeps them in order, also when it is repeated. */
+  const outgoing = new Map<string, Outgoing[]>();
+
+  async function flush(channel: string, queue: Outgoing[]): Promise<void> {
+    while (queue.length > 0) {
+      // An answer to the text must be received.
+      await subscriptions.settled();
+      const batch = queue.splice(0, PAGE);
+      const texts = batch.map(({ text }) => text);
+      try {
+        const reached = await calls.ask(`publish to ${channel}`, () => send(channel, channel, ...texts));
+        for (const [i, { resolve }] of batch.entries()) resolve((reached as number[])[i]!);
+      } catch (error) {
+        // Redis does not answer: waiting again for each text would add up.
+        for (const { reject } of [...batch, ...queue.splice(0)]) reject(error);
+      }
+    }
+    outgoing.delete(channel);
+  }
+
+  return {
+    publish(topic, text) {
+      const channel = prefix + topic;
+      return new Promise((resolve, reject) => {
+        const one = { text, resolve, reject };
+        const queue = outgoing.get(channel);
+        if (queue) return void queue.push(one);
+        const made = [one];
+        outgoing.set(channel, made);
+        void flush(channel, made);
+      });
+    },
+    async subscribe(topic, receive, onInterrupted = () => {}) {
+      const { ready, leave } = subscriptions.subscribe(prefix + topic, { receive, onInterrupted });
+      await ready;
+      return leave;
+    },
+    stats: () => ({
+      subscriptions: subscriptions.count(),
+      calls: calls.pending(),
+      timers: calls.timers(),
+      connections: subscriptions.connections(),
+    }),
+    stop() {
+      subscriptions.stop();
+      calls.stop();
+    },
+  };
+}

@@ -1,0 +1,119 @@
+import type { Entry, EventLog } from "@parlance/server";
+import type { RedisLog } from "@parlance/store-redis";
+import type { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { atRest } from "./at-rest.js";
+import { hasRedis, type RedisServer, startRedis } from "./redis.js";
+
+const signal = new AbortController().signal;
+const LOST = { name: "RedisStoreError", code: "entries_lost" };
+const entriesTo = (count: number): Entry[] =>
+  Array.from({ length: count }, (_, i) => ({ seq: i + 1, text: `text ${i + 1}` }));
+
+describe.runIf(hasRedis)("a Redis that has lost acknowledged entries,", () => {
+  const made = atRest();
+  let server: RedisServer;
+  let redis: Redis;
+  beforeAll(async () => {
+    server = await startRedis();
+    redis = server.client();
+  });
+  afterAll(() => server.remove());
+
+  const make = (): RedisLog => made.log({ redis: server.client(), lease: 60_000 });
+  async function write(log: EventLog, stream: string, entries: readonly Entry[]): Promise<void> {
+    await log.open(stream);
+    for (const { seq, text } of entries) await log.append(stream, seq, text);
+  }
+  /** What a replica has that was promoted before the last entries reached it. */
+  async function forget(stream: string, entries: readonly Entry[], last: number): Promise<void> {
+    await redis.xdel(`parlance:{${stream}}:entries`, ...entries.slice(last).map(({ seq }) => `${seq}-0`));
+    await redis.hset(`parlance:{${stream}}`, "last", last);
+  }
+
+  test("as after a fail-over: the writer is told at its next entry, and each reader gets what is held or a typed error, never a skip", async () => {
+    const [log, other] = [make(), make()];
+    const entries = entriesTo(10);
+    await write(log, "failed over", entries);
+    const tails = [0, 3, 6, 8, 10].map((after) => ({ after, tail: iterate(other, "failed over", after) }));
+    for (const { after, tail } of tails)
+      if (after < 10) expect((await tail.next()).value).toEqual(entries.slice(after));
+    const waiting = tails.map(({ tail }) => settle(tail.next()));
+    // All wait for a wake-up; one timer more looks after the connection.
+    await vi.waitFor(() => expect(other.stats()).toMatchObject({ calls: 0, timers: tails.length + 1 }));
+    await forget("failed over", entries, 6);
+    await expect(log.append("failed over", 11, "eleven")).rejects.toMatchObject(LOST);
+    await expect(log.append("failed over", 12, "twelve")).rejects.toMatchObject(LOST);
+    // All of them have had the last entry: nothing is missing for them, and the stream is closed.
+    for (const end of waiting) expect(await end).toEqual({ done: true, value: undefined });
+    expect(await other.state("failed over")).toMatchObject({ last: 10, closed: true });
+    for (const after of [0, 3, 6, 8]) {
+      const tail = iterate(other, "failed over", after);
+      if (after < 6) expect((await tail.next()).value).toEqual(entries.slice(after, 6));
+      await expect(tail.next(), `after ${after}`).rejects.toMatchObject(LOST);
+    }
+    await log.drop("failed over");
+    expect(await other.state("failed over")).toBeUndefined();
+  });
+
+  test("a reader that has read further than Redis now holds is told, also when the writer says nothing", async () => {
+    const [log, other] = [make(), make()];
+    const entries = entriesTo(5);
+    await write(log, "silent", entries);
+    const tail = iterate(other, "silent", 0);
+    expect((await tail.next()).value).toEqual(entries);
+    await forget("silent", entries, 3);
+    const next = settle(tail.next());
+    await log.close("silent");
+    expect(await next).toMatchObject(LOST);
+  });
+
+  test("and where the name is taken anew, a reader of the old run gets no entry of the new one, and the old writer cannot touch it", async () => {
+    const [old, fresh, other] = [make(), make(), make()];
+    await write(old, "taken", entriesTo(3));
+    const tail = iterate(other, "taken", 0);
+    expect((await tail.next()).value).toHaveLength(3);
+    const next = settle(tail.next());
+    await redis.flushall();
+    await write(fresh, "taken", entriesTo(5));
+    expect(await next).toMatchObject(LOST);
+    await expect(old.append("taken", 4, "four")).rejects.toMatchObject(LOST);
+    await old.trim("taken", 3);
+    await old.close("taken");
+    await old.drop("taken");
+    expect(await other.state("taken")).toMatchObject({ first: 1, last: 5, closed: false });
+    await fresh.append("taken", 6, "six");
+    expect(await other.read("taken", 5)).toEqual([{ seq: 6, text: "six" }]);
+  });
+
+  test("a log closes, trims and drops only what it has opened", async () => {
+    const [log, other] = [make(), make()];
+    await write(log, "own", entriesTo(2));
+    await other.trim("own", 1);
+    await other.close("own");
+    await other.drop("own");
+    expect(await log.state("own")).toMatchObject({ first: 1, last: 2, closed: false });
+  });
+
+  test("a text of somebody else on a stream's channel does not disturb its readers", async () => {
+    const [log, other] = [make(), make()];
+    await write(log, "foreign", entriesTo(1));
+    const tail = iterate(other, "foreign", 0);
+    await tail.next();
+    for (const text of ["", "{", "null", "[]", '["entries"]', '["entries","another","2","x"]', '"dropped"', "1"]) {
+      const next = tail.next();
+      await redis.publish("parlance:{foreign}:wake", text);
+      const seq = (await other.state("foreign"))!.last + 1;
+      await log.append("foreign", seq, text);
+      expect((await next).value, text).toEqual([{ seq, text }]);
+    }
+  });
+});
+
+function iterate(log: EventLog, stream: string, after: number): AsyncIterator<readonly Entry[]> {
+  return log.tail(stream, after, signal)[Symbol.asyncIterator]();
+}
+
+async function settle<T>(promise: Promise<T>): Promise<unknown> {
+  return promise.catch((error: unknown) => error);
+}
