@@ -42,7 +42,8 @@ describe.each(["FIN", "RST"] as const)("By %s", (how) => {
   it.each(handshakes)(
     "$what is cut after each byte, and nothing is held afterwards",
     async ({ bytes, asks, ticketFor }) => {
-      served = await serving({ authenticate });
+      // A ticket has to be good until its socket is open, and its channel has a place as long.
+      served = await serving({ authenticate, ...(ticketFor !== undefined && { grace: 2000, maxStreams: 1000 }) });
       const lengths = Array.from({ length: bytes(newKey(), newKey()).length + 1 }, (_, i) => i);
       const worker = async (): Promise<void> => {
         for (let length = lengths.shift(); length !== undefined; length = lengths.shift()) {
