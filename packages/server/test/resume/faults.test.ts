@@ -5,7 +5,7 @@ import type { Fault } from "./proxy.js";
 import { random } from "./random.js";
 
 const kinds = ["cut", "reset", "half-close", "stall", "delay", "duplicate"] as const;
-const count = process.env.PARLANCE_LONG === undefined ? 500 : 10_000;
+const count = process.env.PARLANCE_LONG === undefined ? 100 : 2000;
 
 let stage: Scene;
 beforeAll(async () => {
@@ -26,7 +26,7 @@ function schedule(seed: number): Run {
   const duplicates = faults.some((fault) => fault?.kind === "duplicate");
   const all = Object.values(duplicates ? streams : { ...streams, calls });
   const conversations = Array.from({ length: 2 + below(2) }, () => all[below(all.length)]!);
-  return { name: `seed ${seed} ${JSON.stringify(faults)}`, conversations, count: 10, faults };
+  return { name: `seed ${seed} ${JSON.stringify(faults)}`, conversations, count: 40, faults };
 }
 
 // One seed by PARLANCE_SEED replays what has failed.
