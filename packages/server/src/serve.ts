@@ -139,6 +139,7 @@ function appOf(context: Context, deliveries: Deliveries): App {
       const call = root.child("calls");
       if (signal) call.onAbort(signal, () => call.close(signal.reason));
       const accepted = await door.accept(new Request(url.replace(/^ws/, "http"), { headers }), protocols, call);
+      signal?.throwIfAborted();
       if ("refused" in accepted) return accepted;
       const [near, far] = pair();
       accepted.run(far);
@@ -187,12 +188,17 @@ function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | 
         if (!redeemed) throw new Refusal("this ticket is not good: ask for another", { status: 426 });
         return sturdy(redeemed);
       } catch (error) {
+        // A caller that has gone is not refused: neither hooks nor `onError` hear of it.
+        if (call.closed && !context.root.closed) return GONE;
         call.close(error);
         return refuseSocket(context, request, error, name);
       }
     },
   };
 }
+
+/** The decision where the connection is gone: nothing is written. */
+const GONE: Accepted = { refused: { status: 499, headers: {}, type: "text/plain", body: "" } };
 
 function isChannel(route: Route | undefined): boolean {
   return route !== undefined && "channel" in route;

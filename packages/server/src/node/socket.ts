@@ -33,9 +33,12 @@ export function boundUpgrade(app: Apps, bound: string | undefined) {
     const chosen = choose(apps, pathname);
     const call = chosen.open();
     const stop = closeWith(socket as Socket, call);
+    const stopWatching = destroyAtEnd(socket);
     chosen
       .accept(request, protocolsOf(incoming), call, bound)
       .then((accepted) => {
+        if (socket.destroyed) return;
+        stopWatching();
         if ("refused" in accepted) return refuse(socket, accepted.refused);
         if (call.closed) return socket.destroy();
         acceptors.get(chosen)!.handleUpgrade(incoming, socket, head, (opened: WebSocket) => {
@@ -62,6 +65,15 @@ function acceptorFor({ limits }: App): WebSocketServer {
     handleProtocols: (protocols) => [...protocols].find((protocol) => parseTicket([protocol])) ?? false,
   } satisfies ServerOptions & { readonly closeTimeout: number };
   return new WebSocketServer(options);
+}
+
+/** Destroys a socket whose peer has ended it. Nobody reads it between the handshake and the 101, so nobody else would notice. */
+function destroyAtEnd(socket: Duplex): () => void {
+  const end = () => void socket.destroy();
+  // What a peer sends too early stays in the buffer. An empty read lets the end through.
+  const look = () => void (socket.readableLength === 0 && socket.read());
+  socket.on("end", end).on("readable", look);
+  return () => socket.off("end", end).off("readable", look);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { createServer, type ServerOptions } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { type BasedHandlers, based } from "@parlance/protocols/based";
 import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
@@ -20,6 +20,8 @@ export interface Served {
   readonly called: string[];
   /** Handlers that have begun and whose signal is not aborted. */
   running(): number;
+  /** Bytes that were read of the connection from a port. */
+  read(port: number): number;
   /** Lets the handler of `ready` answer. */
   release(): void;
   /** Errors that no caller was shown. */
@@ -101,6 +103,9 @@ export async function serving(options: ServeOptions = {}, limits: ServerOptions 
   ];
   const server = createServer({ maxHeaderSize: 16 * 1024, ...limits }, handler(apps)).on("upgrade", upgrade(apps));
   server.maxHeadersCount = 0;
+  /** By the port of their client. A request for another protocol makes a connection new once more. */
+  const connections = new Map<number, Socket>();
+  server.on("connection", (socket: Socket) => connections.set(socket.remotePort!, socket));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     port: (server.address() as AddressInfo).port,
@@ -108,6 +113,7 @@ export async function serving(options: ServeOptions = {}, limits: ServerOptions 
     called,
     running: () => running,
     release,
+    read: (port) => connections.get(port)?.bytesRead ?? 0,
     errors,
     async close() {
       for (const app of apps) app.close();

@@ -111,7 +111,7 @@ const hosts: readonly (readonly [what: string, headers: string, status: number])
   ["percent-encoded", "Host: %6cocalhost\r\n", 400],
   ["in full-width letters", "Host: \xef\xbd\x8clocalhost\r\n", 400],
   ["of another site", "Host: other.example\r\n", 403],
-  ["that is another loopback address", "Host: 127.0.0.2\r\n", 200],
+  ["that is another loopback address", "Host: 127.0.0.2\r\n", 403],
   ["that is all addresses", "Host: 0.0.0.0\r\n", 403],
 ];
 

@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import { run } from "./resume/child.js";
+import type { Left } from "./soak/heap.js";
+import { KINDS } from "./soak/kinds.js";
+import type { Kept } from "./soak/log.js";
+
+const long = process.env.PARLANCE_LONG !== undefined;
+const COUNT = long ? 20_000 : 1000;
+const CHANNELS = long ? 5000 : 250;
+const MEGABYTE = 1_000_000;
+const MI = 1024 * 1024;
+
+it(`${COUNT} operations and streams, and ${CHANNELS} channels, leave less than a megabyte of heap each`, async () => {
+  const child = run(new URL("./soak/heap.ts", import.meta.url), String(COUNT), String(CHANNELS));
+  const all: Left[] = [];
+  while (all.length < 2 * KINDS.length) all.push(JSON.parse(await child.line()) as Left);
+  for (const { kind, place, count, seconds, grown } of all)
+    console.log(`${count} ${kind} over ${place}: ${(grown / 1000).toFixed(0)} kB more, ${seconds.toFixed(1)} s`);
+  expect(all.filter(({ grown }) => grown > MEGABYTE)).toEqual([]);
+  expect(all.filter(({ held }) => Object.keys(held).length > 0)).toEqual([]);
+}, 900_000);
+
+it("the memory log stays below its total: the oldest finished streams go first, and their readers are shown a gap", async () => {
+  const [total, maxTotal] = long ? [1024 * MI, 256 * MI] : [64 * MI, 16 * MI];
+  const child = run(new URL("./soak/log.ts", import.meta.url), String(total), String(maxTotal));
+  const kept = JSON.parse(await child.line()) as Kept;
+  const { seconds, most, grown, statuses, gap, unfinished } = kept;
+  console.log(
+    `${total / MI} Mi characters in ${seconds.toFixed(1)} s: ${(most / MI).toFixed(0)} Mi held at most, ${(grown / MI).toFixed(0)} MiB more heap`,
+  );
+  expect(most).toBeGreaterThan(maxTotal / 2);
+  expect(most).toBeLessThanOrEqual(maxTotal);
+  // Strings of ASCII take a byte a character.
+  expect(grown).toBeLessThan(maxTotal * 1.1 + 16 * MI);
+  // First all that are gone, then all that are there.
+  const gone = statuses.lastIndexOf(410) + 1;
+  expect(statuses).toEqual(statuses.map((_, i) => (i < gone ? 410 : 200)));
+  expect(gone).toBeGreaterThan(statuses.length / 2);
+  expect(gone).toBeLessThan(statuses.length);
+  expect(gap).toMatch(/^gap/);
+  expect(unfinished).toEqual([200, true]);
+}, 300_000);
