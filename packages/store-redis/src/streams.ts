@@ -1,4 +1,4 @@
-import type { Entry, LogState } from "@parlance/server";
+import type { Entry, LogState } from "@parlance/server/resume";
 import type { Calls } from "./calls.js";
 import { defineScript, type RedisClient } from "./client.js";
 import type { RedisStoreError } from "./error.js";

@@ -84,8 +84,8 @@ describe.runIf(hasRedis)("on a Redis Cluster of three masters with a replica eac
       fresh.finish();
       await isWhole(fresh);
       expect(await fresh.written).toBeUndefined();
-      for (const { stream } of [...all, fresh]) await servers.writer.drop(stream);
-      expect(servers.writer.stats()).toMatchObject({ streams: 0, closed: 0, calls: 0, timers: 0 });
+      for (const { drop } of [...all, fresh]) await drop();
+      expect(servers.writer.stats()).toMatchObject({ streams: 0, calls: 0, timers: 0 });
     },
     60_000,
   );

@@ -1,4 +1,4 @@
-import { testEventLog } from "@parlance/server/testing";
+import { testEventLog } from "@parlance/server/resume";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { atRest } from "./at-rest.js";
 import { hasRedis, type RedisServer, startRedis } from "./redis.js";

@@ -1,4 +1,4 @@
-import { memoryLog } from "@parlance/server";
+import { memoryLog } from "@parlance/server/resume";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { agentOn, call, numbers, say, testCluster, tracked } from "../../server/test/cluster.js";
 import { atRest } from "./at-rest.js";
@@ -18,7 +18,7 @@ describe.runIf(hasRedis)("two apps, joined by redisPubSub and redisLog on one Re
   testCluster(async () => {
     const pubSub = () => tracked(made.pubSub({ redis: server.client() }));
     const log = () => made.log({ redis: server.client() });
-    return { relays: [pubSub(), pubSub()], logs: [log(), log()], stop };
+    return { pubSubs: [pubSub(), pubSub()], logs: [log(), log()], stop };
   });
 
   test("when Redis is killed and started again, readers get the messages sent meanwhile, and later ones", async () => {
@@ -56,7 +56,7 @@ describe.runIf(hasRedis)("two apps, joined by redisPubSub and redisLog on a Redi
   testCluster(async () => {
     const pubSub = () => tracked(made.pubSub({ redis: cluster.client() }));
     const log = () => made.log({ redis: cluster.client() });
-    return { relays: [pubSub(), pubSub()], logs: [log(), log()], stop };
+    return { pubSubs: [pubSub(), pubSub()], logs: [log(), log()], stop };
   });
 
   test("a publisher is told how many subscribers it reached over all nodes, for every topic", async () => {
