@@ -1,5 +1,5 @@
 import { testEventLog } from "@parlance/server/testing";
-import { afterAll, beforeAll, describe, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { atRest } from "./at-rest.js";
 import { hasRedis, type RedisServer, startRedis } from "./redis.js";
 import { type RedisClusterServer, startCluster } from "./redis-cluster.js";
@@ -32,4 +32,18 @@ describe.runIf(hasRedis)("redisLog on a Redis Cluster of three nodes", () => {
     const make = () => made.log({ redis: cluster.client() });
     return { log: make(), other: make(), stop };
   }, test);
+
+  test("a stream of any name has its keys on one node, and names that differ do not meet", async () => {
+    const log = made.log({ redis: cluster.client() });
+    const names = ["", "}", "}}", "{", "{}", "{a}", "a}b", "%", "%7D", "%25", "}%7D", "a b\n", "é🙂"];
+    for (const name of names) {
+      await log.open(name);
+      await log.append(name, 1, name);
+    }
+    for (const name of names) {
+      expect(await log.read(name, 0), name).toEqual([{ seq: 1, text: name }]);
+      await log.close(name);
+      await log.drop(name);
+    }
+  });
 });
