@@ -25,7 +25,7 @@ describe.runIf(hasRedis)("redisLog on a Redis Cluster of three nodes", () => {
   let cluster: RedisClusterServer;
   beforeAll(async () => {
     cluster = await startCluster(0);
-  });
+  }, 60_000);
   afterAll(() => cluster.remove());
 
   testEventLog(async () => {
