@@ -49,8 +49,9 @@ export function makeStreamScripts({
   const trim = define("Trim", 2, TRIM);
   const look = define("Look", 3, LOOK);
 
-  // Braces put the keys of one stream on one node of a cluster. A brace in the name must not end them early.
-  const hash = (stream: string) => `${prefix}{${stream.replaceAll("%", "%25").replaceAll("}", "%7D")}}`;
+  // Braces put the keys of one stream on one node of a cluster. A brace in the name must not end them early, nor may they be empty.
+  const tag = (stream: string) => stream.replaceAll("%", "%25").replaceAll("}", "%7D") || "%";
+  const hash = (stream: string) => `${prefix}{${tag(stream)}}`;
   const keysOf = (stream: string) => [hash(stream), `${hash(stream)}:lease`, `${hash(stream)}:entries`] as const;
   const channelOf = (stream: string) => `${hash(stream)}:wake`;
   const sendDrop = (stream: string, epoch: string) => drop(...keysOf(stream), epoch, channelOf(stream));

@@ -43,7 +43,7 @@ describe.runIf(hasRedis)("on a Redis Cluster of three masters with a replica eac
   let cluster: RedisClusterServer;
   beforeAll(async () => {
     cluster = await startCluster(1);
-  });
+  }, 60_000);
   afterAll(() => cluster.remove());
 
   const cases = Object.entries(faults).flatMap(([name, fail]) =>

@@ -125,7 +125,7 @@ if (process.env.PARLANCE_LONG)
     let cluster: RedisClusterServer;
     beforeAll(async () => {
       cluster = await startCluster(0);
-    });
+    }, 60_000);
     afterAll(() => cluster.remove());
     // A cluster that was started again serves later than the limit, as one that is killed.
     describe.each(table.filter(([fault]) => fault !== "restarted"))("%s when %s is called", (fault, call) => {

@@ -50,7 +50,7 @@ describe.runIf(hasRedis)("two apps, joined by redisPubSub and redisLog on a Redi
   let cluster: RedisClusterServer;
   beforeAll(async () => {
     cluster = await startCluster(0);
-  });
+  }, 60_000);
   afterAll(() => cluster.remove());
 
   testCluster(async () => {
