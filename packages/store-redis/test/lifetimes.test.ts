@@ -56,7 +56,7 @@ describe.runIf(hasRedis)("the lifetimes of what redisLog and redisPubSub hold:",
     });
   });
 
-  test("a writer that has lost its lease is told by the next refresh, and the stream is written no more", async () => {
+  test("the next refresh finds that a lease is lost, and the stream is written no more", async () => {
     const [one, admin] = [log({ lease: 60 }), server.client()];
     await one.open("refreshed");
     await admin.del("parlance:{refreshed}:lease");
@@ -142,7 +142,7 @@ describe.runIf(hasRedis)("the lifetimes of what redisLog and redisPubSub hold:",
     await vi.waitFor(() => expect(received).toEqual(["text"]));
   });
 
-  test("a subscriber that was interrupted is told after everything is received again", async () => {
+  test("an interrupted subscriber is called once everything is received again", async () => {
     const [near, far] = [pubSub(), pubSub()];
     const events: string[] = [];
     await near.subscribe(
