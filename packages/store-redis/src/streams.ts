@@ -14,7 +14,7 @@ export interface StreamScripts {
   channel(stream: string): string;
   open(stream: string, epoch: string): Promise<boolean>;
   append(stream: string, epoch: string, first: number, texts: readonly string[]): Promise<unknown>;
-  /** Without a limit: nobody waits for it. */
+  /** Without a limit, because no caller waits for it. */
   refresh(stream: string, epoch: string): Promise<unknown>;
   trim(stream: string, epoch: string, seq: number): Promise<unknown>;
   close(stream: string, epoch: string): Promise<unknown>;

@@ -105,7 +105,7 @@ async function goesOn(all: readonly Traffic[]): Promise<readonly string[]> {
   return codes;
 }
 
-/** The reader has everything from the first entry on without a gap; all of it, unless it or the writer was told otherwise. */
+/** The reader has the entries from the first one on without a gap; all of them, unless it or the writer ended in an error. */
 async function isWhole({ stream, read, written, ended, appended }: Traffic): Promise<void> {
   const errors = [await written, await ended];
   expect(

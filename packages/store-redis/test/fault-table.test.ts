@@ -192,7 +192,7 @@ async function serves({ log, other, pubSub, far, received }: Setting, subscriber
   leave();
 }
 
-/** The stream has no hole: either its writer goes on, or it was told that it cannot and readers learn of the end. */
+/** The stream has no hole: its writer goes on, or it got an error and the readers get the end. */
 async function isConsistent({ writer, other }: Setting): Promise<void> {
   const before = await other.state("s");
   if (before && !before.closed) await settle(() => writer.append(before.last + 1, "next"));

@@ -65,7 +65,7 @@ describe.runIf(hasRedis)("the lifetimes of what redisLog and redisPubSub hold:",
     expect(one.stats()).toEqual({ ...IDLE, connections: 0 });
   });
 
-  test("a writer that has lost its lease is told by the next refresh, and the stream is written no more", async () => {
+  test("the next refresh finds that a lease is lost, and the stream is written no more", async () => {
     const [one, admin] = [log({ lease: 60 }), server.client()];
     const writer = (await one.open("refreshed"))!;
     await admin.del("parlance:{refreshed}:lease");
@@ -153,7 +153,7 @@ describe.runIf(hasRedis)("the lifetimes of what redisLog and redisPubSub hold:",
     await vi.waitFor(() => expect(received).toEqual(["text"]));
   });
 
-  test("a subscriber that was interrupted is told after everything is received again", async () => {
+  test("an interrupted subscriber is called once everything is received again", async () => {
     const [near, far] = [pubSub(), pubSub()];
     const events: string[] = [];
     await near.subscribe(

@@ -32,7 +32,7 @@ describe.runIf(hasRedis)("a Redis that has lost acknowledged entries,", () => {
     await redis.hset(`parlance:{${stream}}`, "last", last);
   }
 
-  test("as after a fail-over: the writer is told at its next entry, and each reader gets what is held or a typed error, never a skip", async () => {
+  test("as after a fail-over: the writer's next entry is rejected, and each reader gets the held entries or a typed error, never a skip", async () => {
     const [log, other] = [make(), make()];
     const entries = entriesTo(10);
     const writer = await write(log, "failed over", entries);
@@ -57,7 +57,7 @@ describe.runIf(hasRedis)("a Redis that has lost acknowledged entries,", () => {
     expect(await other.state("failed over")).toBeUndefined();
   });
 
-  test("a reader that has read further than Redis now holds is told, also when the writer says nothing", async () => {
+  test("a reader that has read further than Redis now holds gets a typed error, also when nothing more is written", async () => {
     const [log, other] = [make(), make()];
     const entries = entriesTo(5);
     const writer = await write(log, "silent", entries);
@@ -100,7 +100,7 @@ describe.runIf(hasRedis)("a Redis that has lost acknowledged entries,", () => {
     await writer.append(3, "three");
   });
 
-  test("a text of somebody else on a stream's channel does not disturb its readers", async () => {
+  test("a text of another program on a stream's channel does not disturb its readers", async () => {
     const [log, other] = [make(), make()];
     const writer = await write(log, "foreign", entriesTo(1));
     const tail = iterate(other, "foreign", 0);

@@ -137,7 +137,7 @@ function startNodes(count: number): Promise<Node[]> {
   return Promise.all(Array.from({ length: count }, () => startFresh(5)));
 }
 
-/** Starts a node on free ports, on others where somebody has taken them in the meantime. */
+/** Starts a node on free ports, on others where they were taken in the meantime. */
 async function startFresh(attempts: number): Promise<Node> {
   const [port, busPort] = (await freePorts(2)) as [number, number];
   const folder = await mkdtemp(join(tmpdir(), "parlance-cluster-"));
@@ -162,7 +162,7 @@ function startNode(folder: string, port: number, busPort: number): Promise<Guard
   return startServer(folder, ["--bind", HOST, "--port", `${port}`, ...cluster, ...durable, ...eager]);
 }
 
-/** Ports that nobody has at this moment. */
+/** Ports that are free at this moment. */
 async function freePorts(count: number): Promise<number[]> {
   const servers: Server[] = Array.from({ length: count }, () => createServer().listen(0, HOST));
   await Promise.all(servers.map((server) => once(server, "listening")));

@@ -9,7 +9,7 @@ export interface Servers {
   readonly subscriber: RedisPubSub;
 }
 
-/** One stream that is written, read and announced until it is told to finish. */
+/** One stream that is written, read and announced until `finish` is called. */
 export interface Traffic {
   readonly stream: string;
   /** The last entry that was acknowledged. */
@@ -20,7 +20,7 @@ export interface Traffic {
   finish(): void;
   /** Drops the stream. */
   drop(): Promise<void>;
-  /** How the writer ended: its error, or undefined when it was told to finish. */
+  /** How the writer ended: its error, or undefined after `finish`. */
   readonly written: Promise<RedisStoreError | undefined>;
   /** How the reader ended. */
   readonly ended: Promise<RedisStoreError | undefined>;
