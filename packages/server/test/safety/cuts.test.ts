@@ -56,6 +56,7 @@ describe.each(["FIN", "RST"] as const)("By %s", (how) => {
       expect(served.called.length > 0).toBe(!asks);
       await expectRest(served);
     },
+    120_000,
   );
 });
 
