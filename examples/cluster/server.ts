@@ -8,7 +8,7 @@ import { Redis } from "ioredis";
 
 const [name, path] = process.argv.slice(2) as [string, string];
 const redis = new Redis(path);
-const cluster = { log: redisLog({ redis }), relay: redisPubSub({ redis }) };
+const cluster = { log: redisLog({ redis }), pubSub: redisPubSub({ redis }) };
 
 /** Says its name with every number, so that the reader sees who was speaking. */
 const gateway = serve(

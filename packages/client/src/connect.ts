@@ -10,7 +10,7 @@ import type { Reading } from "./stream/open-stream.js";
 /**
  * A typed client of a contract: one method an operation and channel. Nothing is sent until a method is called.
  *
- * Errors: `Refusal` (the server said no), `Violation` (somebody broke the contract), `Disconnected` (nobody answered, or a
+ * Errors: `Refusal` (the server refused), `Violation` (the contract was broken), `Disconnected` (no answer came, or a
  * stream stopped without one of its end messages).
  */
 export function connect<Client>(contract: ContractValue<Client, unknown>, options: ConnectOptions = {}): Client {

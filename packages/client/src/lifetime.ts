@@ -2,7 +2,7 @@
 export interface Lifetime {
   /** Aborted by the first of the caller's signals, by a time limit, or by `abort`. */
   readonly signal: AbortSignal;
-  /** Ends the lifetime early. Whatever was started with its signal is aborted. */
+  /** Ends the lifetime early. Everything started with its signal is aborted. */
   abort(reason?: unknown): void;
   /** Ends the lifetime in good order. No listener is left on the caller's signals, and nothing is aborted. */
   release(): void;

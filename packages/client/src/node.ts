@@ -103,7 +103,7 @@ function fetchWith(request: Request, own: OwnTrust): Promise<Response> {
       },
     );
     sent.on("error", reject);
-    // Not `pipe`: an aborted request's body fails, and nobody else would listen to its error.
+    // Not `pipe`: an aborted request's body fails, and an error without a listener would end the process.
     if (request.body)
       pipeline(Readable.fromWeb(request.body as NodeReadableStream), sent, (error) => error && reject(error));
     else sent.end();

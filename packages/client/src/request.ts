@@ -6,7 +6,7 @@ import { tokens } from "./token.js";
 
 export type Fields = Readonly<Record<string, string>> | undefined;
 
-/** Requests of one connection. The lifetime of a request is its caller's, who also limits the wait for its answer. */
+/** Requests of one connection. The caller owns the lifetime of a request, and limits the wait for its answer. */
 export interface Requests {
   /**
    * Sends a request to the path of an operation or channel, with the caller's headers and, above them, ours. Resolves with any answer.
@@ -21,7 +21,7 @@ export interface Requests {
     ours: Fields,
     body?: string,
   ): Promise<Response>;
-  /** Tells the server that nobody comes back for this key, by one DELETE. Nothing depends on its answer. */
+  /** Ends the conversation of a key by one DELETE. Nothing depends on its answer. */
   cancel(name: string, input: Input, headers: Fields, ours: Fields): void;
   /**
    * Reads a body as text, each chunk within the idle time-out. Throws `Violation` above `maxMessageSize`; with `quote` returns what is
@@ -65,7 +65,7 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
       } catch (cause) {
         signal.throwIfAborted();
         const repeatable = method !== "POST" || neverSent(cause);
-        throw disconnected(`${contract.name}.${name}: nobody answered at ${address}`, "unreachable", repeatable, cause);
+        throw disconnected(`${contract.name}.${name}: no answer from ${address}`, "unreachable", repeatable, cause);
       }
       // A user's `fetch` may ignore the signal.
       if (signal.aborted) discard(response);
@@ -130,12 +130,12 @@ async function readText(
   }
 }
 
-/** Lets go of an answer whose body nobody reads. */
+/** Cancels the body of an answer that is not used. */
 export function discard(response: Response): void {
   response.body?.cancel().catch(() => {});
 }
 
-/** Node says in the cause whether a connection was made at all. */
+/** Whether no connection was made. Node has the reason in the cause. */
 function neverSent(error: unknown): boolean {
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
   if (code === "ECONNREFUSED" || code === "ENOTFOUND") return true;

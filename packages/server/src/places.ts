@@ -1,5 +1,6 @@
 import { Refusal } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
+import { invoke } from "./callback.js";
 import type { ServeOptions } from "./options.js";
 
 /** How many streams, channels and readers each principal has open. */
@@ -37,7 +38,18 @@ export function places(options: ServeOptions, maxStreams: number): Places {
 
 /** Names a principal. Throws `TypeError` for an object that nothing tells from another one. */
 export function nameOf({ identify }: ServeOptions, principal: unknown): string {
-  if (identify) return identify(principal);
+  if (identify) {
+    const name: unknown = identify(principal);
+    if (typeof name === "string") return name;
+    // The rejection of a promise would end the process.
+    invoke(
+      () => name,
+      () => {},
+    );
+    throw new TypeError(
+      `identify must return a string at once, not ${name instanceof Promise ? "a promise" : typeof name}`,
+    );
+  }
   if (typeof principal !== "object" || principal === null) return JSON.stringify(principal) ?? "";
   const { id } = principal as { id?: unknown };
   const name = id === undefined ? JSON.stringify(principal) : JSON.stringify({ id });

@@ -6,6 +6,7 @@ import type { Context, Handlers } from "./call.js";
 import { callbacks } from "./callback.js";
 import { callChannel, converse, refuseSocket } from "./channel/converse.js";
 import { type Converse, directChannels } from "./channel/direct.js";
+import { cutOnFailure } from "./channel/socket.js";
 import { ClusterChannels } from "./cluster/channels.js";
 import { wiring } from "./cluster/publish.js";
 import { ClusterSessions } from "./cluster/sessions.js";
@@ -182,10 +183,10 @@ function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | 
         name = found.channel;
         const ticket = parseTicket(protocols);
         if (ticket === undefined)
-          return deliveries.channels.accept(await callChannel(context, name, found.path, request, call), call);
+          return sturdy(deliveries.channels.accept(await callChannel(context, name, found.path, request, call), call));
         const redeemed = await deliveries.channels.redeem(ticket, request, call);
         if (!redeemed) throw new Refusal("this ticket is not good: ask for another", { status: 426 });
-        return redeemed;
+        return sturdy(redeemed);
       } catch (error) {
         // A caller that has gone is not refused: neither hooks nor `onError` hear of it.
         if (call.closed && !context.root.closed) return GONE;
@@ -201,6 +202,11 @@ const GONE: Accepted = { refused: { status: 499, headers: {}, type: "text/plain"
 
 function isChannel(route: Route | undefined): boolean {
   return route !== undefined && "channel" in route;
+}
+
+/** The same decision, for any adapter's socket. */
+function sturdy(accepted: Accepted): Accepted {
+  return "refused" in accepted ? accepted : { ...accepted, run: (port) => accepted.run(cutOnFailure(port)) };
 }
 
 /** Rejects as soon as the request is aborted, as any fetch does. */

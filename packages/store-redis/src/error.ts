@@ -1,7 +1,7 @@
 /**
  * - `timeout`: Redis did not answer within the limit: it hangs, is down, or refuses connections.
  * - `refused`: Redis answered with an error, such as a full memory or a missing permission. It is the `cause`.
- * - `not_writer`: the entry does not follow the last one, or this log does not write the stream.
+ * - `not_writer`: the entry does not follow the last one, or the stream is closed.
  * - `lease_lost`: the writer was silent for longer than its lease, so its stream is closed.
  * - `entries_lost`: Redis no longer has entries that it has acknowledged, or that a reader needs.
  * - `stopped`: `stop()` was called.

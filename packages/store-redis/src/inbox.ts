@@ -1,4 +1,4 @@
-import type { Entry } from "@parlance/server";
+import type { Entry } from "@parlance/server/resume";
 
 /** Characters that a tail holds for a slow reader. What is above is read from Redis again. */
 const HELD = 1024 * 1024;

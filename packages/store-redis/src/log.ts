@@ -1,4 +1,4 @@
-import type { EventLog } from "@parlance/server";
+import type { EventLog } from "@parlance/server/resume";
 import { makeCalls } from "./calls.js";
 import type { RedisClient } from "./client.js";
 import { makeStreamScripts } from "./streams.js";
@@ -21,12 +21,10 @@ export interface RedisLogOptions {
   readonly timeout?: number;
 }
 
-/** Counts of a log. Once all streams are dropped all but `connections` are zero; after `stop()` all are. */
+/** Counts of a log. Once all streams are closed or dropped all but `connections` are zero; after `stop()` all are. */
 export interface RedisLogStats {
   /** Streams that this log writes. */
   readonly streams: number;
-  /** Streams that are closed and not dropped, for `keep` at most. */
-  readonly closed: number;
   readonly tails: number;
   readonly subscriptions: number;
   /** Waits on Redis that are not over. */
@@ -36,7 +34,7 @@ export interface RedisLogStats {
   readonly connections: number;
 }
 
-/** An `EventLog`. `close`, `trim` and `drop` act on runs that this log has opened, and on no other. */
+/** An `EventLog` that servers share. */
 export interface RedisLog extends EventLog {
   stats(): RedisLogStats;
   /** Ends every tail and rejects what is pending. Leases run out. The client that was passed stays open. */
@@ -57,15 +55,11 @@ export function redisLog({
   const calls = makeCalls(redis, timeout);
   const subscriptions = makeSubscriptions(redis, calls, timeout);
   const scripts = makeStreamScripts({ redis, calls, prefix, maxLength, lease, keep });
-  const writers = makeWriters({ calls, scripts, lease, keep });
+  const writers = makeWriters({ calls, scripts, lease });
   const tails = new Set<() => void>();
 
   return {
     open: writers.open,
-    append: writers.append,
-    trim: writers.trim,
-    close: writers.close,
-    drop: writers.drop,
     async state(stream) {
       const found = await scripts.look(stream, 0, 0);
       return found && { epoch: found.epoch, first: found.first, last: found.last, closed: found.closed };
@@ -78,7 +72,6 @@ export function redisLog({
       followStream({ calls, scripts, subscriptions, lease, tails }, stream, after, signal),
     stats: () => ({
       streams: writers.count(),
-      closed: writers.ended(),
       tails: tails.size,
       subscriptions: subscriptions.count(),
       calls: calls.pending(),

@@ -1,4 +1,4 @@
-import type { Relay as PubSub } from "@parlance/server";
+import type { PubSub } from "@parlance/server/cluster";
 import { makeCalls } from "./calls.js";
 import { defineScript, type RedisClient } from "./client.js";
 import { PUBLISH, sharded } from "./scripts.js";

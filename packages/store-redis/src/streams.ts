@@ -1,4 +1,4 @@
-import type { Entry, LogState } from "@parlance/server";
+import type { Entry, LogState } from "@parlance/server/resume";
 import type { Calls } from "./calls.js";
 import { defineScript, type RedisClient } from "./client.js";
 import type { RedisStoreError } from "./error.js";
@@ -14,7 +14,7 @@ export interface StreamScripts {
   channel(stream: string): string;
   open(stream: string, epoch: string): Promise<boolean>;
   append(stream: string, epoch: string, first: number, texts: readonly string[]): Promise<unknown>;
-  /** Without a limit: nobody waits for it. */
+  /** Without a limit, because no caller waits for it. */
   refresh(stream: string, epoch: string): Promise<unknown>;
   trim(stream: string, epoch: string, seq: number): Promise<unknown>;
   close(stream: string, epoch: string): Promise<unknown>;
@@ -49,8 +49,9 @@ export function makeStreamScripts({
   const trim = define("Trim", 2, TRIM);
   const look = define("Look", 3, LOOK);
 
-  // Braces put the keys of one stream on one node of a cluster. A brace in the name must not end them early.
-  const hash = (stream: string) => `${prefix}{${stream.replaceAll("%", "%25").replaceAll("}", "%7D")}}`;
+  // Braces put the keys of one stream on one node of a cluster. A brace in the name must not end them early, nor may they be empty.
+  const tag = (stream: string) => stream.replaceAll("%", "%25").replaceAll("}", "%7D") || "%";
+  const hash = (stream: string) => `${prefix}{${tag(stream)}}`;
   const keysOf = (stream: string) => [hash(stream), `${hash(stream)}:lease`, `${hash(stream)}:entries`] as const;
   const channelOf = (stream: string) => `${hash(stream)}:wake`;
   const sendDrop = (stream: string, epoch: string) => drop(...keysOf(stream), epoch, channelOf(stream));

@@ -1,4 +1,4 @@
-import type { Entry } from "@parlance/server";
+import type { Entry } from "@parlance/server/resume";
 import type { Calls } from "./calls.js";
 import { RedisStoreError } from "./error.js";
 import { following, type Inbox, makeInbox } from "./inbox.js";

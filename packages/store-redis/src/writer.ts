@@ -1,101 +1,129 @@
+import type { EventWriter } from "@parlance/server/resume";
 import { type Batch, makeBatch } from "./batch.js";
+import type { Calls } from "./calls.js";
 import { RedisStoreError } from "./error.js";
 import { DONE, LEASE_LOST } from "./scripts.js";
 import type { StreamScripts } from "./streams.js";
 
-/** One stream that this log writes. */
-export interface Writer {
+export interface WriterOptions {
+  readonly calls: Calls;
+  readonly scripts: StreamScripts;
   readonly stream: string;
   readonly epoch: string;
-  append(seq: number, text: string): Promise<void>;
-  /** Extends the lease. */
-  refresh(): Promise<void>;
-  /** Takes no more entries. Resolves once those on their way are settled. */
-  finish(): Promise<void>;
-  /** Resolves once the entries on their way are settled. */
-  drain(): Promise<void>;
-  /** Rejects what is not acknowledged. Nothing is written any more, because it would leave a hole. */
-  fail(error: RedisStoreError): void;
+  /** Called once, when nothing more will be written: the stream is closed or dropped, or writing failed. */
+  onEnd(): void;
 }
 
-/** `onFailed` is called when Redis does not take an entry, or the lease is lost. */
-export function makeWriter(
-  scripts: StreamScripts,
-  stream: string,
-  epoch: string,
-  onFailed: (error: RedisStoreError) => void,
-): Writer {
+/** Writes one stream and holds its lease. Redis compares the epoch in every step, which guards a newer stream of the same name. */
+export class Writer {
+  readonly stream: string;
+  readonly handle: EventWriter;
+  readonly #epoch: string;
+  readonly #calls: Calls;
+  readonly #scripts: StreamScripts;
+  readonly #onEnd: () => void;
   /** Entries that are not acknowledged, oldest first. Only the first batch may be on its way. */
-  const batches: Batch[] = [];
-  let last = 0;
-  let closed = false;
-  let flushing = false;
-  let refreshing = false;
+  readonly #batches: Batch[] = [];
+  #last = 0;
+  /** A closing writer takes no more entries, and keeps its lease until those on their way are settled. */
+  #state: "open" | "closing" | "ended" = "open";
+  #failure: RedisStoreError | undefined;
+  #flushing = false;
+  #refreshing = false;
 
-  function fail(error: RedisStoreError): void {
-    closed = true;
-    for (const batch of batches.splice(0)) batch.reject(error);
+  constructor({ calls, scripts, stream, epoch, onEnd }: WriterOptions) {
+    this.stream = stream;
+    this.#epoch = epoch;
+    this.#calls = calls;
+    this.#scripts = scripts;
+    this.#onEnd = onEnd;
+    this.handle = {
+      epoch,
+      append: (seq, text) => this.#append(seq, text),
+      trim: (seq) => this.#trim(seq),
+      close: () => this.#finish(scripts.close),
+      drop: () => this.#finish(scripts.drop),
+    };
   }
 
-  function lose(error: RedisStoreError): void {
-    onFailed(error);
-    fail(error);
+  /** Extends the lease. */
+  async refresh(): Promise<void> {
+    // Not twice at a time, so that a Redis that hangs does not collect them.
+    if (this.#refreshing) return;
+    this.#refreshing = true;
+    const done = await this.#scripts.refresh(this.stream, this.#epoch).catch(() => DONE);
+    this.#refreshing = false;
+    if (done !== DONE) this.fail(lost(this.stream, done, this.#last + 1));
+  }
+
+  /** Rejects all entries that are not acknowledged, and later ones: writing on would leave a hole. */
+  fail(error: RedisStoreError): void {
+    if (this.#state === "ended") return;
+    this.#failure = error;
+    this.#end();
+    for (const batch of this.#batches.splice(0)) batch.reject(error);
+  }
+
+  #append(seq: number, text: string): Promise<void> {
+    if (this.#failure) return Promise.reject(this.#failure);
+    if (this.#state !== "open") return Promise.reject(notWriter(this.stream, seq, "is closed"));
+    if (seq !== this.#last + 1)
+      return Promise.reject(notWriter(this.stream, seq, `has ${this.#last} as its last entry`));
+    this.#last = seq;
+    let batch = this.#batches.at(-1);
+    if (!batch?.take(text)) {
+      batch = makeBatch(seq, text);
+      this.#batches.push(batch);
+    }
+    if (!this.#flushing) void this.#flush();
+    return batch.done;
   }
 
   /** Sends batch after batch, one at a time: so the order holds although a call may be repeated. */
-  async function flush(): Promise<void> {
-    flushing = true;
-    for (let batch = batches[0]; batch; batch = batches[0]) {
+  async #flush(): Promise<void> {
+    this.#flushing = true;
+    for (let batch = this.#batches[0]; batch; batch = this.#batches[0]) {
       batch.sent = true;
       try {
-        const done = await scripts.append(stream, epoch, batch.first, batch.texts);
-        if (done !== DONE) throw lost(stream, done, batch.first);
-        batches.shift();
+        const done = await this.#scripts.append(this.stream, this.#epoch, batch.first, batch.texts);
+        if (done !== DONE) throw lost(this.stream, done, batch.first);
+        this.#batches.shift();
         batch.resolve();
       } catch (error) {
-        lose(error as RedisStoreError);
+        this.fail(error as RedisStoreError);
       }
     }
-    flushing = false;
+    this.#flushing = false;
   }
 
-  const drain = async () => {
-    await batches.at(-1)?.done.catch(() => {});
-  };
+  async #trim(seq: number): Promise<void> {
+    if (this.#calls.stopped) return;
+    await this.#drain();
+    await this.#scripts.trim(this.stream, this.#epoch, seq);
+  }
 
-  return {
-    stream,
-    epoch,
-    append(seq, text) {
-      if (closed || seq !== last + 1)
-        return Promise.reject(notWriter(stream, seq, closed ? "is closed" : `has ${last} as its last entry`));
-      last = seq;
-      let batch = batches.at(-1);
-      if (!batch?.take(text)) {
-        batch = makeBatch(seq, text);
-        batches.push(batch);
-      }
-      if (!flushing) void flush();
-      return batch.done;
-    },
-    async refresh() {
-      // Not twice at a time, so that a Redis that hangs does not collect them.
-      if (refreshing) return;
-      refreshing = true;
-      const done = await scripts.refresh(stream, epoch).catch(() => DONE);
-      refreshing = false;
-      if (done !== DONE) lose(lost(stream, done, last + 1));
-    },
-    finish() {
-      closed = true;
-      return drain();
-    },
-    drain,
-    fail,
-  };
+  /** Closes or drops the stream after its last entry. A stopped log does neither: its leases run out. */
+  async #finish(step: StreamScripts["close" | "drop"]): Promise<void> {
+    if (this.#calls.stopped) return;
+    if (this.#state === "open") this.#state = "closing";
+    await this.#drain();
+    this.#end();
+    await step(this.stream, this.#epoch);
+  }
+
+  /** Resolves once the entries on their way are settled. */
+  async #drain(): Promise<void> {
+    await this.#batches.at(-1)?.done.catch(() => {});
+  }
+
+  #end(): void {
+    if (this.#state === "ended") return;
+    this.#state = "ended";
+    this.#onEnd();
+  }
 }
 
-export function notWriter(stream: string, seq: number, why: string): RedisStoreError {
+function notWriter(stream: string, seq: number, why: string): RedisStoreError {
   return new RedisStoreError("not_writer", `entry ${seq} is not written: ${stream} ${why}`);
 }
 

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Entry, EventLog } from "@parlance/server";
+import type { Entry, EventLog } from "@parlance/server/resume";
 import type { RedisLog } from "@parlance/store-redis";
 import type { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -45,24 +45,24 @@ describe.runIf(hasRedis)("redisLog", () => {
 
   test("a writer that was taken for dead can write no more when it comes back", async () => {
     const log = make();
-    await log.open("paused");
-    await log.append("paused", 1, "one");
+    const writer = (await log.open("paused"))!;
+    await writer.append(1, "one");
     // What happens to a process that is stopped for longer than its lease.
     await redis.del("parlance:{paused}:lease");
     expect(await collect(make(), "paused")).toEqual([{ seq: 1, text: "one" }]);
-    await expect(log.append("paused", 2, "two")).rejects.toThrow("the lease of paused is lost: entry 2 is not written");
-    await expect(log.append("paused", 3, "three")).rejects.toThrow("the lease of paused is lost");
+    await expect(writer.append(2, "two")).rejects.toThrow("the lease of paused is lost: entry 2 is not written");
+    await expect(writer.append(3, "three")).rejects.toThrow("the lease of paused is lost");
     expect(await log.read("paused", 1)).toEqual([]);
   });
 
   test("what is appended while Redis is killed and started again is there once, in order, and its readers go on", async () => {
     const [log, other] = [make({ lease: 60_000 }), make({ lease: 60_000 })];
-    await log.open("restart");
+    const writer = (await log.open("restart"))!;
     const reading = collect(other, "restart");
     const appended: Promise<void>[] = [];
     let seq = 0;
     const append = (count: number) => {
-      for (let i = 0; i < count; i++) appended.push(log.append("restart", ++seq, `text ${seq}`)!);
+      for (let i = 0; i < count; i++) appended.push(writer.append(++seq, `text ${seq}`)!);
     };
     append(500);
     await appended[0];
@@ -72,7 +72,7 @@ describe.runIf(hasRedis)("redisLog", () => {
     await server.start();
     append(500);
     await Promise.all(appended);
-    await log.close("restart");
+    await writer.close();
     expect((await reading).map(({ seq, text }) => `${seq} ${text}`)).toEqual(
       Array.from({ length: 2000 }, (_, i) => `${i + 1} text ${i + 1}`),
     );
@@ -80,34 +80,34 @@ describe.runIf(hasRedis)("redisLog", () => {
 
   test("a Redis that was emptied ends the stream in a typed error, for the writer and for its readers", async () => {
     const [log, other] = [make(), make()];
-    await log.open("emptied");
-    await log.append("emptied", 1, "one");
+    const writer = (await log.open("emptied"))!;
+    await writer.append(1, "one");
     const tail = other.tail("emptied", 0, open)[Symbol.asyncIterator]();
     expect((await tail.next()).value).toEqual([{ seq: 1, text: "one" }]);
     await redis.flushall();
-    const ends = await Promise.allSettled([tail.next(), log.append("emptied", 2, "two")]);
+    const ends = await Promise.allSettled([tail.next(), writer.append(2, "two")]);
     const lost = { status: "rejected", reason: { code: "entries_lost" } };
     expect(ends).toMatchObject([lost, lost]);
   });
 
   test("an entry whose wake-up call is lost is found by its number", async () => {
     const log = make({ lease: 60_000 });
-    await log.open("unheard");
-    await log.append("unheard", 1, "one");
+    const writer = (await log.open("unheard"))!;
+    await writer.append(1, "one");
     const tail = make({ lease: 60_000 }).tail("unheard", 0, open)[Symbol.asyncIterator]();
     expect((await tail.next()).value).toHaveLength(1);
     const next = tail.next();
     await redis.xadd("parlance:{unheard}:entries", "2-0", "text", "two");
     await redis.hset("parlance:{unheard}", "last", "2");
-    await log.close("unheard");
+    await writer.close();
     expect((await next).value).toEqual([{ seq: 2, text: "two" }]);
     expect((await tail.next()).done).toBe(true);
   });
 
   test("only about so many entries are kept, and a reader that needs an older one gets a typed error", async () => {
     const log = make({ maxLength: 200 });
-    await log.open("long");
-    await Promise.all(Array.from({ length: 1000 }, (_, i) => log.append("long", i + 1, "text")));
+    const writer = (await log.open("long"))!;
+    await Promise.all(Array.from({ length: 1000 }, (_, i) => writer.append(i + 1, "text")));
     const { first, last } = (await log.state("long"))!;
     expect(last).toBe(1000);
     expect(first).toBeGreaterThan(600);
@@ -118,25 +118,25 @@ describe.runIf(hasRedis)("redisLog", () => {
   test("everything in Redis expires", async () => {
     const log = make({ keep: 100_000 });
     await redis.flushall();
-    await log.open("expiring");
-    await log.append("expiring", 1, "one");
+    const writer = (await log.open("expiring"))!;
+    await writer.append(1, "one");
     const keys = await redis.keys("*");
     expect(keys.sort()).toEqual(["", ":entries", ":lease"].map((rest) => `parlance:{expiring}${rest}`));
     for (const key of keys) expect(await redis.pttl(key)).toBeGreaterThan(0);
-    await log.close("expiring");
+    await writer.close();
     expect((await redis.keys("*")).length).toBe(2);
-    await log.drop("expiring");
+    await writer.drop();
     expect(await redis.keys("*")).toEqual([]);
   });
 
   test("a client with a key prefix of its own works as well", async () => {
     const log = make({ redis: server.client({ keyPrefix: "mine:" }), lease: 60_000 });
-    await log.open("prefixed");
-    await log.append("prefixed", 1, "one");
+    const writer = (await log.open("prefixed"))!;
+    await writer.append(1, "one");
     const tail = log.tail("prefixed", 0, open)[Symbol.asyncIterator]();
     expect((await tail.next()).value).toEqual([{ seq: 1, text: "one" }]);
     const next = tail.next();
-    await log.append("prefixed", 2, "two");
+    await writer.append(2, "two");
     expect((await next).value).toEqual([{ seq: 2, text: "two" }]);
     expect(await redis.exists("mine:parlance:{prefixed}")).toBe(1);
   });

@@ -11,10 +11,12 @@ folder=$1; shift
 exec 3<&0
 sh -c 'echo "$$"; exec "$@"' program "$@" 3<&- </dev/null &
 program=$!
-{ cat <&3 >/dev/null; trap '' TERM; kill -9 "$program"; rm -rf "$folder"; } &
+{ cat <&3 >/dev/null; trap '' TERM; kill -9 "$program"; exit 7; } &
 watch=$!
 wait "$program"
 kill "$watch"
+wait "$watch"
+if [ $? = 7 ]; then rm -rf "$folder"; fi
 `;
 
 /** A program that cannot outlive this process. */

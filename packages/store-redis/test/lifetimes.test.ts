@@ -1,10 +1,11 @@
+import type { EventWriter } from "@parlance/server/resume";
 import { type RedisLog, type RedisPubSub, redisLog } from "@parlance/store-redis";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { atRest, expectZero } from "./at-rest.js";
 import { hasRedis, type RedisServer, startRedis } from "./redis.js";
 
 const signal = new AbortController().signal;
-const IDLE = { streams: 0, closed: 0, tails: 0, subscriptions: 0, calls: 0, timers: 0 };
+const IDLE = { streams: 0, tails: 0, subscriptions: 0, calls: 0, timers: 0 };
 
 describe.runIf(hasRedis)("the lifetimes of what redisLog and redisPubSub hold:", () => {
   const made = atRest();
@@ -21,9 +22,11 @@ describe.runIf(hasRedis)("the lifetimes of what redisLog and redisPubSub hold:",
 
   test("dropped streams leave nothing behind but the connection, nor do tails that were aborted, left, or read to the end", async () => {
     const one = log();
+    const writers: EventWriter[] = [];
     for (const stream of ["a", "b", "c"]) {
-      await one.open(stream);
-      await one.append(stream, 1, "one");
+      const writer = (await one.open(stream))!;
+      await writer.append(1, "one");
+      writers.push(writer);
     }
     expect(one.stats()).toMatchObject({ streams: 3, timers: 1 });
     const aborting = new AbortController();
@@ -36,32 +39,38 @@ describe.runIf(hasRedis)("the lifetimes of what redisLog and redisPubSub hold:",
     await iterator.next();
     const next = iterator.next();
     for await (const _ of left) break;
-    await one.close("a");
+    await writers[0]!.close();
     for await (const _ of ended);
-    expect(one.stats()).toMatchObject({ streams: 2, closed: 1, tails: 1, subscriptions: 1 });
+    expect(one.stats()).toMatchObject({ streams: 2, tails: 1, subscriptions: 1 });
     aborting.abort();
     expect((await next).done).toBe(true);
-    for (const stream of ["a", "b", "c"]) await one.drop(stream);
+    for (const writer of writers) await writer.drop();
     expect(one.stats()).toEqual({ ...IDLE, connections: 1 });
   });
 
-  test("a stream that is closed is not refreshed, and is forgotten once Redis has forgotten it", async () => {
+  test("a stream that is closed is not refreshed, and its name is free once Redis has forgotten it", async () => {
     const one = log({ keep: 50 });
-    await one.open("closed");
-    await one.close("closed");
-    expect(one.stats()).toEqual({ ...IDLE, closed: 1, connections: 0 });
-    await vi.waitFor(async () => {
-      await one.open(crypto.randomUUID());
-      expect(one.stats().closed).toBe(0);
+    const old = (await one.open("closed"))!;
+    await old.close();
+    expect(one.stats()).toEqual({ ...IDLE, connections: 0 });
+    const writer = await vi.waitFor(async () => {
+      const opened = await one.open("closed");
+      expect(opened).toBeDefined();
+      return opened!;
     });
+    await old.drop();
+    await expect(old.append(1, "one")).rejects.toMatchObject({ code: "not_writer" });
+    expect(one.stats()).toMatchObject({ streams: 1 });
+    await writer.drop();
+    expect(one.stats()).toEqual({ ...IDLE, connections: 0 });
   });
 
-  test("a writer that has lost its lease is told by the next refresh, and the stream is written no more", async () => {
+  test("the next refresh finds that a lease is lost, and the stream is written no more", async () => {
     const [one, admin] = [log({ lease: 60 }), server.client()];
-    await one.open("refreshed");
+    const writer = (await one.open("refreshed"))!;
     await admin.del("parlance:{refreshed}:lease");
     await vi.waitFor(() => expect(one.stats()).toMatchObject({ streams: 0, timers: 0 }));
-    await expect(one.append("refreshed", 1, "one")).rejects.toMatchObject({ code: "lease_lost" });
+    await expect(writer.append(1, "one")).rejects.toMatchObject({ code: "lease_lost" });
   });
 
   test("a lease of months does not overflow the timer that refreshes it", async () => {
@@ -75,8 +84,8 @@ describe.runIf(hasRedis)("the lifetimes of what redisLog and redisPubSub hold:",
 
   test("stop() ends each pending call and tail with a typed error, also while Redis hangs", async () => {
     const [one, other] = [log(), pubSub()];
-    await one.open("s");
-    await one.append("s", 1, "one");
+    const writer = (await one.open("s"))!;
+    await writer.append(1, "one");
     const tail = one.tail("s", 1, signal)[Symbol.asyncIterator]();
     const waiting = tail.next();
     await vi.waitFor(() => expect(one.stats()).toMatchObject({ tails: 1, calls: 0, timers: 3 }));
@@ -84,12 +93,12 @@ describe.runIf(hasRedis)("the lifetimes of what redisLog and redisPubSub hold:",
     const pending = [
       waiting,
       one.open("t"),
-      one.append("s", 2, "two"),
+      writer.append(2, "two"),
       one.state("s"),
       one.read("s", 0),
-      one.trim("s", 1),
-      one.close("s"),
-      one.drop("s"),
+      writer.trim(1),
+      writer.close(),
+      writer.drop(),
       one.tail("s", 0, signal)[Symbol.asyncIterator]().next(),
       other.publish("topic", "text"),
       other.subscribe("topic", () => {}),
@@ -101,6 +110,8 @@ describe.runIf(hasRedis)("the lifetimes of what redisLog and redisPubSub hold:",
     await expect(one.open("u")).rejects.toMatchObject({ code: "stopped" });
     await expect(other.publish("topic", "text")).rejects.toMatchObject({ code: "stopped" });
     await expect(other.subscribe("topic", () => {})).rejects.toMatchObject({ code: "stopped" });
+    await expect(writer.append(3, "three")).rejects.toMatchObject({ code: "stopped" });
+    await Promise.all([writer.trim(1), writer.close(), writer.drop()]);
     expectZero([one, other]);
   });
 
@@ -142,7 +153,7 @@ describe.runIf(hasRedis)("the lifetimes of what redisLog and redisPubSub hold:",
     await vi.waitFor(() => expect(received).toEqual(["text"]));
   });
 
-  test("a subscriber that was interrupted is told after everything is received again", async () => {
+  test("an interrupted subscriber is called once everything is received again", async () => {
     const [near, far] = [pubSub(), pubSub()];
     const events: string[] = [];
     await near.subscribe(

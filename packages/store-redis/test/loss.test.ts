@@ -1,4 +1,4 @@
-import type { Entry, EventLog } from "@parlance/server";
+import type { Entry, EventLog, EventWriter } from "@parlance/server/resume";
 import type { RedisLog } from "@parlance/store-redis";
 import type { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -21,9 +21,10 @@ describe.runIf(hasRedis)("a Redis that has lost acknowledged entries,", () => {
   afterAll(() => server.remove());
 
   const make = (): RedisLog => made.log({ redis: server.client(), lease: 60_000 });
-  async function write(log: EventLog, stream: string, entries: readonly Entry[]): Promise<void> {
-    await log.open(stream);
-    for (const { seq, text } of entries) await log.append(stream, seq, text);
+  async function write(log: EventLog, stream: string, entries: readonly Entry[]): Promise<EventWriter> {
+    const writer = (await log.open(stream))!;
+    for (const { seq, text } of entries) await writer.append(seq, text);
+    return writer;
   }
   /** What a replica has that was promoted before the last entries reached it. */
   async function forget(stream: string, entries: readonly Entry[], last: number): Promise<void> {
@@ -31,10 +32,10 @@ describe.runIf(hasRedis)("a Redis that has lost acknowledged entries,", () => {
     await redis.hset(`parlance:{${stream}}`, "last", last);
   }
 
-  test("as after a fail-over: the writer is told at its next entry, and each reader gets what is held or a typed error, never a skip", async () => {
+  test("as after a fail-over: the writer's next entry is rejected, and each reader gets the held entries or a typed error, never a skip", async () => {
     const [log, other] = [make(), make()];
     const entries = entriesTo(10);
-    await write(log, "failed over", entries);
+    const writer = await write(log, "failed over", entries);
     const tails = [0, 3, 6, 8, 10].map((after) => ({ after, tail: iterate(other, "failed over", after) }));
     for (const { after, tail } of tails)
       if (after < 10) expect((await tail.next()).value).toEqual(entries.slice(after));
@@ -42,8 +43,8 @@ describe.runIf(hasRedis)("a Redis that has lost acknowledged entries,", () => {
     // All wait for a wake-up; one timer more looks after the connection.
     await vi.waitFor(() => expect(other.stats()).toMatchObject({ calls: 0, timers: tails.length + 1 }));
     await forget("failed over", entries, 6);
-    await expect(log.append("failed over", 11, "eleven")).rejects.toMatchObject(LOST);
-    await expect(log.append("failed over", 12, "twelve")).rejects.toMatchObject(LOST);
+    await expect(writer.append(11, "eleven")).rejects.toMatchObject(LOST);
+    await expect(writer.append(12, "twelve")).rejects.toMatchObject(LOST);
     // All of them have had the last entry: nothing is missing for them, and the stream is closed.
     for (const end of waiting) expect(await end).toEqual({ done: true, value: undefined });
     expect(await other.state("failed over")).toMatchObject({ last: 10, closed: true });
@@ -52,59 +53,63 @@ describe.runIf(hasRedis)("a Redis that has lost acknowledged entries,", () => {
       if (after < 6) expect((await tail.next()).value).toEqual(entries.slice(after, 6));
       await expect(tail.next(), `after ${after}`).rejects.toMatchObject(LOST);
     }
-    await log.drop("failed over");
+    await writer.drop();
     expect(await other.state("failed over")).toBeUndefined();
   });
 
-  test("a reader that has read further than Redis now holds is told, also when the writer says nothing", async () => {
+  test("a reader that has read further than Redis now holds gets a typed error, also when nothing more is written", async () => {
     const [log, other] = [make(), make()];
     const entries = entriesTo(5);
-    await write(log, "silent", entries);
+    const writer = await write(log, "silent", entries);
     const tail = iterate(other, "silent", 0);
     expect((await tail.next()).value).toEqual(entries);
     await forget("silent", entries, 3);
     const next = settle(tail.next());
-    await log.close("silent");
+    await writer.close();
     expect(await next).toMatchObject(LOST);
   });
 
   test("and where the name is taken anew, a reader of the old run gets no entry of the new one, and the old writer cannot touch it", async () => {
-    const [old, fresh, other] = [make(), make(), make()];
-    await write(old, "taken", entriesTo(3));
+    const other = make();
+    const old = await write(make(), "taken", entriesTo(3));
     const tail = iterate(other, "taken", 0);
     expect((await tail.next()).value).toHaveLength(3);
     const next = settle(tail.next());
     await redis.flushall();
-    await write(fresh, "taken", entriesTo(5));
+    const fresh = await write(make(), "taken", entriesTo(5));
     expect(await next).toMatchObject(LOST);
-    await expect(old.append("taken", 4, "four")).rejects.toMatchObject(LOST);
-    await old.trim("taken", 3);
-    await old.close("taken");
-    await old.drop("taken");
+    await expect(old.append(4, "four")).rejects.toMatchObject(LOST);
+    await old.trim(3);
+    await old.close();
+    await old.drop();
     expect(await other.state("taken")).toMatchObject({ first: 1, last: 5, closed: false });
-    await fresh.append("taken", 6, "six");
+    await fresh.append(6, "six");
     expect(await other.read("taken", 5)).toEqual([{ seq: 6, text: "six" }]);
   });
 
-  test("a log closes, trims and drops only what it has opened", async () => {
+  test("a writer trims, closes and drops only its own stream, also where another log has opened the name since", async () => {
     const [log, other] = [make(), make()];
-    await write(log, "own", entriesTo(2));
-    await other.trim("own", 1);
-    await other.close("own");
-    await other.drop("own");
-    expect(await log.state("own")).toMatchObject({ first: 1, last: 2, closed: false });
+    const old = await write(log, "own", entriesTo(2));
+    expect(await other.open("own")).toBeUndefined();
+    await old.drop();
+    const writer = await write(other, "own", entriesTo(2));
+    await old.trim(1);
+    await old.close();
+    await old.drop();
+    expect(await log.state("own")).toEqual({ epoch: writer.epoch, first: 1, last: 2, closed: false });
+    await writer.append(3, "three");
   });
 
-  test("a text of somebody else on a stream's channel does not disturb its readers", async () => {
+  test("a text of another program on a stream's channel does not disturb its readers", async () => {
     const [log, other] = [make(), make()];
-    await write(log, "foreign", entriesTo(1));
+    const writer = await write(log, "foreign", entriesTo(1));
     const tail = iterate(other, "foreign", 0);
     await tail.next();
     for (const text of ["", "{", "null", "[]", '["entries"]', '["entries","another","2","x"]', '"dropped"', "1"]) {
       const next = tail.next();
       await redis.publish("parlance:{foreign}:wake", text);
       const seq = (await other.state("foreign"))!.last + 1;
-      await log.append("foreign", seq, text);
+      await writer.append(seq, text);
       expect((await next).value, text).toEqual([{ seq, text }]);
     }
   });

@@ -1,4 +1,4 @@
-import { memoryLog } from "@parlance/server";
+import { memoryLog } from "@parlance/server/resume";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { agentOn, call, numbers, say, testCluster, tracked } from "../../server/test/cluster.js";
 import { atRest } from "./at-rest.js";
@@ -18,7 +18,7 @@ describe.runIf(hasRedis)("two apps, joined by redisPubSub and redisLog on one Re
   testCluster(async () => {
     const pubSub = () => tracked(made.pubSub({ redis: server.client() }));
     const log = () => made.log({ redis: server.client() });
-    return { relays: [pubSub(), pubSub()], logs: [log(), log()], stop };
+    return { pubSubs: [pubSub(), pubSub()], logs: [log(), log()], stop };
   });
 
   test("when Redis is killed and started again, readers get the messages sent meanwhile, and later ones", async () => {
@@ -38,7 +38,7 @@ describe.runIf(hasRedis)("two apps, joined by redisPubSub and redisLog on one Re
     const received = await reader.take(101);
     expect(received.filter((word) => word !== "t1")).toEqual(numbers(51, 150));
     expect(received).toContain("t1");
-    // A server that has just come back hears the others a moment later: until then nobody knows of the ask.
+    // A server that has just come back receives from the others a moment later. Until then the ask is unknown to it.
     await vi.waitFor(() => b.client.approve({ session_id, tool_call_id: "t1" }), { timeout: 10_000 });
     expect((await asked).type).toBe("approve");
     reader.leave();
@@ -50,20 +50,20 @@ describe.runIf(hasRedis)("two apps, joined by redisPubSub and redisLog on a Redi
   let cluster: RedisClusterServer;
   beforeAll(async () => {
     cluster = await startCluster(0);
-  });
+  }, 60_000);
   afterAll(() => cluster.remove());
 
   testCluster(async () => {
     const pubSub = () => tracked(made.pubSub({ redis: cluster.client() }));
     const log = () => made.log({ redis: cluster.client() });
-    return { relays: [pubSub(), pubSub()], logs: [log(), log()], stop };
+    return { pubSubs: [pubSub(), pubSub()], logs: [log(), log()], stop };
   });
 
-  test("a publisher is told how many subscribers it reached over all nodes, for every topic", async () => {
+  test("publish resolves to the number of subscribers on all nodes, for every topic", async () => {
     const pubSubs = Array.from({ length: 3 }, () => made.pubSub({ redis: cluster.client() }));
     const topics = numbers(1, 60);
     const received: string[] = [];
-    for (const topic of topics) expect(await pubSubs[0]!.publish(topic, "nobody")).toBe(0);
+    for (const topic of topics) expect(await pubSubs[0]!.publish(topic, "none")).toBe(0);
     for (const [i, topic] of topics.entries())
       for (const [j, pubSub] of pubSubs.slice(0, i % 4).entries())
         await pubSub.subscribe(topic, (text) => received.push(`${topic} ${j} ${text}`));

@@ -133,19 +133,25 @@ export async function startCluster(replicas: 0 | 1): Promise<RedisClusterServer>
   };
 }
 
-async function startNodes(count: number): Promise<Node[]> {
-  const ports = await freePorts(2 * count);
-  return Promise.all(
-    Array.from({ length: count }, async (_, i) => {
-      const [port, busPort] = [ports[2 * i]!, ports[2 * i + 1]!];
-      const folder = await mkdtemp(join(tmpdir(), "parlance-cluster-"));
-      const process = await startNode(folder, port, busPort);
-      const admin = new Redis(port, HOST, { retryStrategy: () => 50, maxRetriesPerRequest: null });
-      admin.on("error", () => {});
-      const id = String(await admin.cluster("MYID"));
-      return { port, busPort, folder, admin, id, process };
-    }),
-  );
+function startNodes(count: number): Promise<Node[]> {
+  return Promise.all(Array.from({ length: count }, () => startFresh(5)));
+}
+
+/** Starts a node on free ports, on others where they were taken in the meantime. */
+async function startFresh(attempts: number): Promise<Node> {
+  const [port, busPort] = (await freePorts(2)) as [number, number];
+  const folder = await mkdtemp(join(tmpdir(), "parlance-cluster-"));
+  try {
+    const process = await startNode(folder, port, busPort);
+    const admin = new Redis(port, HOST, { retryStrategy: () => 50, maxRetriesPerRequest: null });
+    admin.on("error", () => {});
+    const id = String(await admin.cluster("MYID"));
+    return { port, busPort, folder, admin, id, process };
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    if (attempts > 1) return startFresh(attempts - 1);
+    throw error;
+  }
 }
 
 function startNode(folder: string, port: number, busPort: number): Promise<Guarded> {
@@ -156,7 +162,7 @@ function startNode(folder: string, port: number, busPort: number): Promise<Guard
   return startServer(folder, ["--bind", HOST, "--port", `${port}`, ...cluster, ...durable, ...eager]);
 }
 
-/** Ports that nobody has at this moment. */
+/** Ports that are free at this moment. */
 async function freePorts(count: number): Promise<number[]> {
   const servers: Server[] = Array.from({ length: count }, () => createServer().listen(0, HOST));
   await Promise.all(servers.map((server) => once(server, "listening")));

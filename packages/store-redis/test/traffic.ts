@@ -1,4 +1,4 @@
-import type { Entry } from "@parlance/server";
+import type { Entry } from "@parlance/server/resume";
 import type { RedisLog, RedisPubSub, RedisStoreError } from "@parlance/store-redis";
 
 /** Two servers: one writes and publishes, the other reads and subscribes. */
@@ -9,7 +9,7 @@ export interface Servers {
   readonly subscriber: RedisPubSub;
 }
 
-/** One stream that is written, read and announced until it is told to finish. */
+/** One stream that is written, read and announced until `finish` is called. */
 export interface Traffic {
   readonly stream: string;
   /** The last entry that was acknowledged. */
@@ -18,13 +18,16 @@ export interface Traffic {
   readonly received: readonly string[];
   interrupted(): number;
   finish(): void;
-  /** How the writer ended: its error, or undefined when it was told to finish. */
+  /** Drops the stream. */
+  drop(): Promise<void>;
+  /** How the writer ended: its error, or undefined after `finish`. */
   readonly written: Promise<RedisStoreError | undefined>;
   /** How the reader ended. */
   readonly ended: Promise<RedisStoreError | undefined>;
 }
 
 export async function begin({ writer, reader, publisher, subscriber }: Servers, stream: string): Promise<Traffic> {
+  const own = (await writer.open(stream))!;
   const read: Entry[] = [];
   const received: string[] = [];
   let appended = 0;
@@ -34,7 +37,7 @@ export async function begin({ writer, reader, publisher, subscriber }: Servers, 
   async function write(): Promise<RedisStoreError | undefined> {
     try {
       while (!finishing) {
-        await writer.append(stream, appended + 1, `text ${appended + 1}`);
+        await own.append(appended + 1, `text ${appended + 1}`);
         appended++;
         publisher.publish(stream, `${appended}`).catch(() => {});
       }
@@ -42,7 +45,7 @@ export async function begin({ writer, reader, publisher, subscriber }: Servers, 
     } catch (error) {
       return error as RedisStoreError;
     } finally {
-      await writer.close(stream).catch(() => {});
+      await own.close().catch(() => {});
     }
   }
   async function follow(): Promise<RedisStoreError | undefined> {
@@ -54,7 +57,6 @@ export async function begin({ writer, reader, publisher, subscriber }: Servers, 
     }
   }
 
-  await writer.open(stream);
   await subscriber.subscribe(
     stream,
     (text) => received.push(text),
@@ -69,6 +71,7 @@ export async function begin({ writer, reader, publisher, subscriber }: Servers, 
     finish() {
       finishing = true;
     },
+    drop: own.drop,
     written: write(),
     ended: follow(),
   };

@@ -4,9 +4,9 @@ import { Redis } from "ioredis";
 
 const [path, stream, lease] = process.argv.slice(2) as [string, string, string];
 const log = redisLog({ redis: new Redis(path), lease: Number(lease) });
-const opened = await log.open(stream);
-console.log(opened?.epoch);
+const writer = (await log.open(stream))!;
+console.log(writer.epoch);
 for (let seq = 1; ; seq++) {
-  await log.append(stream, seq, `text ${seq}`);
+  await writer.append(seq, `text ${seq}`);
   console.log(seq);
 }

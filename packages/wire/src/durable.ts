@@ -1,32 +1,32 @@
 import type { Port, PortEvents } from "./port.js";
 
-/** A port that survives its sockets: frames are counted on both sides, and a new socket begins with what the peer has missed. */
+/** A port that survives its sockets. Both sides count frames, and a new socket begins with those that the peer has missed. */
 export interface Durable {
-  /** What a link speaks through, whichever socket is under it. */
+  /** The port of a link, over whichever socket there is. */
   readonly port: Port;
   /** Frames received so far. */
   readonly received: number;
-  /** Frames sent that are held no more: a peer that has fewer has missed some for good. */
+  /** Frames sent that are no longer held: a peer with fewer has missed some for good. */
   readonly dropped: number;
   /**
-   * Goes on over a new socket. `peerHas` is how many frames the peer says that it has received. False where frames that it lacks are
-   * held no more; the socket is then not taken.
+   * Goes on over a new socket. `peerHas` is the number of frames that the peer has received. Returns false, and does not take the
+   * socket, where the peer lacks frames that are no longer held.
    */
   attach(socket: Port, peerHas: number): boolean;
-  /** This side has closed; a peer that comes back is sent what it lacks, and then the close. */
+  /** This side has closed. A peer that comes back is sent the frames that it lacks, and then the close. */
   readonly closing: boolean;
-  /** Frames that are held because the peer has not said that it has them. */
+  /** Frames that are held because the peer has not confirmed them. */
   readonly unconfirmed: number;
   /** There is no socket, and the conversation is not over. */
   readonly cut: boolean;
   /** Lets go of the socket, so that the count stays as it is while a new one is opened. */
   detach(): void;
-  /** The conversation is over: nobody came back. A close of this side ends it with its own code. */
+  /** Ends the conversation. A close of this side ends it with its own code. */
   end(code: number, reason: string): void;
 }
 
 export interface DurableOptions {
-  /** Whether the peer may come back after such a close code: `isCut` unless told. */
+  /** Whether the peer may come back after such a close code: @default `isCut` */
   readonly mayReturn?: (code: number) => boolean;
   /**
    * A close of this side waits until the peer has every frame: while it is cut, the conversation goes on until a new socket, or `end`.
@@ -36,13 +36,13 @@ export interface DurableOptions {
   /** Characters of sent frames that are kept for a peer that may have missed them. */
   readonly limit: number;
   /**
-   * Bytes that may wait in a socket: `limit` unless told. A peer that is further behind does not read, and is cut. What one that comes
+   * Bytes that may wait in a socket, `limit` by default. A peer that is further behind does not read, and is cut. What one that comes
    * back is sent at once waits beside them.
    */
   readonly maxBuffered?: number;
   /** The socket was cut, and another may follow. Not called when the peer closes on purpose. */
   readonly onCut: () => void;
-  /** The conversation was closed on purpose, and nobody can miss anything of it any more. */
+  /** The conversation was closed on purpose, and no frame of it can be missed any more. */
   readonly onEnd?: () => void;
 }
 
@@ -54,7 +54,7 @@ export function isCut(code: number): boolean {
 export function durable(options: DurableOptions): Durable {
   const { limit, maxBuffered = limit, onCut, onEnd, mayReturn = isCut, deliver } = options;
   let on: PortEvents | undefined;
-  /** Frames that came before anybody listened. */
+  /** Frames that came before `listen`. */
   const early: string[] = [];
   let socket: Port | undefined;
   let over = false;
@@ -94,7 +94,7 @@ export function durable(options: DurableOptions): Durable {
   function detach(): void {
     const old = socket;
     socket = undefined;
-    // A peer that lost a race still believes in this socket: the code tells it to join again.
+    // The peer may still use this socket: the code lets it join again.
     old?.close(1012, "another socket goes on");
   }
 

@@ -37,7 +37,7 @@ export interface OpenAsks {
   list(): readonly Waiting[];
 }
 
-/** `side` is who asks. A reply that is an operation has the operation's name as its type. */
+/** The open asks of `side`. A reply that is an operation has the operation's name as its type. */
 export function openAsks(contract: Contract, side: Side): OpenAsks {
   const exchanges = (contract.exchanges ?? []).filter((exchange) => exchange.by === side);
   let asks: Waiting[] = [];
@@ -51,8 +51,8 @@ export function openAsks(contract: Contract, side: Side): OpenAsks {
   function find(reply: AnyMessage): Answered | undefined {
     const fields = reply as AnyMessage & JsonObject;
     const able = asks.flatMap((ask) => {
-      const said = ask.exchange.answers.filter((answer) => (answer.message ?? answer.operation) === reply.type);
-      const how = said.find(
+      const answers = ask.exchange.answers.filter((answer) => (answer.message ?? answer.operation) === reply.type);
+      const how = answers.find(
         (answer) => ask.exchange.key === undefined || fields[answer.key ?? ask.exchange.key] === ask.key,
       );
       return how ? [{ ask, how }] : [];

@@ -25,22 +25,22 @@ export interface LinkOptions {
   /** The fault, by its name, that answers what may not be asked while another is open. Without it nothing is refused. */
   readonly busy?: ((fault: string) => AnyMessage) | undefined;
   readonly onUnknown?: ((unknown: Unknown) => void) | undefined;
-  /** Sees every message, and who wrote it. What it returns false for is dropped, where the peer has written it. */
+  /** Called for every message, with the side that wrote it. A message of the peer is dropped when this returns false. */
   readonly onMessage?: ((message: AnyMessage, from: Side) => unknown) | undefined;
-  /** Throwing closes the link with what was thrown; returning drops the frame and goes on. */
+  /** Throwing or rejecting closes the link with that error. Returning drops the frame. */
   readonly onViolation: (violation: Violation) => void;
 }
 
-/** A channel over a port, for either side, and what only the side's own runtime may do with it. */
+/** A channel over a port, for either side, and the operations that only the side's own runtime may use. */
 export interface Link {
   readonly channel: AnyChannel;
   /** The asks that this side has open. */
   readonly asks: OpenAsks;
-  /** `channel.send`; who sends one message over many links passes the same `saying` each time: it is written once. */
+  /** `channel.send`. A message that goes over many links is encoded once where each is given the same `saying`. */
   send(message: AnyMessage, saying?: object): void;
   /** Sends a message that answers nothing and asks nothing: a report about the peer's last frame. */
   say(message: AnyMessage): void;
-  /** Messages sent since the peer was last heard: it may not have received them. The last thousand. */
+  /** Messages sent since the last one of the peer, which may not have received them. The first thousand. */
   unconfirmed(): readonly AnyMessage[];
   /** Ends the link with an error for this side's reader. */
   fail(error: unknown, code: number, reason: string): void;
@@ -57,7 +57,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
   let unheard: AnyMessage[] = [];
   let turn: Promise<unknown> = Promise.resolve();
   let closing = false;
-  /** What open asks are failed with once the link has ended. */
+  /** The error of open asks once the link has ended. */
   let over: unknown;
   let settleClosed!: { resolve(closed: Closed): void; reject(error: unknown): void };
   const closed = new Promise<Closed>((resolve, reject) => {
@@ -78,7 +78,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
     port.close(code, reason);
   }
 
-  /** Whatever breaks the contract from outside goes through here. */
+  /** Handles a frame of the peer, which may break the contract. */
   function guard(act: () => void): void {
     try {
       act();

@@ -1,4 +1,4 @@
-/** One end of a socket that carries text frames in order: what a WebSocket is to a link. */
+/** One end of a socket that carries text frames in order. */
 export interface Port {
   send(frame: string): void;
   close(code: number, reason: string): void;
@@ -61,7 +61,7 @@ function end(): End {
   };
 }
 
-/** What a browser's WebSocket and the `ws` package's have in common. */
+/** The common part of a browser's WebSocket and that of the `ws` package. */
 export interface SocketLike {
   readonly bufferedAmount: number;
   /** Only in the `ws` package. */
@@ -72,7 +72,7 @@ export interface SocketLike {
   addEventListener(type: "close", listener: (event: { code: number; reason: string }) => void): void;
 }
 
-/** An open WebSocket as a port. What arrives before `listen` waits for it. */
+/** Makes a port of an open WebSocket. Events before `listen` wait for it. */
 export function socketPort(socket: SocketLike): Port {
   let on: PortEvents | undefined;
   const waiting: ((on: PortEvents) => void)[] = [];
@@ -114,7 +114,7 @@ export function socketPort(socket: SocketLike): Port {
   };
 }
 
-/** How a client opens a socket. Resolves with a port, or with what the server answered instead of switching protocols. */
+/** Opens a socket for a client. Resolves with a port, or with the answer of a server that does not switch protocols. */
 export type OpenSocket = (
   url: string,
   init: {

@@ -1,24 +1,24 @@
-/** A queue between one that pushes and one that iterates, bounded by the weight of what waits. */
+/** A queue from a writer to a reader, bounded by the sum of the weights that wait. */
 export interface Queue<T> extends AsyncIterable<T> {
   /** False when the item would put the queue over its limit; it is then not taken. */
   push(item: T, weight: number): boolean;
-  /** Nothing more will come. With an error, the reader gets it after what waits. The first call counts. */
+  /** Ends the queue. The reader gets the items that wait, and then the error. The first call counts. */
   end(error?: unknown): void;
-  /** Takes what waits, oldest first, up to a weight. */
+  /** Takes the items that wait, oldest first, up to a weight. */
   rest(limit: number): T[];
   readonly ended: boolean;
-  /** The sum of the weights of what waits. */
+  /** The sum of the weights that wait. */
   readonly weight: number;
 }
 
 export interface QueueOptions {
   /** The sum of weights that may wait; one item is always taken into an empty queue. */
   readonly limit: number;
-  /** Called when a reader has taken something. */
+  /** Called when a reader has taken an item. */
   readonly onTake?: () => void;
 }
 
-/** One queue has one reader at a time; leaving a loop keeps what waits, and a new loop goes on from there. */
+/** Leaving a loop keeps the items that wait, and a new loop goes on from there. */
 export function queue<T>({ limit, onTake }: QueueOptions): Queue<T> {
   let items: { item: T; weight: number }[] = [];
   let head = 0;

@@ -255,7 +255,7 @@ function settled<T>(
     });
     started.then((value) => {
       // A value that comes too late cannot fail anybody.
-      if (over) return late && void Promise.resolve(late(value)).catch(() => {});
+      if (over) return late && void (async () => late(value))().catch(() => {});
       stop();
       resolve(value);
       forget();

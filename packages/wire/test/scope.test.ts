@@ -156,10 +156,14 @@ test("within rejects with the reason of a scope that closes, and aborts what it 
   await expect(within(scope, 1000, "it", () => 1)).rejects.toThrow("gone");
 });
 
-test("a value that comes after the limit is handed to `late`; a late failure is nobody's", async () => {
+test.each([
+  ["returns", () => {}],
+  ["throws", () => fail()],
+  ["rejects", async () => fail()],
+])("a value that comes after the limit is handed to `late`, which may fail unheard: it %s", async (_, taken) => {
   const { scope } = opened();
   let settle!: (value: string) => void;
-  const late = vi.fn();
+  const late = vi.fn(taken);
   const start = () => new Promise<string>((resolve) => (settle = resolve));
   await expect(within(scope, 1, "it", start, late)).rejects.toMatchObject({ code: "timeout" });
   settle("value");

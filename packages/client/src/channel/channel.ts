@@ -69,7 +69,7 @@ export async function openChannel(
             if (typeof judged === "number") return judged;
             at = await offerOf(requests, name, answer, request);
           }
-          // A ticket says who we are already, and a browser could not say it in a header.
+          // A ticket stands for the token, which a browser could not send.
           return at ? { port: await openSocket(own, [formatTicket(at.ticket)], request), received: at.received } : 0;
         },
         cancel: () => requests.cancel(name, input, headers, keyed),

@@ -34,7 +34,7 @@ export interface ReconnectingOptions {
  */
 type State = "connecting" | "open" | "rejoining" | "closed";
 
-/** Characters of sent frames that are kept until the server has said that it has them. */
+/** Characters of sent frames that are kept until the server has confirmed them. */
 const KEPT = 4 * 1024 * 1024;
 /** How often a server may refuse to upgrade before it counts as one that cannot. One refusal may be a ticket that a proxy has used up. */
 const UPGRADES = 3;

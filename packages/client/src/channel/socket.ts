@@ -7,7 +7,7 @@ import { globalWebSocket } from "./web-socket.js";
 /** Milliseconds that a peer may take to confirm a close. */
 const CLOSE_WITHIN = 10_000;
 
-/** Opens the sockets of a channel by a user's function. A socket is closed when its request ends before somebody listens to it. */
+/** Opens the sockets of a channel by a user's function. A socket is closed when its request ends before `listen`. */
 export function sockets(
   contract: AnyContract,
   { webSocket = globalWebSocket, maxMessageSize = MAX_MESSAGE_SIZE }: ConnectOptions,

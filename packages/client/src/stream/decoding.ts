@@ -14,7 +14,9 @@ import { type ConnectOptions, MAX_MESSAGE_SIZE, rethrow } from "../options.js";
 export interface Sink {
   /** Whether the event with this id is the next one of a stream that is open. */
   readonly isNext: (id: string | undefined) => boolean;
-  readonly take: (message: AnyMessage) => void;
+  readonly push: (message: AnyMessage) => void;
+  /** Called after a message with which the stream is, or may be, over. */
+  readonly ended: (type: string) => void;
   readonly fail: (error: unknown) => void;
 }
 
@@ -23,10 +25,11 @@ export function decoding(
   contract: AnyContract,
   { onUnknown, onViolation = rethrow, maxMessageSize = MAX_MESSAGE_SIZE }: ConnectOptions,
   subject: string,
-  { messages }: Stream,
-  { isNext, take, fail }: Sink,
+  { messages, end = [], mayEnd = [] }: Stream,
+  { isNext, push, ended, fail }: Sink,
 ): (onRetry: (milliseconds: number) => void) => SseDecoder {
   const protocol = contract.name;
+  const ends = new Set([...end, ...mayEnd]);
   const decode = messageDecoder(contract, { side: "server", names: messages, checks: contract.checks });
   return (onRetry) =>
     decoder({
@@ -40,8 +43,10 @@ export function decoding(
         if (!isNext(event.id)) return;
         try {
           const read = decode(event);
-          if ("unknown" in read) notify(onUnknown, read.unknown, fail);
-          else take(read.message);
+          if ("unknown" in read) return notify(onUnknown, read.unknown, fail);
+          const { message } = read;
+          push(message);
+          if (ends.has(message.type)) ended(message.type);
         } catch (error) {
           if (error instanceof Violation) notify(onViolation, error, fail);
           else fail(error);

@@ -23,7 +23,7 @@ export interface Resuming {
 
 /** A dead peer is noticed after this many of its heartbeats. */
 const BEATS = 2.5;
-/** Seconds for which a server keeps a stream whose answer was never seen. It has not said yet that it can be resumed. */
+/** Seconds that a server keeps a stream whose answer was never seen: its own grace period is not known yet. */
 const MAYBE_RECEIVED = 5;
 
 /** `ask` sends a GET on the stream's path with its key. */

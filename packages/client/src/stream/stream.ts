@@ -24,7 +24,7 @@ export interface StreamSource {
   readonly send: (request: Lifetime) => Promise<Response>;
   /** Asks for the stream again, with the same key. Absent where nothing is resumed. */
   readonly join?: ((headers: Record<string, string>, request: Lifetime) => Promise<Response>) | undefined;
-  /** Tells the server that nobody comes back. `answered`: it has answered the request. */
+  /** Ends the stream at the server. `answered`: it has answered the request. */
   readonly abandon: (answered: boolean) => void;
   /** Whether this client ended the session: asked when the body ends on a stream that declares no end. */
   readonly sessionEnded: () => Promise<boolean>;
@@ -52,7 +52,7 @@ export class StreamReader {
   #bytes: ReadableStreamDefaultReader<Uint8Array> | undefined;
   #text = new TextDecoder();
   #events: SseDecoder | undefined;
-  /** Present once the server has said that this stream can be resumed, or its answer was never seen. */
+  /** Present once the server has offered to resume this stream, or its answer was lost. */
   #resumed: Resuming | undefined;
   #retry = 0;
   #mayBeOver = false;
@@ -62,8 +62,13 @@ export class StreamReader {
     this.#connection = connection;
     const { life, stream } = source;
     this.#decoder = decoding(contract, connection, name, stream, {
-      isNext: (id) => this.#isNext(id),
-      take: (message) => this.#take(message),
+      // Every message's way: no calls where nothing is resumed.
+      isNext: (id) => this.#state === "open" && (id === undefined || !this.#resumed || this.#isNext(id, this.#resumed)),
+      push: this.messages.push,
+      ended: (type) => {
+        if (stream.end?.includes(type)) this.close({});
+        else this.#mayBeOver = true;
+      },
       fail: (error) => this.#fail(error),
     });
     this.#request = lifetime(life.signal);
@@ -75,7 +80,7 @@ export class StreamReader {
     else signal.addEventListener("abort", onAbort);
   }
 
-  /** Ends the stream. With a `reason` the request is aborted; `tell` says so to a server that waits for its reader, or will. */
+  /** Ends the stream. A `reason` aborts the request. With `tell` a server that would wait for its reader is sent a DELETE. */
   close(how: { readonly error?: unknown }, reason?: unknown, tell = false): void {
     if (this.#state === "closed") return;
     const { life, abandon, over } = this.#source;
@@ -161,18 +166,10 @@ export class StreamReader {
     }
   }
 
-  #isNext(id: string | undefined): boolean {
-    if (this.#state !== "open") return false;
-    const place = id === undefined ? undefined : this.#resumed?.next(id);
+  #isNext(id: string, resumed: Resuming): boolean {
+    const place = resumed.next(id);
     if (typeof place === "object") this.#fail(gap(this.#source.what, place));
-    return place === undefined || place === true;
-  }
-
-  #take(message: AnyMessage): void {
-    const { end, mayEnd } = this.#source.stream;
-    this.messages.push(message);
-    if (end?.includes(message.type)) this.close({});
-    else if (mayEnd?.includes(message.type)) this.#mayBeOver = true;
+    return place === true;
   }
 
   get #limit(): number {
@@ -191,7 +188,7 @@ export class StreamReader {
 
   readonly #idle = (): Disconnected => this.#lost(`sent nothing for ${this.#limit} ms`, "idle");
 
-  /** Whatever the body's reader rejects with: fetches differ in how they name a cut. */
+  /** Fetches differ in how they name a cut: all errors of a body are one. */
   readonly #cut = (cause: unknown): never => {
     throw this.#lost("was cut", "ended_early", cause);
   };

@@ -34,8 +34,18 @@ export function refuseSocket(context: Context, request: Request, error: unknown,
   return { refused: { ...fault(context.contract, name, refusalOf(error)), headers } };
 }
 
-/** Holds the conversation of a channel over a port, until it is closed. `scope` is the channel's, and closes with it. */
+/** Holds the conversation of a channel over a port, until it is closed. `scope` is the channel's, and closes with it. Never rejects. */
 export async function converse(context: Context, called: Called, port: Port, scope: Scope): Promise<void> {
+  try {
+    await hold(context, called, port, scope);
+  } catch (error) {
+    context.callbacks.report(error, "a channel", called.operation);
+    port.close(1011, "the server failed");
+    scope.close(error);
+  }
+}
+
+async function hold(context: Context, called: Called, port: Port, scope: Scope): Promise<void> {
   const { callbacks, handlers, contract, shutdown } = context;
   const name = called.operation;
   const wire = await linked(context, called, port, scope);

@@ -16,6 +16,12 @@ export interface Wiring {
   mention(topic: string, message: object): void;
 }
 
+/** What pub/sub has failed with, as an error that a caller may try again after. */
+export function failureOf(error: unknown): Disconnected {
+  if (error instanceof Disconnected) return error;
+  return new Disconnected("pub/sub failed", { code: "unreachable", retryable: true, cause: error });
+}
+
 export function wiring(
   pubSub: PubSub,
   limits: Limits,
@@ -38,9 +44,7 @@ export function wiring(
       return receivers;
     } catch (error) {
       if (!scope.closed) report(error);
-      throw error instanceof Disconnected
-        ? error
-        : new Disconnected("pub/sub failed", { code: "unreachable", retryable: true, cause: error });
+      throw failureOf(error);
     }
   }
 

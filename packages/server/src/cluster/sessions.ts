@@ -154,6 +154,8 @@ export class ClusterSessions implements SessionStore {
   /** Receives what is sent to this server alone. */
   #listen(): Promise<void> {
     const onInterrupted = (): void => {
+      // The first try may have failed, and a later one has not.
+      this.#inbox = Promise.resolve();
       this.#queries.interrupted();
       for (const key of this.#followed.keys()) this.#introduce(key);
     };

@@ -1,5 +1,6 @@
 import { type Scope, within } from "@parlance/wire/scope";
-import type { Wiring } from "./publish.js";
+import { invoke } from "../callback.js";
+import { failureOf, type Wiring } from "./publish.js";
 
 /** The wait before a failed subscription is tried again: doubled each time, up to the cap. */
 const RETRY = { first: 100, cap: 5000 };
@@ -35,7 +36,7 @@ export function subscribe<M>(wiring: Wiring, options: SubscribeOptions<M>): Prom
 
   async function attempt(): Promise<void> {
     const leave = (unsubscribe: () => void): void => {
-      scope.add(unsubscribe, "subscriptions");
+      scope.add(() => invoke(unsubscribe, report), "subscriptions");
     };
     // A subscription that comes too late is not wanted: another try is on its way.
     leave(
@@ -55,11 +56,11 @@ export function subscribe<M>(wiring: Wiring, options: SubscribeOptions<M>): Prom
     });
   }
 
-  const first = attempt();
-  first.catch((error) => {
-    if (scope.closed) return;
-    report(error);
-    retry(RETRY.first);
+  return attempt().catch((error) => {
+    if (!scope.closed) {
+      report(error);
+      retry(RETRY.first);
+    }
+    throw failureOf(error);
   });
-  return first;
 }

@@ -261,7 +261,8 @@ class Conversations implements LocalChannels {
       port.close(1012, "frames are gone");
       return false;
     }
-    conversation.stopWaiting();
+    // A socket that was cut already waits for the next one.
+    if (!conversation.durable.cut) conversation.stopWaiting();
     conversation.conversed ??= this.#converse(
       conversation.called,
       conversation.durable.port,

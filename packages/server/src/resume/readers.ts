@@ -1,7 +1,8 @@
 import { Disconnected } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
-import type { EventLog } from "./event-log.js";
+import { invoke } from "../callback.js";
+import type { Entry, EventLog } from "./event-log.js";
 import type { RemoteStreams, Run } from "./run.js";
 
 /** Reads resumable streams from the log, one iterator a reader. */
@@ -71,9 +72,24 @@ export function readers(
       const reach = run ? (seq: number) => advance(run, seq) : remote?.report(name, after, reader);
       const left = new AbortController();
       reader.add(() => left.abort());
-      const tail = log.tail(name, after, left.signal)[Symbol.asyncIterator]();
+      let tail: AsyncIterator<readonly Entry[]> | undefined;
       // A tail that waits for its reader to take an entry has resources too. What it throws then has no reader.
-      reader.add(() => tail.return?.().then(undefined, () => {}));
+      reader.add(() =>
+        invoke(
+          () => tail?.return?.(),
+          () => {},
+        ),
+      );
+      /** Ends the reader where the log fails: it gets what it has, and may come back for the rest. */
+      async function step(): Promise<IteratorResult<readonly Entry[]>> {
+        try {
+          tail ??= log.tail(name, after, left.signal)[Symbol.asyncIterator]();
+          return await tail.next();
+        } catch (error) {
+          if (!reader.closed) callbacks.report(error, "log", run?.called.operation);
+          throw error;
+        }
+      }
       let taken = after;
       // An iterator by hand, as in stream/produce.ts: every message goes this way.
       return {
@@ -81,7 +97,7 @@ export function readers(
           // The reader has taken what it had, or it would not ask for more.
           if (taken > after) reach?.(taken);
           if (reading) reading.waiting = true;
-          const { done, value: entries } = await tail.next();
+          const { done, value: entries } = await step();
           if (done) return { done, value: undefined };
           taken = entries.at(-1)!.seq;
           if (reading) {

@@ -61,6 +61,8 @@ export class ResumableStreams implements StreamDelivery {
     if (cursor && cursor.epoch !== state.epoch) return missing;
     const after = cursor?.seq ?? 0;
     if (after + 1 < state.first) return { gap: { after, first: state.first } };
+    // The log has lost entries that this reader had.
+    if (after > state.last) return missing;
     // A fully read stream has nothing to resume.
     if (cursor && state.closed && after >= state.last) return undefined;
     return this.#answer(this.#running.get(name), name, state.epoch, after, call);

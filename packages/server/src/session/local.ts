@@ -151,6 +151,8 @@ export class LocalSessions implements SessionStore {
     if (!waiting) throw new TypeError(`${this.#contract.name}: this ${message.type} asks nothing; send it`);
     scope.add(() => {
       hub.asks.withdraw(waiting);
+      // The next reader is shown open asks only.
+      hub.waiting = hub.waiting.filter((one) => one.message !== message);
       if (!hub.scope.closed) this.#settled.remember(key, waiting);
     });
     this.#send(key, message);

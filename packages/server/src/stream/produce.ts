@@ -2,6 +2,7 @@ import type { Stream } from "@parlance/contract";
 import { type AnyMessage, encode, faultMessage, type Written } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import { type Context, callOf, isHidden, refusalOf } from "../call.js";
+import { invoke } from "../callback.js";
 import { encoderFor } from "../codecs.js";
 import type { Called, How } from "../options.js";
 import type { Production } from "../ports.js";
@@ -26,7 +27,12 @@ export async function produce(context: Context, called: Called, scope: Scope): P
   const messages = handlers[called.operation]!(called.input, call) as AsyncIterable<AnyMessage>;
   const own = messages[Symbol.asyncIterator]();
   // A failure of the handler's clean-up has no reader any more.
-  scope.add(() => own.return?.().then(undefined, (error) => callbacks.report(error, "handler", called.operation)));
+  scope.add(() =>
+    invoke(
+      () => own.return?.(),
+      (error) => callbacks.report(error, "handler", called.operation),
+    ),
+  );
   const merged =
     described.closedBy === undefined ? undefined : mergeSession(context, called, own, encodeMessage, scope);
   const source: AsyncIterator<readonly Encoded[]> = merged ?? {

@@ -1,5 +1,6 @@
 import { encodeComment } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
+import { invoke } from "../callback.js";
 import { defer } from "../defer.js";
 import type { Limits } from "../limits.js";
 
@@ -40,8 +41,15 @@ export function sseWriter(
 ): SseWriter {
   return {
     async run(sink) {
-      const out = output(sink);
-      if (reader.closed) return sink.end();
+      let failure: { readonly error: unknown } | undefined;
+      /** A sink that fails is a connection that is lost. */
+      const fail = (error: unknown): void => {
+        failure ??= { error };
+        out.cut();
+        reader.close(error);
+      };
+      const out = output(sink, fail);
+      if (reader.closed) return out.end();
       const closed = new Promise<void>((resolve) => reader.add(resolve));
       reader.add(() => out.end());
       if (limits.heartbeat > 0) reader.interval(limits.heartbeat, out.beat);
@@ -52,7 +60,7 @@ export function sseWriter(
             const step = await blocks.next();
             if (step.done || reader.closed) break;
             out.push(step.value, batched === true);
-            if (out.room) await writable(out, reader, closed, limits.stall, sink);
+            if (out.room) await writable(out, reader, closed, limits.stall);
           }
         } finally {
           reader.close();
@@ -60,15 +68,15 @@ export function sseWriter(
       }
       // A handler that ignores its signal keeps `pass` waiting.
       await Promise.race([pass(), closed]);
+      if (failure) throw failure.error;
     },
   };
 }
 
 /** Waits for room in the sink; a reader that takes nothing for too long is cut. */
-async function writable(out: Output, reader: Scope, closed: Promise<void>, stall: number, sink: Sink): Promise<void> {
+async function writable(out: Output, reader: Scope, closed: Promise<void>, stall: number): Promise<void> {
   const stop = reader.timeout(stall, () => {
-    out.drop();
-    sink.cut();
+    out.cut();
     reader.close(new Error("the reader takes nothing"));
   });
   await Promise.race([out.room, closed]);
@@ -82,14 +90,14 @@ interface Output {
   comment(): void;
   /** A comment, where nothing was written since the last one. */
   beat(): void;
-  /** Forgets what is not written. */
-  drop(): void;
+  /** Forgets what is not written, and cuts the sink. */
+  cut(): void;
   /** Writes what is left, and ends the sink. */
   end(): void;
 }
 
-/** Buffers the text of one tick. */
-function output(sink: Sink): Output {
+/** Buffers the text of one tick. `fail` gets what the sink throws or rejects with. */
+function output(sink: Sink, fail: (error: unknown) => void): Output {
   let buffer = "";
   let scheduled = false;
   let quiet = true;
@@ -97,11 +105,15 @@ function output(sink: Sink): Output {
   let room: Promise<void> | undefined;
 
   function write(text: string): void {
-    // Heartbeats need to know of new room, also when no block waits for it.
-    const full = sink.write(text)?.then(() => {
-      if (room === full) room = undefined;
-    });
-    room = full;
+    try {
+      // Heartbeats need to know of new room, also when no block waits for it.
+      const full = sink.write(text)?.then(() => {
+        if (room === full) room = undefined;
+      }, fail);
+      room = full;
+    } catch (error) {
+      fail(error);
+    }
   }
 
   function flush(): void {
@@ -127,17 +139,20 @@ function output(sink: Sink): Output {
     },
     comment: () => write(encodeComment("")),
     beat() {
-      if (quiet && !room) write(encodeComment(""));
+      if (quiet && !room && !over) write(encodeComment(""));
       quiet = true;
     },
-    drop() {
+    cut() {
+      if (over) return;
       over = true;
+      invoke(() => sink.cut(), fail);
     },
     end() {
       if (over) return;
       flush();
+      if (over) return;
       over = true;
-      sink.end();
+      invoke(() => sink.end(), fail);
     },
   };
 }
