@@ -1,6 +1,6 @@
 import type { Json, Side } from "@parlance/contract";
+import type { AnyMessage } from "./any-message.js";
 import type { Gap } from "./resume.js";
-import type { AnyMessage } from "./tag.js";
 
 export interface RefusalDetails {
   /** HTTP status; on a stream or channel, the status that the protocol's code stands for, where it has one. */

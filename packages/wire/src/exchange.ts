@@ -1,7 +1,7 @@
 import type { Contract, Exchange, Reply, Side } from "@parlance/contract";
+import type { AnyMessage } from "./any-message.js";
 import type { JsonObject } from "./json.js";
 import { matches } from "./reading.js";
-import type { AnyMessage } from "./tag.js";
 
 /** An ask that waits for its answer. */
 export interface Waiting {

@@ -1,8 +1,8 @@
 import type { Contract, Fault, FaultPlaces, Json } from "@parlance/contract";
+import type { AnyMessage } from "./any-message.js";
 import { Refusal } from "./errors.js";
 import { isObject, type JsonObject } from "./json.js";
 import { get, set } from "./pointer.js";
-import type { AnyMessage } from "./tag.js";
 
 /** An HTTP refusal before it is sent. */
 export interface Faulted {

@@ -1,3 +1,4 @@
+export type { AnyMessage } from "./any-message.js";
 export {
   Disconnected,
   type DisconnectedCode,
@@ -45,4 +46,4 @@ export {
 } from "./resume.js";
 export { type Route, router } from "./route.js";
 export { decoder, encode, encodeComment, type SseDecoder, type SseEvent } from "./sse.js";
-export { type AnyMessage, type Frame, tag, untag } from "./tag.js";
+export { type Frame, tag, untag } from "./tag.js";

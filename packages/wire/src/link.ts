@@ -1,11 +1,11 @@
 import type { Channel, Closed, Side } from "@parlance/contract";
+import type { AnyMessage } from "./any-message.js";
 import { Disconnected, Violation } from "./errors.js";
 import { type OpenAsks, openAsks, type Waiting } from "./exchange.js";
 import type { AnyContract, Codec, Unknown } from "./message.js";
 import { notify } from "./notify.js";
 import type { Port } from "./port.js";
 import { queue } from "./queue.js";
-import type { AnyMessage } from "./tag.js";
 
 export type AnyChannel = Channel<AnyMessage, AnyMessage, Record<string, AnyMessage>>;
 

@@ -1,8 +1,9 @@
 import type { Check, Checks, ContractValue, Side } from "@parlance/contract";
+import type { AnyMessage } from "./any-message.js";
 import { type Flaw, Violation } from "./errors.js";
 import { isObject, type JsonObject, parseJson } from "./json.js";
 import { reader } from "./reading.js";
-import { type AnyMessage, isMessage, nameOf, tag, untag } from "./tag.js";
+import { isMessage, nameOf, tag, untag } from "./tag.js";
 
 export type AnyContract = ContractValue<unknown, unknown>;
 

@@ -1,9 +1,7 @@
 import type { Contract, Json, Message } from "@parlance/contract";
+import type { AnyMessage } from "./any-message.js";
 import { isObject, type JsonObject } from "./json.js";
 import { matches } from "./reading.js";
-
-/** A message in memory: flat, with the name it has in the contract as `type`. */
-export type AnyMessage = { readonly type: string };
 
 /** A message on the wire, before it is text. */
 export interface Frame {

@@ -193,7 +193,9 @@ export class ResumableStreams implements StreamDelivery {
     this.#giveBack(run, reason);
     const writer = await run.opened;
     try {
-      if (writer) await this.#store(this.#context.root, () => writer.close().then(() => writer.drop()));
+      // A log that cannot close the stream may still drop it.
+      const drop = () => writer?.drop();
+      if (writer) await this.#store(this.#context.root, () => writer.close().then(drop, drop));
       run.discard = () => {};
     } catch (error) {
       this.#context.callbacks.report(error, "log", run.called.operation);
