@@ -243,7 +243,10 @@ export class ClusterSessions implements SessionStore {
     if (!here) return this.requeue(key, messages);
     if (count <= (here.counts.get(from) ?? 0)) return;
     here.counts.set(from, count);
-    for (const message of messages) here.subscriber.send(message);
+    for (const message of messages) {
+      this.#local.note(message);
+      here.subscriber.send(message);
+    }
   }
 
   #answerFor(what: "find" | "settle", key: string, reply: AnyMessage): Answer | undefined {

@@ -70,26 +70,8 @@ export function readers(
       const reading = run && { run, reader, taken: after, waiting: false, late: 0 };
       if (reading) watch(reading);
       const reach = run ? (seq: number) => advance(run, seq) : remote?.report(name, after, reader);
-      const left = new AbortController();
-      reader.add(() => left.abort());
-      let tail: AsyncIterator<readonly Entry[]> | undefined;
-      // A tail that waits for its reader to take an entry has resources too. What it throws then has no reader.
-      reader.add(() =>
-        invoke(
-          () => tail?.return?.(),
-          () => {},
-        ),
-      );
-      /** Ends the reader where the log fails: it gets what it has, and may come back for the rest. */
-      async function step(): Promise<IteratorResult<readonly Entry[]>> {
-        try {
-          tail ??= log.tail(name, after, left.signal)[Symbol.asyncIterator]();
-          return await tail.next();
-        } catch (error) {
-          if (!reader.closed) callbacks.report(error, "log", run?.called.operation);
-          throw error;
-        }
-      }
+      const failed = (error: unknown) => callbacks.report(error, "log", run?.called.operation);
+      const step = tailOf(log, name, after, reader, failed);
       let taken = after;
       // An iterator by hand, as in stream/produce.ts: every message goes this way.
       return {
@@ -109,5 +91,28 @@ export function readers(
         },
       };
     },
+  };
+}
+
+/** Steps through a log's tail until the reader's scope closes. A log that fails ends the reader, which may come back for the rest. */
+function tailOf(log: EventLog, name: string, after: number, reader: Scope, failed: (error: unknown) => void) {
+  const left = new AbortController();
+  reader.add(() => left.abort());
+  let tail: AsyncIterator<readonly Entry[]> | undefined;
+  // A tail that waits for its reader to take an entry has resources too. What it throws then has no reader.
+  reader.add(() =>
+    invoke(
+      () => tail?.return?.(),
+      () => {},
+    ),
+  );
+  return async (): Promise<IteratorResult<readonly Entry[]>> => {
+    try {
+      tail ??= log.tail(name, after, left.signal)[Symbol.asyncIterator]();
+      return await tail.next();
+    } catch (error) {
+      if (!reader.closed) failed(error);
+      throw error;
+    }
   };
 }

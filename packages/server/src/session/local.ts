@@ -7,7 +7,8 @@ import type { AnySession, OpenAskFound, SessionStore, Subscriber } from "../port
 /** One session, for as long as it has a reader, a waiting message or an open ask. */
 interface Hub {
   readonly scope: Scope;
-  readonly subscribers: Set<Subscriber>;
+  /** How many messages the server had sent when each of them came. */
+  readonly subscribers: Map<Subscriber, number>;
   waiting: { readonly message: AnyMessage; readonly weight: number }[];
   /** Asks that an operation answers. */
   readonly asks: OpenAsks;
@@ -27,6 +28,10 @@ export class LocalSessions implements SessionStore {
   readonly #settled: SettledAsks;
 
   /** `onIdle` is called when a session has ended, or nothing of it is left. */
+  /** Messages that readers were sent, counted: which of them a later reader lacks is known when an earlier one has not got it. */
+  readonly #places = new WeakMap<AnyMessage, number>();
+  #sent = 0;
+
   constructor(contract: AnyContract, limits: Limits, root: Scope, onIdle?: (key: string) => void) {
     this.#contract = contract;
     this.#limits = limits;
@@ -42,10 +47,6 @@ export class LocalSessions implements SessionStore {
     };
   }
 
-  isRead(key: string): boolean {
-    return (this.#hubs.get(key)?.subscribers.size ?? 0) > 0;
-  }
-
   subscribe(key: string, subscriber: Subscriber, scope: Scope): void {
     if (scope.closed) return;
     const hub = this.#hubOf(key);
@@ -53,8 +54,10 @@ export class LocalSessions implements SessionStore {
     const open = hub.asks.list().map(({ message }) => message);
     const waiting = hub.waiting.map(({ message }) => message);
     hub.waiting = [];
+    const since = this.#sent;
+    for (const message of waiting) this.note(message);
     for (const message of [...open.filter((one) => !waiting.includes(one)), ...waiting]) subscriber.send(message);
-    hub.subscribers.add(subscriber);
+    hub.subscribers.set(subscriber, since);
     scope.add(() => {
       hub.subscribers.delete(subscriber);
       closeIfIdle(hub);
@@ -62,11 +65,19 @@ export class LocalSessions implements SessionStore {
     for (const put of hub.put) put(subscriber);
   }
 
+  /** Notes that the readers of this moment are sent a message, and later ones are not. */
+  note(message: AnyMessage): void {
+    this.#places.set(message, ++this.#sent);
+  }
+
   requeue(key: string, messages: readonly AnyMessage[]): void {
-    // Other readers have a copy of their own, and an open ask is shown to the next reader anyway.
-    if (this.isRead(key)) return;
+    // Readers that were there already have a copy of their own, and an open ask is shown to the next reader anyway.
     const asks = openAsks(this.#contract, "server");
-    for (const message of messages) if (!asks.exchangeOf(message)) this.#send(key, message);
+    for (const message of messages) {
+      const place = this.#places.get(message) ?? Number.POSITIVE_INFINITY;
+      const isHad = [...(this.#hubs.get(key)?.subscribers.values() ?? [])].some((since) => since < place);
+      if (!isHad && !asks.exchangeOf(message)) this.#send(key, message);
+    }
   }
 
   find(key: string, reply: AnyMessage): OpenAskFound | undefined {
@@ -84,7 +95,7 @@ export class LocalSessions implements SessionStore {
   end(key: string): void {
     const hub = this.#hubs.get(key);
     if (!hub) return;
-    const subscribers = [...hub.subscribers];
+    const subscribers = [...hub.subscribers.keys()];
     hub.scope.close(this.#over(key));
     for (const subscriber of subscribers) subscriber.end();
   }
@@ -94,7 +105,7 @@ export class LocalSessions implements SessionStore {
     if (known) return known;
     const scope = this.#root.child("sessions");
     const asks = openAsks(this.#contract, "server");
-    const hub: Hub = { scope, subscribers: new Set(), waiting: [], asks, put: new Set() };
+    const hub: Hub = { scope, subscribers: new Map(), waiting: [], asks, put: new Set() };
     this.#hubs.set(key, hub);
     scope.measure("queued", () => weightOf(hub));
     scope.add(() => {
@@ -106,7 +117,10 @@ export class LocalSessions implements SessionStore {
 
   #send(key: string, message: AnyMessage): void {
     const hub = this.#hubOf(key);
-    if (hub.subscribers.size > 0) return sendToAll(hub.subscribers, message);
+    if (hub.subscribers.size > 0) {
+      this.note(message);
+      return sendToAll(hub.subscribers.keys(), message);
+    }
     const weight = JSON.stringify(message).length;
     const { maxQueued } = this.#limits;
     if (weightOf(hub) + weight > maxQueued)
@@ -187,7 +201,7 @@ function askChannels(hub: Hub, message: AnyMessage, scope: Scope, { settle, fail
   };
   hub.put.add(put);
   scope.add(() => hub.put.delete(put));
-  for (const subscriber of hub.subscribers) put(subscriber);
+  for (const subscriber of hub.subscribers.keys()) put(subscriber);
 }
 
 /** Sends to each, whatever happens to the others. Throws where the message itself is wrong. */
