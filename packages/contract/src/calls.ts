@@ -38,7 +38,7 @@ export interface Channel<Out, In, Asks = Record<never, never>> extends AsyncIter
     message: Out & { readonly type: T },
     options?: { readonly signal?: AbortSignal },
   ): Promise<Asks[T]>;
-  /** Closes the channel, 1000 unless told otherwise, and resolves when it is closed. */
+  /** Closes the channel and resolves when it is closed. @default 1000 */
   close(code?: number, reason?: string): Promise<void>;
   /** Resolves when the channel ended normally (code 1000 or this side's close), rejects with `Disconnected` or `Violation` otherwise. */
   readonly closed: Promise<Closed>;
@@ -46,7 +46,7 @@ export interface Channel<Out, In, Asks = Record<never, never>> extends AsyncIter
 
 /** A session's stream or channel, reached by its key from any handler. */
 export interface Session<Out, Asks = Record<never, never>> {
-  /** Sends to whoever reads this session; kept, within the server's limits, until somebody does. */
+  /** Sends to the session's readers. Without a reader the message waits, within the server's limits. */
   send(message: Out): void;
   ask<T extends keyof Asks & string>(
     message: Out & { readonly type: T },
@@ -64,7 +64,7 @@ export interface Call<S = never> {
   readonly signal: AbortSignal;
   /** What `authenticate` returned. */
   readonly principal: unknown;
-  /** The stream or channel of a session, whoever opened it. */
+  /** The streams and channels of a session of this principal. */
   session(key: string): S;
   /** The open ask that this operation answers, if there is one. It is settled with the input when the handler returns, unless the handler settles it. */
   readonly ask?: OpenAsk;

@@ -54,7 +54,7 @@ export class ReconnectingChannel {
     this.#rejoins = rejoining(options.connection, this.#attempts);
   }
 
-  /** Opens the channel. Rejects when no socket could be opened; the server is told then. */
+  /** Opens the channel. Rejects when no socket could be opened, and cancels the channel on the server. */
   async open(): Promise<AnyChannel> {
     const { port } = this.#conversation;
     try {

@@ -10,7 +10,7 @@ import { subscribe } from "./subscriptions.js";
 
 /** What servers send to each other about sessions. `from` is the sender's inbox. */
 type Packet =
-  /** On the session's topic: who reads it? These readers are here. */
+  /** On the session's topic: asks for its readers elsewhere, and names those that are here. */
   | { readonly type: "who"; readonly key: string; readonly from: string; readonly readers: readonly string[] }
   /** These readers are here: on the topic when they come, to an inbox as the answer to "who". */
   | { readonly type: "reads"; readonly key: string; readonly from: string; readonly readers: readonly string[] }
