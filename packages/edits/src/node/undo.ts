@@ -1,4 +1,4 @@
-import { describeChanges, invertChanges } from "./changes.js";
+import { describeChanges, invertChanges } from "./preview.js";
 import type { RootOptions } from "./root.js";
 import { applyPlan, type WriteResult, type Written } from "./write.js";
 

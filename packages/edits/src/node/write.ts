@@ -1,12 +1,12 @@
 import type { Patch } from "../patch.js";
-import { describeChanges, invertChanges } from "./changes.js";
 import { type PlanConflict, toConflict } from "./conflict.js";
 import { nodeFiles } from "./files.js";
 import { contentHash, encodeText } from "./hash.js";
 import { closeJournal, commitJournal, type Journal, openJournal, uncommitJournal } from "./journal.js";
 import { checkName, quote } from "./names.js";
 import { end } from "./owner.js";
-import type { Move, Plan, PlannedFile } from "./plan.js";
+import type { Move, Plan, PlannedFile } from "./planned.js";
+import { describeChanges, invertChanges } from "./preview.js";
 import { finish, recoverIn, rollBack } from "./recover.js";
 import { type Directory, openRoot, type RootOptions } from "./root.js";
 import { listMissing, prepare, refuseStale, type Step, swap } from "./step.js";
