@@ -3,7 +3,7 @@ import type { FilePatch, Hunk, Patch } from "../patch.js";
 import { quote, type Reading, type Repair } from "../reading.js";
 import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
-import { parseHunkHeader } from "../unified/header.js";
+import { parseHunkHeader } from "../unified/hunk-header.js";
 import type { Format, Written } from "./block.js";
 import { closesFence, type Fence } from "./fence.js";
 import { create, modify, newText, remake, remove } from "./file-patch.js";
