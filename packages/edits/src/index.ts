@@ -34,7 +34,7 @@ export {
   type WorkspaceEditing,
   type WorkspaceOptions,
 } from "./lsp.js";
-export type { Aligner, ApplyOptions } from "./match/aligner.js";
+export type { Aligner, ApplyOptions, LineRange } from "./match/aligner.js";
 export { anchored } from "./match/anchored.js";
 export { applyStrictly, type StrictOptions } from "./match/strict.js";
 export type { FileKind, FilePatch, GitHeader, Hunk, Patch } from "./patch.js";
