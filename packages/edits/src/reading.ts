@@ -20,7 +20,7 @@ export type UnifiedRepairKind =
   | "prose" // text around the patch was left out
   | "fence" // the patch stood in a markdown fence
   | "carriage-return" // header lines, or all lines, ended with a carriage return
-  | "doubled-lines" // an empty line stood behind every line
+  | "doubled-lines" // an empty line stood behind every line, or behind every line of the hunks
   | "missing-prefix" // a path had no `a/` or `b/`
   | "absolute-path" // a path was absolute, for instance `a//home/me/x`
   | "missing-file-header" // hunks without `---` and `+++`, given to the path of the options
@@ -41,6 +41,8 @@ export type EditRepairKind =
   | "indented-block" // the whole block was indented; what all its lines share was taken off
   | "unknown-key" // a key that the format does not have; left out
   | "bad-line-number" // a line number that is none; left out
+  | "no-change" // old and new text are the same; left out
+  | "gutter" // line numbers with a bar stood in front of the old lines; taken off
   | "marker" // a divider of another length, `*** End Patch` missing before the closing fence
   | "missing-plus" // a line of an added file without its `+`
   | "anchor"; // an `@@` line or `*** End of File` that belongs to no hunk; left out
@@ -61,6 +63,7 @@ export type UnifiedErrorReason =
   | "glued-header" // header lines without a line break between them
   | "bad-header" // a header that contradicts itself or cannot be read
   | "bad-hunk" // a hunk that cannot be read; in strict reading also any hunk that would need a repair
+  | "stray-line" // an added or deleted line outside of any hunk
   | "binary" // a binary patch
   | "combined-diff"; // a diff of a merge commit (`@@@`)
 
@@ -69,7 +72,6 @@ export type EditErrorReason =
   | "unfinished" // the text ended, or another block began, before the block's end
   | "too-long" // the block is longer than the reader's limit
   | "no-path" // nothing says which file is meant
-  | "no-change" // old and new text are the same
   | "ambiguous" // markers in the content: where the old text ends is not certain
   | "bad-block"; // the block breaks its format; the message says how
 

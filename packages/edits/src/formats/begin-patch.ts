@@ -3,7 +3,7 @@ import type { FilePatch, Hunk, Patch } from "../patch.js";
 import { quote, type Reading, type Repair } from "../reading.js";
 import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
-import { parseHunkHeader } from "../unified/header.js";
+import { parseHunkHeader } from "../unified/hunk-header.js";
 import type { Format, Written } from "./block.js";
 import { closesFence, type Fence } from "./fence.js";
 import { create, modify, newText, remake, remove } from "./file-patch.js";
@@ -12,8 +12,8 @@ import { type Writing, wordless, writeFiles } from "./write.js";
 
 const BEGIN = /^\s*\*\*\* Begin Patch\s*$/;
 const END = /^\*\*\* End Patch\s*$/;
-const FILE = /^\*\*\* (Add|Delete|Update) File:[ \t]*(\S.*?)\s*$/;
-const MOVE = /^\*\*\* Move to:[ \t]*(\S.*?)\s*$/;
+const FILE = /^\*\*\* (Add|Delete|Update) File:[ \t]*(\S.*)$/s;
+const MOVE = /^\*\*\* Move to:[ \t]*(\S.*)$/s;
 
 /**
  * The `*** Begin Patch` format: Add, Delete and Update File, Move to, `@@` with an anchor line above the hunk, several of
@@ -30,10 +30,10 @@ export const beginPatch: Format = {
         if (opening) return "more";
         // Content is prefixed, so a fence without any indentation of its own is the one around the patch.
         if ((line[0] === "*" && BEGIN.test(line)) || (fence !== null && closesFence(line, fence, 0))) return "past";
-        this.path = FILE.exec(this.path === null ? line.trimStart() : line)?.[2] ?? this.path;
+        this.path = FILE.exec((this.path === null ? line.trimStart() : line).trimEnd())?.[2] ?? this.path;
         return END.test(line) ? "last" : "more";
       },
-      read: (written) => readSections(written, fence).map(readSection),
+      read: (written) => readSections(written, fence).flatMap((section) => readSection(section, written.repairs)),
     };
   },
 };
@@ -52,6 +52,7 @@ interface Body extends Hunk {
   readonly line: number;
   readonly lines: string[];
   atEnd?: true;
+  anchors?: string[];
 }
 
 function readSections({ lines, start, end, repairs }: Written, fence: Fence | null): Section[] {
@@ -82,7 +83,7 @@ function readSections({ lines, start, end, repairs }: Written, fence: Fence | nu
     if (!marked) for (const row of blanks) body!.lines.push(mark(lines[row]!, row, section!.kind, repairs));
     blanks = [];
     // Inside a hunk a blank before the stars makes a context line of it.
-    const header = body === undefined ? line.trimStart() : line;
+    const header = (body === undefined ? line.trimStart() : line).trimEnd();
     const [, kind, path] = FILE.exec(header) ?? [];
     const moved = MOVE.exec(header)?.[1];
     if (kind !== undefined) {
@@ -104,7 +105,11 @@ function readSections({ lines, start, end, repairs }: Written, fence: Fence | nu
       if (outer !== undefined) section.bodies.pop();
       if (outer !== undefined && (outer.oldStart !== null || address.oldStart !== null))
         repair(repairs, i, "anchor", quote(lines[outer.line]!));
-      else if (outer?.anchors) address.anchors = [...outer.anchors, ...address.anchors!];
+      else if (outer?.anchors) {
+        // Added to the same list: a copy for each of many anchors would take the square of their number.
+        outer.anchors.push(...address.anchors!);
+        address.anchors = outer.anchors;
+      }
       body = open(i, address);
     } else {
       body ??= open(i);
@@ -118,7 +123,7 @@ function readSections({ lines, start, end, repairs }: Written, fence: Fence | nu
 interface Address {
   oldStart: number | null;
   section?: string;
-  anchors?: readonly string[];
+  anchors?: string[];
 }
 
 /** What an `@@` line says of the place: the numbers of a unified diff, or a line that stands above. */
@@ -135,17 +140,21 @@ function mark(line: string, at: number, kind: string, repairs: Repair[]): string
   return (kind === "Add" ? "+" : " ") + line;
 }
 
-function readSection({ line, kind, path, moved, bodies }: Section): FilePatch {
-  if (kind === "Delete") return remove(path);
-  if (kind === "Add") return create(path, newText(bodies));
-  if (bodies.length === 0 && moved === null) refuse(line, "no-change", path);
-  const hunks = bodies.map((body) => {
+function readSection({ line, kind, path, moved, bodies }: Section, repairs: Repair[]): FilePatch[] {
+  if (kind === "Delete") return [remove(path)];
+  if (kind === "Add") return [create(path, newText(bodies))];
+  const hunks = bodies.flatMap((body) => {
     const { section, anchors, atEnd } = body;
-    const hunk = remake(body) ?? refuse(body.line, "no-change");
-    return { ...hunk, ...(section && { section }), ...(anchors && { anchors }), ...(atEnd && { atEnd }) };
+    const hunk = remake(body);
+    if (hunk === null) repair(repairs, body.line, "no-change");
+    return hunk === null
+      ? []
+      : { ...hunk, ...(section && { section }), ...(anchors && { anchors }), ...(atEnd && { atEnd }) };
   });
   const file = modify(path, identifyHunks(hunks));
-  return moved === null || moved === path ? file : { ...file, kind: "rename", after: moved };
+  if (moved !== null && moved !== path) return [{ ...file, kind: "rename", after: moved }];
+  if (bodies.length === 0) repair(repairs, line, "no-change", path);
+  return hunks.length === 0 ? [] : [file];
 }
 
 /** Reads every `*** Begin Patch` of a text into one patch; text around them is left out. Refuses the text if one is broken. */
