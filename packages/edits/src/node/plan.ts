@@ -1,16 +1,18 @@
+import { resolve } from "node:path";
 import type { AppliedHunk, ApplyOptions } from "../apply.js";
 import type { FilePatch, Patch } from "../patch.js";
 import { describeChanges } from "./changes.js";
-import { type PlanConflict, toConflict } from "./conflict.js";
+import { isBusy, type PlanConflict, toConflict } from "./conflict.js";
 import { nodeFiles } from "./files.js";
-import { checkName, type NameRules, quote } from "./names.js";
+import { checkName, type NameRules, quote, rulesHere, stripRoot } from "./names.js";
 import { recoverIn } from "./recover.js";
 import { openRoot, type RootOptions } from "./root.js";
 import { checkShape, isRecord } from "./shape.js";
 import { type Episode, type FileState, look, type Stage, stageFile } from "./stage.js";
 import { closeTree, growTree } from "./tree.js";
+import { type WaitOptions, whileBusy } from "./waiting.js";
 
-export interface PlanOptions extends RootOptions {
+export interface PlanOptions extends RootOptions, WaitOptions {
   /** The directory that every path is relative to, and outside of which nothing is read or written. */
   readonly root: string;
   /** What files must hold: `sha256:<hex>` of their bytes, or null for a file that must not exist. */
@@ -76,7 +78,8 @@ export async function planEdits(patches: Patch | readonly Patch[], options: Plan
   try {
     const stage: Stage = {
       tree,
-      rules: process.platform === "win32" ? "windows" : (options.rules ?? "windows"),
+      rules: rulesHere(options.rules),
+      roots: [resolve(options.root), root.real],
       limit: options.limit ?? LIMIT,
       apply: options.apply ?? {},
       disk: new Map(),
@@ -84,7 +87,8 @@ export async function planEdits(patches: Patch | readonly Patch[], options: Plan
       moves: [],
       folds: new Map(),
     };
-    const recovered = await recoverIn(root, files);
+    const recover = () => recoverIn(root, files);
+    const recovered = await whileBusy(recover, ({ conflict }) => conflict !== undefined && isBusy(conflict), options);
     if (recovered.conflict) conflicts.push(recovered.conflict);
     await checkPreconditions(stage, options.preconditions ?? {}, conflicts);
     for (const patch of Array.isArray(patches) ? patches : [patches]) await stagePatch(stage, patch, conflicts, hunks);
@@ -116,7 +120,8 @@ async function checkPreconditions(
   preconditions: Readonly<Record<string, string | null>>,
   conflicts: PlanConflict[],
 ): Promise<void> {
-  for (const [path, wanted] of Object.entries(preconditions)) {
+  for (const [given, wanted] of Object.entries(preconditions)) {
+    const path = stripRoot(given, stage.roots);
     const name = checkName(path, stage.rules);
     if (!name.ok) {
       conflicts.push({ path, reason: name.reason, message: name.message });
@@ -148,7 +153,7 @@ async function stagePatch(
   const sound: FilePatch[] = [];
   patch.files.forEach((file: FilePatch, index) => {
     const wrong = checkShape(file);
-    if (wrong === null) sound.push(file);
+    if (wrong === null) sound.push(stripRoots(file, stage.roots));
     else conflicts.push({ path: null, reason: "malformed", message: `File ${index + 1} of the patch ${wrong}.` });
   });
   const leaving = new Set(
@@ -160,6 +165,12 @@ async function stagePatch(
     if (staged.ok) hunks.push({ path: staged.path, hunks: staged.hunks });
     else conflicts.push(staged.conflict);
   }
+}
+
+/** Tools that know a file by its absolute path write `a//home/me/project/x`; inside the root it is the file's own path. */
+function stripRoots(file: FilePatch, roots: readonly string[]): FilePatch {
+  const strip = (path: string | null) => path && stripRoot(path, roots);
+  return { ...file, before: strip(file.before), after: strip(file.after) };
 }
 
 /** The stage against the disk: paths that end as they began are left out. */

@@ -23,6 +23,8 @@ export interface FileState {
 export interface Stage {
   readonly tree: Tree;
   readonly rules: NameRules;
+  /** The root's path as the caller has it, and its real one. */
+  readonly roots: readonly string[];
   readonly limit: number;
   readonly apply: ApplyOptions;
   readonly disk: Map<string, FileState | null>;

@@ -77,13 +77,13 @@ test(`no value makes planning or applying throw, and what was applied can be und
   await fc.assert(
     fc.asyncProperty(input, async (value) => {
       const plan = await planEdits(value as unknown as Patch[], { root });
-      const result = await applyPlan(plan);
+      const result = await applyPlan(plan, { root });
       expect(result.ok).toBe(plan.conflicts.length === 0);
       if (result.ok && result.files.length > 0) {
         applied++;
         const back = await planEdits(result.inverse, { root });
         expect(back.conflicts).toEqual([]);
-        expect((await undo(result)).ok).toBe(true);
+        expect((await undo(result, { root })).ok).toBe(true);
       }
       expect(snapshot(root)).toEqual(old);
     }),

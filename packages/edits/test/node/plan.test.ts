@@ -26,7 +26,7 @@ async function carryOut(
   const plan = await planEdits(patches, { root, ...options });
   expect(plan.conflicts).toEqual([]);
   expect(snapshot(root)).toEqual(old);
-  const written = await applyPlan(plan, options);
+  const written = await applyPlan(plan, { root, ...options });
   if (!written.ok) throw new Error(written.conflicts[0]!.message);
   const after = snapshot(root);
   expect(JSON.parse(JSON.stringify(plan))).toEqual(plan);
@@ -36,10 +36,10 @@ async function carryOut(
   expect(back.files.map(({ after }) => after?.text ?? null)).toEqual(
     written.files.map(({ before }) => before?.text ?? null),
   );
-  const undone = await undo(written, options);
+  const undone = await undo(written, { root, ...options });
   if (!undone.ok) throw new Error(undone.conflicts[0]!.message);
   expect(snapshot(root)).toEqual(old);
-  const redone = await undo(undone, options);
+  const redone = await undo(undone, { root, ...options });
   expect(redone.ok && snapshot(root)).toEqual(after);
   return { plan, written, after };
 }
@@ -215,7 +215,7 @@ test("a file of 3 GiB is refused by its size, before and after it was planned", 
   const plan = await planEdits(createPatch("a\n", "b\n", { path: "a" }), { root });
   for (const name of ["huge", "a"]) truncateSync(join(root, name), 3 * 2 ** 30);
   const huge = await planEdits(createPatch("a\n", "b\n", { path: "huge" }), { root, limit: Number.POSITIVE_INFINITY });
-  const late = await applyPlan(plan);
+  const late = await applyPlan(plan, { root });
   for (const { conflicts } of [huge, late.ok ? expect.fail() : late])
     expect(conflicts.map(({ reason }) => reason)).toEqual(["too-large"]);
 });
@@ -237,9 +237,9 @@ test("modes are kept, and only the executable bits are a patch's to say", async 
     files: [{ ...createPatch("a\n", "b\n", { path: "made" }).files[0]!, oldMode: "100644", newMode: "100755" }],
   };
   const plan = await planEdits([createPatch("a\n", "b\n", { path: "kept" }), mode], { root });
-  const written = await applyPlan(plan);
+  const written = await applyPlan(plan, { root });
   expect(snapshot(root)).toEqual({ kept: "4750 b\n", made: "750 b\n" });
-  expect(written.ok && (await undo(written)).ok).toBe(true);
+  expect(written.ok && (await undo(written, { root })).ok).toBe(true);
   expect(snapshot(root)).toEqual({ kept: "4750 a\n", made: "640 a\n" });
 });
 
@@ -323,7 +323,7 @@ describe("what stands in the way is told, all of it, and nothing is written", ()
       ...options,
     });
     expect(plan.conflicts.map((conflict) => conflict.reason)).toEqual([reason]);
-    expect(await applyPlan(plan)).toEqual({ ok: false, conflicts: plan.conflicts });
+    expect(await applyPlan(plan, { root })).toEqual({ ok: false, conflicts: plan.conflicts });
     expect(snapshot(root)).toEqual(old);
   });
 
@@ -350,7 +350,7 @@ describe("what changed between plan and write is stale", () => {
     const plan = await planEdits([...patches, createPatch("", "n\n", { oldPath: null, newPath: "new" })], { root });
     change(root);
     const old = snapshot(root);
-    const result = await applyPlan(plan);
+    const result = await applyPlan(plan, { root });
     expect(!result.ok && result.conflicts.map(({ reason }) => reason)).toEqual(["stale"]);
     expect(snapshot(root)).toEqual(old);
   });
@@ -358,9 +358,9 @@ describe("what changed between plan and write is stale", () => {
   test("undo too refuses to take back what somebody has changed since", async () => {
     const root = makeWorkspace({ a: "a\n", b: "a\n" });
     const patches = [createPatch("a\n", "b\n", { path: "a" }), createPatch("a\n", "b\n", { path: "b" })];
-    const written = await applyPlan(await planEdits(patches, { root }));
+    const written = await applyPlan(await planEdits(patches, { root }), { root });
     writeFileSync(join(root, "b"), "mine\n");
-    const undone = written.ok && (await undo(written));
+    const undone = written.ok && (await undo(written, { root }));
     expect(undone && !undone.ok && undone.conflicts.map(({ path, reason }) => [path, reason])).toEqual([
       ["b", "stale"],
     ]);
@@ -371,6 +371,6 @@ describe("what changed between plan and write is stale", () => {
 test("a directory that was empty before is still there after an edit beside it", async () => {
   const root = makeWorkspace({ a: "a\n" });
   mkdirSync(join(root, "empty"));
-  await applyPlan(await planEdits(createPatch("a\n", "", { oldPath: "a", newPath: null }), { root }));
+  await applyPlan(await planEdits(createPatch("a\n", "", { oldPath: "a", newPath: null }), { root }), { root });
   expect(snapshot(root)).toEqual({ "empty/": "directory" });
 });
