@@ -1,7 +1,7 @@
-import type { Conflict } from "./apply.js";
 import { splitLines } from "./lines.js";
-import { looseLine, withoutReturn } from "./normal.js";
+import { looseLine, withoutReturn } from "./match/normal.js";
 import type { FilePatch, Patch } from "./patch.js";
+import type { Conflict } from "./result.js";
 import { type Sides, takeApart } from "./sides.js";
 
 /** Lines of the file that are shown around a place, and characters of a line. */

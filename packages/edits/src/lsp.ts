@@ -1,10 +1,11 @@
 import type { ChangeAnnotation, Position, TextEdit, WorkspaceEdit } from "vscode-languageserver-types";
-import { type AppliedHunk, type ApplyOptions, applyPatch, type Conflict } from "./apply.js";
-import { createPatch } from "./create.js";
-import { diffLines } from "./diff.js";
-import type { Rung } from "./ladder.js";
+import { applyPatch } from "./apply.js";
+import { createPatch } from "./diff/create.js";
+import { diffLines } from "./diff/diff.js";
+import { readSource } from "./diff/source.js";
+import type { ApplyOptions } from "./match/aligner.js";
 import type { FilePatch, Patch } from "./patch.js";
-import { readSource } from "./source.js";
+import type { AppliedHunk, Conflict, Rung } from "./result.js";
 import { spliceText } from "./splice.js";
 
 export type TextEdits =

@@ -33,13 +33,13 @@ export type UnifiedRepairKind =
   | "empty-hunk" // a hunk or a file header that changes nothing; left out
   | "missing-final-newline"; // the patch's last line had no line feed
 
-/** What is repaired in the forms that are no unified diffs. */
+/** What is repaired in the formats that are no unified diffs. */
 export type EditRepairKind =
   | "missing-action" // an edit block without `action` that has old and new content
   | "missing-bar" // content below its key without `|`
   | "unindented-content" // content that stands as far left as its key
   | "indented-block" // the whole block was indented; what all its lines share was taken off
-  | "unknown-key" // a key that the form does not have; left out
+  | "unknown-key" // a key that the format does not have; left out
   | "bad-line-number" // a line number that is none; left out
   | "marker" // a divider of another length, `*** End Patch` missing before the closing fence
   | "missing-plus" // a line of an added file without its `+`
@@ -64,14 +64,14 @@ export type UnifiedErrorReason =
   | "binary" // a binary patch
   | "combined-diff"; // a diff of a merge commit (`@@@`)
 
-/** What cannot be read in the forms that are no unified diffs. */
+/** What cannot be read in the formats that are no unified diffs. */
 export type EditErrorReason =
   | "unfinished" // the text ended, or another block began, before the block's end
   | "too-long" // the block is longer than the reader's limit
   | "no-path" // nothing says which file is meant
   | "no-change" // old and new text are the same
   | "ambiguous" // markers in the content: where the old text ends is not certain
-  | "bad-block"; // the block breaks its form; the message says how
+  | "bad-block"; // the block breaks its format; the message says how
 
 /** The message of a repair or an error: the one sentence that its kind has, and what was found where it was met. */
 export function say(sentence: string, found?: string): string {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { applyPatch } from "../src/apply.js";
-import { createPatch } from "../src/create.js";
+import { createPatch } from "../src/diff/create.js";
 import { explainConflict } from "../src/explain.js";
 
 const before = Array.from({ length: 40 }, (_, i) => `const value${i} = ${i};`).join("\n");

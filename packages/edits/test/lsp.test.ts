@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { TextDocument } from "vscode-languageserver-textdocument";
-import { createPatch } from "../src/create.js";
+import { createPatch } from "../src/diff/create.js";
 import { fromTextEdits, type LspDocument, toTextEdits, toWorkspaceEdit } from "../src/lsp.js";
 import type { FilePatch } from "../src/patch.js";
 import { parseEdits } from "../src/stream/read.js";

@@ -1,4 +1,4 @@
-import type { Conflict } from "../apply.js";
+import type { Conflict } from "../result.js";
 import { codeOf } from "./files.js";
 import { type NameReason, quote } from "./names.js";
 import { type FileReason, FileRefusal } from "./root.js";

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import { describeChanges, invertChanges } from "./changes.js";
 import type { PlanConflict, PlanReason } from "./conflict.js";
 import { contentHash, encodeText } from "./hash.js";
 import { checkName, foldName, type NameRules, quote } from "./names.js";
-import type { Move, PlannedFile } from "./plan.js";
+import type { Move, PlannedFile } from "./planned.js";
+import { describeChanges, invertChanges } from "./preview.js";
 import { isRecord } from "./shape.js";
 import type { FileState } from "./stage.js";
 
@@ -147,7 +147,11 @@ function checkSpecialBits(files: readonly PlannedFile[]): void {
   for (const { path, after } of files)
     if (after && (after.mode & SPECIAL & ~known) !== 0) {
       const bits = after.mode.toString(8);
-      throw new BadClaim(path, "mode", `The plan gives ${quote(path)} the mode ${bits}, with a bit that no file has now.`);
+      throw new BadClaim(
+        path,
+        "mode",
+        `The plan gives ${quote(path)} the mode ${bits}, with a bit that no file has now.`,
+      );
     }
 }
 

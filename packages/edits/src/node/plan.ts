@@ -1,14 +1,16 @@
 import { resolve } from "node:path";
-import type { AppliedHunk, ApplyOptions } from "../apply.js";
+import type { ApplyOptions } from "../match/aligner.js";
 import type { FilePatch, Patch } from "../patch.js";
-import { describeChanges } from "./changes.js";
+import type { AppliedHunk } from "../result.js";
 import { isBusy, type PlanConflict, toConflict } from "./conflict.js";
 import { nodeFiles } from "./files.js";
 import { checkName, type NameRules, quote, rulesHere, stripRoot } from "./names.js";
+import type { Plan, PlannedFile } from "./planned.js";
+import { describeChanges } from "./preview.js";
 import { recoverIn } from "./recover.js";
 import { openRoot, type RootOptions } from "./root.js";
 import { checkShape, isRecord } from "./shape.js";
-import { type Episode, type FileState, look, type Stage, stageFile } from "./stage.js";
+import { type Episode, look, type Stage, stageFile } from "./stage.js";
 import { closeTree, growTree } from "./tree.js";
 import { type WaitOptions, whileBusy } from "./waiting.js";
 
@@ -22,32 +24,6 @@ export interface PlanOptions extends RootOptions, WaitOptions {
   /** Bytes that a file may have: default 64 MiB, at most what one string holds (512 MiB in Node 20). */
   readonly limit?: number;
   readonly apply?: ApplyOptions;
-}
-
-/** Plain data: it may be shown, stored, sent to a reviewer and come back. `applyPlan` trusts none of it. */
-export interface Plan {
-  /** The root's real path. */
-  readonly root: string;
-  /** What will change, each path once, whatever number of file patches touched it. */
-  readonly files: readonly PlannedFile[];
-  readonly moves: readonly Move[];
-  /** The same change as a patch against the files as they are now: what `formatPatch` shows as a preview. */
-  readonly preview: Patch;
-  /** Where each file patch's hunks were found, in the order of the patches: in the text that those before it left. */
-  readonly hunks: readonly { readonly path: string; readonly hunks: readonly AppliedHunk[] }[];
-  /** All that stands in the way. Unless this is empty `applyPlan` writes nothing. */
-  readonly conflicts: readonly PlanConflict[];
-}
-
-export interface PlannedFile {
-  readonly path: string;
-  readonly before: FileState | null;
-  readonly after: FileState | null;
-}
-
-export interface Move {
-  readonly from: string;
-  readonly to: string;
 }
 
 const LIMIT = 64 << 20;

@@ -1,7 +1,9 @@
 import { constants } from "node:buffer";
-import { type AppliedHunk, type ApplyOptions, type ApplyResult, applyPatch } from "../apply.js";
+import { applyPatch } from "../apply.js";
 import { explainConflict } from "../explain.js";
+import type { ApplyOptions } from "../match/aligner.js";
 import type { FilePatch } from "../patch.js";
+import type { AppliedHunk, ApplyResult } from "../result.js";
 import { type PlanConflict, type PlanReason, toConflict } from "./conflict.js";
 import { contentHash, decodeText, encodeText } from "./hash.js";
 import { checkName, foldName, type NameRules, quote } from "./names.js";

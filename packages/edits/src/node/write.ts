@@ -1,13 +1,15 @@
 import type { Patch } from "../patch.js";
-import { describeChanges, invertChanges } from "./changes.js";
+
 import { isBusy, type PlanConflict, toConflict } from "./conflict.js";
 import { type Files, nodeFiles } from "./files.js";
 import { contentHash, encodeText } from "./hash.js";
 import { closeJournal, commitJournal, type Journal, openJournal, uncommitJournal } from "./journal.js";
 import { type NameRules, quote, rulesHere } from "./names.js";
 import { end } from "./owner.js";
-import type { Move, Plan, PlannedFile } from "./plan.js";
+
 import { type Changes, type ChangesReading, readPlan, readWritten } from "./plan-shape.js";
+import type { Move, Plan, PlannedFile } from "./planned.js";
+import { describeChanges, invertChanges } from "./preview.js";
 import { finish, recoverIn, rollBack } from "./recover.js";
 import { type Directory, openRoot, type RootOptions } from "./root.js";
 import { listMissing, prepare, refuseStale, type Step, swap } from "./step.js";
@@ -58,7 +60,8 @@ export async function undo(written: Written, options: WriteOptions): Promise<Wri
 }
 
 async function writeChanges(reading: ChangesReading, options: WriteOptions): Promise<WriteResult> {
-  if (typeof options?.root !== "string") throw new TypeError("`root` is missing in the options: the directory to change.");
+  if (typeof options?.root !== "string")
+    throw new TypeError("`root` is missing in the options: the directory to change.");
   if (!reading.ok) return reading;
   const { changes } = reading;
   const files = options.files ?? nodeFiles;

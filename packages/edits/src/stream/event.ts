@@ -1,4 +1,4 @@
-import type { FormName } from "../forms/block.js";
+import type { FormatName } from "../formats/block.js";
 import type { Patch } from "../patch.js";
 import type { ReadError, Repair } from "../reading.js";
 
@@ -10,7 +10,7 @@ import type { ReadError, Repair } from "../reading.js";
 export type EditEvent =
   /** Text that belongs to no block, in pieces; only their concatenation says something. */
   | { readonly type: "text"; readonly text: string }
-  | { readonly type: "start"; readonly edit: number; readonly form: FormName }
+  | { readonly type: "start"; readonly edit: number; readonly format: FormatName }
   /** The file which the block is about, as soon as it is known; again where a block goes on to another file. */
   | { readonly type: "path"; readonly edit: number; readonly path: string }
   /** One line of the block as it was written, marker lines included, with its line end. */

@@ -1,4 +1,4 @@
-import type { Form, Head } from "../forms/block.js";
+import type { Format, Head } from "../formats/block.js";
 import {
   closesFence,
   type Fence,
@@ -8,7 +8,7 @@ import {
   outdent,
   parseInfoPath,
   parsePathLine,
-} from "../forms/fence.js";
+} from "../formats/fence.js";
 import type { EditEvent, EditReader, ReadOptions } from "./event.js";
 import { closeBlock, lineOf, type OpenBlock, overflow, tell } from "./open-block.js";
 
@@ -28,7 +28,7 @@ const NOTHING: Held = { raws: [], path: null, innerPath: null, fence: null, inne
  * Reads a model's output in pieces, in time linear in its length; memory is that of one block.
  * Law: the events, adjacent text joined, are a function of the whole output and not of how it was cut.
  */
-export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): EditReader {
+export function scanEdits(formats: readonly Format[], options: ReadOptions = {}): EditReader {
   const limit = options.limit ?? 4 << 20;
   let events: EditEvent[] = [];
   /** The line at hand as far as it has come; or `passing`: its start went out as text and its rest will. */
@@ -158,12 +158,12 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
       previousPath,
       defaultPath: options.path ?? null,
     };
-    for (const form of forms) {
-      const block = form.open(head);
+    for (const format of formats) {
+      const block = format.open(head);
       if (block === null) continue;
       open = {
         block,
-        form: form.name,
+        format: format.name,
         edit: edits,
         firstLine: lineNumber - raws.length,
         fence: around,

@@ -53,7 +53,7 @@ export function show(events: readonly EditEvent[]): string {
   const lines: string[] = [];
   for (const event of events) {
     if (event.type === "text") lines.push(`text ${JSON.stringify(event.text)}`);
-    else if (event.type === "start") lines.push(`start ${event.form}`);
+    else if (event.type === "start") lines.push(`start ${event.format}`);
     else if (event.type === "path") lines.push(`path ${event.path}`);
     else if (event.type === "error")
       lines.push(`error ${event.error.reason} at ${event.error.line}: ${event.error.message}`);

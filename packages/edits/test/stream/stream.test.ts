@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { createPatch } from "../../src/create.js";
-import { parseBeginPatch } from "../../src/forms/begin-patch.js";
-import { parseEditBlocks } from "../../src/forms/edit-block.js";
-import { parseSearchReplace } from "../../src/forms/search-replace.js";
-import { parseStrReplace } from "../../src/forms/str-replace.js";
-import { parseWholeFiles } from "../../src/forms/whole-file.js";
+import { createPatch } from "../../src/diff/create.js";
+import { parseBeginPatch } from "../../src/formats/begin-patch.js";
+import { parseEditBlocks } from "../../src/formats/edit-block.js";
+import { parseSearchReplace } from "../../src/formats/search-replace.js";
+import { parseStrReplace } from "../../src/formats/str-replace.js";
+import { parseWholeFiles } from "../../src/formats/whole-file.js";
 import { parseEdits, readEdits } from "../../src/stream/read.js";
 import { formatPatch } from "../../src/unified/format.js";
 import { parsePatch } from "../../src/unified/parse.js";
@@ -14,7 +14,7 @@ import { eventsOf, readAnswers } from "./answers.js";
 const numRuns = process.env.PARLANCE_LONG ? 20_000 : 2_000;
 const seed = Number(process.env.PARLANCE_SEED ?? 20_261_121);
 
-/** Lines that mean something to some form, so that random texts come near to every decision. */
+/** Lines that mean something to some format, so that random texts come near to every decision. */
 const LINES = [
   ...new Set(readAnswers().flatMap(({ text }) => text.split("\n"))),
   "``` ```",
@@ -57,7 +57,7 @@ describe(`whatever the text (seed ${seed})`, () => {
     ["Begin Patch", parseBeginPatch],
     ["whole files", parseWholeFiles],
     ["str_replace", (input: string) => parseStrReplace(input)],
-    ["every form", (input: string) => parseEdits(input, { wholeFiles: true })],
+    ["every format", (input: string) => parseEdits(input, { wholeFiles: true })],
   ] as const)("the parser of %s gives a patch with changes or errors with a line, and never throws", (_, parse) => {
     fc.assert(
       fc.property(text, (input) => {

@@ -1,0 +1,155 @@
+import { identifyHunks } from "../hunk.js";
+import type { FilePatch, Hunk, Patch } from "../patch.js";
+import { quote, type Reading, type Repair } from "../reading.js";
+import type { ReadOptions } from "../stream/event.js";
+import { parseWith } from "../stream/parse.js";
+import { parseHunkHeader } from "../unified/header.js";
+import type { Format, Written } from "./block.js";
+import { closesFence, type Fence } from "./fence.js";
+import { create, modify, newText, remake, remove } from "./file-patch.js";
+import { refuse, repair } from "./message.js";
+import { type Writing, wordless, writeFiles } from "./write.js";
+
+const BEGIN = /^\s*\*\*\* Begin Patch\s*$/;
+const END = /^\*\*\* End Patch\s*$/;
+const FILE = /^\*\*\* (Add|Delete|Update) File:[ \t]*(\S.*?)\s*$/;
+const MOVE = /^\*\*\* Move to:[ \t]*(\S.*?)\s*$/;
+
+/**
+ * The `*** Begin Patch` format: Add, Delete and Update File, Move to, `@@` with an anchor line above the hunk. An anchor
+ * becomes the hunk's section. Hunks have no place here, unless the model wrote the line numbers of a unified diff.
+ */
+export const beginPatch: Format = {
+  name: "begin-patch",
+  open({ line, fence }) {
+    if (!BEGIN.test(line)) return null;
+    return {
+      path: null,
+      take(line, opening) {
+        if (opening) return "more";
+        // Content is prefixed, so a fence without any indentation of its own is the one around the patch.
+        if ((line[0] === "*" && BEGIN.test(line)) || (fence !== null && closesFence(line, fence, 0))) return "past";
+        this.path = FILE.exec(this.path === null ? line.trimStart() : line)?.[2] ?? this.path;
+        return END.test(line) ? "last" : "more";
+      },
+      read: (written) => readSections(written, fence).map(readSection),
+    };
+  },
+};
+
+/** What stands below one file's header. */
+interface Section {
+  readonly line: number;
+  readonly kind: string;
+  readonly path: string;
+  moved: string | null;
+  readonly bodies: Body[];
+}
+
+/** What stands below one `@@`, each line with the mark that it has or should have. */
+interface Body extends Hunk {
+  readonly line: number;
+  readonly lines: string[];
+}
+
+function readSections({ lines, start, end, repairs }: Written, fence: Fence | null): Section[] {
+  const last = lines.length - 1;
+  // With a blank before it the line might be context, unless nothing follows it.
+  const ended = END.test(end === "closed" ? lines[last]! : lines[last]!.trimStart());
+  if (!ended) {
+    if (fence === null || end !== "closed") refuse(last, "unfinished");
+    repair(repairs, last, "marker", "no *** End Patch");
+  }
+  const sections: Section[] = [];
+  let body: Body | undefined;
+  /** Blank lines, which are context unless the end of the hunk follows them. */
+  let blanks: number[] = [];
+  const open = (line: number, oldStart: number | null = null, section = "") => {
+    const opened: Body = { line, id: "", oldStart, newStart: null, section, lines: [] };
+    sections.at(-1)!.bodies.push(opened);
+    return opened;
+  };
+  for (let i = start + 1; i < (ended ? last : lines.length); i++) {
+    const line = lines[i]!;
+    const section = sections.at(-1);
+    if (/^\r?$/.test(line)) {
+      if (body !== undefined) blanks.push(i);
+      continue;
+    }
+    const marked = /^(?:\*\*\* |@@)/.test(line);
+    if (!marked) for (const row of blanks) body!.lines.push(mark(lines[row]!, row, section!.kind, repairs));
+    blanks = [];
+    // Inside a hunk a blank before the stars makes a context line of it.
+    const header = body === undefined ? line.trimStart() : line;
+    const [, kind, path] = FILE.exec(header) ?? [];
+    const moved = MOVE.exec(header)?.[1];
+    if (kind !== undefined) {
+      sections.push({ line: i, kind, path: path!, moved: null, bodies: [] });
+      body = undefined;
+    } else if (section === undefined) {
+      if (line.trim() !== "") refuse(i, "bad-block", `${quote(line)} stands before any *** Update File: <path>`);
+    } else if (moved !== undefined && section.kind === "Update" && section.bodies.length === 0) section.moved = moved;
+    else if (/^\*\*\* End of File\s*$/.test(line)) repair(repairs, i, "anchor", line.trim());
+    else if (line.startsWith("*** ") || section.kind === "Delete")
+      refuse(i, "bad-block", `${quote(line)} has no meaning here`);
+    else if (section.kind === "Update" && marked) {
+      const place = parseHunkHeader(line);
+      const anchor = place?.oldStart ? place.section : line.replace(/^@@|@@\s*$/g, "");
+      if (body !== undefined && body.lines.length === 0) {
+        repair(repairs, i, "anchor", quote(lines[body.line]!));
+        section.bodies.pop();
+      }
+      body = open(i, place?.oldStart, anchor?.trim());
+    } else {
+      body ??= open(i);
+      body.lines.push(mark(line, i, section.kind, repairs));
+    }
+  }
+  if (sections.length === 0) refuse(last, "no-hunk");
+  return sections;
+}
+
+function mark(line: string, at: number, kind: string, repairs: Repair[]): string {
+  if (kind === "Add" ? line[0] === "+" : /^[ +-]/.test(line)) return line;
+  repair(repairs, at, kind === "Add" ? "missing-plus" : line.trim() === "" ? "blank-context" : "missing-space");
+  return (kind === "Add" ? "+" : " ") + line;
+}
+
+function readSection({ line, kind, path, moved, bodies }: Section): FilePatch {
+  if (kind === "Delete") return remove(path);
+  if (kind === "Add") return create(path, newText(bodies));
+  if (bodies.length === 0 && moved === null) refuse(line, "no-change", path);
+  const hunks = bodies.map((body) => {
+    const hunk = remake(body) ?? refuse(body.line, "no-change");
+    return body.section === "" ? hunk : { ...hunk, section: body.section };
+  });
+  const file = modify(path, identifyHunks(hunks));
+  return moved === null || moved === path ? file : { ...file, kind: "rename", after: moved };
+}
+
+/** Reads every `*** Begin Patch` of a text into one patch; text around them is left out. Refuses the text if one is broken. */
+export function parseBeginPatch(text: string, options: ReadOptions = {}): Reading {
+  return parseWith([beginPatch], text, options);
+}
+
+/**
+ * Writes a patch in the `*** Begin Patch` format. Law: `parseBeginPatch(text).patch` equals the patch if its hunks are as
+ * `changeOf` makes them and have no place. Modes, stamps and the text of deleted files are not said.
+ */
+export function formatBeginPatch(patch: Patch): Writing {
+  const verbs = { create: "Add", modify: "Update", rename: "Update", delete: "Delete", copy: "" };
+  const writing = writeFiles<string>(patch, (file) => {
+    const { kind, before, after, hunks } = file;
+    const refused = wordless(file, ["create", "modify", "rename", "delete"], kind === "delete" ? [] : hunks);
+    if (refused !== null) return refused;
+    const out = [`*** ${verbs[kind]} File: ${before ?? after}`];
+    if (kind === "rename") out.push(`*** Move to: ${after}`);
+    for (const { section, lines } of kind === "delete" ? [] : hunks) {
+      if (kind !== "create") out.push(section === undefined ? "@@" : `@@ ${section}`);
+      for (const line of lines) out.push(line);
+    }
+    return out;
+  });
+  if (!writing.ok) return writing;
+  return { ok: true, text: ["*** Begin Patch", ...writing.pieces, "*** End Patch\n"].join("\n") };
+}

@@ -1,0 +1,126 @@
+import type { Patch } from "../patch.js";
+import type { Reading, Repair } from "../reading.js";
+import { quote } from "../reading.js";
+import { takeApart } from "../sides.js";
+import type { ReadOptions } from "../stream/event.js";
+import { parseWith } from "../stream/parse.js";
+import type { Format, Written } from "./block.js";
+import { formatFence, formatPathLine, indentOf, unindent } from "./fence.js";
+import { asText, changeOf, create, modify } from "./file-patch.js";
+import { refuse, repair } from "./message.js";
+import { type Writing, wordless, writeBlocks } from "./write.js";
+
+const OPEN = /^[ \t]*(?:<{5,9}|-{5,9}) SEARCH>?\s*$/;
+const CLOSE = /^[ \t]*(?:>{5,9}|\+{5,9}) REPLACE\s*$/;
+const DIVIDER = /^[ \t]*={5,9}\s*$/;
+const HINT = /^[ \t]*:(start|end)_line:[ \t]*(\d{1,9})\s*$/;
+/** A marker that belongs to the content is written with a backslash before it. */
+const ESCAPED = /^\\(?=\\*(?:[<>+-]{5,9} (?:SEARCH|REPLACE)>?|={5,9}|-{5,9}|:(?:start|end)_line:[ \t]*\d+)\s*$)/;
+
+/**
+ * SEARCH/REPLACE blocks: aider's (`<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE`), those with dashes (`------- SEARCH`,
+ * `+++++++ REPLACE`), and those with a line hint (`:start_line:10` and `-------` below the marker). The path stands above
+ * the fence, in it, or is that of the block before. An empty SEARCH part without a line hint creates the file.
+ */
+export const searchReplace: Format = {
+  name: "search-replace",
+  open({ line, path, innerPath, previousPath, defaultPath }) {
+    if (!OPEN.test(line)) return null;
+    const about = innerPath ?? path ?? previousPath ?? defaultPath;
+    return {
+      path: about,
+      take: (line, opening) => (CLOSE.test(line) ? "last" : OPEN.test(line) && !opening ? "past" : "more"),
+      read: (written) => [readBlock(written, about)],
+    };
+  },
+};
+
+function readBlock({ lines, start, repairs }: Written, path: string | null) {
+  const last = lines.length - 1;
+  if (!CLOSE.test(lines[last]!)) refuse(last, "unfinished");
+  if (path === null) return refuse(start, "no-path");
+  const divider = findDivider(lines, start, repairs);
+  let from = start + 1;
+  let hint: number | null = null;
+  for (let match = HINT.exec(lines[from]!); match !== null; match = HINT.exec(lines[++from]!))
+    if (match[1] === "start") hint ??= Math.max(1, Number(match[2]));
+  if (hint !== null && /^[ \t]*-{5,9}\s*$/.test(lines[from]!)) from++;
+  const indent = sharedIndent(lines, start, repairs);
+  const part = (begin: number, end: number) =>
+    asText(lines.slice(begin, end).map((line) => unindent(line, indent).replace(ESCAPED, "")));
+  const old = part(from, divider);
+  const now = part(divider + 1, last);
+  if (old === "" && now !== "" && hint === null) return create(path, now);
+  return modify(path, [changeOf(old, now, hint) ?? refuse(start, "no-change")]);
+}
+
+/** The line between the parts. A conflict of git in the content keeps its own; any other doubt is refused. */
+function findDivider(lines: readonly string[], start: number, repairs: Repair[]): number {
+  const found: number[] = [];
+  const inConflicts = new Set<number>();
+  let conflict: number[] | null = null;
+  for (let i = start + 1; i < lines.length - 1; i++) {
+    if (/^<{7} /.test(lines[i]!)) conflict = [];
+    else if (/^>{7} /.test(lines[i]!)) {
+      for (const row of conflict ?? []) inConflicts.add(row);
+      conflict = null;
+    } else if (DIVIDER.test(lines[i]!)) {
+      found.push(i);
+      conflict?.push(i);
+    }
+  }
+  if (found.length === 0) refuse(lines.length - 1, "bad-block", "no line ======= divides the old text from the new");
+  const like = lines[start]!.split(" SEARCH")[0]!.replace(/[<-]/g, "=");
+  const exact = found.filter((i) => lines[i]!.trimEnd() === like);
+  const all = exact.length > 0 ? exact : found;
+  const [divider, second] = all.length > 1 ? all.filter((i) => !inConflicts.has(i)) : all;
+  if (divider === undefined || second !== undefined)
+    refuse(second ?? start, "ambiguous", "write a backslash before each ======= that is content");
+  if (exact.length === 0) repair(repairs, divider, "marker", quote(lines[divider]!));
+  return divider;
+}
+
+/** Where the markers are indented and all lines with them, the block stands in a list and its indentation is not the file's. */
+function sharedIndent(lines: readonly string[], start: number, repairs: Repair[]): number {
+  const indent = indentOf(lines[start]!);
+  if (indent === "" || !lines.slice(start).every((line) => line.startsWith(indent) || line.trim() === "")) return 0;
+  repair(repairs, start, "indented-block");
+  return indent.length;
+}
+
+/** Reads every SEARCH/REPLACE block of a text into one patch; text around them is left out. Refuses the text if one is broken. */
+export function parseSearchReplace(text: string, options: ReadOptions = {}): Reading {
+  return parseWith([searchReplace], text, options);
+}
+
+export interface SearchReplaceStyle {
+  /** `aider` (the default) or the variant with dashes. */
+  marks?: "aider" | "dashes";
+  /** Write `:start_line:` where the place is known. Readers that do not know it take it for content. */
+  startLine?: boolean;
+}
+
+/**
+ * Writes a patch as SEARCH/REPLACE blocks, one for each hunk, each with its path above its fence. Law:
+ * `parseSearchReplace(text).patch` equals the patch if its hunks are as `changeOf` makes them and, without `startLine`,
+ * have no place.
+ */
+export function formatSearchReplace(patch: Patch, { marks, startLine = false }: SearchReplaceStyle = {}): Writing {
+  const [open, close] =
+    marks === "dashes" ? ["------- SEARCH", "+++++++ REPLACE"] : ["<<<<<<< SEARCH", ">>>>>>> REPLACE"];
+  const shield = (line: string) => (ESCAPED.test(`\\${line}`) ? `\\${line}` : line);
+  return writeBlocks(patch, (file, path) => {
+    const sides = file.hunks.map(takeApart);
+    const placed = ({ hint }: { hint: number | null }) => startLine && file.kind === "modify" && hint !== null;
+    const bare = file.kind === "modify" && sides.some((one) => one.old.length === 0 && !placed(one));
+    return (
+      wordless(file, ["modify", "create"]) ??
+      (bare ? "an insertion without context" : sides.length === 0 ? "an empty file" : null) ??
+      sides.map((one) => {
+        const hint = placed(one) ? [`:start_line:${one.hint! + 1}`, "-------"] : [];
+        const block = [open, ...hint, ...one.old.map(shield), "=======", ...one.new.map(shield), close];
+        return `${formatPathLine(path)}\n${formatFence(block)}`;
+      })
+    );
+  });
+}
