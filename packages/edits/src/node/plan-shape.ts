@@ -38,7 +38,7 @@ export function readPlan(plan: unknown, rules: NameRules): ChangesReading {
   return reading(() => {
     if (!isRecord(plan) || !Array.isArray(plan.conflicts)) throw malformed("has no list of conflicts");
     const changes = readChanges(plan, rules);
-    checkSpecialBits(changes.files);
+    checkModes(changes);
     checkPreview(plan.preview, changes);
     return changes;
   });
@@ -49,7 +49,8 @@ export function readWritten(written: unknown, rules: NameRules): ChangesReading 
   return reading(() => {
     const { root, files, moves } = readChanges(written, rules);
     const inverse = { root, ...invertChanges(files, moves) };
-    checkSpecialBits(inverse.files);
+    checkPreview((written as { inverse?: unknown }).inverse, inverse);
+    checkRestoredModes(inverse);
     return inverse;
   });
 }
@@ -64,7 +65,7 @@ function reading(read: () => Changes): ChangesReading {
 }
 
 function malformed(what: string, path: string | null = null): BadClaim {
-  return new BadClaim(path, "malformed", `The plan ${what}. Plan the edit again.`);
+  return new BadClaim(path, "malformed", `The plan, or the result to undo, ${what}. Plan the edit again.`);
 }
 
 function readChanges(value: unknown, rules: NameRules): Changes {
@@ -73,9 +74,10 @@ function readChanges(value: unknown, rules: NameRules): Changes {
   if (typeof root !== "string") throw malformed("names no root");
   if (!Array.isArray(files)) throw malformed("has no list of files");
   if (!Array.isArray(moves)) throw malformed("has no list of moves");
-  const read = files.map((file) => readFile(file, rules));
+  // Not `map`, which skips the holes of an array.
+  const read = Array.from(files, (file) => readFile(file, rules));
   checkPaths(read);
-  return { root, files: read, moves: moves.map((move) => readMove(move, rules)) };
+  return { root, files: read, moves: Array.from(moves, (move) => readMove(move, rules)) };
 }
 
 function readFile(value: unknown, rules: NameRules): PlannedFile {
@@ -139,21 +141,33 @@ function readMove(value: unknown, rules: NameRules): Move {
   return { from: readName(value.from, rules), to: readName(value.to, rules) };
 }
 
-const SPECIAL = 0o7000;
-
-/** The bits that run a program as its owner may be kept or moved; an edit never makes them. */
-function checkSpecialBits(files: readonly PlannedFile[]): void {
-  const known = files.reduce((bits, { before }) => bits | (before?.mode ?? 0), 0) & SPECIAL;
-  for (const { path, after } of files)
-    if (after && (after.mode & SPECIAL & ~known) !== 0) {
-      const bits = after.mode.toString(8);
-      throw new BadClaim(
-        path,
-        "mode",
-        `The plan gives ${quote(path)} the mode ${bits}, with a bit that no file has now.`,
-      );
-    }
+/**
+ * Permissions are kept or moved, and a new file has the usual ones under the process's umask: a plan cannot make a file that
+ * others may write, or that runs as its owner.
+ */
+function checkModes({ files, moves }: Changes): void {
+  const known = new Set(files.flatMap(({ before }) => (before ? [before.mode & ~EXECUTABLE] : [])));
+  const moved = new Set(moves.map(({ to }) => to));
+  for (const { path, before, after } of files) {
+    if (!after) continue;
+    const { mode, umask } = after;
+    const kept = (before !== null || moved.has(path)) && known.has(mode & ~EXECUTABLE);
+    if (umask ? mode !== 0o644 && mode !== 0o755 : !kept) throw badMode(path, mode);
+  }
 }
+
+/** What comes back has the permissions it had; only the bits that run a program as its owner are not taken on trust. */
+function checkRestoredModes({ files }: Changes): void {
+  const known = files.reduce((bits, { before }) => bits | (before?.mode ?? 0), 0o777);
+  for (const { path, after } of files) if (after && (after.mode & ~known) !== 0) throw badMode(path, after.mode);
+}
+
+function badMode(path: string, mode: number): BadClaim {
+  const message = `The plan gives ${quote(path)} the mode ${mode.toString(8)}, which is not its own and no new file's.`;
+  return new BadClaim(path, "mode", message);
+}
+
+const EXECUTABLE = 0o111;
 
 /** A reviewer decides by the preview, so it must be the preview of these files. */
 function checkPreview(preview: unknown, { files, moves }: Changes): void {

@@ -8,14 +8,17 @@ import { checkName, type NameRules, quote, rulesHere, stripRoot } from "./names.
 import type { Plan, PlannedFile } from "./planned.js";
 import { describeChanges } from "./preview.js";
 import { recoverIn } from "./recover.js";
-import { openRoot, type RootOptions } from "./root.js";
+import { type Directory, openRoot, type RootOptions } from "./root.js";
 import { checkShape, isRecord } from "./shape.js";
 import { type Episode, look, type Stage, stageFile } from "./stage.js";
-import { closeTree, growTree } from "./tree.js";
+import { closeTree, growTree, type Tree } from "./tree.js";
 import { type WaitOptions, whileBusy } from "./waiting.js";
 
 export interface PlanOptions extends RootOptions, WaitOptions {
-  /** The directory that every path is relative to, and outside of which nothing is read or written. */
+  /**
+   * The directory that every path is relative to, and outside of which nothing is read or written. An absolute path below it,
+   * as some servers write into a diff's header, is taken relative to it.
+   */
   readonly root: string;
   /** What files must hold: `sha256:<hex>` of their bytes, or null for a file that must not exist. */
   readonly preconditions?: Readonly<Record<string, string | null>>;
@@ -35,60 +38,53 @@ const LIMIT = 64 << 20;
  */
 export async function planEdits(patches: Patch | readonly Patch[], options: PlanOptions): Promise<Plan> {
   const files = options.files ?? nodeFiles;
-  const conflicts: PlanConflict[] = [];
-  const hunks: { path: string; hunks: readonly AppliedHunk[] }[] = [];
-  let root: Awaited<ReturnType<typeof openRoot>>;
+  let root: Directory;
   try {
     root = await openRoot(options.root, options);
   } catch (error) {
-    return {
-      root: options.root,
-      files: [],
-      moves: [],
-      preview: { files: [] },
-      hunks,
-      conflicts: [toConflict(error, null)],
-    };
+    return emptyPlan(options.root, toConflict(error, null));
   }
   const tree = growTree(root, files);
   try {
-    const stage: Stage = {
-      tree,
-      rules: rulesHere(options.rules),
-      roots: [resolve(options.root), root.real],
-      limit: options.limit ?? LIMIT,
-      apply: options.apply ?? {},
-      disk: new Map(),
-      now: new Map(),
-      moves: [],
-      folds: new Map(),
-    };
-    const recover = () => recoverIn(root, files);
-    const recovered = await whileBusy(recover, ({ conflict }) => conflict !== undefined && isBusy(conflict), options);
-    if (recovered.conflict) conflicts.push(recovered.conflict);
-    await checkPreconditions(stage, options.preconditions ?? {}, conflicts);
-    for (const patch of Array.isArray(patches) ? patches : [patches]) await stagePatch(stage, patch, conflicts, hunks);
-    const planned = await listChanges(stage, conflicts);
-    return {
-      root: root.real,
-      files: planned,
-      moves: stage.moves,
-      preview: describeChanges(planned, stage.moves),
-      hunks,
-      conflicts,
-    };
+    const recovered = await whileBusy(
+      () => recoverIn(root, files),
+      ({ conflict }) => conflict !== undefined && isBusy(conflict),
+      options,
+    );
+    // While another plan is half carried out, a conflict with its files would mean nothing.
+    if (recovered.conflict) return emptyPlan(root.real, recovered.conflict);
+    return await planIn(tree, patches, options);
   } catch (error) {
-    return {
-      root: options.root,
-      files: [],
-      moves: [],
-      preview: { files: [] },
-      hunks,
-      conflicts: [...conflicts, toConflict(error, null)],
-    };
+    return emptyPlan(options.root, toConflict(error, null));
   } finally {
     await closeTree(tree);
   }
+}
+
+function emptyPlan(root: string, conflict: PlanConflict): Plan {
+  return { root, files: [], moves: [], preview: { files: [] }, hunks: [], conflicts: [conflict] };
+}
+
+async function planIn(tree: Tree, patches: Patch | readonly Patch[], options: PlanOptions): Promise<Plan> {
+  const { real } = tree.root;
+  const conflicts: PlanConflict[] = [];
+  const hunks: { path: string; hunks: readonly AppliedHunk[] }[] = [];
+  const stage: Stage = {
+    tree,
+    rules: rulesHere(options.rules),
+    roots: [resolve(options.root), real],
+    limit: options.limit ?? LIMIT,
+    apply: options.apply ?? {},
+    disk: new Map(),
+    now: new Map(),
+    moves: [],
+    folds: new Map(),
+  };
+  await checkPreconditions(stage, options.preconditions ?? {}, conflicts);
+  for (const patch of Array.isArray(patches) ? patches : [patches]) await stagePatch(stage, patch, conflicts, hunks);
+  const files = await listChanges(stage, conflicts);
+  const { moves } = stage;
+  return { root: real, files, moves, preview: describeChanges(files, moves), hunks, conflicts };
 }
 
 async function checkPreconditions(

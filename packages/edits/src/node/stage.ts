@@ -211,10 +211,14 @@ export async function readDisk(tree: Tree, path: string, limit: number): Promise
   return { text, hash: contentHash(content.bytes), mode: content.stat.mode & 0o7777 };
 }
 
-function newMode({ newMode }: FilePatch, source: FileState | null): { mode: number; umask?: true } {
+function newMode({ kind, newMode }: FilePatch, source: FileState | null): { mode: number; umask?: true } {
   const executable = newMode?.endsWith("755");
-  if (source === null) return { mode: executable ? 0o755 : 0o644, umask: true };
-  if (newMode === undefined) return { mode: source.mode, ...(source.umask && { umask: true }) };
-  // As git does it: only the executable bits are the patch's to say, and they follow the read bits.
+  // As git does it: a new file has one of two modes, a copy's too, and of an old one only the executable bits are the
+  // patch's to say; they follow the read bits.
+  if (source === null || source.umask || kind === "copy") {
+    const mode = (executable ?? ((source?.mode ?? 0) & 0o100) !== 0) ? 0o755 : 0o644;
+    return { mode, umask: true };
+  }
+  if (newMode === undefined) return { mode: source.mode };
   return { mode: executable ? source.mode | ((source.mode & 0o444) >> 2) : source.mode & ~0o111 };
 }
