@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { TextDocument } from "vscode-languageserver-textdocument";
-import { createPatch } from "../src/diff/create.js";
-import { fromTextEdits, type LspDocument, toTextEdits, toWorkspaceEdit } from "../src/lsp.js";
-import type { FilePatch } from "../src/patch.js";
-import { parseEdits } from "../src/stream/read.js";
-import { applied } from "./laws.js";
-import { random } from "./random.js";
-import { editText, readSources } from "./sources.js";
+import { createPatch } from "../../src/diff/create.js";
+import { fromTextEdits, type LspDocument, toTextEdits, toWorkspaceEdit } from "../../src/lsp.js";
+import type { FilePatch } from "../../src/patch.js";
+import { parseEdits } from "../../src/stream/read.js";
+import { applied } from "../laws.js";
+import { random } from "../random.js";
+import { editText, readSources } from "../sources.js";
 
 const numRuns = process.env.PARLANCE_LONG ? 20_000 : 2_000;
 const seed = Number(process.env.PARLANCE_SEED ?? 20_261_121);
