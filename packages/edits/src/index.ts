@@ -25,6 +25,7 @@ export {
   type WorkspaceOptions,
 } from "./editor/workspace-edit.js";
 export { explainConflict } from "./explain.js";
+export { type BasedWriting, formatForBased } from "./formats/based.js";
 export { formatBeginPatch, parseBeginPatch } from "./formats/begin-patch.js";
 export type { FormatName } from "./formats/block.js";
 export { formatEditBlocks, parseEditBlocks } from "./formats/edit-block.js";
