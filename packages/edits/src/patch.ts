@@ -48,8 +48,16 @@ export interface Hunk {
   readonly oldStart: number | null;
   /** First line of the new side, by the same rule. */
   readonly newStart: number | null;
-  /** Text behind the second `@@`: usually the enclosing function. */
+  /** Text behind the second `@@`: usually the enclosing function. A place that contradicts it is not taken. */
   readonly section?: string;
+  /**
+   * Lines that stand above the hunk, outermost first (`@@ class A`, `@@ def b():`). They are part of its address: it is
+   * applied in the block of the last one, which is in the block of the one before. Hunks that have this field, if only an
+   * empty one, stand in the file's order.
+   */
+  readonly anchors?: readonly string[];
+  /** The old side ends the file (`*** End of File`): it is applied nowhere else. */
+  readonly atEnd?: true;
   /**
    * Lines as a unified diff writes them, first character ` `, `-` or `+`, without the line feed (a carriage return
    * before it stays part of the line).

@@ -43,7 +43,7 @@ export type EditRepairKind =
   | "bad-line-number" // a line number that is none; left out
   | "marker" // a divider of another length, `*** End Patch` missing before the closing fence
   | "missing-plus" // a line of an added file without its `+`
-  | "anchor"; // an `@@` line or `*** End of File` that a patch cannot hold; the place is found without it
+  | "anchor"; // an `@@` line or `*** End of File` that belongs to no hunk; left out
 
 export interface ReadError {
   /** Line of the input, counted from 1. */

@@ -17,8 +17,10 @@ export interface Conflict {
   readonly reason: ConflictReason;
   /** Line of the text, counted from 1, that the conflict is about; null where there is none. */
   readonly at: number | null;
-  /** Lines, counted from 1, where the hunk could stand. */
+  /** Lines, counted from 1, where the hunk could stand: at most 20 of them. */
   readonly candidates: readonly number[];
+  /** How many such lines there are. */
+  readonly total: number;
   /** The last rung that was tried. */
   readonly rung: Rung;
 }

@@ -58,7 +58,9 @@ function invertHunks(hunks: readonly Hunk[]): Hunk[] {
   const tellApart = ordinals();
   let from = 0;
   let offset = 0;
-  return hunks.map(({ oldStart, newStart, section, lines: { length }, oldNoNewline, newNoNewline }) => {
+  return hunks.map((hunk) => {
+    const { oldStart, newStart, section, anchors, atEnd, oldNoNewline, newNoNewline } = hunk;
+    const { length } = hunk.lines;
     const lines = views.slice(from, from + length);
     from += length;
     const start = offset;
@@ -68,6 +70,8 @@ function invertHunks(hunks: readonly Hunk[]): Hunk[] {
       oldStart: newStart,
       newStart: oldStart,
       ...(section !== undefined && { section }),
+      ...(anchors !== undefined && { anchors }),
+      ...(atEnd && { atEnd }),
       lines,
       ...(newNoNewline && { oldNoNewline: newNoNewline }),
       ...(oldNoNewline && { newNoNewline: oldNoNewline }),

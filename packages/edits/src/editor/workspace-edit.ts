@@ -57,7 +57,7 @@ export function toWorkspaceEdit(
     const { kind, before, after, whole, reason } = file;
     const path = before ?? after!;
     const refuse = (reason: Conflict["reason"], at = path) =>
-      conflicts.push({ path: at, hunk: "", reason, at: null, candidates: [], rung: "exact" });
+      conflicts.push({ path: at, hunk: "", reason, at: null, candidates: [], total: 0, rung: "exact" });
     for (const name of new Set([path, after ?? path])) {
       if (seen.has(name)) refuse("overlap", name);
       seen.add(name);

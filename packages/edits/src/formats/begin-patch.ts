@@ -16,8 +16,9 @@ const FILE = /^\*\*\* (Add|Delete|Update) File:[ \t]*(\S.*?)\s*$/;
 const MOVE = /^\*\*\* Move to:[ \t]*(\S.*?)\s*$/;
 
 /**
- * The `*** Begin Patch` format: Add, Delete and Update File, Move to, `@@` with an anchor line above the hunk. An anchor
- * becomes the hunk's section. Hunks have no place here, unless the model wrote the line numbers of a unified diff.
+ * The `*** Begin Patch` format: Add, Delete and Update File, Move to, `@@` with an anchor line above the hunk, several of
+ * them for one hunk, and `*** End of File` below it. Hunks have no line numbers here, unless the model wrote those of a
+ * unified diff.
  */
 export const beginPatch: Format = {
   name: "begin-patch",
@@ -50,6 +51,7 @@ interface Section {
 interface Body extends Hunk {
   readonly line: number;
   readonly lines: string[];
+  atEnd?: true;
 }
 
 function readSections({ lines, start, end, repairs }: Written, fence: Fence | null): Section[] {
@@ -64,8 +66,8 @@ function readSections({ lines, start, end, repairs }: Written, fence: Fence | nu
   let body: Body | undefined;
   /** Blank lines, which are context unless the end of the hunk follows them. */
   let blanks: number[] = [];
-  const open = (line: number, oldStart: number | null = null, section = "") => {
-    const opened: Body = { line, id: "", oldStart, newStart: null, section, lines: [] };
+  const open = (line: number, address: Address = { oldStart: null, anchors: [] }) => {
+    const opened: Body = { line, id: "", newStart: null, ...address, lines: [] };
     sections.at(-1)!.bodies.push(opened);
     return opened;
   };
@@ -89,17 +91,21 @@ function readSections({ lines, start, end, repairs }: Written, fence: Fence | nu
     } else if (section === undefined) {
       if (line.trim() !== "") refuse(i, "bad-block", `${quote(line)} stands before any *** Update File: <path>`);
     } else if (moved !== undefined && section.kind === "Update" && section.bodies.length === 0) section.moved = moved;
-    else if (/^\*\*\* End of File\s*$/.test(line)) repair(repairs, i, "anchor", line.trim());
-    else if (line.startsWith("*** ") || section.kind === "Delete")
+    else if (/^\*\*\* End of File\s*$/.test(line)) {
+      if (section.kind !== "Update" || body === undefined || body.lines.length === 0)
+        repair(repairs, i, "anchor", line.trim());
+      else body.atEnd = true;
+      body = undefined;
+    } else if (line.startsWith("*** ") || section.kind === "Delete")
       refuse(i, "bad-block", `${quote(line)} has no meaning here`);
     else if (section.kind === "Update" && marked) {
-      const place = parseHunkHeader(line);
-      const anchor = place?.oldStart ? place.section : line.replace(/^@@|@@\s*$/g, "");
-      if (body !== undefined && body.lines.length === 0) {
-        repair(repairs, i, "anchor", quote(lines[body.line]!));
-        section.bodies.pop();
-      }
-      body = open(i, place?.oldStart, anchor?.trim());
+      const address = readAddress(line);
+      const outer = body?.lines.length === 0 ? body : undefined;
+      if (outer !== undefined) section.bodies.pop();
+      if (outer !== undefined && (outer.oldStart !== null || address.oldStart !== null))
+        repair(repairs, i, "anchor", quote(lines[outer.line]!));
+      else if (outer?.anchors) address.anchors = [...outer.anchors, ...address.anchors!];
+      body = open(i, address);
     } else {
       body ??= open(i);
       body.lines.push(mark(line, i, section.kind, repairs));
@@ -107,6 +113,20 @@ function readSections({ lines, start, end, repairs }: Written, fence: Fence | nu
   }
   if (sections.length === 0) refuse(last, "no-hunk");
   return sections;
+}
+
+interface Address {
+  oldStart: number | null;
+  section?: string;
+  anchors?: readonly string[];
+}
+
+/** What an `@@` line says of the place: the numbers of a unified diff, or a line that stands above. */
+function readAddress(line: string): Address {
+  const { oldStart = null, section } = parseHunkHeader(line) ?? {};
+  if (oldStart !== null) return section === undefined ? { oldStart } : { oldStart, section };
+  const anchor = line.slice(2).trim().replace(/@@$/, "").trim();
+  return { oldStart, anchors: /^[-+,.\dX\s]*$/i.test(anchor) ? [] : [anchor] };
 }
 
 function mark(line: string, at: number, kind: string, repairs: Repair[]): string {
@@ -120,8 +140,9 @@ function readSection({ line, kind, path, moved, bodies }: Section): FilePatch {
   if (kind === "Add") return create(path, newText(bodies));
   if (bodies.length === 0 && moved === null) refuse(line, "no-change", path);
   const hunks = bodies.map((body) => {
+    const { section, anchors, atEnd } = body;
     const hunk = remake(body) ?? refuse(body.line, "no-change");
-    return body.section === "" ? hunk : { ...hunk, section: body.section };
+    return { ...hunk, ...(section && { section }), ...(anchors && { anchors }), ...(atEnd && { atEnd }) };
   });
   const file = modify(path, identifyHunks(hunks));
   return moved === null || moved === path ? file : { ...file, kind: "rename", after: moved };
@@ -134,7 +155,8 @@ export function parseBeginPatch(text: string, options: ReadOptions = {}): Readin
 
 /**
  * Writes a patch in the `*** Begin Patch` format. Law: `parseBeginPatch(text).patch` equals the patch if its hunks are as
- * `changeOf` makes them and have no place. Modes, stamps and the text of deleted files are not said.
+ * `changeOf` makes them and have anchors, if only an empty list, instead of a place. Modes, stamps, sections and the text
+ * of deleted files are not written.
  */
 export function formatBeginPatch(patch: Patch): Writing {
   const verbs = { create: "Add", modify: "Update", rename: "Update", delete: "Delete", copy: "" };
@@ -144,9 +166,10 @@ export function formatBeginPatch(patch: Patch): Writing {
     if (refused !== null) return refused;
     const out = [`*** ${verbs[kind]} File: ${before ?? after}`];
     if (kind === "rename") out.push(`*** Move to: ${after}`);
-    for (const { section, lines } of kind === "delete" ? [] : hunks) {
-      if (kind !== "create") out.push(section === undefined ? "@@" : `@@ ${section}`);
+    for (const { anchors = [], atEnd, lines } of kind === "delete" ? [] : hunks) {
+      if (kind !== "create") out.push(...(anchors.length === 0 ? ["@@"] : anchors.map((anchor) => `@@ ${anchor}`)));
       for (const line of lines) out.push(line);
+      if (atEnd) out.push("*** End of File");
     }
     return out;
   });

@@ -14,7 +14,7 @@ const SENTENCES: Record<Kind | Reason, string> = {
   "bad-line-number": "The line number is none; left out",
   marker: "A marker is missing or of another length",
   "missing-plus": "A line of an added file has no + in front",
-  anchor: "What is said of the place is not kept",
+  anchor: "An @@ line or *** End of File belongs to no hunk; left out",
   "wrong-count": "The line numbers do not count the old lines",
   "missing-space": "A context line has no space in front",
   "blank-context": "An empty context line has no space in front",

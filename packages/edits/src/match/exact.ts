@@ -2,7 +2,8 @@ import { countLines } from "../hunk.js";
 import type { Hunk } from "../patch.js";
 import { hintOf, takeApart } from "../sides.js";
 import type { Splice } from "../splice.js";
-import { type Effort, fitsLoosely, lastUpTo, lineStarts, startEffort } from "./target.js";
+import { type Effort, startEffort } from "./effort.js";
+import { fitsLoosely, lastUpTo, lineStarts } from "./target.js";
 
 const LINE_FEED = 10;
 const PLUS = 43;
@@ -73,6 +74,7 @@ export function standMoved(hunks: readonly Hunk[], text: string): Standing | nul
         drifts.add(drift);
       }
     }
+    if (row !== hint && standsNew(hunk, text, starts, drifts, effort)) return null;
     if (at < furthest || (end === at && row !== hint)) return null;
     // Among hunks that moved, the end of the text is no proof that a number is right.
     if (!(row === hint && isFramed(hunk, text, at, -1)) && mayBeApplied(hunk, text, row, starts, effort)) return null;
@@ -92,6 +94,17 @@ export function standMoved(hunks: readonly Hunk[], text: string): Standing | nul
     }
   }
   return effort.left < 0 ? null : { rows, splices };
+}
+
+/** Do the new lines stand where the numbers name a place, so that the old ones elsewhere may be others? */
+function standsNew(hunk: Hunk, text: string, starts: readonly number[], drifts: Set<number>, effort: Effort): boolean {
+  const named = [hintOf(hunk) ?? -1, (hunk.newStart ?? 0) - 1];
+  for (const row of named)
+    for (const drift of drifts) {
+      const at = starts[row + drift];
+      if (row >= 0 && at !== undefined && matchSide(hunk.lines, MINUS, text, at, effort) >= 0) return true;
+    }
+  return false;
 }
 
 /** Offset behind the hunk's old side, if that stands at this offset; else -1. */

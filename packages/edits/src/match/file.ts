@@ -42,5 +42,5 @@ function replaceWhole({ hunks, kind }: FilePatch, text: string): ApplyResult {
 
 /** A conflict that is the file's and not a hunk's. */
 export function refuse(reason: ConflictReason): ApplyResult {
-  return { ok: false, conflicts: [{ hunk: "", reason, at: null, candidates: [], rung: "exact" }] };
+  return { ok: false, conflicts: [{ hunk: "", reason, at: null, candidates: [], total: 0, rung: "exact" }] };
 }

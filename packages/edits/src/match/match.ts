@@ -21,9 +21,20 @@ export interface Placing {
 export interface Candidate {
   readonly sides: Sides;
   readonly found: readonly Match[] | Conflict;
+  /** How many places there are where not all of them were kept: then none is the only one. */
+  readonly total?: number;
 }
 
-export function conflict(sides: Sides, reason: ConflictReason, rung: Rung, at: readonly number[]): Conflict {
-  const lines = at.map((row) => row + 1);
-  return { hunk: sides.hunk.id, reason, at: lines[0] ?? null, candidates: lines, rung };
+/** Places that a conflict lists at most. */
+const LISTED = 20;
+
+export function conflict(
+  sides: Sides,
+  reason: ConflictReason,
+  rung: Rung,
+  at: readonly number[],
+  total = at.length,
+): Conflict {
+  const lines = at.slice(0, LISTED).map((row) => row + 1);
+  return { hunk: sides.hunk.id, reason, at: lines[0] ?? null, candidates: lines, total, rung };
 }

@@ -1,5 +1,7 @@
 import { splitLines } from "../lines.js";
 import type { Hunk } from "../patch.js";
+import type { Blocks } from "./blocks.js";
+import { type Effort, startEffort } from "./effort.js";
 import { looseLine, plainTabs } from "./normal.js";
 
 /** What of a line is compared. */
@@ -17,15 +19,8 @@ export interface Target {
   readonly hunks: readonly Hunk[];
   readonly indexes: Map<Key, LineIndex>;
   readonly effort: Effort;
-}
-
-/** Line comparisons left: what keeps the time linear on texts that repeat themselves. */
-export interface Effort {
-  left: number;
-}
-
-export function startEffort(lines: number): Effort {
-  return { left: 100_000 + 50 * lines };
+  /** Read when the first hunk needs them. */
+  blocks?: Blocks;
 }
 
 /** The text's lines by their keys, and where those stand that some hunk has. */

@@ -5,7 +5,7 @@ import { quoteName } from "./quote.js";
 /**
  * Writes a patch as a unified diff, byte for byte as `git diff` writes it; what is not a plain change of lines gets
  * git's extended header. Law: `parsePatch(formatPatch(p)).patch` equals `p`, for all that a unified diff can say: it has
- * no word for `reason`, and a replacement of a whole file is written as a creation, since its old text is not known.
+ * no word for `reason`, of several anchors it has the last as section, and a replacement of a whole file is written as a creation, since its old text is not known.
  * Hunks without a place are written as `@@ ... @@`, which only lenient readers understand.
  */
 export function formatPatch(patch: Patch): string {
@@ -59,7 +59,8 @@ function formatName(prefix: string, path: string | null, stamp: string | undefin
 }
 
 function formatHunk(hunk: Hunk, out: string[]): void {
-  const { oldStart, newStart, section, lines } = hunk;
+  const { oldStart, newStart, lines, anchors } = hunk;
+  const section = hunk.section ?? anchors?.at(-1);
   const count = countLines(lines);
   const place =
     oldStart === null || newStart === null

@@ -65,7 +65,8 @@ function asBlocks(patch: Patch, { placed, name }: FormPair): Patch {
               asText(now, !(facts && hunk.newNoNewline)),
               start,
             );
-            return { ...file, hunks: [change!] } satisfies FilePatch;
+            const anchors = name === "Begin Patch" && file.kind === "modify" && { anchors: [] };
+            return { ...file, hunks: [{ ...change!, ...anchors }] } satisfies FilePatch;
           }),
     ),
   );

@@ -64,8 +64,11 @@ export function show(events: readonly EditEvent[]): string {
         );
         for (const hunk of hunks) {
           const place = hunk.oldStart === null ? "?" : `-${hunk.oldStart} +${hunk.newStart}`;
+          const address = [hunk.section ?? [], (hunk.anchors ?? []).map((anchor) => `below ${anchor}`)]
+            .flat()
+            .join(", ");
           lines.push(
-            `  @ ${place}${hunk.section === undefined ? "" : ` ${hunk.section}`}${hunk.oldNoNewline ? " old-without-newline" : ""}${hunk.newNoNewline ? " new-without-newline" : ""}`,
+            `  @ ${place}${address && ` ${address}`}${hunk.atEnd ? " at-end" : ""}${hunk.oldNoNewline ? " old-without-newline" : ""}${hunk.newNoNewline ? " new-without-newline" : ""}`,
           );
           for (const line of hunk.lines) lines.push(`  |${line.replaceAll("\r", "␍")}`);
         }
