@@ -17,7 +17,7 @@ export interface FilePatch {
   readonly hunks: readonly Hunk[];
   /** The hunks' new side is the whole file: what was there is replaced, whatever it was. */
   readonly whole?: true;
-  /** File modes as git writes them, for instance "100644". */
+  /** The mode that the change takes away and the one that it gives, as git writes them, for instance "100644". */
   readonly oldMode?: string;
   readonly newMode?: string;
   /** What git's extended header said beside paths and modes; absent for a plain unified diff. */
@@ -32,6 +32,8 @@ export interface FilePatch {
 export interface GitHeader {
   /** The `index` line's two object names, as `old..new`. */
   readonly index?: string;
+  /** The mode in the `index` line: the file's when the patch was made. It changes nothing. */
+  readonly mode?: string;
   /** Similarity of a rename or copy, in per cent. */
   readonly similarity?: number;
   /** Dissimilarity of a rewrite, in per cent. */

@@ -20,7 +20,7 @@ export type UnifiedRepairKind =
   | "prose" // text around the patch was left out
   | "fence" // the patch stood in a markdown fence
   | "carriage-return" // header lines, or all lines, ended with a carriage return
-  | "doubled-lines" // an empty line stood behind every line
+  | "doubled-lines" // an empty line stood behind every line, or behind every line of the hunks
   | "missing-prefix" // a path had no `a/` or `b/`
   | "absolute-path" // a path was absolute, for instance `a//home/me/x`
   | "missing-file-header" // hunks without `---` and `+++`, given to the path of the options
@@ -61,6 +61,7 @@ export type UnifiedErrorReason =
   | "glued-header" // header lines without a line break between them
   | "bad-header" // a header that contradicts itself or cannot be read
   | "bad-hunk" // a hunk that cannot be read; in strict reading also any hunk that would need a repair
+  | "stray-line" // an added or deleted line outside of any hunk
   | "binary" // a binary patch
   | "combined-diff"; // a diff of a merge commit (`@@@`)
 

@@ -3,7 +3,7 @@ import type { FilePatch, Hunk, Patch } from "../patch.js";
 import { quote, type Reading, type Repair } from "../reading.js";
 import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
-import { parseHunkHeader } from "../unified/header.js";
+import { parseHunkHeader } from "../unified/hunk-header.js";
 import type { Format, Written } from "./block.js";
 import { closesFence, type Fence } from "./fence.js";
 import { create, modify, newText, remake, remove } from "./file-patch.js";
@@ -12,8 +12,8 @@ import { type Writing, wordless, writeFiles } from "./write.js";
 
 const BEGIN = /^\s*\*\*\* Begin Patch\s*$/;
 const END = /^\*\*\* End Patch\s*$/;
-const FILE = /^\*\*\* (Add|Delete|Update) File:[ \t]*(\S.*?)\s*$/;
-const MOVE = /^\*\*\* Move to:[ \t]*(\S.*?)\s*$/;
+const FILE = /^\*\*\* (Add|Delete|Update) File:[ \t]*(\S.*)$/s;
+const MOVE = /^\*\*\* Move to:[ \t]*(\S.*)$/s;
 
 /**
  * The `*** Begin Patch` format: Add, Delete and Update File, Move to, `@@` with an anchor line above the hunk, several of
@@ -30,7 +30,7 @@ export const beginPatch: Format = {
         if (opening) return "more";
         // Content is prefixed, so a fence without any indentation of its own is the one around the patch.
         if ((line[0] === "*" && BEGIN.test(line)) || (fence !== null && closesFence(line, fence, 0))) return "past";
-        this.path = FILE.exec(this.path === null ? line.trimStart() : line)?.[2] ?? this.path;
+        this.path = FILE.exec((this.path === null ? line.trimStart() : line).trimEnd())?.[2] ?? this.path;
         return END.test(line) ? "last" : "more";
       },
       read: (written) => readSections(written, fence).map(readSection),
@@ -82,7 +82,7 @@ function readSections({ lines, start, end, repairs }: Written, fence: Fence | nu
     if (!marked) for (const row of blanks) body!.lines.push(mark(lines[row]!, row, section!.kind, repairs));
     blanks = [];
     // Inside a hunk a blank before the stars makes a context line of it.
-    const header = body === undefined ? line.trimStart() : line;
+    const header = (body === undefined ? line.trimStart() : line).trimEnd();
     const [, kind, path] = FILE.exec(header) ?? [];
     const moved = MOVE.exec(header)?.[1];
     if (kind !== undefined) {

@@ -1,4 +1,5 @@
-import { parseGitNames, parseHunkHeader, parseNameLine } from "../unified/header.js";
+import { parseHunkHeader } from "../unified/hunk-header.js";
+import { parseGitNames, parseNameLine } from "../unified/name.js";
 import { parsePatch } from "../unified/parse.js";
 import type { Format, Taken } from "./block.js";
 import { closesFence } from "./fence.js";
@@ -7,7 +8,7 @@ import { refuse, Unreadable } from "./message.js";
 /** The path of a `---` or `+++` line, without its prefix; null for /dev/null. */
 function pathOf(line: string): string | null {
   return (
-    parseNameLine(line.slice(4))
+    parseNameLine(line.slice(4), false)
       .name?.replace(/^[ab]\//, "")
       .trim() ?? null
   );

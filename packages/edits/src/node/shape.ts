@@ -11,13 +11,13 @@ const SIDES: Record<FileKind, { readonly before: boolean; readonly after: boolea
 /** What is wrong with a value that ought to be a `FilePatch`, or null. A patch often comes as JSON from elsewhere. */
 export function checkShape(file: unknown): string | null {
   if (!isRecord(file)) return "is not an object";
-  const { kind, before, after, hunks, oldMode, newMode, whole } = file;
+  const { kind, before, after, hunks, oldMode, newMode, git, whole } = file;
   if (typeof kind !== "string" || !Object.hasOwn(SIDES, kind)) return `has the kind ${shown(kind)}`;
   const sides = SIDES[kind as FileKind];
   if (sides.before ? typeof before !== "string" : before !== null) return `is a ${kind} with before: ${shown(before)}`;
   if (sides.after ? typeof after !== "string" : after !== null) return `is a ${kind} with after: ${shown(after)}`;
   if (kind === "modify" && before !== after) return "is a modify with two different paths";
-  for (const mode of [oldMode, newMode])
+  for (const mode of [oldMode, newMode, isRecord(git) ? git.mode : undefined])
     if (mode !== undefined && (typeof mode !== "string" || !/^[0-7]{6}$/.test(mode)))
       return `has the mode ${shown(mode)}`;
   if (whole !== undefined && whole !== true) return `has whole: ${shown(whole)}`;

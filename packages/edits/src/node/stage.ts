@@ -66,7 +66,7 @@ async function stageChecked(stage: Stage, episode: Episode, file: FilePatch): Pr
   const after = file.after === null ? null : claimName(stage, file.after);
   if (before?.conflict) return { ok: false, conflict: before.conflict };
   if (after?.conflict) return { ok: false, conflict: after.conflict };
-  for (const mode of [file.oldMode, file.newMode])
+  for (const mode of [file.oldMode, file.newMode, file.git?.mode])
     if (mode !== undefined && !mode.startsWith("100"))
       return refuse(
         "mode",

@@ -37,10 +37,10 @@ function formatGitHeader(file: FilePatch, out: string[]): void {
   const after = file.after ?? before;
   const index = git?.index === undefined ? "" : `index ${git.index}`;
   out.push(`diff --git ${quoteName(`a/${before}`)} ${quoteName(`b/${after}`)}`);
-  const modeInIndex = index !== "" && oldMode === newMode && oldMode !== undefined;
+  const mode = git?.mode === undefined ? "" : ` ${git.mode}`;
   if (kind === "create") out.push(`new file mode ${newMode ?? "100644"}`);
   else if (kind === "delete") out.push(`deleted file mode ${oldMode ?? "100644"}`);
-  else if (!modeInIndex) {
+  else {
     if (oldMode !== undefined) out.push(`old mode ${oldMode}`);
     if (newMode !== undefined) out.push(`new mode ${newMode}`);
   }
@@ -48,7 +48,7 @@ function formatGitHeader(file: FilePatch, out: string[]): void {
   if (git?.dissimilarity !== undefined) out.push(`dissimilarity index ${git.dissimilarity}%`);
   if (kind === "rename" || kind === "copy")
     out.push(`${kind} from ${quoteName(before)}`, `${kind} to ${quoteName(after)}`);
-  if (index !== "") out.push(`${index}${modeInIndex ? ` ${oldMode}` : ""}`);
+  if (index !== "") out.push(index + mode);
 }
 
 function formatName(prefix: string, path: string | null, stamp: string | undefined): string {

@@ -1,5 +1,3 @@
-import { unquoteName } from "./quote.js";
-
 /** The `@@` line's two ranges; null where they cannot be read. */
 export interface HunkHeader {
   readonly oldStart: number | null;
@@ -59,57 +57,4 @@ export function parseHunkHeader(line: string, text = line, start = 0): HunkHeade
     section: section.trim() || undefined,
     exact: false,
   };
-}
-
-export interface NameLine {
-  /** As written, prefix and all; null is `/dev/null`, undefined a quoted name that cannot be read. */
-  readonly name: string | null | undefined;
-  readonly stamp?: string;
-}
-
-/**
- * Reads what stands behind `--- ` or `+++ `: a name, quoted or not, and perhaps a tab and a time stamp. GNU diff writes the epoch as
- * the time stamp of a file that is not there.
- */
-export function parseNameLine(text: string): NameLine {
-  const quoted = unquoteName(text);
-  const tab = text.indexOf("\t", quoted?.length ?? 0);
-  const end = tab < 0 ? text.length : tab;
-  const name = quoted?.name ?? text.slice(0, end);
-  const stamp = text.slice(end + 1) || undefined;
-  if (quoted === null && name[0] === '"') return { name: undefined };
-  return { name: name === "/dev/null" || (stamp !== undefined && isEpoch(stamp)) ? null : name, stamp };
-}
-
-/**
- * Reads what stands behind `diff --git `. Unquoted names may contain blanks: then only the split that gives the same name
- * on both sides is certain, and null says that there is none (a rename, which has its names below).
- */
-export function parseGitNames(text: string): { before: string; after: string } | null {
-  const first = unquoteName(text);
-  const cut = first?.length ?? findCut(text);
-  const before = first?.name ?? text.slice(0, cut);
-  const rest = text.slice(cut + 1);
-  const after = unquoteName(rest)?.name ?? rest;
-  const broken = (first === null && before[0] === '"') || (after === rest && rest[0] === '"');
-  return cut < 0 || broken ? null : { before, after };
-}
-
-/** The blank between two names of which the first is not quoted. */
-function findCut(text: string): number {
-  const quote = text.indexOf(' "');
-  if (quote >= 0 && unquoteName(text.slice(quote + 1)) !== null) return quote;
-  const blank = text.indexOf(" ");
-  if (text.indexOf(" ", blank + 1) < 0) return blank;
-  const middle = (text.length - 1) / 2;
-  const same = dropFolder(text.slice(0, middle)) === dropFolder(text.slice(middle + 1));
-  return text[middle] === " " && same ? middle : -1;
-}
-
-function isEpoch(stamp: string): boolean {
-  return Date.parse(stamp.replace(/^(\S+) (\S+?)(?:\.0+)? ([-+]\d\d):?(\d\d)$/, "$1T$2$3:$4")) === 0;
-}
-
-export function dropFolder(name: string): string {
-  return name.slice(name.indexOf("/") + 1);
 }
