@@ -82,9 +82,12 @@ async function stageChecked(stage: Stage, episode: Episode, file: FilePatch): Pr
 
   const applied = applyBlocks(file, source?.text ?? "", stage.apply);
   if (!applied.ok) {
-    const told = applied.conflicts.map((conflict) => explainConflict(conflict, file, source?.text ?? ""));
-    const state = source ? `\nThe file is ${source.hash} now.` : "";
-    const message = `${quote(path)} does not take the patch:\n${told.join("\n")}${state}`;
+    const text = source?.text ?? "";
+    const told = applied.conflicts.slice(0, EXPLAINED).map((conflict) => explainConflict(conflict, file, text));
+    const more = applied.conflicts.length - told.length;
+    if (more > 0) told.push(`${more} more of its changes do not apply.`);
+    if (source) told.push(`The file is ${source.hash} now.`);
+    const message = `${quote(path)} does not take the patch:\n${told.join("\n")}`;
     return { ok: false, conflict: { path, reason: "hunks", message, hunks: applied.conflicts } };
   }
 
@@ -110,6 +113,9 @@ async function stageChecked(stage: Stage, episode: Episode, file: FilePatch): Pr
   }
   return { ok: true, path: after?.path ?? before?.path ?? "", hunks: applied.hunks };
 }
+
+/** Conflicts of one file that its message explains; the rest are counted. */
+const EXPLAINED = 5;
 
 /** How git's `index` line begins for a file without bytes; its deletion has no hunk that would say so. */
 const EMPTY_BLOB = "e69de29";
