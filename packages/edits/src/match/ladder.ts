@@ -145,7 +145,7 @@ function findFragments(old: readonly string[], { text, starts }: Target): number
 function readMatch(sides: Sides, row: number, rung: Rung, target: Target): Match | null {
   const rows = sides.old.map((_, i) => row + i);
   if (rung === "exact") return endsAlike(rows, sides, target) ? { row, rows, rung, style: exactStyle } : null;
-  const style = learnStyle(pairUp(sides, rows, target), target.text);
+  const style = learnStyle(pairUp(sides, rows, target), sides.changes, target.text);
   return style && { row, rows, rung, style };
 }
 
@@ -157,15 +157,17 @@ function contextStyle(
   target: Target,
 ): LineStyle | null {
   const matched = rows.map((row, i) => (mistyped.has(i) ? -1 : row));
-  const style = learnStyle(pairUp(sides, matched, target), target.text);
+  const style = learnStyle(pairUp(sides, matched, target), sides.changes, target.text);
   if (style) return style;
   const gone = matched.map((row, i) => (sides.deleted[i] ? row : -1));
   const deleted = pairUp(sides, gone, target);
-  return deleted.some(({ text }) => text.trim() !== "") ? learnStyle(deleted, target.text) : null;
+  return deleted.some(({ text }) => text.trim() !== "") ? learnStyle(deleted, sides.changes, target.text) : null;
 }
 
 function pairUp(sides: Sides, rows: readonly number[], target: Target): Pair[] {
-  return rows.flatMap((row, i) => (row < 0 ? [] : { patch: sides.old[i]!, text: target.lines[row]! }));
+  return rows.flatMap((row, i) =>
+    row < 0 ? [] : { patch: sides.old[i]!, text: target.lines[row]!, deleted: sides.deleted[i]!, at: i },
+  );
 }
 
 /** The old lines at this place are part of the new ones: the hunk has been applied here. A longer old side proves it has not. */

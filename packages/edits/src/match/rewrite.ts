@@ -61,7 +61,7 @@ function writeHunk(sides: Sides, { row, rows, rung, style }: Match, target: Targ
   const { text, starts } = target;
   const splices: Splice[] = [];
   for (const { from, to, insert } of sides.changes) {
-    const lines = insert.map(style.write);
+    const lines = insert.map((line) => style.write(line, from));
     const deleted = rows.slice(from, to).filter((each) => each >= 0);
     let before = from - 1;
     while (rows[before] === -1) before--;
