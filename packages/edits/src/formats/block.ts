@@ -46,6 +46,8 @@ export interface Block {
   readonly tentative?: true;
   /** `opening`: the line is the one that opened the block. */
   take(line: string, opening: boolean): Taken;
+  /** What the lines held by `maybe` are where the text ends behind them; `past` without it. */
+  settle?(): "past" | "kept";
   /**
    * What the block means. Lines in repairs, and in the error that `refuse` throws, are counted from 0 at the block's first.
    */
@@ -67,6 +69,7 @@ export type BlockEnd = "closed" | "complete" | "cut";
 
 /**
  * What a block says to a line: `more` it is part of the block; `last` it is the block's last; `past` the block ended
- * before it; `maybe` the next line decides; `text` this was no edit at all.
+ * before it; `maybe` the next line decides; `kept` the lines that were to be decided are the block's, which ended before this one;
+ * `text` this was no edit at all.
  */
-export type Taken = "more" | "last" | "past" | "maybe" | "text";
+export type Taken = "more" | "last" | "past" | "maybe" | "kept" | "text";

@@ -16,13 +16,20 @@ export function applyFile(
   if (!file) return { ok: true, text, hunks: [] };
   if (file.whole) return replaceWhole(file, text);
   const { hunks, kind } = file;
-  if (hunks.length === 0) return { ok: true, text: kind === "delete" ? "" : text, hunks: [] };
-  if (kind === "create" && text !== "") {
+  const [from = "", to = ""] = file.git?.index?.split("..") ?? [];
+  const empty = isEmptyBlob(from);
+  if (hunks.length === 0 && !empty) return { ok: true, text: kind === "delete" ? "" : text, hunks: [] };
+  if ((kind === "create" || empty) && text !== "") {
     const made = standInPlace(hunks, "");
     return refuse(made && spliceText("", made.splices) === text ? "already-applied" : "stale");
   }
   const result = apply(hunks);
-  return kind === "delete" && result.ok && result.text !== "" ? refuse("stale") : result;
+  return (kind === "delete" || isEmptyBlob(to)) && result.ok && result.text !== "" ? refuse("stale") : result;
+}
+
+/** Whether git's name of a text, of 7 digits at least, is that of the empty one. */
+function isEmptyBlob(name: string): boolean {
+  return name.length > 6 && "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391".startsWith(name);
 }
 
 /** The new side is the whole file. A text that is there lends it line endings and byte order mark. */

@@ -24,8 +24,8 @@ interface Taken {
  * the line its new side names, forward first; never on lines of an earlier hunk. A hunk that names line 1 must begin the text, one that
  * ends without context must end it. With `unidiffZero` none of that is asked; there the verdict is git's only where the numbers are true,
  * since git then also matches across lines that an earlier hunk deleted. Unlike git, a last line without line feed matches only the end
- * of the text, an insertion without context is not moved to the end, and one whose number lies among the lines of an earlier hunk is
- * an overlap: git puts it between them.
+ * of the text, an insertion without context is not moved to the end, one whose number lies among the lines of an earlier hunk is
+ * an overlap (git puts it between them), and an `index` line that calls a text empty is believed.
  */
 export function applyStrictly(patch: FilePatch | Patch, text: string, options: StrictOptions = {}): ApplyResult {
   const { kind, hunks, whole } = ("files" in patch ? patch.files[0] : patch) ?? {};

@@ -62,14 +62,22 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
       if (open === null && held.fence !== null) openBlock("", true);
       if (open === null) release();
       else if (open.block.tentative) giveUp(open);
-      else {
-        closeBlock(open, complete ? "complete" : "cut", emit);
-        open.maybe.forEach(emitText);
-        open = null;
-      }
+      else finish(open, complete);
       return drain();
     },
   };
+
+  /** The text ends in a block. What it holds may be its last lines, or come behind the end of its fence. */
+  function finish(current: OpenBlock, complete: boolean): void {
+    const { block, maybe, fence } = current;
+    const kept = maybe.length > 0 && block.settle?.() === "kept";
+    if (kept) keep(current, maybe);
+    const closed = !kept && fence !== null && maybe.some((raw) => closesFence(lineOf(raw, fence), fence, 0));
+    closeBlock(current, closed ? "closed" : complete ? "complete" : "cut", emit);
+    open = null;
+    if (!kept) maybe.forEach(closed ? route : emitText);
+    if (closed && held !== NOTHING) release();
+  }
 
   function drain(): EditEvent[] {
     const drained = events;
@@ -218,24 +226,29 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
     if (current.raws === null && raw.length > HEAD_LIMIT) return;
     const { block } = current;
     const taken = block.take(lineOf(raw, current.fence), opening);
-    const pending = [...current.maybe, raw];
+    const pending = taken === "kept" ? [raw] : [...current.maybe, raw];
+    if (taken === "kept") keep(current, current.maybe);
     current.maybe = taken === "maybe" ? pending : [];
     if (taken === "maybe") return;
-    if (taken !== "past" && current.raws !== null) {
-      for (const each of pending) {
-        current.raws.push(each);
-        current.size += each.length;
-      }
-      if (!block.tentative) tell(current, emit);
-    }
+    if (taken !== "past" && taken !== "kept") keep(current, pending);
     if (taken === "text") giveUp(current);
     else if (taken !== "more") {
       closeBlock(current, "closed", emit);
       open = null;
       edits++;
       previousPath = block.path ?? previousPath;
-      if (taken === "past") pending.forEach(route);
+      if (taken !== "last") pending.forEach(route);
     }
+  }
+
+  /** Adds lines to the block. */
+  function keep(current: OpenBlock, lines: readonly string[]): void {
+    if (current.raws === null) return;
+    for (const each of lines) {
+      current.raws.push(each);
+      current.size += each.length;
+    }
+    if (!current.block.tentative) tell(current, emit);
   }
 
   function outgrow(current: OpenBlock): void {

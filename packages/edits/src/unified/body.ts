@@ -114,7 +114,8 @@ function takeFenced(input: Input, oldCount: number, newCount: number): Body | nu
   }
   let behind = end;
   while (lines[behind] === "") behind++;
-  const closed = behind === lines.length || isFence(lines[behind]!, fence) || /^(@@|diff --git )/.test(lines[behind]!);
+  const next = lines[behind];
+  const closed = next !== undefined && (isFence(next, fence) || /^(@@|diff --git )/.test(next));
   return inner && old === 0 && added === 0 && (closed || startsFile(lines, behind)) ? mend(input, end, false) : null;
 }
 
@@ -141,9 +142,11 @@ function takeDoubled(input: Input, { oldCount, newCount }: HunkHeader): Body | n
   }
   const last = lastLines(kept);
   if (old < 0 || added < 0 || unended.some((index) => index !== last.old && index !== last.new)) return null;
-  // Where the patch itself ends, that says nothing of the file, unless its other side has no newline either.
+  // Where the patch itself ends, that says nothing of the file, unless its other side
+  // has no newline either, or nothing else would be changed there.
   const atEnd = end === lines.length || (fence > 0 && isFence(lines[end]!, fence));
-  const told = unended.length > 1 && !(end === lines.length && input.ended);
+  const other = kept[last.old]?.slice(1) === kept[last.new]?.slice(1) && last.old !== last.new;
+  const told = (unended.length > 1 || other) && !(end === lines.length && input.ended);
   if (atEnd && !told && unended.at(-1) === kept.length - 1) unended.pop();
   if (!input.doubled) repair(input, from, "doubled-lines");
   input.doubled = true;

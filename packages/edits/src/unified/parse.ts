@@ -1,10 +1,10 @@
 import { ordinals } from "../hunk.js";
 import { quote, type Reading } from "../reading.js";
 import { readHunk } from "./body.js";
-import { startsFile } from "./end.js";
+import { startsFile, startsNames } from "./end.js";
 import { checkGlued, closeFile, readHeader } from "./file.js";
 import { type Input, openInput, refuse, repair, take } from "./input.js";
-import { isChanged, isItem } from "./mark.js";
+import { isChanged, isItem, isMarked } from "./mark.js";
 
 export interface ParseOptions {
   /**
@@ -74,6 +74,13 @@ function skip(input: Input, prose: boolean): boolean {
   // What follows a mail's signature is another mail.
   if (line === "-- ") input.tail = "none";
   checkGlued(input, at);
+  // Names with lines of a hunk below them, but without its `@@`.
+  if (input.tail === "none" && startsNames(input.lines, at) && isMarked(input.lines[at + 2] ?? "")) {
+    checkGlued(input, input.at);
+    take(input);
+    input.tail = "unsure";
+    return false;
+  }
   if (/^(Binary files .* differ|GIT binary patch)\r?$/s.test(line))
     refuse(input, at, "binary", quote(input.open?.file.after ?? line));
   else if (/^(diff --(cc|combined) |@@@)/.test(line)) refuse(input, at, "combined-diff", quote(line));
