@@ -21,6 +21,7 @@ export interface Target {
   readonly effort: Effort;
   /** Read when the first hunk needs them. */
   blocks?: Blocks;
+  words?: ReadonlySet<string>;
 }
 
 /** The text's lines by their keys, and where those stand that some hunk has. */
