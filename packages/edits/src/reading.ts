@@ -41,6 +41,8 @@ export type EditRepairKind =
   | "indented-block" // the whole block was indented; what all its lines share was taken off
   | "unknown-key" // a key that the format does not have; left out
   | "bad-line-number" // a line number that is none; left out
+  | "no-change" // old and new text are the same; left out
+  | "gutter" // line numbers with a bar stood in front of the old lines; taken off
   | "marker" // a divider of another length, `*** End Patch` missing before the closing fence
   | "missing-plus" // a line of an added file without its `+`
   | "anchor"; // an `@@` line or `*** End of File` that belongs to no hunk; left out
@@ -70,7 +72,6 @@ export type EditErrorReason =
   | "unfinished" // the text ended, or another block began, before the block's end
   | "too-long" // the block is longer than the reader's limit
   | "no-path" // nothing says which file is meant
-  | "no-change" // old and new text are the same
   | "ambiguous" // markers in the content: where the old text ends is not certain
   | "bad-block"; // the block breaks its format; the message says how
 

@@ -33,7 +33,7 @@ export const beginPatch: Format = {
         this.path = FILE.exec((this.path === null ? line.trimStart() : line).trimEnd())?.[2] ?? this.path;
         return END.test(line) ? "last" : "more";
       },
-      read: (written) => readSections(written, fence).map(readSection),
+      read: (written) => readSections(written, fence).flatMap((section) => readSection(section, written.repairs)),
     };
   },
 };
@@ -135,17 +135,21 @@ function mark(line: string, at: number, kind: string, repairs: Repair[]): string
   return (kind === "Add" ? "+" : " ") + line;
 }
 
-function readSection({ line, kind, path, moved, bodies }: Section): FilePatch {
-  if (kind === "Delete") return remove(path);
-  if (kind === "Add") return create(path, newText(bodies));
-  if (bodies.length === 0 && moved === null) refuse(line, "no-change", path);
-  const hunks = bodies.map((body) => {
+function readSection({ line, kind, path, moved, bodies }: Section, repairs: Repair[]): FilePatch[] {
+  if (kind === "Delete") return [remove(path)];
+  if (kind === "Add") return [create(path, newText(bodies))];
+  const hunks = bodies.flatMap((body) => {
     const { section, anchors, atEnd } = body;
-    const hunk = remake(body) ?? refuse(body.line, "no-change");
-    return { ...hunk, ...(section && { section }), ...(anchors && { anchors }), ...(atEnd && { atEnd }) };
+    const hunk = remake(body);
+    if (hunk === null) repair(repairs, body.line, "no-change");
+    return hunk === null
+      ? []
+      : { ...hunk, ...(section && { section }), ...(anchors && { anchors }), ...(atEnd && { atEnd }) };
   });
   const file = modify(path, identifyHunks(hunks));
-  return moved === null || moved === path ? file : { ...file, kind: "rename", after: moved };
+  if (moved !== null && moved !== path) return [{ ...file, kind: "rename", after: moved }];
+  if (bodies.length === 0) repair(repairs, line, "no-change", path);
+  return hunks.length === 0 ? [] : [file];
 }
 
 /** Reads every `*** Begin Patch` of a text into one patch; text around them is left out. Refuses the text if one is broken. */

@@ -9,7 +9,7 @@ const MOST_LINES = 64;
 export const callFences: Format = {
   name: "str-replace",
   open({ line, path, fence, atFenceStart, defaultPath }) {
-    if (!atFenceStart || !fence || !/^\s*[[{]/.test(line)) return null;
+    if (!atFenceStart || !fence?.length || !/^\s*[[{]/.test(line)) return null;
     if (!/^(?:|jsonc?|str_replace|tool_(?:call|use))$/.test(fence.info)) return null;
     const options = { path: path ?? defaultPath ?? undefined };
     let taken: string[] = [];
@@ -25,7 +25,7 @@ export const callFences: Format = {
         this.path = calls[0]?.path ?? options.path ?? null;
         return areEdits(calls) ? "last" : "text";
       },
-      read: () => calls.map((call) => readCall(call, options)),
+      read: ({ repairs }) => calls.flatMap((call) => readCall(call, options, repairs)),
     };
   },
 };

@@ -1,13 +1,14 @@
 import type { FilePatch, Hunk } from "../patch.js";
 import { quote, type Repair } from "../reading.js";
 import { type Content, type Field, type Key, readContent, readLine, sharedIndent } from "./edit-fields.js";
-import { asText, changeOf, create, modify, remove } from "./file-patch.js";
+import { asText, changeOf, create, modifyBy, remove } from "./file-patch.js";
+import { takeOffGutter } from "./gutter.js";
 import { refuse, repair } from "./message.js";
 
 export type Fields = { [key in Key]?: Field };
 
 /** What the fields of an edit block mean; `last` is the block's last line, for errors about what is not there. */
-export function readFields(fields: Fields, repairs: Repair[], last: number, defaultPath: string | null): FilePatch {
+export function readFields(fields: Fields, repairs: Repair[], last: number, defaultPath: string | null): FilePatch[] {
   const path = readLine(fields.file) || defaultPath || refuse(last, "no-path");
   const contents = [fields.old_content, fields.new_content];
   const present = contents.filter((field) => field !== undefined);
@@ -24,16 +25,16 @@ export function readFields(fields: Fields, repairs: Repair[], last: number, defa
   if (action === "create" || action === "delete") {
     const [make, kept, other] = action === "create" ? [create, now, old] : [remove, old, now];
     if (other?.lines.length) refuse(last, "bad-block", `with old and new content the action is edit, not ${action}`);
-    return { ...make(path, asText(kept?.lines ?? [], kept?.chomp !== "-")), ...said };
+    return [{ ...make(path, asText(kept?.lines ?? [], kept?.chomp !== "-")), ...said }];
   }
   if (action === "" && old && now) repair(repairs, last, "missing-action");
   else if (action !== "edit")
     refuse(fields.action?.line ?? last, "bad-block", `the action ${quote(action)} is none of edit, create and delete`);
   if (!old || !now) return refuse(last, "bad-block", 'an edit needs old_content and new_content, an empty one as ""');
-  return { ...modify(path, [readEdit(fields, old, now, repairs, last)]), ...said };
+  return modifyBy(path, readEdit(fields, old, now, repairs, last), repairs, last).map((file) => ({ ...file, ...said }));
 }
 
-function readEdit(fields: Fields, old: Content, now: Content, repairs: Repair[], last: number): Hunk {
+function readEdit(fields: Fields, old: Content, now: Content, repairs: Repair[], last: number): Hunk | null {
   const { start, end } = readPlace(fields, repairs);
   const line = fields.line_start?.line ?? last;
   const count = old.lines.length;
@@ -45,8 +46,12 @@ function readEdit(fields: Fields, old: Content, now: Content, repairs: Repair[],
   }
   // How a content ends is habit, unless one ends with a newline and the other does not.
   const told = old.chomp !== now.chomp && count > 0 && now.lines.length > 0;
-  const [before, after] = [old, now].map(({ lines, chomp }) => asText(lines, !told || chomp !== "-"));
-  return changeOf(before!, after!, start) ?? refuse(last, "no-change");
+  const bare = takeOffGutter(old.lines, now.lines, repairs, last);
+  return changeOf(
+    asText(bare.old, !told || old.chomp !== "-"),
+    asText(bare.now, !told || now.chomp !== "-"),
+    start ?? bare.start,
+  );
 }
 
 const RANGE = /^L?(\d{1,9})(?:\s*(?:-|–|\.\.|,|:|to)\s*L?(\d{1,9}))?$/i;

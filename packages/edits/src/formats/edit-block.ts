@@ -33,7 +33,7 @@ export const editBlocks: Format = {
       read(written) {
         const last = written.lines.length - 1;
         if (written.end !== "closed") refuse(last, "unfinished");
-        return [readFields(splitFields(written, own), written.repairs, last, defaultPath)];
+        return readFields(splitFields(written, own), written.repairs, last, defaultPath);
       },
     };
   },

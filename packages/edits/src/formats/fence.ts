@@ -1,6 +1,8 @@
-/** A markdown code fence's opening line. */
+/** A markdown code fence's opening line, or a tag that stands for one. */
 export interface Fence {
+  /** The character of a fence; a tag's closing tag. */
   readonly mark: string;
+  /** How many of them there are; 0 for a tag. */
   readonly length: number;
   readonly indent: string;
   /** What stands behind the backticks: usually a language. */
@@ -17,11 +19,18 @@ export function openFence(line: string): Fence | null {
   return { mark: marks![0]!, length: marks!.length, indent: indent!, info: info!.trim() };
 }
 
+/** A tag alone on its line, perhaps with a language, as some agents write it instead of a fence: `<source>python`. */
+export function openTag(line: string): Fence | null {
+  const [, indent, name, info] = /^([ \t]*)<([a-z][\w-]*)>([\w+#-]*)\s*$/i.exec(line) ?? [];
+  return name === undefined ? null : { mark: `</${name}>`, length: 0, indent: indent!, info: info! };
+}
+
 /**
  * CommonMark: a fence is closed by at least as many of the same marks and nothing else. The closing line may be indented
  * up to three columns further than the opening one; a caller whose content is prefixed by a space allows none.
  */
 export function closesFence(line: string, fence: Fence, slack = 3): boolean {
+  if (fence.length === 0) return line.trim() === fence.mark;
   const own = openFence(line);
   return (
     own?.info === "" &&
@@ -62,22 +71,32 @@ export function formatFence(lines: readonly string[], info = ""): string {
   return `${[fence + info, ...lines, fence].join("\n")}\n`;
 }
 
-const LABEL = /^\s*(?:(?:#{1,6}|\/\/|\d+\.|[-*])\s+){0,2}(?:(?:filename|filepath|file|path)\s*:\s*)?/i;
+const LABEL =
+  /^\s*(?:(?:#{1,6}|\/\/|\d+\.|[-*])\s+){0,2}(?:\*{0,2}(?:filename|filepath|file|path)\*{0,2}\s*:\*{0,2}\s*)?/i;
+/** What may stand behind a path: `(new)`, `(new file)`. */
+const REMARK = /\s\([\w ]{1,20}\)(?=:?$)/;
+/** Names of files without an extension. */
+const NAME =
+  /^(?:[A-Z][a-z]+file|LICEN[CS]E|README|NOTICE|AUTHORS|CONTRIBUTORS|MAINTAINERS|CHANGELOG|CHANGES|COPYING|INSTALL|NEWS|TODO|VERSION|(?:CODE)?OWNERS|BUILD|WORKSPACE)$/;
+/** A name with blanks begins with a small letter or a digit; prose seldom does, and it has words that names have not. */
+const WORDS = /^[\da-z_.][\w./-]*(?: [\w./-]+){1,3}$/;
+const PROSE = /(?:^| )(?:an?|and|at|for|from|here|in|is|of|on|see|the|then|this|to|with)(?: |$)/;
 
 /**
  * The path that a line consists of, as models write it above a block: bare, as a heading or comment, after `File:`, in
- * backticks, in asterisks or in `<path>`. Null for any other line, above all for a line of prose.
+ * backticks, in asterisks or in `<path>`, perhaps with `(new)` behind it. Null for any other line, above all for a line of prose.
  */
 export function parsePathLine(line: string): string | null {
   if (line.length > HEAD_LIMIT) return null;
   const label = LABEL.exec(line)![0];
-  const rest = line.slice(label.length).trim();
+  const rest = line.slice(label.length).trim().replace(REMARK, "");
   const quoted = /^(?:\*\*)?`([^`]+)`(?:\*\*)?:?$/.exec(rest) ?? /^<path>(.+)<\/path>$/.exec(rest);
   if (quoted !== null) return /\w/.test(quoted[1]!) ? quoted[1]! : null;
-  const path = /^\*\*([^\s*]+)\*\*:?$/.exec(rest)?.[1] ?? rest.replace(/:$/, "");
+  const path = /^\*\*([^\s*]+)\*\*:?$/.exec(rest)?.[1] ?? rest.replace(/:$/, "").replace(/\*\*$/, "");
+  if (WORDS.test(path)) return /[^.]\.[A-Za-z]\w{0,9}$/.test(path) && !PROSE.test(path) ? path : null;
   if (!/^[^\s`*<>|"?]*\w[^\s`*<>|"?]*$/.test(path) || path.includes("://")) return null;
-  const shaped = /[^.]\.[\w-]+$|^\.[\w-]+$|[/\\]\S*\w$|^(?:Make|Docker|Gem|Rake|Proc)file$/.test(path);
-  return shaped || /:\s*$/.test(label) ? path : null;
+  const shaped = /[^.]\.[\w-]+$|^\.[\w-]+$|[/\\]\S*\w$/.test(path) || NAME.test(path);
+  return shaped || /:\*{0,2}\s*$/.test(label) ? path : null;
 }
 
 /** Writes a path as a line of its own, so that `parsePathLine` gives it back. */
@@ -101,8 +120,13 @@ export function mayOpen(start: string): boolean {
   if (start.length > HEAD_LIMIT) return false;
   const label = LABEL.exec(start)![0];
   const rest = start.slice(label.length);
-  // One word, with or without a label; quoted paths may contain blanks.
-  if (/^\S*\s*$/.test(rest) || /^\*{0,2}`[^`]*`?[*:]*\s*$|^<path>/.test(rest)) return true;
+  // One word, or a few, with or without a label; quoted paths may contain blanks.
+  if (
+    /^\S*(?:\s+(?:\([\w ]*\)?:?)?\s*)?$/.test(rest) ||
+    /^\*{0,2}`[^`]*`?[*:]*(?:\s*(?:\([\w ]*\)?:?)?\s*)?$|^<path>/.test(rest)
+  )
+    return true;
+  if (/^[\da-z_.][\w./-]*(?: [\w./-]*){0,3}\s*(?:\([\w ]*\)?)?:?\s*$/.test(rest)) return true;
   const text = start.trimStart();
   if (/^(?:`{3}|~{3}|--- |\+\+\+ |diff --git )/.test(text) || /^[<-]+ \w{0,6}>?\s*$/.test(text)) return true;
   return "*** Begin Patch".startsWith(text.trimEnd()) || "diff --git".startsWith(text);

@@ -2,7 +2,9 @@ import { createPatch } from "../diff/create.js";
 import { countLines, identifyHunks } from "../hunk.js";
 import { joinLines } from "../lines.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
+import type { Repair } from "../reading.js";
 import { takeApart } from "../sides.js";
+import { repair } from "./message.js";
 
 /** Lines as a text: what a block says is lines, and how its last one ends is seldom said. */
 export function asText(lines: readonly string[], newlineAtEnd = true): string {
@@ -28,6 +30,13 @@ export function remake(hunk: Hunk): Hunk | null {
 
 export function modify(path: string, hunks: readonly Hunk[]): FilePatch {
   return { kind: "modify", before: path, after: path, hunks };
+}
+
+/** The hunk as a change of its file; none where it changes nothing, which is listed at this line of the block. */
+export function modifyBy(path: string, hunk: Hunk | null, repairs: Repair[], line: number): FilePatch[] {
+  if (hunk !== null) return [modify(path, [hunk])];
+  repair(repairs, line, "no-change", path);
+  return [];
 }
 
 export function create(path: string, text: string): FilePatch {

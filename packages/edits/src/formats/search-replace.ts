@@ -1,4 +1,4 @@
-import type { Patch } from "../patch.js";
+import type { FilePatch, Patch } from "../patch.js";
 import type { Reading, Repair } from "../reading.js";
 import { quote } from "../reading.js";
 import { takeApart } from "../sides.js";
@@ -6,7 +6,8 @@ import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
 import type { Format, Written } from "./block.js";
 import { formatFence, formatPathLine, indentOf, unindent } from "./fence.js";
-import { asText, changeOf, create, modify } from "./file-patch.js";
+import { asText, changeOf, create, modifyBy } from "./file-patch.js";
+import { takeOffGutter } from "./gutter.js";
 import { refuse, repair } from "./message.js";
 import { type Writing, wordless, writeBlocks } from "./write.js";
 
@@ -14,6 +15,7 @@ const OPEN = /^[ \t]*(?:<{5,9}|-{5,9}) SEARCH>?\s*$/;
 const CLOSE = /^[ \t]*(?:>{5,9}|\+{5,9}) REPLACE\s*$/;
 const DIVIDER = /^[ \t]*={5,9}\s*$/;
 const HINT = /^[ \t]*:(start|end)_line:[ \t]*(\d{1,9})\s*$/;
+const RULE = /^[ \t]*-{5,9}\s*$/;
 /** A marker that belongs to the content is written with a backslash before it. */
 const ESCAPED = /^\\(?=\\*(?:[<>+-]{5,9} (?:SEARCH|REPLACE)>?|={5,9}|-{5,9}|:(?:start|end)_line:[ \t]*\d+)\s*$)/;
 
@@ -30,36 +32,61 @@ export const searchReplace: Format = {
     return {
       path: about,
       take: (line, opening) => (CLOSE.test(line) ? "last" : OPEN.test(line) && !opening ? "past" : "more"),
-      read: (written) => [readBlock(written, about)],
+      read: (written) => readBlock(written, about),
     };
   },
 };
 
-function readBlock({ lines, start, repairs }: Written, path: string | null) {
+function readBlock({ lines, start, repairs }: Written, path: string | null): FilePatch[] {
   const last = lines.length - 1;
   if (!CLOSE.test(lines[last]!)) refuse(last, "unfinished");
   if (path === null) return refuse(start, "no-path");
-  const divider = findDivider(lines, start, repairs);
+  const divided = findDivider(lines, start, path, repairs);
   let from = start + 1;
   let hint: number | null = null;
   for (let match = HINT.exec(lines[from]!); match !== null; match = HINT.exec(lines[++from]!))
     if (match[1] === "start") hint ??= Math.max(1, Number(match[2]));
-  if (hint !== null && /^[ \t]*-{5,9}\s*$/.test(lines[from]!)) from++;
+  if (hint !== null && RULE.test(lines[from]!)) from++;
+  refuseHints(lines.slice(from, divided.old), lines.slice(divided.new, divided.end), divided.new, hint !== null);
   const indent = sharedIndent(lines, start, repairs);
   const part = (begin: number, end: number) =>
-    asText(lines.slice(begin, end).map((line) => unindent(line, indent).replace(ESCAPED, "")));
-  const old = part(from, divider);
-  const now = part(divider + 1, last);
-  if (old === "" && now !== "" && hint === null) return create(path, now);
-  return modify(path, [changeOf(old, now, hint) ?? refuse(start, "no-change")]);
+    lines.slice(begin, end).map((line) => unindent(line, indent).replace(ESCAPED, ""));
+  const bare = takeOffGutter(part(from, divided.old), part(divided.new, divided.end), repairs, start);
+  const old = asText(bare.old);
+  const now = asText(bare.now);
+  if (old === "" && now !== "" && hint === null) return [create(path, now)];
+  return modifyBy(path, changeOf(old, now, hint ?? bare.start), repairs, start);
+}
+
+/** A line hint and its rule belong to the old text; in the new text they would be written into the file. */
+function refuseHints(old: readonly string[], now: readonly string[], row: number, hinted: boolean): void {
+  const isRule = (line: string) => RULE.test(line);
+  const more = hinted && now.filter(isRule).length > old.filter(isRule).length;
+  const found = now.findIndex(
+    (line, i) => HINT.test(line) || (isRule(line) && (more || (i === 0 && !RULE.test(old[0] ?? "")))),
+  );
+  if (found >= 0)
+    refuse(
+      row + found,
+      "bad-block",
+      `${quote(now[found]!)} in the new text; write a backslash before it if it is content`,
+    );
+}
+
+/** Where the old text ends, and where the new one begins and ends. */
+interface Division {
+  readonly old: number;
+  readonly new: number;
+  readonly end: number;
 }
 
 /** The line between the parts. A conflict of git in the content keeps its own; any other doubt is refused. */
-function findDivider(lines: readonly string[], start: number, repairs: Repair[]): number {
+function findDivider(lines: readonly string[], start: number, path: string, repairs: Repair[]): Division {
+  const end = lines.length - 1;
   const found: number[] = [];
   const inConflicts = new Set<number>();
   let conflict: number[] | null = null;
-  for (let i = start + 1; i < lines.length - 1; i++) {
+  for (let i = start + 1; i < end; i++) {
     if (/^<{7} /.test(lines[i]!)) conflict = [];
     else if (/^>{7} /.test(lines[i]!)) {
       for (const row of conflict ?? []) inConflicts.add(row);
@@ -69,16 +96,22 @@ function findDivider(lines: readonly string[], start: number, repairs: Repair[])
       conflict?.push(i);
     }
   }
-  if (found.length === 0) refuse(lines.length - 1, "bad-block", "no line ======= divides the old text from the new");
+  if (found.length === 0) refuse(end, "bad-block", "no line ======= divides the old text from the new");
   const like = lines[start]!.split(" SEARCH")[0]!.replace(/[<-]/g, "=");
   const exact = found.filter((i) => lines[i]!.trimEnd() === like);
   const all = exact.length > 0 ? exact : found;
-  const [divider, second] = all.length > 1 ? all.filter((i) => !inConflicts.has(i)) : all;
-  if (divider === undefined || second !== undefined)
+  const [divider, second, third] = all.length > 1 ? all.filter((i) => !inConflicts.has(i)) : all;
+  // Two of them with nothing between, or nothing behind, are one written twice, unless the file has such lines itself.
+  const nothing = second === divider! + 1 || second === end - 1;
+  const twice = second !== undefined && third === undefined && nothing && !UNDERLINED.test(path);
+  if (divider === undefined || (second !== undefined && !twice))
     refuse(second ?? start, "ambiguous", "write a backslash before each ======= that is content");
-  if (exact.length === 0) repair(repairs, divider, "marker", quote(lines[divider]!));
-  return divider;
+  if (exact.length === 0 || twice) repair(repairs, second ?? divider, "marker", quote(lines[second ?? divider]!));
+  return { old: divider, new: (second === divider + 1 ? second : divider) + 1, end: second === end - 1 ? second : end };
 }
+
+/** Files in which a line of `=` stands below a heading, by their names. */
+const UNDERLINED = /\.(?:md|mdx|markdown|rst|txt|adoc|org|pod|rdoc)$|(?:^|[/\\])[^.]*$/i;
 
 /** Where the markers are indented and all lines with them, the block stands in a list and its indentation is not the file's. */
 function sharedIndent(lines: readonly string[], start: number, repairs: Repair[]): number {

@@ -1,7 +1,10 @@
+import { createPatch } from "../diff/create.js";
+import { splitLines } from "../lines.js";
 import type { FilePatch, Patch } from "../patch.js";
-import type { Reading } from "../reading.js";
+import type { Reading, Repair } from "../reading.js";
 import { takeApart } from "../sides.js";
-import { asText, changeOf, create, gather, modify, newText } from "./file-patch.js";
+import { asText, changeOf, create, gather, modify, modifyBy, newText } from "./file-patch.js";
+import { takeOffGutter } from "./gutter.js";
 import { attempt, refuse, Unreadable } from "./message.js";
 import { wordless, writeFiles } from "./write.js";
 
@@ -16,7 +19,8 @@ export interface StrReplaceOptions {
   path?: string;
   /**
    * The file's text. With it `old_str` may be a part of a line, as the tools allow: it is widened to whole lines where it
-   * stands exactly once. A patch is of whole lines, so without the text such a call will not be found.
+   * stands exactly once, and to each of its places where the call replaces all. A patch is of whole lines, so without the text the
+   * first will not be found, and the second is refused.
    */
   text?: string;
 }
@@ -28,11 +32,14 @@ type Fields = Readonly<Record<string, unknown>>;
  * `{ name, input }` or `{ name, arguments }`. Never throws; a call that is no edit is an error that says so.
  */
 export function parseStrReplace(input: unknown, options: StrReplaceOptions = {}): Reading {
-  const read = attempt(() => {
+  const read = attempt((repairs) => {
     const calls = readCalls(parseJson(input));
-    return calls.length === 0 ? refuse(0, "no-hunk") : calls.map((call) => readCall(call, options));
+    return calls.length === 0 ? refuse(0, "no-hunk") : calls.flatMap((call) => readCall(call, options, repairs));
   });
-  if (!(read instanceof Unreadable)) return { ok: true, patch: gather(read.files), repairs: [] };
+  if (!(read instanceof Unreadable)) {
+    const repairs = read.repairs.map((repair) => ({ ...repair, line: 1 }));
+    return { ok: true, patch: gather(read.files), repairs };
+  }
   return { ok: false, errors: [{ line: 1, reason: read.reason, message: read.message }] };
 }
 
@@ -96,19 +103,46 @@ export function areEdits(calls: readonly Call[]): boolean {
   );
 }
 
-export function readCall(call: Call, options: StrReplaceOptions): FilePatch {
+export function readCall(call: Call, options: StrReplaceOptions, repairs: Repair[]): FilePatch[] {
   const { command, text, line, old, now } = call;
   const path = call.path ?? options.path ?? refuse(0, "no-path");
-  if (command === "create" && text !== undefined) return create(path, text);
+  if (command === "create" && text !== undefined) return [create(path, text)];
   if (command === "insert" && Number.isSafeInteger(line) && (line as number) >= 0 && now)
-    return modify(path, [changeOf("", wholeLines(now), (line as number) + 1)!]);
+    return [modify(path, [changeOf("", wholeLines(now), (line as number) + 1)!])];
   if (command !== "str_replace" || old === undefined || now === undefined)
     return refuse(0, "bad-block", `${command} of ${path} is no str_replace with old_str and new_str, insert or create`);
-  if (call.all) refuse(0, "ambiguous", "a patch names each place; write one call for each instead of replacing all");
-  if (old === "" && now !== "") refuse(0, "bad-block", `old_str is empty; use insert in ${path}, or create`);
-  return modify(path, [
-    widen(old, now, options.text) ?? changeOf(wholeLines(old), wholeLines(now)) ?? refuse(0, "no-change", path),
-  ]);
+  if (old === "" && now !== "") return fill(path, now, options.text);
+  const all = call.all ? replaceAll(path, old, now, options.text) : null;
+  if (all !== null) return all;
+  const widened = widen(old, now, options.text);
+  if (widened !== null) return [modify(path, [widened])];
+  const bare = takeOffGutter(splitLines(old).lines, splitLines(now).lines, repairs, 0);
+  const hunk =
+    bare.start === null ? changeOf(wholeLines(old), wholeLines(now)) : changeOf(asText(bare.old), asText(bare.now));
+  return modifyBy(path, hunk, repairs, 0);
+}
+
+/** An empty old string is all of a file that is empty or not there yet. */
+function fill(path: string, now: string, text: string | undefined): FilePatch[] {
+  if (text === undefined) return [create(path, now)];
+  if (text !== "") refuse(0, "bad-block", `old_str is empty; use insert in ${path}`);
+  return [modify(path, [changeOf("", now, 1)!])];
+}
+
+/** The change at every place, each with its line. Null where the text has no such place, or none that an earlier call has left. */
+function replaceAll(path: string, old: string, now: string, text: string | undefined): FilePatch[] | null {
+  if (text === undefined)
+    return refuse(0, "ambiguous", "a patch names each place; give the text, or write one call for each place");
+  // What an earlier call has made may hold the old string again.
+  const left = now.includes(old) ? text.replaceAll(now, "\0") : text;
+  if (!left.includes(old)) return null;
+  return [
+    ...createPatch(
+      text,
+      text.replaceAll(old, () => now),
+      { path },
+    ).files,
+  ];
 }
 
 /** Whether a string ends with a line feed is habit, not meaning: the lines are what counts. */

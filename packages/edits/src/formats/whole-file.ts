@@ -16,7 +16,7 @@ import { type Writing, writeBlocks } from "./write.js";
 export const wholeFiles: Format = {
   name: "whole-file",
   open({ path, fence, atFenceStart, settled }) {
-    if (!settled || !atFenceStart || fence === null || path === null) return null;
+    if (!settled || !atFenceStart || !fence?.length || path === null) return null;
     let inner: Fence | null = null;
     return {
       path,

@@ -5,6 +5,7 @@ import {
   HEAD_LIMIT,
   mayOpen,
   openFence,
+  openTag,
   outdent,
   parseInfoPath,
   parsePathLine,
@@ -43,6 +44,8 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
   /** The fence around a finished block: more blocks may follow in it, and its end is no text. */
   let wrapper: Fence | null = null;
   let previousPath: string | null = null;
+  /** A block could not be read: what looks like one behind it may be its content. */
+  let failed = false;
 
   return {
     push(text) {
@@ -86,7 +89,8 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
   }
 
   function emit(event: EditEvent): void {
-    events.push(event);
+    failed ||= event.type === "error";
+    events.push(failed && event.type === "edit" ? { ...event, type: "doubtful" } : event);
   }
 
   function emitText(text: string): void {
@@ -194,7 +198,7 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
     const line = chomp(raw);
     const { raws, path, innerPath, fence, inner } = held;
     if (line.length > HEAD_LIMIT) return false;
-    const opened = openFence(line);
+    const opened = openFence(line) ?? openTag(line);
     const named = parsePathLine(line);
     if (opened !== null) {
       if (fence !== null || (raws.length > 0 && path === null)) return false;
@@ -216,7 +220,8 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
   function release(): void {
     const { raws, fence } = held;
     held = NOTHING;
-    prose = fence ?? prose;
+    // What a tag holds is no code that could show a block.
+    if (fence !== null && fence.length > 0) prose = fence;
     raws.forEach(emitText);
   }
 

@@ -138,8 +138,6 @@ test.each<[string, unknown, unknown]>([
 test.each<[string, unknown, string]>([
   ["no path", { old_str: "a", new_str: "b" }, "no-path"],
   ["another command", { command: "view", path: "a" }, "bad-block"],
-  ["the same strings", { path: "a", old_str: "a", new_str: "a" }, "no-change"],
-  ["an empty old string", { path: "a", old_str: "", new_str: "a" }, "bad-block"],
   ["every occurrence", { path: "a", old_str: "a", new_str: "b", replace_all: true }, "ambiguous"],
   ["a number for a string", { path: "a", old_str: 1, new_str: "b" }, "bad-block"],
   ["nothing", null, "no-hunk"],
@@ -201,6 +199,20 @@ test.each<[string, string | null]>([
   ["// src/a.ts", "src/a.ts"],
   ["<path>src/my a.ts</path>", "src/my a.ts"],
   ["  a.ts:", "a.ts"],
+  ["LICENSE", "LICENSE"],
+  ["Jenkinsfile", "Jenkinsfile"],
+  ["my file.txt", "my file.txt"],
+  ["docs/my first notes.md", "docs/my first notes.md"],
+  ["**File:** `src/a.ts`", "src/a.ts"],
+  ["**File: `src/a.ts`**", "src/a.ts"],
+  ["**Path**: src/a.ts", "src/a.ts"],
+  ["a.ts (new)", "a.ts"],
+  ["`src/a.ts` (new file):", "src/a.ts"],
+  ["### File: a.js", "a.js"],
+  ["NOTE", null],
+  ["edit the file a.ts", null],
+  ["now see main.py", null],
+  ["a few words", null],
   [".gitignore", ".gitignore"],
   ["Dockerfile", "Dockerfile"],
   ["src\\a.ts", "src\\a.ts"],
@@ -248,4 +260,55 @@ test.each([
   "+++ b/x y",
 ])("the marker %j is held back as far as it is typed", (line) => {
   for (let end = 0; end <= line.length; end++) expect(mayOpen(line.slice(0, end)), line.slice(0, end)).toBe(true);
+});
+
+describe("a call that replaces all", () => {
+  const call = { path: "a", old_str: "x", new_str: "y", replace_all: true };
+
+  it.each<[string, object, string, string]>([
+    ["several in one line and in others", call, "x x\nb\nc\nd\ne\nf\ng\nh\nx\n", "y y\nb\nc\nd\ne\nf\ng\nh\ny\n"],
+    ["one", call, "a\nx\n", "a\ny\n"],
+    ["over lines", { ...call, old_str: "x\nb", new_str: "$&" }, "x\nb\nx\nb", "$&\n$&"],
+    ["in camel case", { filePath: "a", oldString: "x", newString: "", replaceAll: true }, "axa\n", "aa\n"],
+  ])("changes every place where the text is given: %s", (_, given, text, expected) => {
+    expect(applied(patchOf(parseStrReplace(given, { text })), text)).toBe(expected);
+  });
+
+  it("is not applied again where it has been", () => {
+    const again = { ...call, new_str: "f(x)" };
+    const patch = patchOf(parseStrReplace(again, { text: "f(x) f(x)\n" }));
+    expect(applyPatch(patch, "f(x) f(x)\n")).toMatchObject({ ok: false });
+  });
+});
+
+test.each<[string, string | undefined, object]>([
+  ["creates the file where no text is given", undefined, { kind: "create", after: "a" }],
+  ["fills a file that is empty", "", { kind: "modify", hunks: [{ lines: ["+new"] }] }],
+])("an empty old string %s", (_, text, file) => {
+  const reading = parseStrReplace({ path: "a", old_str: "", new_str: "new\n" }, text === undefined ? {} : { text });
+  expect(reading).toMatchObject({ ok: true, patch: { files: [file] } });
+  expect(applied(patchOf(reading), "")).toBe("new\n");
+});
+
+test("an empty old string is refused where the file has text", () => {
+  const reading = parseStrReplace({ path: "a", old_str: "", new_str: "new\n" }, { text: "a\n" });
+  expect(reading).toMatchObject({ ok: false, errors: [{ reason: "bad-block" }] });
+});
+
+test("a call that changes nothing is listed, and those beside it are read", () => {
+  const same = { path: "a", old_str: "a", new_str: "a" };
+  expect(parseStrReplace([same, { path: "b", old_str: "a", new_str: "b" }])).toMatchObject({
+    ok: true,
+    patch: { files: [{ after: "b" }] },
+    repairs: [{ kind: "no-change", line: 1 }],
+  });
+});
+
+test("a gutter that was copied with the old string is taken off", () => {
+  const call = { path: "a", old_str: "1 | a\n2 | b\n", new_str: "a\nc\n" };
+  const reading = parseStrReplace(call);
+  expect(reading).toMatchObject({ ok: true, repairs: [{ kind: "gutter" }] });
+  expect(applied(patchOf(reading), "x\na\nb\n")).toBe("x\na\nc\n");
+  const table = "1 | a\n2 | b\n";
+  expect(applied(patchOf(parseStrReplace(call, { text: table })), table)).toBe("a\nc\n");
 });

@@ -57,10 +57,10 @@ export function show(events: readonly EditEvent[]): string {
     else if (event.type === "path") lines.push(`path ${event.path}`);
     else if (event.type === "error")
       lines.push(`error ${event.error.reason} at ${event.error.line}: ${event.error.message}`);
-    else if (event.type === "edit") {
+    else if (event.type === "edit" || event.type === "doubtful") {
       for (const { kind, before, after, whole, reason, hunks } of event.patch.files) {
         lines.push(
-          `edit ${[kind, ...new Set([before, after].filter((path) => path !== null)), whole ? "whole" : "", reason === undefined ? "" : `(${reason})`].filter(Boolean).join(" ")}`,
+          `${event.type} ${[kind, ...new Set([before, after].filter((path) => path !== null)), whole ? "whole" : "", reason === undefined ? "" : `(${reason})`].filter(Boolean).join(" ")}`,
         );
         for (const hunk of hunks) {
           const place = hunk.oldStart === null ? "?" : `-${hunk.oldStart} +${hunk.newStart}`;

@@ -63,7 +63,8 @@ describe(`whatever the text (seed ${seed})`, () => {
       fc.property(text, (input) => {
         const reading = parse(input);
         if (reading.ok) {
-          expect(reading.patch.files.length).toBeGreaterThan(0);
+          const nothing = reading.repairs.some(({ kind }) => kind === "no-change");
+          expect(reading.patch.files.length).toBeGreaterThan(nothing ? -1 : 0);
           expect(JSON.parse(JSON.stringify(reading.patch))).toEqual(reading.patch);
         } else for (const { line, message } of reading.errors) expect(line > 0 && message.length > 10).toBe(true);
       }),
@@ -209,5 +210,46 @@ test("several blocks for one file are one entry, with places in the file as it w
         },
       ],
     },
+  });
+});
+
+const MARKED: Record<string, (path: string, old: string, now: string) => string> = {
+  "edit-block": (path, old, now) =>
+    `\`\`\`edit\nfile: ${path}\naction: edit\nold_content: |\n${old}\nnew_content: |\n${now}\n\`\`\`\n`,
+  "search-replace": (path, old, now) => `${path}\n<<<<<<< SEARCH\n${old}\n=======\n${now}\n>>>>>>> REPLACE\n`,
+  dashes: (path, old, now) => `${path}\n------- SEARCH\n${old}\n=======\n${now}\n+++++++ REPLACE\n`,
+  "begin-patch": (path, old, now) =>
+    `*** Begin Patch\n*** Update File: ${path}\n@@\n${prefix("-", old)}\n${prefix("+", now)}\n*** End Patch\n`,
+  unified: (path, old, now) =>
+    `\`\`\`diff\n--- a/${path}\n+++ b/${path}\n@@ -1,${count(old)} +1,${count(now)} @@\n${prefix("-", old)}\n${prefix("+", now)}\n\`\`\`\n`,
+  call: (path, old, now) => `\`\`\`json\n${JSON.stringify({ path, old_str: old, new_str: now })}\n\`\`\`\n`,
+};
+const count = (text: string) => text.split("\n").length;
+const prefix = (mark: string, text: string) => text.replace(/^/gm, mark);
+
+describe("content of a block that failed never becomes an edit", () => {
+  const names = Object.keys(MARKED);
+  const cases = names.flatMap((outer) => names.map((inner) => [outer, inner] as const));
+
+  it.each(cases)("%s around %s, whose markers are not escaped", (outer, inner) => {
+    const content = MARKED[inner]!("inner.ts", "a", "b").trimEnd();
+    for (const [old, now] of [
+      [content, content.replace("b", "c")],
+      [content, "x"],
+      ["x", content],
+    ] as const) {
+      const events = eventsOf([MARKED[outer]!("outer.ts", old, now)]);
+      const edits = events.filter((event) => event.type === "edit");
+      expect(edits.flatMap(({ patch }) => patch.files.map(({ after }) => after))).not.toContain("inner.ts");
+      const failed = events.some(({ type }) => type === "error");
+      expect(parseEdits(MARKED[outer]!("outer.ts", old, now)).ok).toBe(!failed);
+    }
+  });
+
+  it.each(names)("and what comes behind it is doubtful: %s", (format) => {
+    const broken = "a.ts\n<<<<<<< SEARCH\na\n<<<<<<< SEARCH\nb\n=======\nc\n>>>>>>> REPLACE\n";
+    const events = eventsOf([`${broken}Then:\n\n${MARKED[format]!("b.ts", "a", "b")}`]);
+    expect(events.filter(({ type }) => type === "edit")).toEqual([]);
+    expect(events.at(-1)).toMatchObject({ type: "doubtful", patch: { files: [{ after: "b.ts" }] } });
   });
 });
