@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createPatch } from "@parlance/edits";
-import { applyPlan, type Clock, type Files, planEdits, recover, undo } from "@parlance/edits/node";
+import { applyPlan, type Clock, type Files, type OpenFile, planEdits, recover, undo } from "@parlance/edits/node";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { faultyFiles } from "./faulty-files.js";
@@ -41,6 +41,20 @@ function held(): { files: Files; reached: Promise<void>; release: () => void } {
     return fs.link(from, to);
   };
   return { files: { ...(fs as unknown as Files), link }, reached, release };
+}
+
+/** A handle without its prototype, so that one method can be another. */
+function wrap(handle: OpenFile): OpenFile {
+  return {
+    fd: handle.fd,
+    stat: () => handle.stat(),
+    readFile: () => handle.readFile(),
+    writeFile: (bytes) => handle.writeFile(bytes),
+    chown: (uid, gid) => handle.chown(uid, gid),
+    chmod: (mode) => handle.chmod(mode),
+    sync: () => handle.sync(),
+    close: () => handle.close(),
+  };
 }
 
 const change = (from: string, to: string, path = "a") => createPatch(from, to, { path });
@@ -115,6 +129,33 @@ describe("a root that another call holds", () => {
       ok: false,
     });
     expect(sleeps).toEqual([]);
+  });
+
+  test("is not taken for a crashed one where it is done while its journal is read", async () => {
+    const root = makeWorkspace({ a: "a\n", b: "b\n" });
+    const [plan, next] = [
+      await planEdits(change("a\n", "A\n"), { root }),
+      await planEdits(createPatch("", "new\n", { oldPath: null, newPath: "new" }), { root }),
+    ];
+    const [first, second] = [held(), held()];
+    const done = applyPlan(plan, { root, files: first.files });
+    await first.reached;
+    let then: ReturnType<typeof applyPlan> | undefined;
+    // The first call's journal is read; before anything comes of that, the call ends and another begins.
+    const open: Files["open"] = async (path, flags, mode) => {
+      const handle = await first.files.open(path, flags, mode);
+      if (then || !path.endsWith("pending.json")) return handle;
+      const bytes = await handle.readFile();
+      first.release();
+      expect((await done).ok).toBe(true);
+      then = applyPlan(next, { root, files: second.files });
+      await second.reached;
+      return { ...wrap(handle), readFile: async () => bytes };
+    };
+    expect((await recover(root, { files: { ...first.files, open } })).conflict?.reason).toBe("busy");
+    second.release();
+    expect((await then!).ok).toBe(true);
+    expect(snapshot(root)).toMatchObject({ a: "644 A\n", b: "644 b\n", new: expect.stringContaining("new") });
   });
 
   test("ten calls that all wait are carried out one after the other", async () => {
