@@ -4,6 +4,7 @@ import { evenEndings } from "./match/endings.js";
 import { type Standing, standInPlace, standMoved } from "./match/exact.js";
 import { applyFile } from "./match/file.js";
 import { climb } from "./match/ladder.js";
+import { applyInRange } from "./match/range.js";
 import { readTarget } from "./match/target.js";
 import type { FilePatch, Hunk, Patch } from "./patch.js";
 import type { ApplyResult, Rung } from "./result.js";
@@ -17,6 +18,8 @@ import { spliceText } from "./splice.js";
  * A patch without files changes nothing; one of several files has no one text and is refused as not found.
  */
 export function applyPatch(patch: FilePatch | Patch, text: string, options: ApplyOptions = {}): ApplyResult {
+  if (options.at !== undefined)
+    return applyInRange(patch, text, options.at, (part) => applyPatch(patch, part, { ...options, at: undefined }));
   return applyFile(patch, text, (hunks) => {
     const inPlace = standInPlace(hunks, text);
     if (inPlace && agrees(inPlace, hunks, text)) return writeStanding(inPlace, hunks, text, []);

@@ -41,7 +41,7 @@ export { formatWholeFiles, parseWholeFiles } from "./formats/whole-file.js";
 export type { Writing } from "./formats/write.js";
 export { hunkId } from "./hunk.js";
 export { joinLines, type Lines, splitLines } from "./lines.js";
-export type { Aligner, ApplyOptions } from "./match/aligner.js";
+export type { Aligner, ApplyOptions, LineRange } from "./match/aligner.js";
 export { anchored } from "./match/anchored.js";
 export { applyStrictly, type StrictOptions } from "./match/strict.js";
 export type { FileKind, FilePatch, GitHeader, Hunk, Patch } from "./patch.js";

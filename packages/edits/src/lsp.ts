@@ -15,4 +15,4 @@ export {
   type WorkspaceEditing,
   type WorkspaceOptions,
 } from "./editor/workspace-edit.js";
-export type { ApplyOptions } from "./match/aligner.js";
+export type { ApplyOptions, LineRange } from "./match/aligner.js";

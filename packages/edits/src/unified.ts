@@ -1,5 +1,5 @@
 export { applyPatch } from "./apply.js";
-export type { Aligner, ApplyOptions } from "./match/aligner.js";
+export type { Aligner, ApplyOptions, LineRange } from "./match/aligner.js";
 export { applyStrictly, type StrictOptions } from "./match/strict.js";
 export type { FileKind, FilePatch, GitHeader, Hunk, Patch } from "./patch.js";
 export type { ReadError, ReadErrorReason, Reading, Repair, RepairKind } from "./reading.js";

@@ -1,7 +1,7 @@
 import type { Hunk } from "../patch.js";
 import type { Sides } from "../sides.js";
-import { type Block, type Blocks, readBlocks } from "./blocks.js";
-import { lastUpTo, type Target } from "./target.js";
+import { type Block, readBlocks } from "./blocks.js";
+import { type Below, lastUpTo, type Target } from "./target.js";
 
 /**
  * What a hunk says of its place beside line numbers. `inside`: the place fits its anchors and the end of the file, which
@@ -24,14 +24,13 @@ export function readAddress({ hunk, changes }: Sides, target: Target): Address |
   const { lines, effort } = target;
   target.blocks ??= readBlocks(lines, effort);
   const blocks = target.blocks;
-  const below = anchors.length > 0 ? readBelow(anchors, lines.length, blocks) : null;
+  const below = anchors.length > 0 ? readBelow(anchors, target) : null;
   const shift = changes[0]?.from ?? 0;
-  const last = lines.findLastIndex((line) => line.trim() !== "");
   const heads = section === undefined ? [] : blocks.find(section);
   return {
     inside(row, rows) {
       const end = lastRow(row, rows);
-      if (atEnd && end < last) return false;
+      if (atEnd && end < blocks.last) return false;
       return below === null || below(row, firstChange(row, rows, shift));
     },
     contradicted(row, rows) {
@@ -43,24 +42,28 @@ export function readAddress({ hunk, changes }: Sides, target: Target): Address |
 }
 
 /** Whether a hunk that begins at a row and changes lines from another on stands in the block of its last anchor. */
-function readBelow(anchors: readonly string[], length: number, blocks: Blocks) {
-  let open: Block[] = [{ row: -1, end: length }];
+function readBelow(anchors: readonly string[], { lines, blocks, belows, effort }: Target): Below {
+  const key = anchors.join("\n");
+  const known = belows.get(key);
+  if (known) return known;
+  let open: Block[] = [{ row: -1, end: lines.length }];
   for (const anchor of anchors) {
     const reach = reachOf(open);
     const starts = open.map(({ row }) => row);
     const inOpen = (row: number) => (reach[lastUpTo(starts, row - 1)] ?? 0) > row;
-    open = blocks
-      .find(anchor)
-      .filter(inOpen)
-      .map((row) => ({ row, end: blocks.endOf(row) }));
+    const found = blocks!.find(anchor);
+    effort.left -= found.length;
+    open = (effort.left < 0 ? [] : found).filter(inOpen).map((row) => ({ row, end: blocks!.endOf(row) }));
   }
   const starts = open.map(({ row }) => row);
   const reach = reachOf(open);
-  return (row: number, change: number): boolean => {
+  const below = (row: number, change: number): boolean => {
     const before = lastUpTo(starts, row);
     // It begins in the block, or it shows the anchor itself above what it changes.
     return (before >= 0 && reach[before]! > row) || (starts[before + 1] ?? change) < change;
   };
+  belows.set(key, below);
+  return below;
 }
 
 /** For each block the furthest end of it and those before it. */

@@ -14,9 +14,20 @@ export interface Aligner {
   readonly align: (sides: Sides, target: Target) => readonly Alignment[] | null;
 }
 
+export interface LineRange {
+  readonly line_start: number;
+  readonly line_end?: number;
+}
+
 export interface ApplyOptions {
   /** The loosest rung that may be used; default "context". */
   readonly loosest?: Rung;
+  /**
+   * The lines of the text that the patch is about, counted from 1, the last one included; without it all that follow. The
+   * hunks' numbers count from there, and what stands elsewhere is not found. Not heeded where a file is created, deleted or
+   * replaced as a whole.
+   */
+  readonly at?: LineRange | undefined;
   /** One more rung, for what "context" does not find: `anchored`. Never used by default. */
   readonly beyond?: Aligner;
 }

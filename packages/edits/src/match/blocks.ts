@@ -9,6 +9,8 @@ export interface Block {
 
 /** The blocks of a text as its indentation shows them, and where the lines stand that name them. */
 export interface Blocks {
+  /** The last row that is not blank. */
+  readonly last: number;
   /** Rows of the lines that are this one up to white space, or else of those that begin with it. */
   readonly find: (line: string) => readonly number[];
   /** The line behind the block that a line opens. One that opens none stands for what follows it in its own block. */
@@ -75,7 +77,7 @@ export function readBlocks(lines: readonly string[], effort: Effort): Blocks {
     return false;
   }
 
-  return { find, endOf, hasLike };
+  return { last: indents.findLastIndex((indent) => indent >= 0), find, endOf, hasLike };
 }
 
 /** The end of a block that is not indented: one that a heading, a bracket or a brace shows, or the rest of the block around. */

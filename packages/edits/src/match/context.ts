@@ -76,6 +76,7 @@ function walk(
   const mistyped = new Set<number>();
   rows[anchor] = row;
   const spent: Spent = { blanks: [], lines: 0 };
+  let left = 0;
   const slips = Math.max(1, Math.floor(keys.filter((key) => key !== "").length / EACH));
   for (const step of [-1, 1]) {
     let i = anchor + step;
@@ -97,6 +98,7 @@ function walk(
       else if (index.keys[at + step] === key && key !== "") {
         // Of two lines alike, which one the hunk left out cannot be known: the change may belong between them.
         if (there === index.keys[at - step]) return null;
+        left++;
         at += step;
         continue;
       } else if (!sides.deleted[i] && isSlip(key, there, isWord)) {
@@ -110,11 +112,11 @@ function walk(
   if (changesBlanks(rows, sides, keys, spent.blanks)) return null;
   if (rows.filter((r, i) => r < 0 && sides.deleted[i]).length > 1) return null;
   const holds = rows.filter((r, i) => r >= 0 && keys[i] !== "" && !mistyped.has(i)).length;
-  // A line that is deleted and stands nowhere else says more than context does.
-  const isTelling = () =>
+  // A line that is deleted and stands nowhere else says more than context does, and so does one that is only misspelt.
+  const isTelling =
     sides.deleted[anchor]! && keys[anchor]!.length >= LONG && index.places.get(keys[anchor]!)!.length === 1;
-  const isSure =
-    holds >= (spent.lines > 0 ? HOLDS * spent.lines : 1) || (spent.lines === 1 && holds > 1 && isTelling());
+  const needed = left === 0 ? 1 + mistyped.size : isTelling && spent.lines === 1 ? 2 : HOLDS * left + mistyped.size;
+  const isSure = holds >= (spent.lines === 0 ? 1 : needed);
   return isSure ? { rows, mistyped, blanks: spent.blanks.length > 0 } : null;
 }
 
@@ -153,8 +155,9 @@ export function isSettled(rows: readonly number[], sides: Sides, blanks: boolean
     const [up, down] = slack(change, sides.old);
     const above = isReplaced && isLike(sides.old[from]!, insert[0]!) ? from : nearestKnown(rows, from - up - 1, -1);
     const below = isReplaced && isLike(sides.old[to - 1]!, insert.at(-1)!) ? to - 1 : nearestKnown(rows, to + down, 1);
-    // Which of several blank lines beside deleted ones the hunk left out cannot be known.
-    const isDeleted = insert.length === 0 && up + down === 0 && !blanks;
+    // Which of several blank lines, beside deleted ones or among them, the hunk left out cannot be known.
+    const isSolid = sides.old.slice(Math.max(0, from - 1), to + 1).every((line) => line.trim() !== "");
+    const isDeleted = insert.length === 0 && up + down === 0 && !blanks && isSolid;
     const known = isDeleted ? gone : rows.slice(Math.max(above, 0), below + 1).filter((row) => row >= 0);
     return known.length > 0 ? known.at(-1)! - known[0]! < known.length : insert.length === 0;
   });

@@ -9,6 +9,9 @@ export type Key = (line: string) => string;
 
 export const asIs: Key = (line) => line;
 
+/** Whether a hunk that begins at a row, and changes lines from another on, stands below some anchors. */
+export type Below = (row: number, change: number) => boolean;
+
 /** A text as hunks are matched against it: its lines, where they start, and how much searching it may still cost. */
 export interface Target {
   readonly text: string;
@@ -21,6 +24,7 @@ export interface Target {
   readonly effort: Effort;
   /** Read when the first hunk needs them. */
   blocks?: Blocks;
+  readonly belows: Map<string, Below>;
   words?: ReadonlySet<string>;
 }
 
@@ -33,7 +37,7 @@ export interface LineIndex {
 export function readTarget(text: string, hunks: readonly Hunk[]): Target {
   const { lines, newlineAtEnd } = splitLines(text);
   const effort = startEffort(lines.length);
-  return { text, lines, starts: lineStarts(text), newlineAtEnd, hunks, indexes: new Map(), effort };
+  return { text, lines, starts: lineStarts(text), newlineAtEnd, hunks, indexes: new Map(), effort, belows: new Map() };
 }
 
 /** Offset at which each line starts, and one more: the text's length. */

@@ -31,7 +31,9 @@ const INFLECTION = /^[sdrnyte]$/i;
 /** A comment that a tool reads is code. */
 const DIRECTIVE =
   /[@#]\w+[-:]|\b(?:eslint|prettier|noqa|pragma|pylint|mypy|type:|istanbul|c8|v8|nolint|rubocop|biome|ts-\w+)\b|^#[!\w]/i;
+/** Characters of a line: a shorter one is another line, and a longer one is generated, not typed. */
 const SHORTEST = 8;
+const LONGEST = 1_000;
 
 /** The words of a text, and the parts that its identifiers are made of. */
 export function readWords(text: string): ReadonlySet<string> {
@@ -51,7 +53,7 @@ export function readWords(text: string): ReadonlySet<string> {
  * other form of the right word. No operator, digit or letter case may differ. A short line is another line.
  */
 export function isSlip(patch: string, text: string, isWord: (word: string) => boolean): boolean {
-  if (patch.length < SHORTEST || text.length < SHORTEST) return false;
+  if (Math.min(patch.length, text.length) < SHORTEST || Math.max(patch.length, text.length) > LONGEST) return false;
   if (
     Math.abs(patch.length - text.length) <= 2 &&
     isMistyped(patch.match(TOKEN) ?? [], text.match(TOKEN) ?? [], isWord)

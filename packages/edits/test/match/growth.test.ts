@@ -42,6 +42,31 @@ const work: Record<string, (lines: number) => () => unknown> = {
     const patch = createPatch(before, before.replace("the", `${"a\n".repeat(lines)}b\nthe`));
     return () => applyPatch(patch, `x\n${before}`);
   },
+  "applying below anchors that stand everywhere": (lines) => {
+    const text = "class A:\n  def f():\n    x = 1\n".repeat(lines / 3);
+    const hunk = { lines: ["-    x = 1", "+    x = 2"], oldStart: null, newStart: null };
+    const hunks = Array.from({ length: lines / 10 }, (_, i) => ({
+      ...hunk,
+      id: `${i}`,
+      anchors: ["class A:", i % 2 ? "def f():" : `def g${i}():`],
+    }));
+    return () => applyPatch({ kind: "modify", before: "a", after: "a", hunks }, text);
+  },
+  "applying with sections that stand far above": (lines) => {
+    const { patch, before } = texts(lines, own);
+    const [file] = patch.files;
+    const hunks = file!.hunks.map((hunk) => ({ ...hunk, section: "function all() {" }));
+    return () => applyPatch({ ...file!, hunks }, `function all() {\n${before}`);
+  },
+  "applying with context that is misspelt": (lines) => {
+    const { patch, before } = texts(lines, (i) => `  const calculated = compute(${i});`);
+    const [file] = patch.files;
+    const hunks = file!.hunks.map((hunk) => ({
+      ...hunk,
+      lines: hunk.lines.map((line, i) => (i === 0 ? line.replace("calculated", "calcualted") : line)),
+    }));
+    return () => applyPatch({ ...file!, hunks }, before);
+  },
   "refusing and explaining": (lines) => {
     const { patch, before } = texts(lines, own);
     const text = before.replaceAll("compute(", "calculate(");
