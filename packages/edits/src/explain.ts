@@ -99,6 +99,12 @@ function accountMissing({ conflict, hunk, sides, lines }: Facts): Account {
       row,
     };
   const { place, differs } = near;
+  if (sides.old.every((line, i) => withoutReturn(line) === lines[place + i]))
+    return {
+      problem: `the old lines are at line ${place + 1}, but the patch may not be applied there.`,
+      advice: "Send the lines of the place that is meant, and the range that they are in.",
+      row: place,
+    };
   if (differs === null)
     return {
       problem: `the old lines are at line ${place + 1}, but with other white space or characters that look alike.`,

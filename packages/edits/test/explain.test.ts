@@ -170,6 +170,15 @@ test("an anchor that is elsewhere is named", () => {
   );
 });
 
+test("lines that stand outside of the range are named", () => {
+  const file = modify(["-a", "+b"]);
+  const text = "a\nc\nc\n";
+  const result = applyPatch(file, text, { at: { line_start: 2 } });
+  expect(!result.ok && explainConflict(result.conflicts[0]!, file, text)).toMatch(
+    /^src\/a\.ts: the old lines are at line 1, but the patch may not be applied there\.\n/,
+  );
+});
+
 /** All that a message promises, whatever the conflict. */
 function expectMessage(conflict: Conflict, patch: FilePatch, text: string, label: unknown): void {
   const message = explainConflict(conflict, patch, text);

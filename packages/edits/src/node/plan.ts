@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { ApplyOptions } from "../match/aligner.js";
+import type { ApplyOptions, LineRange } from "../match/aligner.js";
 import type { FilePatch, Patch } from "../patch.js";
 import type { AppliedHunk } from "../result.js";
 import { isBusy, type PlanConflict, toConflict } from "./conflict.js";
@@ -26,7 +26,10 @@ export interface PlanOptions extends RootOptions, WaitOptions {
   readonly rules?: NameRules;
   /** Bytes that a file may have: default 64 MiB, at most what one string holds (512 MiB in Node 20). */
   readonly limit?: number;
+  /** How every hunk is matched. `at` counts for each file, so it is for the patch of one; see the other `at` for several. */
   readonly apply?: ApplyOptions;
+  /** By path: the lines that the patch of a file is about, from which the numbers of its hunks count. */
+  readonly at?: Readonly<Record<string, LineRange>>;
 }
 
 const LIMIT = 64 << 20;
@@ -67,14 +70,16 @@ function emptyPlan(root: string, conflict: PlanConflict): Plan {
 
 async function planIn(tree: Tree, patches: Patch | readonly Patch[], options: PlanOptions): Promise<Plan> {
   const { real } = tree.root;
+  const roots = [resolve(options.root), real];
   const conflicts: PlanConflict[] = [];
   const hunks: { path: string; hunks: readonly AppliedHunk[] }[] = [];
   const stage: Stage = {
     tree,
     rules: rulesHere(options.rules),
-    roots: [resolve(options.root), real],
+    roots,
     limit: options.limit ?? LIMIT,
     apply: options.apply ?? {},
+    ranges: new Map(Object.entries(options.at ?? {}).map(([path, range]) => [stripRoot(path, roots), range])),
     disk: new Map(),
     now: new Map(),
     moves: [],

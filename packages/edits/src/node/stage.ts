@@ -1,7 +1,7 @@
 import { constants } from "node:buffer";
 import { applyPatch } from "../apply.js";
 import { explainConflict } from "../explain.js";
-import type { ApplyOptions } from "../match/aligner.js";
+import type { ApplyOptions, LineRange } from "../match/aligner.js";
 import type { FilePatch } from "../patch.js";
 import type { AppliedHunk, ApplyResult } from "../result.js";
 import { type PlanConflict, type PlanReason, toConflict } from "./conflict.js";
@@ -29,6 +29,7 @@ export interface Stage {
   readonly roots: readonly string[];
   readonly limit: number;
   readonly apply: ApplyOptions;
+  readonly ranges: ReadonlyMap<string, LineRange>;
   readonly disk: Map<string, FileState | null>;
   readonly now: Map<string, FileState | null>;
   readonly moves: { readonly from: string; readonly to: string }[];
@@ -80,7 +81,8 @@ async function stageChecked(stage: Stage, episode: Episode, file: FilePatch): Pr
   if (file.kind === "delete" && file.git?.index?.startsWith(EMPTY_BLOB) && source?.text !== "")
     return refuse("stale", `${quote(path)} is to be deleted as an empty file, and is not empty. Read it again.`);
 
-  const applied = applyBlocks(file, source?.text ?? "", stage.apply);
+  const at = (before && stage.ranges.get(before.path)) ?? stage.apply.at;
+  const applied = applyBlocks(file, source?.text ?? "", { ...stage.apply, at });
   if (!applied.ok) {
     const text = source?.text ?? "";
     const told = applied.conflicts.slice(0, EXPLAINED).map((conflict) => explainConflict(conflict, file, text));
@@ -126,7 +128,9 @@ const EMPTY_BLOB = "e69de29";
  */
 function applyBlocks(file: FilePatch, text: string, options: ApplyOptions): ApplyResult {
   const whole = applyPatch(file, text, options);
-  if (whole.ok || file.hunks.length < 2 || file.hunks.some(({ oldStart }) => oldStart !== null)) return whole;
+  // What earlier blocks made has other lines than those that a range names.
+  if (whole.ok || options.at || file.hunks.length < 2 || file.hunks.some(({ oldStart }) => oldStart !== null))
+    return whole;
   // An ambiguous block stays so, though an earlier one may have left one place of two.
   if (whole.conflicts.some(({ reason }) => reason !== "not-found" && reason !== "overlap")) return whole;
   const hunks: AppliedHunk[] = [];

@@ -207,3 +207,17 @@ test.each<[string, FilePatch[], Record<string, string>, unknown[]]>([
 ])("%s is a conflict, and nothing is edited", (_, files, present, conflicts) => {
   expect(toWorkspaceEdit({ files }, find(present))).toMatchObject({ ok: false, conflicts });
 });
+
+test("a patch of some lines edits those, and not equal ones before them", () => {
+  const body = "  x = 1\n  return x\n}\n";
+  const text = ["a", "b", "c"].map((name) => `function ${name}() {\n${body}`).join("");
+  const patch = { files: [modify(["-  x = 1", "+  x = 2"])] };
+  const at = { line_start: 5, line_end: 8 };
+  const edits = [{ range: { start: { line: 5, character: 0 }, end: { line: 6, character: 0 } }, newText: "  x = 2\n" }];
+  expect(toTextEdits(patch, text)).toMatchObject({ ok: false, conflicts: [{ reason: "ambiguous" }] });
+  expect(toTextEdits(patch, text, { at })).toMatchObject({ ok: true, edits });
+  expect(toWorkspaceEdit(patch, find({ [path]: text }), { at })).toMatchObject({
+    ok: true,
+    edit: { documentChanges: [{ edits }] },
+  });
+});

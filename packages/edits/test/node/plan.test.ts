@@ -31,7 +31,8 @@ async function carryOut(
   const after = snapshot(root);
   expect(JSON.parse(JSON.stringify(plan))).toEqual(plan);
 
-  const back = await planEdits(written.inverse, { root, ...options });
+  // The inverse counts the lines of the whole file, whatever range the patch was about.
+  const back = await planEdits(written.inverse, { root, ...options, at: undefined, apply: undefined });
   expect(back.conflicts).toEqual([]);
   expect(back.files.map(({ after }) => after?.text ?? null)).toEqual(
     written.files.map(({ before }) => before?.text ?? null),
@@ -202,6 +203,35 @@ test("an empty file is created, renamed and deleted by headers without hunks, as
     ),
   );
   expect(after).toEqual({ is: "644 ", made: expect.stringMatching(/^7\d\d $/) });
+});
+
+describe("a patch of some lines of a file", () => {
+  const body = "  x = 1\n  return x\n}\n";
+  const three = ["a", "b", "c"].map((name) => `function ${name}() {\n${body}`).join("");
+  const second = three.replace("b() {\n  x = 1", "b() {\n  x = 2");
+  const hunk = { id: "h", oldStart: null, newStart: null, lines: ["-  x = 1", "+  x = 2"] };
+  const edit = (path: string): Patch => ({ files: [{ kind: "modify", before: path, after: path, hunks: [hunk] }] });
+  const range = { line_start: 5, line_end: 8 };
+
+  test("edits those lines, by path or for all, and the paths of absolute ones too", async () => {
+    const files = { a: three, b: "  x = 1\n" };
+    const { after } = await carryOut(files, [edit("a"), edit("b")], { at: { a: range } });
+    expect(after).toEqual({ a: `644 ${second}`, b: "644   x = 2\n" });
+    expect((await carryOut({ a: three }, edit("a"), { apply: { at: range } })).after).toEqual({ a: `644 ${second}` });
+    const root = makeWorkspace({ a: three });
+    const plan = await planEdits(edit(join(root, "a")), { root, at: { [join(root, "a")]: range } });
+    expect(plan.files.map(({ after }) => after?.text)).toEqual([second]);
+  });
+
+  test("is a conflict where they hold nothing of it, and its blocks do not go on from each other", async () => {
+    const root = makeWorkspace({ a: three });
+    const reasons = async (patch: Patch, at = { a: { line_start: 11, line_end: 12 } }) =>
+      (await planEdits(patch, { root, at })).conflicts.flatMap(({ hunks }) => hunks!.map(({ reason }) => reason));
+    expect(await reasons(edit("a"))).toEqual(["not-found"]);
+    const [file] = edit("a").files;
+    const next = { ...hunk, id: "i", lines: ["-  x = 2", "+  x = 3"] };
+    expect(await reasons({ files: [{ ...file!, hunks: [hunk, next] }] }, { a: range })).toEqual(["not-found"]);
+  });
 });
 
 test("a header that says that a deleted file was empty does not delete one that is not", async () => {
