@@ -52,6 +52,7 @@ interface Body extends Hunk {
   readonly line: number;
   readonly lines: string[];
   atEnd?: true;
+  anchors?: string[];
 }
 
 function readSections({ lines, start, end, repairs }: Written, fence: Fence | null): Section[] {
@@ -104,7 +105,11 @@ function readSections({ lines, start, end, repairs }: Written, fence: Fence | nu
       if (outer !== undefined) section.bodies.pop();
       if (outer !== undefined && (outer.oldStart !== null || address.oldStart !== null))
         repair(repairs, i, "anchor", quote(lines[outer.line]!));
-      else if (outer?.anchors) address.anchors = [...outer.anchors, ...address.anchors!];
+      else if (outer?.anchors) {
+        // Added to the same list: a copy for each of many anchors would take the square of their number.
+        outer.anchors.push(...address.anchors!);
+        address.anchors = outer.anchors;
+      }
       body = open(i, address);
     } else {
       body ??= open(i);
@@ -118,7 +123,7 @@ function readSections({ lines, start, end, repairs }: Written, fence: Fence | nu
 interface Address {
   oldStart: number | null;
   section?: string;
-  anchors?: readonly string[];
+  anchors?: string[];
 }
 
 /** What an `@@` line says of the place: the numbers of a unified diff, or a line that stands above. */

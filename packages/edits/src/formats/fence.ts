@@ -94,8 +94,8 @@ export function parsePathLine(line: string): string | null {
   if (quoted !== null) return /\w/.test(quoted[1]!) ? quoted[1]! : null;
   const path = /^\*\*([^\s*]+)\*\*:?$/.exec(rest)?.[1] ?? rest.replace(/:$/, "").replace(/\*\*$/, "");
   if (WORDS.test(path)) return /[^.]\.[A-Za-z]\w{0,9}$/.test(path) && !PROSE.test(path) ? path : null;
-  if (!/^[^\s`*<>|"?]*\w[^\s`*<>|"?]*$/.test(path) || path.includes("://")) return null;
-  const shaped = /[^.]\.[\w-]+$|^\.[\w-]+$|[/\\]\S*\w$/.test(path) || NAME.test(path);
+  if (!/^[^\s`*<>|"?]+$/.test(path) || !/\w/.test(path) || path.includes("://")) return null;
+  const shaped = /(?:^|[^.])\.[\w-]+$/.test(path) || (/[/\\]/.test(path) && /\w$/.test(path)) || NAME.test(path);
   return shaped || /:\*{0,2}\s*$/.test(label) ? path : null;
 }
 
@@ -119,14 +119,12 @@ export function parseInfoPath(info: string): string | null {
 export function mayOpen(start: string): boolean {
   if (start.length > HEAD_LIMIT) return false;
   const label = LABEL.exec(start)![0];
-  const rest = start.slice(label.length);
+  const rest = start
+    .slice(label.length)
+    .trimEnd()
+    .replace(/ \([\w ]*\)?:?$/, "");
   // One word, or a few, with or without a label; quoted paths may contain blanks.
-  if (
-    /^\S*(?:\s+(?:\([\w ]*\)?:?)?\s*)?$/.test(rest) ||
-    /^\*{0,2}`[^`]*`?[*:]*(?:\s*(?:\([\w ]*\)?:?)?\s*)?$|^<path>/.test(rest)
-  )
-    return true;
-  if (/^[\da-z_.][\w./-]*(?: [\w./-]*){0,3}\s*(?:\([\w ]*\)?)?:?\s*$/.test(rest)) return true;
+  if (/^(?:\S*|\*{0,2}`[^`]*`?[*:]*|[\da-z_.][\w./-]*(?: [\w./-]+){1,3}:?)$|^<path>/.test(rest)) return true;
   const text = start.trimStart();
   if (/^(?:`{3}|~{3}|--- |\+\+\+ |diff --git )/.test(text) || /^[<-]+ \w{0,6}>?\s*$/.test(text)) return true;
   return "*** Begin Patch".startsWith(text.trimEnd()) || "diff --git".startsWith(text);

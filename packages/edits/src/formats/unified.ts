@@ -36,7 +36,8 @@ export const unifiedDiffs: Format = {
     const bare = atFenceStart && /^(?:diff|patch|udiff)\b/.test(fence!.info) && opening.startsWith("@@");
     const git = /^diff --git (?:"?[a-z]\/|\S+ \S+\s*$)/.test(opening);
     // Header lines on one line are nothing but a broken diff: `parsePatch` says so.
-    const glued = /^--- \S.* \+\+\+ \S.*@@ -/.test(opening);
+    const second = opening.startsWith("--- ") ? opening.indexOf(" +++ ") : -1;
+    const glued = second > 0 && opening.includes("@@ -", second);
     if (!named && !bare && !git && !glued) return null;
     const known = innerPath ?? path ?? defaultPath;
     const first = named ? pathOf(before) : bare ? known : null;

@@ -120,11 +120,8 @@ function checkComponent(part: string, rules: NameRules): NameReason | undefined 
 
 /** `.git` as any file system may read it: any case, HFS+'s ignorable code points, NTFS short names, streams and tails. */
 function isGit(part: string): boolean {
-  const plain = part
-    .replace(IGNORABLE, "")
-    .replace(/:.*$/s, "")
-    .replace(/[. ]+$/, "");
-  return /^(?:\.git|git~[0-9]+)$/i.test(plain);
+  const plain = part.replace(IGNORABLE, "").replace(/:.*$/s, "");
+  return /^(?:\.git|git~[0-9]+)[. ]*$/i.test(plain);
 }
 
 /**

@@ -117,7 +117,7 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
   /** Whether the line at hand may become anything but text. */
   function mayMatter(): boolean {
     if (held.fence !== null) return partial.length <= limit;
-    return prose === null ? mayOpen(partial) : partial.length <= HEAD_LIMIT && /^\s*[`~]*\s*$/.test(partial);
+    return prose === null ? mayOpen(partial) : partial.length <= HEAD_LIMIT && /^[`~]*$/.test(partial.trim());
   }
 
   function endLine(): void {

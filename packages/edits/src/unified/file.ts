@@ -26,7 +26,12 @@ const EXTENDED: readonly (readonly [start: string, field: Field, kind?: FileKind
 ];
 
 /** Header lines that lack the line break between them. */
-const GLUED = /^(?:diff --git|---|\+\+\+) .*(?:--- |\+\+\+ [^/]*\/|@@ -\d|.index [0-9a-f]{4,}\.\.)/s;
+function isGlued(line: string): boolean {
+  const start = /^(?:diff --git|---|\+\+\+) /.exec(line)?.[0].length;
+  if (start === undefined) return false;
+  const plus = line.indexOf("+++ ", start);
+  return (plus > 0 && line.includes("/", plus)) || /--- |@@ -\d|.index [0-9a-f]{4,}\.\./s.test(line.slice(start));
+}
 
 /** What a header gives: what its lines say, the names as written, and what kind of change it tells of. */
 interface Header {
@@ -186,7 +191,7 @@ function nameOf(text = ""): string | undefined {
 }
 
 export function checkGlued(input: Input, at: number): void {
-  if (GLUED.test(input.lines[at]!)) refuse(input, at, "glued-header", quote(input.lines[at]!));
+  if (isGlued(input.lines[at]!)) refuse(input, at, "glued-header", quote(input.lines[at]!));
 }
 
 /** The names of a rename or copy have no folder in front that is not theirs. */
