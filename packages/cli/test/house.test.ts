@@ -33,6 +33,8 @@ const anywhere = [
   "server/src/testing.ts",
   "store-redis/src/index.ts",
   "edits/src/index.ts",
+  ...["unified", "stream", "merge", "lsp"].map((entry) => `edits/src/${entry}.ts`),
+  ...filesIn("packages/edits/src/formats").map((file) => file.replace("packages/", "")),
   ...filesIn("packages/protocols/src")
     .filter((file) => !/\.(accepts|validators)\.ts$/.test(file))
     .map((file) => file.replace("packages/", "")),

@@ -20,6 +20,10 @@ const programs: Record<FormatOfCase, Record<string, Program>> = {
     "git --recount": gitApply(join(folder, "git")),
     "GNU patch": gnuPatch(join(folder, "patch")),
   },
+  "begin-patch": {
+    parlance: parlance("begin-patch"),
+    "and anchored": parlance("begin-patch", { beyond: anchored }),
+  },
   "search-replace": {
     parlance: parlance("search-replace"),
     "and anchored": parlance("search-replace", { beyond: anchored }),
@@ -35,7 +39,8 @@ const programs: Record<FormatOfCase, Record<string, Program>> = {
 try {
   const pairs = readPairs();
   console.log(`${pairs.length} pairs of files, seed ${seed}; correct / refused / WRONG`);
-  for (const format of ["unified", "search-replace", "str-replace"] as const) report(format, programs[format]);
+  for (const format of ["unified", "begin-patch", "search-replace", "str-replace"] as const)
+    report(format, programs[format]);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -7,7 +7,25 @@ export { selectHunks } from "./algebra/select.js";
 export { applyPatch } from "./apply.js";
 export { type CreateOptions, createPatch } from "./diff/create.js";
 export type { DiffOptions } from "./diff/diff.js";
+export { fromTextEdits, type TextEdits, type TextEditsPatch, toTextEdits } from "./editor/text-edits.js";
+export {
+  toVsCodeEdit,
+  type VsCode,
+  type VsCodeDocument,
+  type VsCodeEditing,
+  type VsCodeFile,
+  type VsCodeMetadata,
+  type VsCodeWorkspaceEdit,
+} from "./editor/vscode.js";
+export {
+  type FileConflict,
+  type LspDocument,
+  toWorkspaceEdit,
+  type WorkspaceEditing,
+  type WorkspaceOptions,
+} from "./editor/workspace-edit.js";
 export { explainConflict } from "./explain.js";
+export { type BasedWriting, formatForBased } from "./formats/based.js";
 export { formatBeginPatch, parseBeginPatch } from "./formats/begin-patch.js";
 export type { FormatName } from "./formats/block.js";
 export { formatEditBlocks, parseEditBlocks } from "./formats/edit-block.js";
@@ -23,17 +41,6 @@ export { formatWholeFiles, parseWholeFiles } from "./formats/whole-file.js";
 export type { Writing } from "./formats/write.js";
 export { hunkId } from "./hunk.js";
 export { joinLines, type Lines, splitLines } from "./lines.js";
-export {
-  type FileConflict,
-  fromTextEdits,
-  type LspDocument,
-  type TextEdits,
-  type TextEditsPatch,
-  toTextEdits,
-  toWorkspaceEdit,
-  type WorkspaceEditing,
-  type WorkspaceOptions,
-} from "./lsp.js";
 export type { Aligner, ApplyOptions, LineRange } from "./match/aligner.js";
 export { anchored } from "./match/anchored.js";
 export { applyStrictly, type StrictOptions } from "./match/strict.js";

@@ -7,5 +7,5 @@ export type { Move, Plan, PlannedFile } from "./node/planned.js";
 export { type Recovery, recover } from "./node/recover.js";
 export type { Access, FileReason, RootOptions } from "./node/root.js";
 export type { FileState } from "./node/stage.js";
-export { undo } from "./node/undo.js";
-export { applyPlan, type NotWritten, type WriteResult, type Written } from "./node/write.js";
+export type { Clock, WaitOptions } from "./node/waiting.js";
+export { applyPlan, type NotWritten, undo, type WriteOptions, type WriteResult, type Written } from "./node/write.js";

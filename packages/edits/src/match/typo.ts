@@ -99,7 +99,7 @@ function isOneSlip(a: string, b: string, isReserved: boolean): boolean {
   return (head > 0 || isReserved) && !(tail === 0 && INFLECTION.test(left + right) && !isReserved);
 }
 
-const COMMENT = /^(.*?)(\/\/|#|--|\/\*|<!--|^\*)(?=\s|$|\*)(.*)$/;
+const COMMENT = /^(.*?)(\/\/|#|--|\/\*|<!--)(?=\s|$|\*)(.*)$/;
 
 /** The same code, and comments that have most of their words in common. */
 function isReworded(patch: string, text: string): boolean {
@@ -109,7 +109,10 @@ function isReworded(patch: string, text: string): boolean {
   // An uneven number of quotes: the mark stands in a string.
   if ((code.match(/["'`]/g)?.length ?? 0) % 2 === 1 || DIRECTIVE.test(words.trim()) || DIRECTIVE.test(right.trim()))
     return false;
-  const [own, known] = [words, right].map((line) => line.toLowerCase().match(/[\p{L}\p{N}_$]+/gu) ?? []);
+  // Headings begin like comments: what is not a word is no matter of wording there.
+  const [signs, others] = [words, right].map((line) => line.replace(/[\p{L}\s.,:;]+/gu, ""));
+  if (signs !== others) return false;
+  const [own, known] = [words, right].map((line) => line.toLowerCase().match(/[\p{L}_$]+/gu) ?? []);
   const all = new Set(known);
   const same = new Set(own!.filter((word) => all.has(word))).size;
   return same >= 2 && 2 * same > Math.max(new Set(own).size, all.size);

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { TextDocument } from "vscode-languageserver-textdocument";
-import { createPatch } from "../src/diff/create.js";
-import { fromTextEdits, type LspDocument, toTextEdits, toWorkspaceEdit } from "../src/lsp.js";
-import type { FilePatch } from "../src/patch.js";
-import { parseEdits } from "../src/stream/read.js";
-import { applied } from "./laws.js";
-import { random } from "./random.js";
-import { editText, readSources } from "./sources.js";
+import { createPatch } from "../../src/diff/create.js";
+import { fromTextEdits, type LspDocument, toTextEdits, toWorkspaceEdit } from "../../src/lsp.js";
+import type { FilePatch } from "../../src/patch.js";
+import { parseEdits } from "../../src/stream/read.js";
+import { applied } from "../laws.js";
+import { random } from "../random.js";
+import { editText, readSources } from "../sources.js";
 
 const numRuns = process.env.PARLANCE_LONG ? 20_000 : 2_000;
 const seed = Number(process.env.PARLANCE_SEED ?? 20_261_121);
@@ -206,4 +206,18 @@ test.each<[string, FilePatch[], Record<string, string>, unknown[]]>([
   ],
 ])("%s is a conflict, and nothing is edited", (_, files, present, conflicts) => {
   expect(toWorkspaceEdit({ files }, find(present))).toMatchObject({ ok: false, conflicts });
+});
+
+test("a patch of some lines edits those, and not equal ones before them", () => {
+  const body = "  x = 1\n  return x\n}\n";
+  const text = ["a", "b", "c"].map((name) => `function ${name}() {\n${body}`).join("");
+  const patch = { files: [modify(["-  x = 1", "+  x = 2"])] };
+  const at = { line_start: 5, line_end: 8 };
+  const edits = [{ range: { start: { line: 5, character: 0 }, end: { line: 6, character: 0 } }, newText: "  x = 2\n" }];
+  expect(toTextEdits(patch, text)).toMatchObject({ ok: false, conflicts: [{ reason: "ambiguous" }] });
+  expect(toTextEdits(patch, text, { at })).toMatchObject({ ok: true, edits });
+  expect(toWorkspaceEdit(patch, find({ [path]: text }), { at })).toMatchObject({
+    ok: true,
+    edit: { documentChanges: [{ edits }] },
+  });
 });
