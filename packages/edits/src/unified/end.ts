@@ -45,7 +45,7 @@ export function goesOn(input: Input, at: number): boolean {
   let i = at;
   while (lines[i] === "") i++;
   const line = lines[i];
-  if (line === undefined || startsNames(lines, i) || isBoundary(input, i)) return false;
+  if (line === undefined || line.startsWith("@@") || startsNames(lines, i) || isBoundary(input, i)) return false;
   if (isMarked(line)) return line[0] === " " || isChanged(line);
   if (fence === 0 && i > at) return false;
   for (; i < lines.length && !isBoundary(input, i); i++) {

@@ -1,9 +1,9 @@
 import { ordinals } from "../hunk.js";
-import type { FileKind, FilePatch } from "../patch.js";
+import type { FileKind, GitHeader } from "../patch.js";
 import { quote } from "../reading.js";
 import { startsNames } from "./end.js";
 import { impliesGitHeader } from "./format.js";
-import { type Input, refuse, repair, take } from "./input.js";
+import { type Input, type OpenFile, refuse, repair, take } from "./input.js";
 import { dropFolder, dropFolders, type NameLine, parseGitNames, parseNameLine } from "./name.js";
 
 type Field = "before" | "after" | "oldMode" | "newMode" | "index" | "similarity" | "dissimilarity";
@@ -40,7 +40,8 @@ interface Header {
   kind: FileKind | undefined;
   /** Names behind `---` and `+++`; null where these lines are not there. */
   named: readonly [old: NameLine, now: NameLine] | null;
-  /** Names behind `diff --git`, where they can be told apart. */
+  /** What stands behind `diff --git`, and its names where they can be told apart and may not be those below. */
+  names: string;
   both: { before: string; after: string } | null;
   /** Why it contradicts itself; empty where it does not. */
   fault: string;
@@ -57,16 +58,16 @@ export function readHeader(input: Input): void {
   const file = describeFile(input, at, header);
   if (file === null) return;
   closeFile(input);
-  input.open = { file: { ...file, hunks: [] }, git: header.git, tellApart: ordinals(), line: at };
+  input.open = { file, git: header.git, tellApart: ordinals(), line: at };
 }
 
 function takeHeader(input: Input): Header {
   const { at, lines } = input;
   const git = lines[at]!.startsWith("diff --git ");
-  const header: Header = { git, said: {}, kind: undefined, named: null, both: null, fault: "" };
+  const header: Header = { git, said: {}, kind: undefined, named: null, names: "", both: null, fault: "" };
   if (git) {
     checkGlued(input, at);
-    header.both = parseGitNames(withoutReturn(take(input)).slice(11));
+    header.names = withoutReturn(take(input)).slice(11);
   }
   while (input.at < lines.length && !startsNames(lines, input.at)) {
     const entry = EXTENDED.find(([start]) => lines[input.at]!.startsWith(start));
@@ -77,6 +78,10 @@ function takeHeader(input: Input): Header {
     header.said[field] = withoutReturn(take(input)).slice(start.length);
   }
   if (startsNames(lines, input.at)) header.named = [takeName(input), takeName(input)];
+  const [old, now] = header.named ?? [];
+  // Two names that say the same as those below them are the usual case, and need not be told apart.
+  const same = old?.name && now?.name && dropFolder(old.name) === dropFolder(now.name);
+  if (git && !(same && header.names === `${old.name} ${now.name}`)) header.both = parseGitNames(header.names);
   return header;
 }
 
@@ -94,8 +99,8 @@ function withoutReturn(line: string): string {
   return line.endsWith("\r") ? line.slice(0, -1) : line;
 }
 
-/** The file that the header at this line is about, without its hunks; null where it was refused. */
-function describeFile(input: Input, at: number, header: Header): Omit<FilePatch, "hunks"> | null {
+/** The file that the header at this line is about; null where it was refused. */
+function describeFile(input: Input, at: number, header: Header): OpenFile["file"] | null {
   const { said, git, named, both } = header;
   const [old, now] = named ?? [undefined, undefined];
   const kind = header.kind ?? kindOf(header);
@@ -110,7 +115,7 @@ function describeFile(input: Input, at: number, header: Header): Omit<FilePatch,
     fault = "only what is not there is /dev/null";
   const [index, mode] = said.index?.split(" ") ?? [];
   if (/[^0-7]/.test(`${oldMode ?? 0}${newMode ?? 0}${mode ?? 0}`)) fault ||= "a mode is octal digits";
-  fault ||= contradict(header, isMove);
+  if (both !== null || isMove) fault ||= contradict(header, isMove);
   const moved = isMove && header.kind !== undefined;
   const before = kind === "create" ? null : moved ? nameOf(said.before) : (old?.name ?? names?.before);
   const after = kind === "delete" ? null : moved ? nameOf(said.after) : (now?.name ?? names?.after);
@@ -119,16 +124,14 @@ function describeFile(input: Input, at: number, header: Header): Omit<FilePatch,
     refuse(input, at, "bad-header", `${why}: ${quote(input.lines[at]!)}`);
     return null;
   }
-  const extended = git && gitHeader(said, index, isWhole ? undefined : mode);
-  return {
-    kind,
-    ...(moved ? stripMove(input, before!, after!) : readPaths(input, at, before, after, isMove)),
-    ...(oldMode !== undefined && { oldMode }),
-    ...(newMode !== undefined && { newMode }),
-    ...(extended && { git: extended }),
-    ...(old?.stamp !== undefined && { oldStamp: old.stamp }),
-    ...(now?.stamp !== undefined && { newStamp: now.stamp }),
-  };
+  const paths = moved ? stripMove(input, before!, after!) : readPaths(input, at, before, after, isMove);
+  const file: OpenFile["file"] = { kind, ...paths, hunks: [] };
+  if (oldMode !== undefined) file.oldMode = oldMode;
+  if (newMode !== undefined) file.newMode = newMode;
+  if (git) file.git = gitHeader(said, index, isWhole ? undefined : mode);
+  if (old?.stamp !== undefined) file.oldStamp = old.stamp;
+  if (now?.stamp !== undefined) file.newStamp = now.stamp;
+  return file;
 }
 
 /** The kind of a change that no line of the header tells: git takes two names that differ for those of a rename. */
@@ -159,15 +162,14 @@ function agree(a: string, b: string): boolean {
   return a === b || shortA === b || a === shortB || shortA === shortB;
 }
 
-function gitHeader(said: Header["said"], index: string | undefined, mode: string | undefined) {
-  const similarity = Number.parseInt(said.similarity ?? "", 10);
-  const dissimilarity = Number.parseInt(said.dissimilarity ?? "", 10);
-  return {
-    ...(index !== undefined && { index }),
-    ...(mode !== undefined && { mode }),
-    ...(similarity >= 0 && { similarity }),
-    ...(dissimilarity >= 0 && { dissimilarity }),
-  };
+function gitHeader({ similarity, dissimilarity }: Header["said"], index: string | undefined, mode: string | undefined) {
+  const header: { -readonly [Key in keyof GitHeader]: GitHeader[Key] } = {};
+  if (index !== undefined) header.index = index;
+  if (mode !== undefined) header.mode = mode;
+  const [like, unlike] = [similarity, dissimilarity].map((text = "") => Number.parseInt(text, 10));
+  if (like! >= 0) header.similarity = like!;
+  if (unlike! >= 0) header.dissimilarity = unlike!;
+  return header;
 }
 
 /** Ends the file that is being read, and keeps it if it changes anything. */
@@ -186,8 +188,8 @@ export function closeFile(input: Input): void {
 }
 
 /** The path in a line of a rename or copy; undefined where there is none. */
-function nameOf(text = ""): string | undefined {
-  return parseNameLine(text, true).name || undefined;
+function nameOf(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : parseNameLine(text, true).name || undefined;
 }
 
 export function checkGlued(input: Input, at: number): void {
