@@ -66,6 +66,7 @@ function skip(input: Input, prose: boolean): boolean {
   const { at } = input;
   const line = take(input);
   if (input.strict) closeFile(input);
+  if (line === "") return prose;
   const fence = /^\s*(`{3,}|~{3,})/.exec(line)?.[1]?.length;
   if (fence !== undefined) {
     skipFence(input, at, fence);
