@@ -58,8 +58,8 @@ export function doubleLine({ before, file }: Meant): { text: string; hunk: Hunk 
   return null;
 }
 
-/** Columns of white space in front; null for a blank line. */
-const indentOf = (line: string) => (line.trim() === "" ? null : /^\s*/.exec(line)![0].length);
+/** Columns of white space in front, those of a comment's inner lines as of its first; null for a blank line. */
+const indentOf = (line: string) => (line.trim() === "" ? null : /^\s*?(?=\S| \*)/.exec(line)![0].length);
 
 /** The lines that a hunk stands below, outermost first: each the nearest that is indented less. At most two of them. */
 export function enclosing(before: string, hunk: Hunk): string[] {
@@ -70,7 +70,7 @@ export function enclosing(before: string, hunk: Hunk): string[] {
   const found: string[] = [];
   while (--row >= 0 && indent > 0) {
     const own = indentOf(lines[row]!);
-    if (own === null || own >= indent || !/^\s*[\w@$"'[]/.test(lines[row]!)) continue;
+    if (own === null || own >= indent || !/^\s*[\w@$"'[#]/.test(lines[row]!)) continue;
     found.unshift(lines[row]!.trim());
     indent = own;
   }
