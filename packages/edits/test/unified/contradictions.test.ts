@@ -35,7 +35,7 @@ async function askUs(patch: string, text: string, mode: number) {
     writeFileSync(join(folder, "f"), text);
     chmodSync(join(folder, "f"), mode);
     const plan = await planEdits(reading.patch, { root: folder });
-    const written = await applyPlan(plan, { root: folder } as never);
+    const written = await applyPlan(plan, { root: folder });
     if (!written.ok) return null;
     const name = ["f", "g"].find((each) => existsSync(join(folder, each)));
     if (name === undefined) return { gone: true };
