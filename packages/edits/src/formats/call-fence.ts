@@ -1,6 +1,6 @@
 import type { Format } from "./block.js";
+import { areEdits, type Call, parseJson, readCall, readCalls } from "./calls.js";
 import { closesFence } from "./fence.js";
-import { areEdits, type Call, parseJson, readCall, readCalls } from "./str-replace.js";
 
 /** Strings of JSON hold no line feeds, so calls are few lines; a longer value is not waited for. */
 const MOST_LINES = 64;
