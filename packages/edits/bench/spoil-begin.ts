@@ -1,6 +1,6 @@
 import type { FilePatch, Hunk } from "../src/patch.js";
 import type { Random } from "../test/random.js";
-import { isInside, type Meant, mapLines, mistype, padLines, pickContext, replay, type Spoil } from "./spoil.js";
+import { isInside, type Meant, mapLines, mistype, padLines, pickContext, rediff, replay, type Spoil } from "./spoil.js";
 import { addTwin, doubleLine, enclosing, turnContext } from "./spoil-meaning.js";
 
 /** A `*** Begin Patch` section of the hunks, each below the anchors that stand around it. */
@@ -58,7 +58,9 @@ export const beginSpoils: Record<string, Spoil> = {
   },
   "tabs as spaces": section((file) => {
     if (!file.hunks.every(({ lines }) => lines.some((line) => line[0] !== "+" && line.includes("\t")))) return null;
-    return mapLines(file, (line) => line.replaceAll("\t", "    "));
+    const spoilt = mapLines(file, (line) => line.replaceAll("\t", "    "));
+    // A hunk that changes nothing but tabs would say nothing any more.
+    return spoilt.hunks.every((hunk) => rediff(hunk).lines.length > 0) ? spoilt : null;
   }),
   "one context line skipped": section((file, dice) => {
     const skipped = pickContext(file, dice, (line, i, lines) => line.trim() !== "" && isInside(i, lines));
