@@ -74,7 +74,8 @@ export function standMoved(hunks: readonly Hunk[], text: string): Standing | nul
         drifts.add(drift);
       }
     }
-    if (row !== hint && standsNew(hunk, text, starts, drifts, effort)) return null;
+    // One that stands as far from its number as the hunk before it has not been applied there.
+    if (searched.has(hunk) && standsNew(hunk, text, starts, drifts, effort)) return null;
     if (at < furthest || (end === at && row !== hint)) return null;
     // Among hunks that moved, the end of the text is no proof that a number is right.
     if (!(row === hint && isFramed(hunk, text, at, -1)) && mayBeApplied(hunk, text, row, starts, effort)) return null;
