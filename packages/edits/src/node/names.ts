@@ -71,7 +71,10 @@ export function stripRoot(path: string, roots: readonly string[], windows = proc
   const plain = (name: string) => (windows ? name.replaceAll("\\", "/") : name);
   const folded = (name: string) => (windows ? plain(name).toLowerCase() : name);
   for (const root of roots) {
-    const prefix = plain(root).replace(/\/*$/, "/");
+    const name = plain(root);
+    let end = name.length;
+    while (name[end - 1] === "/") end--;
+    const prefix = `${name.slice(0, end)}/`;
     if (folded(path.slice(0, prefix.length)) === folded(prefix)) return plain(path.slice(prefix.length));
   }
   return path;
