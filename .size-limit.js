@@ -27,7 +27,13 @@ const leaveOut = (left) => ({
   },
 });
 
-const edits = { path: "packages/edits/dist/index.js", gzip: true };
+const edits = (entry, what, limit, names) => ({
+  name: `edits, ${what}`,
+  path: `packages/edits/dist/${entry}.js`,
+  ...(names && { import: names }),
+  limit,
+  gzip: true,
+});
 
 export default [
   client("fold-gateway", "at once", "8 kB", atOnce),
@@ -36,11 +42,10 @@ export default [
   client("fold-gateway", "in all (with streams)", "11 kB", all.streams),
   client("based", "in all (with channels)", "12.65 kB", all.channels),
   client("loco", "in all (with channels)", "18 kB", all.channels),
-  { ...edits, name: "edits, whole", limit: "33.6 kB" },
-  {
-    ...edits,
-    name: "edits, reading and applying unified diffs",
-    import: "{ parsePatch, applyPatch }",
-    limit: "12.4 kB",
-  },
+  edits("index", "whole", "45.5 kB"),
+  edits("unified", "unified diffs", "21.3 kB"),
+  edits("unified", "unified diffs, applied strictly", "12.8 kB", "{ parsePatch, formatPatch, applyStrictly }"),
+  edits("stream", "stream of all formats", "22.3 kB", "{ readEdits }"),
+  edits("merge", "merge", "6.3 kB"),
+  edits("lsp", "lsp", "19 kB"),
 ];

@@ -40,7 +40,7 @@ export async function startReview(root: string, answer: string, port = 0): Promi
         return ids.length === 0 ? [] : selectHunks({ files: [file] }, ids).files;
       }),
     };
-    const result = await applyPlan(await planEdits(chosen, { root }));
+    const result = await applyPlan(await planEdits(chosen, { root }), { root });
     if (!result.ok) return { ok: false, text: result.conflicts.map(({ message }) => message).join("\n") };
     written = result;
     return { ok: true, text: `Applied: ${result.files.map(({ path }) => path).join(", ")}` };
@@ -48,7 +48,7 @@ export async function startReview(root: string, answer: string, port = 0): Promi
 
   async function takeBack(): Promise<Answer> {
     if (!written) return { ok: false, text: "There is nothing to undo." };
-    const result = await undo(written);
+    const result = await undo(written, { root });
     if (!result.ok) return { ok: false, text: result.conflicts.map(({ message }) => message).join("\n") };
     written = undefined;
     return { ok: true, text: `Undone: ${result.files.map(({ path }) => path).join(", ")}` };

@@ -66,13 +66,13 @@ export async function command(argv: string[], io: ApplyIo): Promise<number> {
   }
   const plan = await planEdits(patches, { root });
   const conflicts = [...unread, ...plan.conflicts];
-  const outcome = await carryOut({ ...plan, conflicts }, repairs, values.check ?? false);
+  const outcome = await carryOut({ ...plan, conflicts }, root, repairs, values.check ?? false);
   if (values.json) io.out(`${JSON.stringify(outcome, null, 2)}\n`);
   else print(outcome, values.check ?? false, io);
   return outcome.ok ? exit.fine : exit.findings;
 }
 
-async function carryOut(plan: Plan, repairs: Outcome["repairs"], check: boolean): Promise<Outcome> {
+async function carryOut(plan: Plan, root: string, repairs: Outcome["repairs"], check: boolean): Promise<Outcome> {
   const preview = formatPatch(plan.preview);
   const files = plan.files.map(({ path, before, after }) => ({
     path,
@@ -81,7 +81,7 @@ async function carryOut(plan: Plan, repairs: Outcome["repairs"], check: boolean)
   }));
   if (check || plan.conflicts.length > 0)
     return { ok: plan.conflicts.length === 0, files, preview, inverse: null, repairs, conflicts: plan.conflicts };
-  const written = await applyPlan(plan);
+  const written = await applyPlan(plan, { root });
   return written.ok
     ? { ok: true, files, preview, inverse: formatPatch(written.inverse), repairs, conflicts: [] }
     : { ok: false, files, preview, inverse: null, repairs, conflicts: written.conflicts };

@@ -35,6 +35,8 @@ const anywhere = [
   "wire/src/scope.ts",
   "store-redis/src/index.ts",
   "edits/src/index.ts",
+  ...["unified", "stream", "merge", "lsp"].map((entry) => `edits/src/${entry}.ts`),
+  ...filesIn("packages/edits/src/formats").map((file) => file.replace("packages/", "")),
   ...filesIn("packages/protocols/src")
     .filter((file) => !/\.(accepts|validators)\.ts$/.test(file))
     .map((file) => file.replace("packages/", "")),

@@ -3,15 +3,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { anchored } from "../src/anchored.js";
+import { anchored } from "../src/match/anchored.js";
 import { readPairs } from "./pairs.js";
 import { exactOnce, gitApply, gnuPatch, jsdiffWith } from "./perturb-peers.js";
-import { type FormOfCase, isRefusal, makeCases, type Program, parlance, type Score, score } from "./spoilt.js";
+import { type FormatOfCase, isRefusal, makeCases, type Program, parlance, type Score, score } from "./spoilt.js";
 
 const seed = Number(process.env.SEED ?? 1);
 const folder = mkdtempSync(join(tmpdir(), "perturb-"));
 
-const programs: Record<FormOfCase, Record<string, Program>> = {
+const programs: Record<FormatOfCase, Record<string, Program>> = {
   unified: {
     parlance: parlance("unified"),
     "and anchored": parlance("unified", { beyond: anchored }),
@@ -19,6 +19,10 @@ const programs: Record<FormOfCase, Record<string, Program>> = {
     "jsdiff fuzz 2": jsdiffWith(2),
     "git --recount": gitApply(join(folder, "git")),
     "GNU patch": gnuPatch(join(folder, "patch")),
+  },
+  "begin-patch": {
+    parlance: parlance("begin-patch"),
+    "and anchored": parlance("begin-patch", { beyond: anchored }),
   },
   "search-replace": {
     parlance: parlance("search-replace"),
@@ -35,16 +39,17 @@ const programs: Record<FormOfCase, Record<string, Program>> = {
 try {
   const pairs = readPairs();
   console.log(`${pairs.length} pairs of files, seed ${seed}; correct / refused / WRONG`);
-  for (const form of ["unified", "search-replace", "str-replace"] as const) report(form, programs[form]);
+  for (const format of ["unified", "begin-patch", "search-replace", "str-replace"] as const)
+    report(format, programs[format]);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
-function report(form: FormOfCase, columns: Record<string, Program>): void {
-  const cases = makeCases(form, readPairs(), seed);
+function report(format: FormatOfCase, columns: Record<string, Program>): void {
+  const cases = makeCases(format, readPairs(), seed);
   const names = Object.keys(columns);
   const scores = names.map((name) => score(cases, columns[name]!));
-  console.log(`\n${`${form}: ${cases.length} cases`.padEnd(46)}${names.map((name) => name.padEnd(18)).join("")}`);
+  console.log(`\n${`${format}: ${cases.length} cases`.padEnd(46)}${names.map((name) => name.padEnd(18)).join("")}`);
   for (const kind of scores[0]!.keys())
     printRow(
       kind,

@@ -1,6 +1,7 @@
 import type { FilePatch, Hunk } from "../src/patch.js";
 import type { Random } from "../test/random.js";
 import { isInside, type Meant, mapLines, mistype, padLines, pickContext, rediff, replay, type Spoil } from "./spoil.js";
+import { doubleLine, turnContext } from "./spoil-meaning.js";
 
 /** A block's two parts as a model writes them; `write` puts them into SEARCH/REPLACE or into the arguments of a call. */
 export type Write = (path: string, search: string, replace: string) => string;
@@ -108,6 +109,16 @@ export function blockSpoils(
         const invented = ` ${/^\s*/.exec(chosen.hunk.lines[chosen.i]!.slice(1))![0]}validateRequest(options, { strict: true });`;
         const file = mapLines(meant.file, (line, i) => (i === chosen.i ? invented : line));
         return { text: meant.before, input: blockOf(meant, file.hunks[0]!), expected: null };
+      },
+      "context of another meaning": (meant, dice) => {
+        const hunk = turnContext(meant.file, dice, meant)?.hunks[0];
+        if (!hunk || meant.before.includes(sideOf(hunk, "-").join("\n"))) return null;
+        return { text: meant.before, input: blockOf(meant, hunk), expected: null };
+      },
+      "a line beside an insertion stands twice": (meant) => {
+        const doubled = doubleLine(meant);
+        if (!doubled || doubled.text.includes(sideOf(doubled.hunk, "-").join("\n"))) return null;
+        return { text: doubled.text, input: blockOf(meant, doubled.hunk), expected: null };
       },
       "foreign block": (meant, _, other) => {
         const [hunk] = meant.file.hunks;

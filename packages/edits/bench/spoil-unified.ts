@@ -2,6 +2,7 @@ import type { FilePatch, Hunk } from "../src/patch.js";
 import { formatPatch } from "../src/unified/format.js";
 import type { Random } from "../test/random.js";
 import { isInside, type Meant, mapLines, mistype, padLines, pickContext, replay, type Spoil } from "./spoil.js";
+import { addTwin, doubleLine, turnContext } from "./spoil-meaning.js";
 
 const git = ({ path }: Meant) => `diff --git a/${path} b/${path}\nindex 1111111..2222222 100644\n`;
 const format = (file: FilePatch) => formatPatch({ files: [file] });
@@ -49,6 +50,10 @@ export const unifiedSpoils: Record<string, Spoil> = {
     const [head, ...hunks] = format(file).split(/^(?=@@ )/m);
     // A markdown fence at the start of a line would end the patch.
     return head + hunks.map((hunk) => hunk.replace(/^ (?=[^\s+\-\\@`~])/gm, "")).join("");
+  }),
+  "context without its markers": diff((file) => {
+    const [head, ...hunks] = format(file).split(/^(?=@@ )/m);
+    return head + hunks.map((hunk) => hunk.replace(/^ (?=[^+\-\\@`~])/gm, "")).join("");
   }),
   "last context line only": diff((file) => format({ ...file, hunks: file.hunks.map(lastContextOnly) })),
   "trailing white space stripped": (meant, dice) => {
@@ -105,6 +110,32 @@ function lastContextOnly(hunk: Hunk): Hunk {
 
 export const unifiedRefusals: Record<string, Spoil> = {
   "already applied": (meant) => ({ text: meant.after, input: format(meant.file), expected: null }),
+  "already applied, with a twin elsewhere": (meant, dice) => {
+    // Without something new, or lines on both sides of what is gone, nothing shows that it is applied.
+    const isTelling = ({ lines }: Hunk) =>
+      lines.some((line) => /^\+\s*\S/.test(line)) || (/^ .*\S/.test(lines[0]!) && /^ .*\S/.test(lines.at(-1)!));
+    if (!meant.file.hunks.every(isTelling)) return null;
+    return { text: addTwin(meant, dice), input: format(meant.file), expected: null };
+  },
+  "context of another meaning": (meant, dice) => {
+    const file = turnContext(meant.file, dice, meant);
+    return file && { text: meant.before, input: format(file), expected: null };
+  },
+  "a line beside an insertion stands twice": (meant) => {
+    const doubled = doubleLine(meant);
+    return doubled && { text: doubled.text, input: format({ ...meant.file, hunks: [doubled.hunk] }), expected: null };
+  },
+  "the section stands behind the place": (meant) => {
+    const lines = meant.before.split("\n");
+    const last = meant.file.hunks.at(-1)!;
+    const row = last.oldStart! - 1 + last.lines.filter(isOld).length;
+    const isOnce = (line: string) => lines.filter((each) => each.trim().startsWith(line.trim())).length === 1;
+    const behind = lines.slice(row).find((line) => /^\w.{6}/.test(line) && isOnce(line));
+    const hunks = meant.file.hunks.map((hunk) => ({ ...hunk, section: behind! }));
+    return behind === undefined
+      ? null
+      : { text: meant.before, input: format({ ...meant.file, hunks }), expected: null };
+  },
   "another file's patch": (meant, _, other) => {
     const isThere = ({ lines }: Hunk) =>
       other.before.includes(

@@ -1,6 +1,6 @@
-import { createPatch } from "../src/create.js";
+import { selectHunks } from "../src/algebra/select.js";
+import { createPatch } from "../src/diff/create.js";
 import type { FilePatch, Hunk } from "../src/patch.js";
-import { selectHunks } from "../src/select.js";
 import type { Random } from "../test/random.js";
 import type { SourcePair } from "./pairs.js";
 

@@ -1,36 +1,46 @@
-import { type ApplyOptions, applyPatch } from "../src/apply.js";
-import { parseSearchReplace } from "../src/forms/search-replace.js";
-import { parseStrReplace } from "../src/forms/str-replace.js";
+import { applyPatch } from "../src/apply.js";
+import { parseBeginPatch } from "../src/formats/begin-patch.js";
+import { parseSearchReplace } from "../src/formats/search-replace.js";
+import { parseStrReplace } from "../src/formats/str-replace.js";
+import type { ApplyOptions } from "../src/match/aligner.js";
 import type { Reading } from "../src/reading.js";
 import { parsePatch } from "../src/unified/parse.js";
 import { random } from "../test/random.js";
 import type { SourcePair } from "./pairs.js";
-import { chooseChange, type Meant, type Spoil, type SpoiltCase } from "./spoil.js";
+import { chooseChange, type Meant, rediff, type Spoil, type SpoiltCase } from "./spoil.js";
+import { beginRefusals, beginSpoils } from "./spoil-begin.js";
 import { blockSpoils, type Write } from "./spoil-blocks.js";
 import { unifiedRefusals, unifiedSpoils } from "./spoil-unified.js";
 
-export type FormOfCase = "unified" | "search-replace" | "str-replace";
+export type FormatOfCase = "unified" | "begin-patch" | "search-replace" | "str-replace";
 
 /** The text that a program makes of a case, or null where it refuses. */
 export type Program = (item: SpoiltCase) => string | null;
 
-const writes: Record<Exclude<FormOfCase, "unified">, Write> = {
+const writes: Record<"search-replace" | "str-replace", Write> = {
   "search-replace": (path, search, replace) =>
     `${path}\n\`\`\`\n<<<<<<< SEARCH\n${search}\n=======\n${replace === "" ? "" : `${replace}\n`}>>>>>>> REPLACE\n\`\`\`\n`,
   "str-replace": (path, old_str, new_str) => JSON.stringify({ command: "str_replace", path, old_str, new_str }),
 };
 
-/** All cases of one form, the same ones for the same seed. A change that a kind cannot spoil gives none of that kind. */
-export function makeCases(form: FormOfCase, pairs: readonly SourcePair[], seed: number): SpoiltCase[] {
+/** All cases of one format, the same ones for the same seed. A change that a kind cannot spoil gives none of that kind. */
+export function makeCases(format: FormatOfCase, pairs: readonly SourcePair[], seed: number): SpoiltCase[] {
   const dice = random(seed);
-  const isUnified = form === "unified";
+  const isDiff = format === "unified" || format === "begin-patch";
   const changes = pairs.flatMap((pair) => {
-    const meant = chooseChange(pair, dice, isUnified ? 5 : 1);
-    return meant && (isUnified || isOnce(meant)) ? [meant] : [];
+    const meant = chooseChange(pair, dice, isDiff ? 5 : 1);
+    if (!meant || !(isDiff || isOnce(meant))) return [];
+    // What a section keeps of its lines is what their own diff says, as for blocks.
+    return format === "begin-patch"
+      ? [{ ...meant, file: { ...meant.file, hunks: meant.file.hunks.map(rediff) } }]
+      : [meant];
   });
-  const { recoverable, refusals } = isUnified
-    ? { recoverable: unifiedSpoils, refusals: unifiedRefusals }
-    : blockSpoils(writes[form], form === "str-replace");
+  const { recoverable, refusals } =
+    format === "unified"
+      ? { recoverable: unifiedSpoils, refusals: unifiedRefusals }
+      : format === "begin-patch"
+        ? { recoverable: beginSpoils, refusals: beginRefusals }
+        : blockSpoils(writes[format], format === "str-replace");
   return Object.entries({ ...prefixed(recoverable, ""), ...prefixed(refusals, REFUSE) }).flatMap(([kind, spoil]) =>
     changes.flatMap((meant, i) => {
       const spoilt = spoil(meant, dice, changes[(i * 7 + 3) % changes.length]!);
@@ -53,16 +63,17 @@ function isOnce({ before, file }: Meant): boolean {
   return text.indexOf(block) === text.lastIndexOf(block);
 }
 
-const readers: Record<FormOfCase, (item: SpoiltCase) => Reading> = {
+const readers: Record<FormatOfCase, (item: SpoiltCase) => Reading> = {
   unified: ({ input }) => parsePatch(input),
+  "begin-patch": ({ input }) => parseBeginPatch(input),
   "search-replace": ({ input, path }) => parseSearchReplace(input, { path }),
   "str-replace": ({ input, path }) => parseStrReplace(input, { path }),
 };
 
 /** This package: its lenient reader, and the default ladder or another. */
-export function parlance(form: FormOfCase, options?: ApplyOptions): Program {
+export function parlance(format: FormatOfCase, options?: ApplyOptions): Program {
   return (item) => {
-    const reading = readers[form](item);
+    const reading = readers[format](item);
     if (!reading.ok || reading.patch.files.length !== 1) return null;
     const result = applyPatch(reading.patch, item.text, options);
     return result.ok ? result.text : null;

@@ -1,65 +1,162 @@
-import type { Conflict } from "./apply.js";
 import { splitLines } from "./lines.js";
-import { looseLine, withoutReturn } from "./normal.js";
-import type { FilePatch, Patch } from "./patch.js";
+import { looseLine, withoutReturn } from "./match/normal.js";
+import type { FilePatch, Hunk, Patch } from "./patch.js";
+import type { Conflict, ConflictReason } from "./result.js";
 import { type Sides, takeApart } from "./sides.js";
 
-/** Lines of the file that are shown around a place, and characters of a line. */
-const AROUND = 3;
-const WIDTH = 200;
+/** Characters of a message, of a path, of one quoted line, and of one line of the file. */
+const LIMIT = 600;
+const PATH = 80;
+const QUOTED = 72;
+const SHOWN = 80;
 
-const SENTENCES: Record<Conflict["reason"], string> = {
-  "already-applied": "this change is already in the file; leave it out.",
-  ambiguous: "it is not certain which lines are meant.",
-  overlap: "another hunk changes the same lines; make one hunk of the two.",
-  stale: "the file is not in the state the patch was made for; read it again.",
-  "not-found": "its old lines are not in the file.",
+/** What a message says beside the file's own lines. */
+interface Account {
+  /** What was looked for. */
+  readonly problem: string;
+  /** What to send instead. */
+  readonly advice: string;
+  /** Row of the text that the file's lines are shown around. */
+  readonly row: number;
+}
+
+interface Facts {
+  readonly conflict: Conflict;
+  readonly hunk: Hunk | undefined;
+  readonly sides: Sides | null;
+  readonly file: FilePatch | undefined;
+  readonly lines: readonly string[];
+}
+
+const ACCOUNTS: Record<ConflictReason, (facts: Facts) => Account> = {
+  "not-found": accountMissing,
+  ambiguous: accountAmbiguous,
+  "already-applied": ({ conflict: { at }, hunk }) => ({
+    problem: `the new lines are in the file already${at === null ? "" : ` at line ${at}`}${hunk ? `: ${quote(tell(hunk, "+"))}` : ""}.`,
+    advice: "Leave this change out. If another place is meant, send the lines around that place.",
+    row: (at ?? 1) - 1,
+  }),
+  overlap: ({ conflict: { at }, hunk }) => ({
+    problem: `another change of this patch changes the same lines${hunk && at !== null ? ` at line ${at}: ${quote(tell(hunk, "-"))}` : ""}.`,
+    advice: "Send one change that has both.",
+    row: (at ?? 1) - 1,
+  }),
+  stale: ({ file }) => ({
+    problem:
+      file?.kind === "create"
+        ? "the patch makes a new file, but there is one with text in it."
+        : file?.kind === "delete"
+          ? "the patch deletes the file, but the file has other lines than the patch takes away."
+          : "the file is not in the state that the patch was made for.",
+    advice: "Read the file again, and send a change of the lines that it has now.",
+    row: 0,
+  }),
 };
 
 /**
- * The message a model needs to try again: what was looked for, the first line that differs, the file's own lines there with
- * their numbers, and how far matching went. `text` is the text the patch was refused for.
+ * Explains a conflict to a model in at most 600 characters of plain English: what was looked for, the nearest text with its
+ * line numbers, and what to send instead. `text` is the text that the patch was refused for.
  */
 export function explainConflict(conflict: Conflict, patch: FilePatch | Patch, text: string): string {
-  const { reason, at, candidates, rung } = conflict;
   const files = "files" in patch ? patch.files : [patch];
   const file = files.find(({ hunks }) => hunks.some(({ id }) => id === conflict.hunk)) ?? files[0];
-  const hunk = file?.hunks.find(({ id }) => id === conflict.hunk);
-  const line = at ?? hunk?.oldStart ?? null;
-  const head = `${file?.before ?? file?.after ?? "the file"}${hunk ? `, hunk ${hunk.id}` : ""}${line === null ? "" : ` at line ${line}`}`;
-  const message = [`${head}: ${SENTENCES[reason]}`];
+  const index = file?.hunks.findIndex(({ id }) => id === conflict.hunk) ?? -1;
+  const hunk = file?.hunks[index];
   const lines = splitLines(text).lines.map(withoutReturn);
-  if (!hunk) {
-    if (reason === "not-found") message.push("A patch of several files is applied file by file.");
-  } else if (reason === "not-found") message.push(...explainMiss(takeApart(hunk), lines), `Matched up to "${rung}".`);
-  else if (reason === "ambiguous") {
-    const [advice, places] =
-      candidates.length > 1
-        ? [`They stand at lines ${candidates.slice(0, 10).join(", ")}; add lines around them.`, candidates.slice(0, 3)]
-        : ["Copy the old lines from the file exactly, white space included.", [at ?? 1]];
-    message.push(advice, ...places.map((place) => show(lines, place - 1)));
+  const several = files.length > 1 && !hunk;
+  const { problem, advice, row } = several
+    ? { problem: "the patch changes several files.", advice: "Apply it file by file.", row: 0 }
+    : ACCOUNTS[conflict.reason]({ conflict, hunk, sides: hunk ? takeApart(hunk) : null, file, lines });
+  const path = clip(file?.before ?? file?.after ?? "the file", PATH);
+  const head = `${path}${hunk && file!.hunks.length > 1 ? `, change ${index + 1} of ${file!.hunks.length}` : ""}: ${problem}`;
+  const shown = several ? [] : showLines(lines, row, LIMIT - head.length - advice.length - 2);
+  return plain([head, ...shown, advice].join("\n"));
+}
+
+function accountMissing({ conflict, hunk, sides, lines }: Facts): Account {
+  const start = (hunk?.oldStart ?? 1) - 1;
+  const row = Math.max(0, Math.min(start, lines.length - 1));
+  if (!hunk || !sides)
+    return { problem: "there is no such file, or no text of it.", advice: "Send the whole new file.", row };
+  if (sides.old.length === 0)
+    return {
+      problem: "new lines, and no old lines that say where they go.",
+      advice: "Send them with the lines above and below, copied from the file.",
+      row,
+    };
+  const elsewhere = conflict.candidates[0];
+  if (elsewhere !== undefined)
+    return {
+      problem: `the old lines are at line ${elsewhere}, but not ${addressOf(hunk)}.`,
+      advice: "Send the address of the place that is meant, or leave it out and send more lines around the change.",
+      row: elsewhere - 1,
+    };
+  const near = findNearest(sides, lines);
+  if (near === null)
+    return {
+      problem: `looked for ${quote(tell(hunk, " -"))}; no line of the file is like it.`,
+      advice: "Check the path, read the file, and send old lines copied from it.",
+      row,
+    };
+  const { place, differs } = near;
+  if (sides.old.every((line, i) => withoutReturn(line) === lines[place + i]))
+    return {
+      problem: `the old lines are at line ${place + 1}, but the patch may not be applied there.`,
+      advice: "Send the lines of the place that is meant, and the range that they are in.",
+      row: place,
+    };
+  if (differs === null)
+    return {
+      problem: `the old lines are at line ${place + 1}, but with other white space or characters that look alike.`,
+      advice: "Send the old lines exactly as the file has them.",
+      row: place,
+    };
+  const wanted = `${quote(sides.old[differs])}${sides.deleted[differs] ? ", to be taken away" : ""}`;
+  const found =
+    place + differs < lines.length
+      ? `at line ${place + differs + 1} is ${quote(lines[place + differs])}`
+      : "the file ends there";
+  return {
+    problem: `looked for ${wanted}; ${found}.`,
+    advice: "Send the change again with old lines copied from the file.",
+    row: place + differs,
+  };
+}
+
+function accountAmbiguous({ conflict, hunk }: Facts): Account {
+  const { at, candidates, total } = conflict;
+  const row = (candidates[0] ?? at ?? 1) - 1;
+  const wanted = quote(tell(hunk, " -"));
+  const more = "Send more unchanged lines above and below it, until only one place fits.";
+  if (candidates.length > 1) {
+    const some = candidates.slice(0, 10).join(", ");
+    const rest = total > 10 ? ` and ${total - 10} more` : "";
+    return { problem: `looked for ${wanted}, which fits at lines ${some}${rest}.`, advice: more, row };
   }
-  return message.join("\n");
+  if (candidates.length === 1 && hunk?.section !== undefined)
+    return {
+      problem: `${wanted} is at line ${candidates[0]}, but not below ${quote(hunk.section)}, which the @@ line names.`,
+      advice: "Send the right name behind the @@, or none.",
+      row,
+    };
+  if (candidates.length === 1)
+    return {
+      problem: `looked for ${wanted}; it is near line ${candidates[0]}, and how its lines are meant there is not certain.`,
+      advice: "Send the old lines exactly as the file has them, white space included.",
+      row,
+    };
+  return { problem: `looked for ${wanted}, which fits at too many places.`, advice: more, row };
 }
 
-/** Where the old lines come nearest, and the first of them that differs there. */
-function explainMiss(sides: Sides, lines: readonly string[]): string[] {
-  const { old, deleted } = sides;
-  if (old.length === 0) return ["It has none: give it lines that say where the new ones go."];
-  const row = nearest(sides, lines);
-  if (row === null) return [`None of them is; is another file meant? The first is ${quote(old[0])}.`];
-  const differs = old.findIndex((line, i) => looseLine(line) !== looseLine(lines[row + i] ?? "\0"));
-  if (differs < 0) return [`Up to white space they are, at line ${row + 1}.`, show(lines, row)];
-  return [
-    `They come nearest at line ${row + 1}; the first that differs is old line ${differs + 1}${deleted[differs] ? ", which is deleted" : ""}:`,
-    `  looked for: ${quote(old[differs])}`,
-    `  the file has: ${quote(lines[row + differs])}`,
-    show(lines, row + differs),
-  ];
+function addressOf({ anchors = [], atEnd }: Hunk): string {
+  const anchor = anchors.at(-1);
+  if (anchor !== undefined)
+    return `below ${quote(anchor)}, where the patch wants it${atEnd ? ", at the end of the file" : ""}`;
+  return atEnd ? "at the end of the file, where the patch wants them" : "where the patch wants them";
 }
 
-/** The place where most old lines stand at their offset; of equal ones the one nearest to the hunk's number. */
-function nearest({ old, hint }: Sides, lines: readonly string[]): number | null {
+/** The place where most old lines stand, or else the line most like the longest of them; and the first that differs there. */
+function findNearest({ old, hint }: Sides, lines: readonly string[]): { place: number; differs: number | null } | null {
   const offsets = new Map<string, number[]>();
   for (const [i, line] of old.entries()) {
     const key = looseLine(line);
@@ -71,15 +168,66 @@ function nearest({ old, hint }: Sides, lines: readonly string[]): number | null 
     for (const i of offsets.get(looseLine(line)) ?? []) votes.set(row - i, (votes.get(row - i) ?? 0) + 1);
   const distance = (row: number) => Math.abs(row - (hint ?? row));
   const [best] = [...votes].sort(([a, m], [b, n]) => n - m || distance(a) - distance(b));
-  return best === undefined ? null : Math.max(best[0], 0);
+  if (best === undefined) return findLike(old, lines);
+  const place = Math.max(best[0], 0);
+  const differs = old.findIndex((line, i) => looseLine(line) !== looseLine(lines[place + i] ?? "\0"));
+  return { place, differs: differs < 0 ? null : differs };
 }
 
-function show(lines: readonly string[], row: number): string {
-  const from = Math.max(0, row - AROUND);
-  const shown = lines.slice(from, row + AROUND + 1);
-  return shown.map((line, i) => `${String(from + i + 1).padStart(6)} | ${line.slice(0, WIDTH)}`).join("\n");
+/** The line of the text that shares most words with the longest old line, if they share half of them. */
+function findLike(old: readonly string[], lines: readonly string[]): { place: number; differs: number } | null {
+  const longest = old.reduce((best, line) => (line.length > best.length ? line : best), "");
+  const wanted = wordsOf(longest);
+  let most = 0.5;
+  let found = -1;
+  for (const [row, line] of lines.entries()) {
+    const words = wordsOf(line);
+    let shared = 0;
+    for (const word of words) if (wanted.has(word)) shared++;
+    const likeness = (2 * shared) / (wanted.size + words.size);
+    if (likeness > most) [most, found] = [likeness, row];
+  }
+  if (found < 0) return null;
+  const place = Math.max(found - old.indexOf(longest), 0);
+  return { place, differs: found - place };
 }
 
-function quote(line?: string): string {
-  return line === undefined ? "(the end of the file)" : JSON.stringify(line.slice(0, WIDTH));
+function wordsOf(line: string): Set<string> {
+  return new Set(line.slice(0, 1000).match(/\w+/g));
+}
+
+/** The file's lines around a row with their numbers: as many as there is room for, up to seven. */
+function showLines(lines: readonly string[], row: number, room: number): string[] {
+  const numbered = (at: number) => `${String(at + 1).padStart(5)} | ${clip(lines[at]!, SHOWN)}`;
+  let from = row;
+  let to = row;
+  for (let left = room; to - from < 7; ) {
+    // Outwards, a line below and a line above in turn.
+    const at = to < lines.length && (from === 0 || to - row <= row - from) ? to : from - 1;
+    left -= at < 0 ? Infinity : numbered(at).length + 1;
+    if (left < 0) break;
+    if (at === to) to++;
+    else from--;
+  }
+  return lines.slice(from, to).map((_, i) => numbered(from + i));
+}
+
+/** The first line with one of these marks that has more than a bracket; or the first of any kind. */
+function tell(hunk: Hunk | undefined, marks: string): string {
+  const bodies = (hunk?.lines ?? []).flatMap((line) => (marks.includes(line[0]!) ? [line.slice(1)] : []));
+  return bodies.find((body) => body.trim().length > 1) ?? bodies[0] ?? hunk?.lines[0]?.slice(1) ?? "";
+}
+
+/** As it is, without escapes that a model would copy. */
+function quote(line: string | undefined): string {
+  return `\`${clip(line?.trim() ?? "", QUOTED)}\``;
+}
+
+function clip(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+}
+
+/** Half of a surrogate pair or a control character in a message helps nobody. */
+function plain(message: string): string {
+  return message.replace(/[^\P{Cc}\n\t]|\p{Surrogate}/gu, "\ufffd");
 }

@@ -17,7 +17,7 @@ export interface FilePatch {
   readonly hunks: readonly Hunk[];
   /** The hunks' new side is the whole file: what was there is replaced, whatever it was. */
   readonly whole?: true;
-  /** File modes as git writes them, for instance "100644". */
+  /** The mode that the change takes away and the one that it gives, as git writes them, for instance "100644". */
   readonly oldMode?: string;
   readonly newMode?: string;
   /** What git's extended header said beside paths and modes; absent for a plain unified diff. */
@@ -32,6 +32,8 @@ export interface FilePatch {
 export interface GitHeader {
   /** The `index` line's two object names, as `old..new`. */
   readonly index?: string;
+  /** The mode in the `index` line: the file's when the patch was made. It changes nothing. */
+  readonly mode?: string;
   /** Similarity of a rename or copy, in per cent. */
   readonly similarity?: number;
   /** Dissimilarity of a rewrite, in per cent. */
@@ -48,8 +50,16 @@ export interface Hunk {
   readonly oldStart: number | null;
   /** First line of the new side, by the same rule. */
   readonly newStart: number | null;
-  /** Text behind the second `@@`: usually the enclosing function. */
+  /** Text behind the second `@@`: usually the enclosing function. A place that contradicts it is not taken. */
   readonly section?: string;
+  /**
+   * Lines that stand above the hunk, outermost first (`@@ class A`, `@@ def b():`). They are part of its address: it is
+   * applied in the block of the last one, which is in the block of the one before. Hunks that have this field, if only an
+   * empty one, stand in the file's order.
+   */
+  readonly anchors?: readonly string[];
+  /** The old side ends the file (`*** End of File`): it is applied nowhere else. */
+  readonly atEnd?: true;
   /**
    * Lines as a unified diff writes them, first character ` `, `-` or `+`, without the line feed (a carriage return
    * before it stays part of the line).

@@ -20,7 +20,7 @@ export type UnifiedRepairKind =
   | "prose" // text around the patch was left out
   | "fence" // the patch stood in a markdown fence
   | "carriage-return" // header lines, or all lines, ended with a carriage return
-  | "doubled-lines" // an empty line stood behind every line
+  | "doubled-lines" // an empty line stood behind every line, or behind every line of the hunks
   | "missing-prefix" // a path had no `a/` or `b/`
   | "absolute-path" // a path was absolute, for instance `a//home/me/x`
   | "missing-file-header" // hunks without `---` and `+++`, given to the path of the options
@@ -33,17 +33,19 @@ export type UnifiedRepairKind =
   | "empty-hunk" // a hunk or a file header that changes nothing; left out
   | "missing-final-newline"; // the patch's last line had no line feed
 
-/** What is repaired in the forms that are no unified diffs. */
+/** What is repaired in the formats that are no unified diffs. */
 export type EditRepairKind =
   | "missing-action" // an edit block without `action` that has old and new content
   | "missing-bar" // content below its key without `|`
   | "unindented-content" // content that stands as far left as its key
   | "indented-block" // the whole block was indented; what all its lines share was taken off
-  | "unknown-key" // a key that the form does not have; left out
+  | "unknown-key" // a key that the format does not have; left out
   | "bad-line-number" // a line number that is none; left out
+  | "no-change" // old and new text are the same; left out
+  | "gutter" // line numbers with a bar stood in front of the old lines; taken off
   | "marker" // a divider of another length, `*** End Patch` missing before the closing fence
   | "missing-plus" // a line of an added file without its `+`
-  | "anchor"; // an `@@` line or `*** End of File` that a patch cannot hold; the place is found without it
+  | "anchor"; // an `@@` line or `*** End of File` that belongs to no hunk; left out
 
 export interface ReadError {
   /** Line of the input, counted from 1. */
@@ -61,17 +63,17 @@ export type UnifiedErrorReason =
   | "glued-header" // header lines without a line break between them
   | "bad-header" // a header that contradicts itself or cannot be read
   | "bad-hunk" // a hunk that cannot be read; in strict reading also any hunk that would need a repair
+  | "stray-line" // an added or deleted line outside of any hunk
   | "binary" // a binary patch
   | "combined-diff"; // a diff of a merge commit (`@@@`)
 
-/** What cannot be read in the forms that are no unified diffs. */
+/** What cannot be read in the formats that are no unified diffs. */
 export type EditErrorReason =
   | "unfinished" // the text ended, or another block began, before the block's end
   | "too-long" // the block is longer than the reader's limit
   | "no-path" // nothing says which file is meant
-  | "no-change" // old and new text are the same
   | "ambiguous" // markers in the content: where the old text ends is not certain
-  | "bad-block"; // the block breaks its form; the message says how
+  | "bad-block"; // the block breaks its format; the message says how
 
 /** The message of a repair or an error: the one sentence that its kind has, and what was found where it was met. */
 export function say(sentence: string, found?: string): string {

@@ -37,3 +37,13 @@ export function gitDiff(folder: string, before: string, after: string, ...args: 
   });
   return result.stdout;
 }
+
+/** The same where the work is asynchronous. */
+export async function inFolderLater<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(base, "edits-"));
+  try {
+    return await use(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
-import { createPatch } from "../src/create.js";
+import { createPatch } from "../src/diff/create.js";
 import { composePatches, mergePatches } from "../src/index.js";
+import { applyStrictly } from "../src/match/strict.js";
 import type { Patch } from "../src/patch.js";
-import { applyStrictly } from "../src/strict.js";
 import { parsePatch } from "../src/unified/parse.js";
 import { applied, composed, expectLaws, taken } from "./laws.js";
 import { random } from "./random.js";

@@ -4,9 +4,9 @@ import { dirname, join, relative } from "node:path";
 import { applyPatch as jsdiffApply } from "diff";
 import { describe, expect, test, vi } from "vitest";
 import { applyPatch } from "../src/apply.js";
-import { createPatch } from "../src/create.js";
+import { createPatch } from "../src/diff/create.js";
+import { applyStrictly } from "../src/match/strict.js";
 import type { FilePatch } from "../src/patch.js";
-import { applyStrictly } from "../src/strict.js";
 import { formatPatch } from "../src/unified/format.js";
 import { parsePatch } from "../src/unified/parse.js";
 import { inFolder } from "./git.js";
@@ -152,6 +152,26 @@ describe(`git apply as the oracle of strict mode, seed ${seed}`, () => {
     expect(taken + refused).toBeGreaterThan(2000);
     expect(Math.min(taken, refused)).toBeGreaterThan(200);
     expect(differ).toBeLessThan(cases.length / 10);
+  });
+
+  test("gives the same verdict and the same bytes for every small change at the end of every small file", () => {
+    const ends = ["", "a", "a\n", "b\n", "a\nb", "a\nb\n", "a\n\n", "a\nb\n\n", "a\nb\na\n", "a\r\nb\r\n", "b\na\nb"];
+    const cases: Case[] = [];
+    for (const before of ends)
+      for (const after of ends)
+        for (const context of [1, 3])
+          for (const text of ends) {
+            const path = `${cases.length % 50}/${cases.length}`;
+            const [patch] = createPatch(before, after, { path, context }).files;
+            if (patch) cases.push({ text, patch, kind: JSON.stringify([before, after, context]) });
+          }
+    const { taken, refused } = inFolder((folder) => compare(cases, askGit(folder, cases), false));
+    expect(Math.min(taken, refused)).toBeGreaterThan(200);
+    // What strict mode takes at the end of its own text, the ladder takes as well, and makes the same of it.
+    for (const { text, patch, kind } of cases) {
+      const [before, after] = JSON.parse(kind);
+      if (before === text) expect(applyPatch(patch, text), kind).toMatchObject({ ok: true, text: after });
+    }
   });
 
   test("git apply accepts whatever is written: each kind of change, mode and name", () => {

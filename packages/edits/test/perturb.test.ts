@@ -1,22 +1,23 @@
 import { expect, test, vi } from "vitest";
 import { readPairs } from "../bench/pairs.js";
 import { isRefusal, makeCases, parlance, score } from "../bench/spoilt.js";
-import { anchored } from "../src/anchored.js";
+import { anchored } from "../src/match/anchored.js";
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const seed = Number(process.env.SEED ?? 1 + (Date.now() % 5));
+const seed = Number(process.env.SEED ?? 1 + (Date.now() % 10));
 
 test.each([
-  { form: "unified", least: 0.9 },
-  { form: "search-replace", least: 0.75 },
-  { form: "str-replace", least: 0.75 },
+  { format: "unified", least: 0.955 },
+  { format: "begin-patch", least: 0.9 },
+  { format: "search-replace", least: 0.83 },
+  { format: "str-replace", least: 0.83 },
 ] as const)(
-  `$form as models spoil it: at least $least byte-exact, none wrong, none taken that must be refused, seed ${seed}`,
-  ({ form, least }) => {
-    const cases = makeCases(form, readPairs(), seed);
+  `$format as models spoil it: at least $least byte-exact, none wrong, none taken that must be refused, seed ${seed}`,
+  ({ format, least }) => {
+    const cases = makeCases(format, readPairs(), seed);
     const wrong: unknown[] = [];
-    const scores = score(cases, parlance(form), (item, made) => wrong.push({ ...item, made }));
+    const scores = score(cases, parlance(format), (item, made) => wrong.push({ ...item, made }));
     expect(wrong.slice(0, 1)).toEqual([]);
     const recoverable = [...scores].filter(([kind]) => !isRefusal(kind)).map(([, tally]) => tally);
     const correct = recoverable.reduce((sum, tally) => sum + tally.correct, 0);
@@ -26,11 +27,14 @@ test.each([
   },
 );
 
-test.each(["unified", "search-replace", "str-replace"] as const)(
+/** What the anchored rung is for: context that the text does not have, or has otherwise. */
+const ignored = ["must refuse: hallucinated middle", "must refuse: context of another meaning"];
+
+test.each(["unified", "begin-patch", "search-replace", "str-replace"] as const)(
   `%s on the anchored rung: none wrong, and nothing that must be refused is taken but where only context was invented, seed ${seed}`,
-  (form) => {
+  (format) => {
     const wrong: string[] = [];
-    score(makeCases(form, readPairs(), seed), parlance(form, { beyond: anchored }), ({ kind }) => wrong.push(kind));
-    expect(wrong.filter((kind) => kind !== "must refuse: hallucinated middle")).toEqual([]);
+    score(makeCases(format, readPairs(), seed), parlance(format, { beyond: anchored }), ({ kind }) => wrong.push(kind));
+    expect(wrong.filter((kind) => !ignored.includes(kind))).toEqual([]);
   },
 );

@@ -1,11 +1,11 @@
-import type { Conflict } from "../apply.js";
+import type { Conflict } from "../result.js";
 import { codeOf } from "./files.js";
 import { type NameReason, quote } from "./names.js";
 import { type FileReason, FileRefusal } from "./root.js";
 
 /** Why a plan cannot be made or carried out as it stands. Nothing of it is written then. */
 export interface PlanConflict {
-  /** The path as the patch has it; null where the conflict is nobody's in particular. */
+  /** The path as the patch has it, or below the root for an absolute one; null where the conflict is about no one file. */
   readonly path: string | null;
   readonly reason: PlanReason;
   /** What was wrong, where, and what to do. For `hunks`, the message that a model needs to try again. */
@@ -17,7 +17,8 @@ export interface PlanConflict {
 export type PlanReason =
   | NameReason // the path is one that no edit may name
   | FileReason // the path leads to something else than a regular file below the root
-  | "malformed" // the value is not a patch
+  | "malformed" // the value is not a patch, or a plan that contradicts itself
+  | "root" // the plan was made for another root
   | "mode" // the patch makes a symlink, a submodule or another thing that is no regular file
   | "exists" // a new file's path is taken
   | "already-applied" // the new file is there, with the very text it should get
@@ -26,6 +27,11 @@ export type PlanReason =
   | "journal" // the root's journal cannot be read
   | "io" // the system refused a call
   | "interrupted"; // a failure, and undoing it failed too: `recover` will, as soon as the system lets it
+
+/** Whether another process is changing the root, so that a later call may succeed. */
+export function isBusy({ reason }: PlanConflict): boolean {
+  return reason === "busy";
+}
 
 /** A caught error as a conflict. What is neither a refusal nor the system's is a bug and goes on. */
 export function toConflict(error: unknown, path: string | null): PlanConflict {

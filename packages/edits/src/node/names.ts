@@ -58,6 +58,28 @@ const CONTROL = /[\p{Cc}\u2028\u2029]/u;
 // The code points that HFS+ ignores when it compares names, as git's is_hfs_dotgit lists them.
 const IGNORABLE = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 
+/** The rules that hold on this system: Windows' own cannot be turned off there. @default "windows" */
+export function rulesHere(rules: NameRules = "windows"): NameRules {
+  return process.platform === "win32" ? "windows" : rules;
+}
+
+/**
+ * An absolute path below one of the roots, relative to that root; any other path as it is, for `checkName` to judge.
+ * On Windows either separator and any case name the root.
+ */
+export function stripRoot(path: string, roots: readonly string[], windows = process.platform === "win32"): string {
+  const plain = (name: string) => (windows ? name.replaceAll("\\", "/") : name);
+  const folded = (name: string) => (windows ? plain(name).toLowerCase() : name);
+  for (const root of roots) {
+    const name = plain(root);
+    let end = name.length;
+    while (name[end - 1] === "/") end--;
+    const prefix = `${name.slice(0, end)}/`;
+    if (folded(path.slice(0, prefix.length)) === folded(prefix)) return plain(path.slice(prefix.length));
+  }
+  return path;
+}
+
 /** Splits a path into components, or says why no edit may name it. A leading `./` is dropped. Never throws. */
 export function checkName(path: string, rules: NameRules): NameCheck {
   const refuse = (reason: NameReason): NameCheck => ({
@@ -101,11 +123,8 @@ function checkComponent(part: string, rules: NameRules): NameReason | undefined 
 
 /** `.git` as any file system may read it: any case, HFS+'s ignorable code points, NTFS short names, streams and tails. */
 function isGit(part: string): boolean {
-  const plain = part
-    .replace(IGNORABLE, "")
-    .replace(/:.*$/s, "")
-    .replace(/[. ]+$/, "");
-  return /^(?:\.git|git~[0-9]+)$/i.test(plain);
+  const plain = part.replace(IGNORABLE, "").replace(/:.*$/s, "");
+  return /^(?:\.git|git~[0-9]+)[. ]*$/i.test(plain);
 }
 
 /**

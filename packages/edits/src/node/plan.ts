@@ -1,17 +1,24 @@
-import type { AppliedHunk, ApplyOptions } from "../apply.js";
+import { resolve } from "node:path";
+import type { ApplyOptions, LineRange } from "../match/aligner.js";
 import type { FilePatch, Patch } from "../patch.js";
-import { describeChanges } from "./changes.js";
-import { type PlanConflict, toConflict } from "./conflict.js";
+import type { AppliedHunk } from "../result.js";
+import { isBusy, type PlanConflict, toConflict } from "./conflict.js";
 import { nodeFiles } from "./files.js";
-import { checkName, type NameRules, quote } from "./names.js";
+import { checkName, type NameRules, quote, rulesHere, stripRoot } from "./names.js";
+import type { Plan, PlannedFile } from "./planned.js";
+import { describeChanges } from "./preview.js";
 import { recoverIn } from "./recover.js";
-import { openRoot, type RootOptions } from "./root.js";
+import { type Directory, openRoot, type RootOptions } from "./root.js";
 import { checkShape, isRecord } from "./shape.js";
-import { type Episode, type FileState, look, type Stage, stageFile } from "./stage.js";
-import { closeTree, growTree } from "./tree.js";
+import { type Episode, look, type Stage, stageFile } from "./stage.js";
+import { closeTree, growTree, type Tree } from "./tree.js";
+import { type WaitOptions, whileBusy } from "./waiting.js";
 
-export interface PlanOptions extends RootOptions {
-  /** The directory that every path is relative to, and outside of which nothing is read or written. */
+export interface PlanOptions extends RootOptions, WaitOptions {
+  /**
+   * The directory that every path is relative to, and outside of which nothing is read or written. An absolute path below it,
+   * as some servers write into a diff's header, is taken relative to it.
+   */
   readonly root: string;
   /** What files must hold: `sha256:<hex>` of their bytes, or null for a file that must not exist. */
   readonly preconditions?: Readonly<Record<string, string | null>>;
@@ -19,33 +26,10 @@ export interface PlanOptions extends RootOptions {
   readonly rules?: NameRules;
   /** Bytes that a file may have: default 64 MiB, at most what one string holds (512 MiB in Node 20). */
   readonly limit?: number;
+  /** How every hunk is matched. `at` counts for each file, so it is for the patch of one; see the other `at` for several. */
   readonly apply?: ApplyOptions;
-}
-
-/** Plain data: it may be shown, stored, sent to a reviewer and come back. `applyPlan` trusts none of it. */
-export interface Plan {
-  /** The root's real path. */
-  readonly root: string;
-  /** What will change, each path once, whatever number of file patches touched it. */
-  readonly files: readonly PlannedFile[];
-  readonly moves: readonly Move[];
-  /** The same change as a patch against the files as they are now: what `formatPatch` shows as a preview. */
-  readonly preview: Patch;
-  /** Where each file patch's hunks were found, in the order of the patches: in the text that those before it left. */
-  readonly hunks: readonly { readonly path: string; readonly hunks: readonly AppliedHunk[] }[];
-  /** All that stands in the way. Unless this is empty `applyPlan` writes nothing. */
-  readonly conflicts: readonly PlanConflict[];
-}
-
-export interface PlannedFile {
-  readonly path: string;
-  readonly before: FileState | null;
-  readonly after: FileState | null;
-}
-
-export interface Move {
-  readonly from: string;
-  readonly to: string;
+  /** By path: the lines that the patch of a file is about, from which the numbers of its hunks count. */
+  readonly at?: Readonly<Record<string, LineRange>>;
 }
 
 const LIMIT = 64 << 20;
@@ -57,58 +41,55 @@ const LIMIT = 64 << 20;
  */
 export async function planEdits(patches: Patch | readonly Patch[], options: PlanOptions): Promise<Plan> {
   const files = options.files ?? nodeFiles;
-  const conflicts: PlanConflict[] = [];
-  const hunks: { path: string; hunks: readonly AppliedHunk[] }[] = [];
-  let root: Awaited<ReturnType<typeof openRoot>>;
+  let root: Directory;
   try {
     root = await openRoot(options.root, options);
   } catch (error) {
-    return {
-      root: options.root,
-      files: [],
-      moves: [],
-      preview: { files: [] },
-      hunks,
-      conflicts: [toConflict(error, null)],
-    };
+    return emptyPlan(options.root, toConflict(error, null));
   }
   const tree = growTree(root, files);
   try {
-    const stage: Stage = {
-      tree,
-      rules: process.platform === "win32" ? "windows" : (options.rules ?? "windows"),
-      limit: options.limit ?? LIMIT,
-      apply: options.apply ?? {},
-      disk: new Map(),
-      now: new Map(),
-      moves: [],
-      folds: new Map(),
-    };
-    const recovered = await recoverIn(root, files);
-    if (recovered.conflict) conflicts.push(recovered.conflict);
-    await checkPreconditions(stage, options.preconditions ?? {}, conflicts);
-    for (const patch of Array.isArray(patches) ? patches : [patches]) await stagePatch(stage, patch, conflicts, hunks);
-    const planned = await listChanges(stage, conflicts);
-    return {
-      root: root.real,
-      files: planned,
-      moves: stage.moves,
-      preview: describeChanges(planned, stage.moves),
-      hunks,
-      conflicts,
-    };
+    const recovered = await whileBusy(
+      () => recoverIn(root, files),
+      ({ conflict }) => conflict !== undefined && isBusy(conflict),
+      options,
+    );
+    // While another plan is half carried out, a conflict with its files would mean nothing.
+    if (recovered.conflict) return emptyPlan(root.real, recovered.conflict);
+    return await planIn(tree, patches, options);
   } catch (error) {
-    return {
-      root: options.root,
-      files: [],
-      moves: [],
-      preview: { files: [] },
-      hunks,
-      conflicts: [...conflicts, toConflict(error, null)],
-    };
+    return emptyPlan(options.root, toConflict(error, null));
   } finally {
     await closeTree(tree);
   }
+}
+
+function emptyPlan(root: string, conflict: PlanConflict): Plan {
+  return { root, files: [], moves: [], preview: { files: [] }, hunks: [], conflicts: [conflict] };
+}
+
+async function planIn(tree: Tree, patches: Patch | readonly Patch[], options: PlanOptions): Promise<Plan> {
+  const { real } = tree.root;
+  const roots = [resolve(options.root), real];
+  const conflicts: PlanConflict[] = [];
+  const hunks: { path: string; hunks: readonly AppliedHunk[] }[] = [];
+  const stage: Stage = {
+    tree,
+    rules: rulesHere(options.rules),
+    roots,
+    limit: options.limit ?? LIMIT,
+    apply: options.apply ?? {},
+    ranges: new Map(Object.entries(options.at ?? {}).map(([path, range]) => [stripRoot(path, roots), range])),
+    disk: new Map(),
+    now: new Map(),
+    moves: [],
+    folds: new Map(),
+  };
+  await checkPreconditions(stage, options.preconditions ?? {}, conflicts);
+  for (const patch of Array.isArray(patches) ? patches : [patches]) await stagePatch(stage, patch, conflicts, hunks);
+  const files = await listChanges(stage, conflicts);
+  const { moves } = stage;
+  return { root: real, files, moves, preview: describeChanges(files, moves), hunks, conflicts };
 }
 
 async function checkPreconditions(
@@ -116,7 +97,8 @@ async function checkPreconditions(
   preconditions: Readonly<Record<string, string | null>>,
   conflicts: PlanConflict[],
 ): Promise<void> {
-  for (const [path, wanted] of Object.entries(preconditions)) {
+  for (const [given, wanted] of Object.entries(preconditions)) {
+    const path = stripRoot(given, stage.roots);
     const name = checkName(path, stage.rules);
     if (!name.ok) {
       conflicts.push({ path, reason: name.reason, message: name.message });
@@ -148,7 +130,7 @@ async function stagePatch(
   const sound: FilePatch[] = [];
   patch.files.forEach((file: FilePatch, index) => {
     const wrong = checkShape(file);
-    if (wrong === null) sound.push(file);
+    if (wrong === null) sound.push(stripRoots(file, stage.roots));
     else conflicts.push({ path: null, reason: "malformed", message: `File ${index + 1} of the patch ${wrong}.` });
   });
   const leaving = new Set(
@@ -160,6 +142,12 @@ async function stagePatch(
     if (staged.ok) hunks.push({ path: staged.path, hunks: staged.hunks });
     else conflicts.push(staged.conflict);
   }
+}
+
+/** Tools that know a file by its absolute path write `a//home/me/project/x`; inside the root it is the file's own path. */
+function stripRoots(file: FilePatch, roots: readonly string[]): FilePatch {
+  const strip = (path: string | null) => path && stripRoot(path, roots);
+  return { ...file, before: strip(file.before), after: strip(file.after) };
 }
 
 /** The stage against the disk: paths that end as they began are left out. */

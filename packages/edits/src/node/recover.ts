@@ -1,7 +1,15 @@
 import { type PlanConflict, toConflict } from "./conflict.js";
 import { codeOf, type Files, nodeFiles, orMissing } from "./files.js";
 import { contentHash } from "./hash.js";
-import { closeJournal, type Journal, newName, oldName, readJournal, removeDrafts } from "./journal.js";
+import {
+  closeJournal,
+  type FoundJournal,
+  type Journal,
+  newName,
+  oldName,
+  readJournal,
+  removeDrafts,
+} from "./journal.js";
 import { isAlive } from "./owner.js";
 import {
   type Content,
@@ -42,7 +50,7 @@ export async function recover(root: string, options: RootOptions = {}): Promise<
 /** `recover` in a root that is open already, and stays open. */
 export async function recoverIn(root: Directory, files: Files): Promise<Recovery> {
   await removeDrafts(root, files);
-  const found = await readJournal(root, files);
+  const found = await readSettled(root, files);
   if (found === null) return { state: "clean", kept: [] };
   const { journal, state } = found;
   if (journal === null) {
@@ -54,13 +62,36 @@ export async function recoverIn(root: Directory, files: Files): Promise<Recovery
   const tree = growTree(root, files);
   try {
     const kept = state === "pending" ? await rollBack(tree, journal) : await finish(tree, journal);
-    await closeJournal(root, files, journal);
+    // Another process may have recovered the same journal meanwhile, and the one that is there now may be somebody's lock.
+    if (isSame(found, await readJournal(root, files))) await closeJournal(root, files, journal);
     return { state: state === "pending" ? "rolled-back" : "completed", kept };
   } finally {
     // The root stays open: it is the caller's.
     tree.open.delete("");
     await closeTree(tree);
   }
+}
+
+/** How often a journal that changes while it is read is read again. */
+const READINGS = 100;
+
+/**
+ * The journal of a process that is alive, or one that was still there after its process had ended. One that was read while
+ * its process finished would otherwise be taken for a crashed one, and the next process's lock for it.
+ */
+async function readSettled(root: Directory, files: Files): Promise<FoundJournal | null> {
+  let found = await readJournal(root, files);
+  for (let readings = 1; found !== null && readings < READINGS; readings++) {
+    if (found.journal && isAlive(found.journal.owner, found.journal.id)) return found;
+    const again = await readJournal(root, files);
+    if (isSame(found, again)) return again;
+    found = again;
+  }
+  return found;
+}
+
+function isSame(one: FoundJournal, other: FoundJournal | null): boolean {
+  return one.journal?.id === other?.journal?.id && one.state === other?.state;
 }
 
 export function busy({ owner }: Journal): PlanConflict {

@@ -1,7 +1,9 @@
 import { constants } from "node:buffer";
-import { type AppliedHunk, type ApplyOptions, type ApplyResult, applyPatch } from "../apply.js";
+import { applyPatch } from "../apply.js";
 import { explainConflict } from "../explain.js";
+import type { ApplyOptions, LineRange } from "../match/aligner.js";
 import type { FilePatch } from "../patch.js";
+import type { AppliedHunk, ApplyResult } from "../result.js";
 import { type PlanConflict, type PlanReason, toConflict } from "./conflict.js";
 import { contentHash, decodeText, encodeText } from "./hash.js";
 import { checkName, foldName, type NameRules, quote } from "./names.js";
@@ -23,8 +25,11 @@ export interface FileState {
 export interface Stage {
   readonly tree: Tree;
   readonly rules: NameRules;
+  /** The root's path as the caller has it, and its real one. */
+  readonly roots: readonly string[];
   readonly limit: number;
   readonly apply: ApplyOptions;
+  readonly ranges: ReadonlyMap<string, LineRange>;
   readonly disk: Map<string, FileState | null>;
   readonly now: Map<string, FileState | null>;
   readonly moves: { readonly from: string; readonly to: string }[];
@@ -62,7 +67,7 @@ async function stageChecked(stage: Stage, episode: Episode, file: FilePatch): Pr
   const after = file.after === null ? null : claimName(stage, file.after);
   if (before?.conflict) return { ok: false, conflict: before.conflict };
   if (after?.conflict) return { ok: false, conflict: after.conflict };
-  for (const mode of [file.oldMode, file.newMode])
+  for (const mode of [file.oldMode, file.newMode, file.git?.mode])
     if (mode !== undefined && !mode.startsWith("100"))
       return refuse(
         "mode",
@@ -76,11 +81,15 @@ async function stageChecked(stage: Stage, episode: Episode, file: FilePatch): Pr
   if (file.kind === "delete" && file.git?.index?.startsWith(EMPTY_BLOB) && source?.text !== "")
     return refuse("stale", `${quote(path)} is to be deleted as an empty file, and is not empty. Read it again.`);
 
-  const applied = applyBlocks(file, source?.text ?? "", stage.apply);
+  const at = (before && stage.ranges.get(before.path)) ?? stage.apply.at;
+  const applied = applyBlocks(file, source?.text ?? "", { ...stage.apply, at });
   if (!applied.ok) {
-    const told = applied.conflicts.map((conflict) => explainConflict(conflict, file, source?.text ?? ""));
-    const state = source ? `\nThe file is ${source.hash} now.` : "";
-    const message = `${quote(path)} does not take the patch:\n${told.join("\n")}${state}`;
+    const text = source?.text ?? "";
+    const told = applied.conflicts.slice(0, EXPLAINED).map((conflict) => explainConflict(conflict, file, text));
+    const more = applied.conflicts.length - told.length;
+    if (more > 0) told.push(`${more} more of its changes do not apply.`);
+    if (source) told.push(`The file is ${source.hash} now.`);
+    const message = `${quote(path)} does not take the patch:\n${told.join("\n")}`;
     return { ok: false, conflict: { path, reason: "hunks", message, hunks: applied.conflicts } };
   }
 
@@ -107,6 +116,9 @@ async function stageChecked(stage: Stage, episode: Episode, file: FilePatch): Pr
   return { ok: true, path: after?.path ?? before?.path ?? "", hunks: applied.hunks };
 }
 
+/** Conflicts of one file that its message explains; the rest are counted. */
+const EXPLAINED = 5;
+
 /** How git's `index` line begins for a file without bytes; its deletion has no hunk that would say so. */
 const EMPTY_BLOB = "e69de29";
 
@@ -116,7 +128,9 @@ const EMPTY_BLOB = "e69de29";
  */
 function applyBlocks(file: FilePatch, text: string, options: ApplyOptions): ApplyResult {
   const whole = applyPatch(file, text, options);
-  if (whole.ok || file.hunks.length < 2 || file.hunks.some(({ oldStart }) => oldStart !== null)) return whole;
+  // What earlier blocks made has other lines than those that a range names.
+  if (whole.ok || options.at || file.hunks.length < 2 || file.hunks.some(({ oldStart }) => oldStart !== null))
+    return whole;
   // An ambiguous block stays so, though an earlier one may have left one place of two.
   if (whole.conflicts.some(({ reason }) => reason !== "not-found" && reason !== "overlap")) return whole;
   const hunks: AppliedHunk[] = [];
@@ -207,10 +221,14 @@ export async function readDisk(tree: Tree, path: string, limit: number): Promise
   return { text, hash: contentHash(content.bytes), mode: content.stat.mode & 0o7777 };
 }
 
-function newMode({ newMode }: FilePatch, source: FileState | null): { mode: number; umask?: true } {
+function newMode({ kind, newMode }: FilePatch, source: FileState | null): { mode: number; umask?: true } {
   const executable = newMode?.endsWith("755");
-  if (source === null) return { mode: executable ? 0o755 : 0o644, umask: true };
-  if (newMode === undefined) return { mode: source.mode, ...(source.umask && { umask: true }) };
-  // As git does it: only the executable bits are the patch's to say, and they follow the read bits.
+  // As git does it: a new file has one of two modes, a copy's too, and of an old one only the executable bits are the
+  // patch's to say; they follow the read bits.
+  if (source === null || source.umask || kind === "copy") {
+    const mode = (executable ?? ((source?.mode ?? 0) & 0o100) !== 0) ? 0o755 : 0o644;
+    return { mode, umask: true };
+  }
+  if (newMode === undefined) return { mode: source.mode };
   return { mode: executable ? source.mode | ((source.mode & 0o444) >> 2) : source.mode & ~0o111 };
 }

@@ -2,7 +2,8 @@ import { codeOf, type FileStat, type Files } from "./files.js";
 import { contentHash } from "./hash.js";
 import { type Journal, newName, oldName } from "./journal.js";
 import { quote } from "./names.js";
-import { type PlannedFile, staleMessage } from "./plan.js";
+import { staleMessage } from "./plan.js";
+import type { PlannedFile } from "./planned.js";
 import { type Directory, FileRefusal, READ_LIMIT, readRegular, refuseCollision, writeNew } from "./root.js";
 import { type Tree, walk } from "./tree.js";
 

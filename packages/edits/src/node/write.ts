@@ -1,16 +1,20 @@
 import type { Patch } from "../patch.js";
-import { describeChanges, invertChanges } from "./changes.js";
-import { type PlanConflict, toConflict } from "./conflict.js";
-import { nodeFiles } from "./files.js";
+
+import { isBusy, type PlanConflict, toConflict } from "./conflict.js";
+import { type Files, nodeFiles } from "./files.js";
 import { contentHash, encodeText } from "./hash.js";
 import { closeJournal, commitJournal, type Journal, openJournal, uncommitJournal } from "./journal.js";
-import { checkName, quote } from "./names.js";
+import { type NameRules, quote, rulesHere } from "./names.js";
 import { end } from "./owner.js";
-import type { Move, Plan, PlannedFile } from "./plan.js";
+
+import { type Changes, type ChangesReading, readPlan, readWritten } from "./plan-shape.js";
+import type { Move, Plan, PlannedFile } from "./planned.js";
+import { describeChanges, invertChanges } from "./preview.js";
 import { finish, recoverIn, rollBack } from "./recover.js";
 import { type Directory, openRoot, type RootOptions } from "./root.js";
 import { listMissing, prepare, refuseStale, type Step, swap } from "./step.js";
 import { closeTree, growTree, type Tree } from "./tree.js";
+import { type WaitOptions, whileBusy } from "./waiting.js";
 
 export type WriteResult = Written | NotWritten;
 
@@ -29,47 +33,86 @@ export interface NotWritten {
   readonly conflicts: readonly PlanConflict[];
 }
 
+export interface WriteOptions extends RootOptions, WaitOptions {
+  /** The directory that may be changed. A plan made for another one is refused. */
+  readonly root: string;
+  /** Which names are refused; the same as for `planEdits`. @default "windows" */
+  readonly rules?: NameRules;
+}
+
 /**
- * Carries a plan out: all of its files, or none. A plan with conflicts is refused, and so is one that no longer fits what
- * is on disk (`stale`: bytes or mode differ from the plan's `before`), looked at again right before each file is replaced.
+ * Carries a plan out: all of its files, or none. A plan with conflicts is refused, and so is one for another root than the
+ * caller's, one whose claims do not hold (names, hashes, modes, preview), and one that no longer fits what is on disk
+ * (`stale`: bytes or mode differ from the plan's `before`), looked at again right before each file is replaced.
  * A reader sees each file whole, old or new. A crash at any point leaves a journal, by which the next call, or `recover`,
  * goes back to all the old files or on to all the new ones. Never throws for what is on disk or in the plan.
  */
-export async function applyPlan(plan: Plan, options: RootOptions = {}): Promise<WriteResult> {
-  if (plan.conflicts.length > 0) return { ok: false, conflicts: plan.conflicts };
+export async function applyPlan(plan: Plan, options: WriteOptions): Promise<WriteResult> {
+  return writeChanges(readPlan(plan, rulesHere(options?.rules)), options);
+}
+
+/**
+ * Takes back what `applyPlan` wrote: texts, modes and moves, and directories it made, if they are empty then. All or none;
+ * a file that has changed since is a conflict (`stale`), and the result is checked as a plan is. It can itself be undone.
+ */
+export async function undo(written: Written, options: WriteOptions): Promise<WriteResult> {
+  return writeChanges(readWritten(written, rulesHere(options?.rules)), options);
+}
+
+async function writeChanges(reading: ChangesReading, options: WriteOptions): Promise<WriteResult> {
+  if (typeof options?.root !== "string")
+    throw new TypeError("`root` is missing in the options: the directory to change.");
+  if (!reading.ok) return reading;
+  const { changes } = reading;
   const files = options.files ?? nodeFiles;
-  const steps: Step[] = [];
-  for (const [index, file] of plan.files.entries()) {
-    const checked = checkName(file.path, "posix");
-    if (!checked.ok) return refuse({ path: file.path, reason: checked.reason, message: checked.message });
-    const bytes = file.after && encodeText(file.after.text);
-    if (file.after && !bytes)
-      return refuse({ path: file.path, reason: "not-utf8", message: "The new text cannot be encoded." });
-    steps.push({ file, index, name: checked.parts.at(-1)!, bytes });
-  }
+  const steps = changes.files.map((file, index) => ({
+    file,
+    index,
+    name: file.path.slice(file.path.lastIndexOf("/") + 1),
+    bytes: file.after && encodeText(file.after.text),
+  }));
   let root: Directory;
   try {
-    root = await openRoot(plan.root, options);
+    root = await openRoot(options.root, options);
   } catch (error) {
     return refuse(toConflict(error, null));
   }
-  const tree = growTree(root, files);
   try {
-    const recovered = await recoverIn(root, files);
-    if (recovered.conflict) return refuse(recovered.conflict);
-    return await carryOut(plan, steps, tree);
+    if (root.real !== changes.root) return refuse(otherRoot(changes.root, root.real));
+    const attempt = async (): Promise<WriteResult> => {
+      const recovered = await recoverIn(root, files);
+      return recovered.conflict ? refuse(recovered.conflict) : await carryOut(changes, steps, root, files);
+    };
+    return await whileBusy(attempt, (result) => !result.ok && result.conflicts.some(isBusy), options);
   } catch (error) {
     return refuse(toConflict(error, null));
   } finally {
+    await root.close();
+  }
+}
+
+function otherRoot(claimed: string, real: string): PlanConflict {
+  const message = `The plan was made for the root ${quote(claimed)}, not for ${quote(real)}. Plan the edit again.`;
+  return { path: null, reason: "root", message };
+}
+
+function refuse(...conflicts: readonly PlanConflict[]): NotWritten {
+  return { ok: false, conflicts };
+}
+
+/** One attempt, with directories that are opened for it alone: while it waited, another process may have replaced them. */
+async function carryOut(changes: Changes, steps: readonly Step[], root: Directory, files: Files): Promise<WriteResult> {
+  const tree = growTree(root, files);
+  try {
+    return await writeSteps(changes, steps, tree);
+  } finally {
+    // The root stays open: it is the caller's.
+    tree.open.delete("");
     await closeTree(tree);
   }
 }
 
-function refuse(...conflicts: PlanConflict[]): NotWritten {
-  return { ok: false, conflicts };
-}
-
-async function carryOut(plan: Plan, steps: readonly Step[], tree: Tree): Promise<WriteResult> {
+async function writeSteps(changes: Changes, steps: readonly Step[], tree: Tree): Promise<WriteResult> {
   const { root, files } = tree;
   const stale: PlanConflict[] = [];
   const directories = new Set<string>();
@@ -104,7 +147,7 @@ async function carryOut(plan: Plan, steps: readonly Step[], tree: Tree): Promise
     await finish(tree, journal)
       .then(() => closeJournal(root, files, journal))
       .catch((error) => toConflict(error, null));
-    return describeResult(plan, modes);
+    return describeResult(changes, modes);
   } finally {
     end(journal.id);
   }
@@ -116,7 +159,7 @@ const lost: PlanConflict = {
   message: "Somebody else began to apply edits in this root at the same moment. Try again.",
 };
 
-function describeResult({ root, files, moves }: Plan, modes: readonly (number | null)[]): Written {
+function describeResult({ root, files, moves }: Changes, modes: readonly (number | null)[]): Written {
   const written = files.map((file, index) => {
     const { text, hash, mode } = file.after ?? { text: "", hash: "", mode: 0 };
     return file.after ? { ...file, after: { text, hash, mode: modes[index] ?? mode } } : file;

@@ -1,13 +1,13 @@
-import type { Block, BlockEnd, FormName } from "../forms/block.js";
-import { gather } from "../forms/change.js";
-import { type Fence, outdent } from "../forms/fence.js";
-import { attempt, Unreadable, unreadable } from "../forms/message.js";
+import type { Block, BlockEnd, FormatName } from "../formats/block.js";
+import { type Fence, outdent } from "../formats/fence.js";
+import { gather } from "../formats/file-patch.js";
+import { attempt, Unreadable, unreadable } from "../formats/message.js";
 import type { EditEvent } from "./event.js";
 
 /** A block that is being read, with its lines and what has been told of it. */
 export interface OpenBlock {
   readonly block: Block;
-  readonly form: FormName;
+  readonly format: FormatName;
   readonly edit: number;
   /** Number of the block's first line in the output, counted from 1. */
   readonly firstLine: number;
@@ -35,7 +35,7 @@ export function tell(open: OpenBlock, emit: (event: EditEvent) => void): void {
   if (raws === null) return;
   if (open.told < 0) {
     open.told = 0;
-    emit({ type: "start", edit, form: open.form });
+    emit({ type: "start", edit, format: open.format });
   }
   if (block.path !== null && block.path !== open.path) {
     open.path = block.path;

@@ -1,11 +1,11 @@
-import { beginPatch } from "../forms/begin-patch.js";
-import type { Form } from "../forms/block.js";
-import { callFences } from "../forms/call-fence.js";
-import { gather } from "../forms/change.js";
-import { editBlocks } from "../forms/edit-block.js";
-import { searchReplace } from "../forms/search-replace.js";
-import { unifiedDiffs } from "../forms/unified.js";
-import { wholeFiles } from "../forms/whole-file.js";
+import { beginPatch } from "../formats/begin-patch.js";
+import type { Format } from "../formats/block.js";
+import { callFences } from "../formats/call-fence.js";
+import { editBlocks } from "../formats/edit-block.js";
+import { gather } from "../formats/file-patch.js";
+import { searchReplace } from "../formats/search-replace.js";
+import { unifiedDiffs } from "../formats/unified.js";
+import { wholeFiles } from "../formats/whole-file.js";
 import type { Reading } from "../reading.js";
 import { parsePatch } from "../unified/parse.js";
 import type { EditReader, ReadOptions } from "./event.js";
@@ -17,32 +17,32 @@ export interface EditOptions extends ReadOptions {
   readonly wholeFiles?: boolean;
 }
 
-const FORMS: readonly Form[] = [editBlocks, searchReplace, beginPatch, unifiedDiffs, callFences];
+const FORMATS: readonly Format[] = [editBlocks, searchReplace, beginPatch, unifiedDiffs, callFences];
 
 /**
  * A reader for a model's output while it is being typed: push the pieces as they come, and text and edits come out, of
- * every form that models write. Law: the events, adjacent text joined, are a function of the whole output and not of how
+ * every format that models write. Law: the events, adjacent text joined, are a function of the whole output and not of how
  * it was cut. No marker line of a block is in the text. Time is linear; memory is that of one block, at most `limit`.
  */
 export function readEdits(options: EditOptions = {}): EditReader {
-  return scanEdits(formsOf(options), options);
+  return scanEdits(formatsOf(options), options);
 }
 
 /**
- * Reads a whole text that may hold edits of any form, into one patch. All or nothing: a block that cannot be read refuses
+ * Reads a whole text that may hold edits of any format, into one patch. All or nothing: a block that cannot be read refuses
  * the text. Several blocks for one file are all about the file as it was before the first: one that needs what an earlier
  * one made is a conflict when the patch is applied (apply the patches of `readEdits` in turn instead, if that is what the
  * model was told). A text in which nothing but
  * unified diffs without a fence can be meant is `parsePatch`'s, which sees the whole of it.
  */
 export function parseEdits(text: string, options: EditOptions = {}): Reading {
-  const { files, repairs, errors, found } = readAll(formsOf(options), text, options);
+  const { files, repairs, errors, found } = readAll(formatsOf(options), text, options);
   const plain = found.size === 0 || (found.size === 1 && found.has("unified"));
   if (plain && files.length === 0 && errors.every(({ reason }) => reason === "bad-hunk"))
     return parsePatch(text, options);
   return errors.length > 0 ? { ok: false, errors } : { ok: true, patch: gather(files), repairs };
 }
 
-function formsOf(options: EditOptions): readonly Form[] {
-  return options.wholeFiles ? [...FORMS, wholeFiles] : FORMS;
+function formatsOf(options: EditOptions): readonly Format[] {
+  return options.wholeFiles ? [...FORMATS, wholeFiles] : FORMATS;
 }

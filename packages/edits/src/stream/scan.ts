@@ -1,14 +1,15 @@
-import type { Form, Head } from "../forms/block.js";
+import type { Format, Head } from "../formats/block.js";
 import {
   closesFence,
   type Fence,
   HEAD_LIMIT,
   mayOpen,
   openFence,
+  openTag,
   outdent,
   parseInfoPath,
   parsePathLine,
-} from "../forms/fence.js";
+} from "../formats/fence.js";
 import type { EditEvent, EditReader, ReadOptions } from "./event.js";
 import { closeBlock, lineOf, type OpenBlock, overflow, tell } from "./open-block.js";
 
@@ -28,7 +29,7 @@ const NOTHING: Held = { raws: [], path: null, innerPath: null, fence: null, inne
  * Reads a model's output in pieces, in time linear in its length; memory is that of one block.
  * Law: the events, adjacent text joined, are a function of the whole output and not of how it was cut.
  */
-export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): EditReader {
+export function scanEdits(formats: readonly Format[], options: ReadOptions = {}): EditReader {
   const limit = options.limit ?? 4 << 20;
   let events: EditEvent[] = [];
   /** The line at hand as far as it has come; or `passing`: its start went out as text and its rest will. */
@@ -43,6 +44,8 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
   /** The fence around a finished block: more blocks may follow in it, and its end is no text. */
   let wrapper: Fence | null = null;
   let previousPath: string | null = null;
+  /** A block could not be read: what looks like one behind it may be its content. */
+  let failed = false;
 
   return {
     push(text) {
@@ -62,14 +65,22 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
       if (open === null && held.fence !== null) openBlock("", true);
       if (open === null) release();
       else if (open.block.tentative) giveUp(open);
-      else {
-        closeBlock(open, complete ? "complete" : "cut", emit);
-        open.maybe.forEach(emitText);
-        open = null;
-      }
+      else finish(open, complete);
       return drain();
     },
   };
+
+  /** The text ends in a block. What it holds may be its last lines, or come behind the end of its fence. */
+  function finish(current: OpenBlock, complete: boolean): void {
+    const { block, maybe, fence } = current;
+    const kept = maybe.length > 0 && block.settle?.() === "kept";
+    if (kept) keep(current, maybe);
+    const closed = !kept && fence !== null && maybe.some((raw) => closesFence(lineOf(raw, fence), fence, 0));
+    closeBlock(current, closed ? "closed" : complete ? "complete" : "cut", emit);
+    open = null;
+    if (!kept) maybe.forEach(closed ? route : emitText);
+    if (closed && held !== NOTHING) release();
+  }
 
   function drain(): EditEvent[] {
     const drained = events;
@@ -78,7 +89,8 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
   }
 
   function emit(event: EditEvent): void {
-    events.push(event);
+    failed ||= event.type === "error";
+    events.push(failed && event.type === "edit" ? { ...event, type: "doubtful" } : event);
   }
 
   function emitText(text: string): void {
@@ -105,7 +117,7 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
   /** Whether the line at hand may become anything but text. */
   function mayMatter(): boolean {
     if (held.fence !== null) return partial.length <= limit;
-    return prose === null ? mayOpen(partial) : partial.length <= HEAD_LIMIT && /^\s*[`~]*\s*$/.test(partial);
+    return prose === null ? mayOpen(partial) : partial.length <= HEAD_LIMIT && /^[`~]*$/.test(partial.trim());
   }
 
   function endLine(): void {
@@ -158,12 +170,12 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
       previousPath,
       defaultPath: options.path ?? null,
     };
-    for (const form of forms) {
-      const block = form.open(head);
+    for (const format of formats) {
+      const block = format.open(head);
       if (block === null) continue;
       open = {
         block,
-        form: form.name,
+        format: format.name,
         edit: edits,
         firstLine: lineNumber - raws.length,
         fence: around,
@@ -186,7 +198,7 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
     const line = chomp(raw);
     const { raws, path, innerPath, fence, inner } = held;
     if (line.length > HEAD_LIMIT) return false;
-    const opened = openFence(line);
+    const opened = openFence(line) ?? openTag(line);
     const named = parsePathLine(line);
     if (opened !== null) {
       if (fence !== null || (raws.length > 0 && path === null)) return false;
@@ -208,7 +220,8 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
   function release(): void {
     const { raws, fence } = held;
     held = NOTHING;
-    prose = fence ?? prose;
+    // What a tag holds is no code that could show a block.
+    if (fence !== null && fence.length > 0) prose = fence;
     raws.forEach(emitText);
   }
 
@@ -218,24 +231,29 @@ export function scanEdits(forms: readonly Form[], options: ReadOptions = {}): Ed
     if (current.raws === null && raw.length > HEAD_LIMIT) return;
     const { block } = current;
     const taken = block.take(lineOf(raw, current.fence), opening);
-    const pending = [...current.maybe, raw];
+    const pending = taken === "kept" ? [raw] : [...current.maybe, raw];
+    if (taken === "kept") keep(current, current.maybe);
     current.maybe = taken === "maybe" ? pending : [];
     if (taken === "maybe") return;
-    if (taken !== "past" && current.raws !== null) {
-      for (const each of pending) {
-        current.raws.push(each);
-        current.size += each.length;
-      }
-      if (!block.tentative) tell(current, emit);
-    }
+    if (taken !== "past" && taken !== "kept") keep(current, pending);
     if (taken === "text") giveUp(current);
     else if (taken !== "more") {
       closeBlock(current, "closed", emit);
       open = null;
       edits++;
       previousPath = block.path ?? previousPath;
-      if (taken === "past") pending.forEach(route);
+      if (taken !== "last") pending.forEach(route);
     }
+  }
+
+  /** Adds lines to the block. */
+  function keep(current: OpenBlock, lines: readonly string[]): void {
+    if (current.raws === null) return;
+    for (const each of lines) {
+      current.raws.push(each);
+      current.size += each.length;
+    }
+    if (!current.block.tentative) tell(current, emit);
   }
 
   function outgrow(current: OpenBlock): void {

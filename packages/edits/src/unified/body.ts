@@ -1,67 +1,66 @@
 import { countLines, hunkId, lastLines } from "../hunk.js";
 import type { Hunk } from "../patch.js";
 import { quote } from "../reading.js";
-import { startsNames } from "./file.js";
-import { type HunkHeader, parseHunkHeader } from "./header.js";
-import { type Input, isFence, type OpenFile, offsetOf, refuse, repair } from "./input.js";
+import { endByMarks, goesOn, isNoNewline, startsFile } from "./end.js";
+import { type HunkHeader, parseHunkHeader } from "./hunk-header.js";
+import { type Input, isFence, type OpenFile, refuse, repair, take, takeTo } from "./input.js";
+import { isMarked, LINE_FEED, MINUS, PLUS, SPACE } from "./mark.js";
 
-const LINE_FEED = 10;
-const SPACE = 32;
-const PLUS = 43;
-const MINUS = 45;
+/** A hunk's lines as they were found. */
+interface Body {
+  readonly lines: readonly string[];
+  /** The hash of the lines, where they are the hunk's as they stand. */
+  readonly hash?: string;
+  /** Indexes of the lines that have no newline at the end of the file. */
+  readonly unended?: readonly number[];
+}
 
-/** Reads the hunk whose `@@` line is at `at` into its file, unless it changes nothing; gives the line behind it. */
-export function readHunk(input: Input, at: number, { file, git, tellApart }: OpenFile): number {
-  const line = input.lines[at]!;
-  const from = at + 1;
-  const header = parseHunkHeader(line.endsWith("\r") ? line.slice(0, -1) : line, input.text, offsetOf(input, at));
-  if (header === null) {
-    refuse(input, at, "glued-header", quote(line));
-    return from;
-  }
+/** Reads the hunk whose `@@` line is the next one into its file, unless it changes nothing. */
+export function readHunk(input: Input, { file, git, tellApart }: OpenFile): void {
+  const { at, text, offset } = input;
+  const line = take(input);
+  const header = parseHunkHeader(line.endsWith("\r") ? line.slice(0, -1) : line, text, offset);
+  if (header === null) return refuse(input, at, "glued-header", quote(line));
   const { oldStart, newStart, oldCount, newCount, section } = header;
-  const counted = endByCounts(input, from, header, git);
-  if (counted === null && input.strict) {
-    repair(input, at, oldStart === null ? "missing-line-numbers" : "wrong-count", quote(line));
-    return from;
-  }
+  const counted = takeDoubled(input, header) ?? takeCounted(input, header, git);
+  input.tail = counted === null ? "unsure" : "sure";
+  input.item = null;
+  if (counted === null && input.strict)
+    return repair(input, at, oldStart === null ? "missing-line-numbers" : "wrong-count", quote(line));
   const created = file.kind === "create";
-  const end = counted?.end ?? endByMarks(input, from, header, created);
-  const hash = counted?.hash;
-  const unended = hash === undefined ? [] : null;
-  const lines = unended === null ? input.lines.slice(from, end) : mend(input, from, end, created, unended);
+  const body = counted ?? takeMarked(input, header, created);
+  const { lines } = body;
   const count = counted === null ? countLines(lines) : { old: oldCount!, new: newCount! };
   if (!header.exact) repair(input, at, oldStart === null ? "missing-line-numbers" : "hunk-header", quote(line));
   if (oldCount !== null && (count.old !== oldCount || count.new !== newCount))
     repair(input, at, "wrong-count", `-${oldCount} +${newCount} for -${count.old} +${count.new}`);
-  if (count.old + count.new === 2 * lines.length) {
-    repair(input, at, "empty-hunk", quote(line));
-    return end;
-  }
+  if (count.old + count.new === 2 * lines.length) return repair(input, at, "empty-hunk", quote(line));
   if (created && count.old > 0) refuse(input, at, "bad-hunk", `${file.after} is created, but has old lines`);
   if (file.kind === "delete" && count.new > 0)
     refuse(input, at, "bad-hunk", `${file.before} is deleted, but lines are left`);
-  const id = tellApart(hash ?? hunkId(lines));
+  const id = tellApart(body.hash ?? hunkId(lines));
   const hunk: { -readonly [Key in keyof Hunk]: Hunk[Key] } = { id, oldStart, newStart, lines };
   if (section !== undefined) hunk.section = section;
-  const last = unended?.length ? lastLines(lines) : null;
-  for (const index of unended ?? []) {
-    if (index === last?.old) hunk.oldNoNewline = true;
-    if (index === last?.new) hunk.newNoNewline = true;
-    if (index !== last?.old && index !== last?.new) repair(input, end - 1, "misplaced-no-newline");
-  }
+  if (body.unended !== undefined) sayUnended(input, hunk, body.unended);
   file.hunks.push(hunk);
-  return end;
+}
+
+function sayUnended(input: Input, hunk: { -readonly [Key in keyof Hunk]: Hunk[Key] }, unended: readonly number[]) {
+  const last = lastLines(hunk.lines);
+  for (const index of unended) {
+    if (index === last.old) hunk.oldNoNewline = true;
+    if (index === last.new) hunk.newNoNewline = true;
+    if (index !== last.old && index !== last.new) repair(input, input.at - 1, "misplaced-no-newline");
+  }
 }
 
 /**
- * Where the hunk ends by its header's counts, as git reads it; null where the lines do not fit them, or where lines of the
- * hunk follow. With the hash of the lines, if they are the hunk's as they stand.
+ * Takes the lines up to where the header's counts end, as git reads them. Null where the lines do not fit them, or where
+ * lines of the hunk follow.
  */
-function endByCounts(input: Input, from: number, { oldCount, newCount }: HunkHeader, git: boolean) {
+function takeCounted(input: Input, { oldCount, newCount }: HunkHeader, git: boolean): Body | null {
   if (oldCount === null || newCount === null) return null;
-  const { text, lines, strict } = input;
-  const start = offsetOf(input, from);
+  const { text, lines, strict, at: from, offset: start } = input;
   let offset = start;
   let old = oldCount;
   let added = newCount;
@@ -80,107 +79,101 @@ function endByCounts(input: Input, from: number, { oldCount, newCount }: HunkHea
       if (!strict && !git && startsFile(lines, end)) return null;
       old--;
     } else if (end > from && isNoNewline(lines[end])) plain = false;
-    else return null;
+    else return takeFenced(input, oldCount, newCount);
     offset += lines[end]!.length + 1;
   }
-  input.line = end;
+  if (old < 0 || added < 0) return null;
+  const noted = isNoNewline(lines[end]);
+  const behind = noted ? end + 1 : end;
+  if (!strict && goesOn(input, behind)) return null;
+  if (!plain || noted) return mend(input, behind, false);
+  input.at = end;
   input.offset = offset;
-  if (isNoNewline(lines[end])) {
-    plain = false;
-    end++;
-  }
-  if (old < 0 || added < 0 || (!strict && goesOn(input, end))) return null;
-  return { end, hash: plain ? input.hash(start, offset - 1) : undefined };
+  return { lines: lines.slice(from, end), hash: input.hash(start, offset - 1) };
 }
 
-/** Where the hunk ends by what its lines look like: before the next header, the fence's end or prose. */
-function endByMarks(input: Input, from: number, { oldCount, newCount }: HunkHeader, created: boolean): number {
-  const { lines, fence } = input;
-  /** Behind the last line with a mark. Those without one are context that lost its space, or prose behind the patch. */
-  let marked = from;
-  let added = 0;
-  let removed = 0;
-  let notes = 0;
+/**
+ * Takes the lines of a hunk in a markdown fence in which fences of the file have lost their leading space: while the counts
+ * are open, such a line ends nothing. Only where the counts fit and the patch ends or goes on right behind them.
+ */
+function takeFenced(input: Input, oldCount: number, newCount: number): Body | null {
+  const { lines, fence, at: from } = input;
+  if (input.strict || fence === 0) return null;
+  let inner = false;
+  let old = oldCount;
+  let added = newCount;
   let end = from;
-  for (; end < lines.length && !isBoundary(input, end); end++) {
-    const line = lines[end]!;
-    if (isNoNewline(line)) notes++;
-    else if (!isMarked(line)) continue;
-    else if (line[0] === "+") added++;
-    else if (line[0] === "-") removed++;
-    marked = end + 1;
+  for (; old > 0 || added > 0; end++) {
+    const line = lines[end];
+    if (line === undefined || line.startsWith("@@") || line.startsWith("diff --git ") || startsFile(lines, end))
+      return null;
+    inner ||= isFence(line, fence);
+    if (isNoNewline(line)) continue;
+    if (line[0] !== "+") old--;
+    if (line[0] !== "-") added--;
   }
-  if (fence === 0) {
-    let blank = marked;
-    while (blank < end && !isBlank(lines[blank]!)) blank++;
-    let prose = blank;
-    while (prose < end && isBlank(lines[prose]!)) prose++;
-    if (prose < end) end = blank;
-  }
-  if (oldCount !== null && newCount !== null) {
-    // The header says how many are missing.
-    const missingNew = newCount - (marked - from - notes - removed);
-    const missingOld = created ? missingNew : oldCount - (marked - from - notes - added);
-    return Math.min(end, marked + Math.max(0, Math.min(missingOld, missingNew)));
-  }
-  while (end > marked && isBlank(lines[end - 1]!)) end--;
-  return end;
+  let behind = end;
+  while (lines[behind] === "") behind++;
+  const next = lines[behind];
+  const closed = next !== undefined && (isFence(next, fence) || /^(@@|diff --git )/.test(next));
+  return inner && old === 0 && added === 0 && (closed || startsFile(lines, behind)) ? mend(input, end, false) : null;
 }
 
-/** The lines with the marks they lack; those of them that have no newline at the end of the file go to `unended`. */
-function mend(input: Input, from: number, end: number, created: boolean, unended: number[]): string[] {
+/**
+ * Takes the lines of a hunk in which an empty line stands behind each: lines that kept their line feeds were joined by more
+ * of them. A line without an empty one behind it has no newline at the end of the file.
+ */
+function takeDoubled(input: Input, { oldCount, newCount }: HunkHeader): Body | null {
+  const { lines, at: from, strict, fence } = input;
+  if (strict || lines[from + 1] !== "" || oldCount === null || newCount === null) return null;
+  const kept: string[] = [];
+  const unended: number[] = [];
+  let old = oldCount;
+  let added = newCount;
+  let end = from;
+  while (old > 0 || added > 0) {
+    const line = lines[end];
+    if (line === undefined || !isMarked(line)) return null;
+    if (line[0] !== "+") old--;
+    if (line[0] !== "-") added--;
+    kept.push(line);
+    if (lines[++end] === "") end++;
+    else unended.push(kept.length - 1);
+  }
+  const last = lastLines(kept);
+  if (old < 0 || added < 0 || unended.some((index) => index !== last.old && index !== last.new)) return null;
+  // Where the patch itself ends, that says nothing of the file, unless its other side
+  // has no newline either, or nothing else would be changed there.
+  const atEnd = end === lines.length || (fence > 0 && isFence(lines[end]!, fence));
+  const other = kept[last.old]?.slice(1) === kept[last.new]?.slice(1) && last.old !== last.new;
+  const told = (unended.length > 1 || other) && !(end === lines.length && input.ended);
+  if (atEnd && !told && unended.at(-1) === kept.length - 1) unended.pop();
+  if (!input.doubled) repair(input, from, "doubled-lines");
+  input.doubled = true;
+  takeTo(input, end);
+  return { lines: kept, unended };
+}
+
+function takeMarked(input: Input, header: HunkHeader, created: boolean): Body {
+  return mend(input, endByMarks(input, input.at, header, created), created);
+}
+
+/** Takes the lines before this one, with the marks they lack. */
+function mend(input: Input, end: number, created: boolean): Body {
   const mended: string[] = [];
-  for (let i = from; i < end; i++) {
-    const line = input.lines[i]!;
+  const unended: number[] = [];
+  while (input.at < end) {
+    const { at } = input;
+    const line = take(input);
     if (isNoNewline(line)) {
       if (mended.length > 0) unended.push(mended.length - 1);
     } else if (isMarked(line)) mended.push(line);
     else {
       const blank = line === "" || line === "\r";
-      if (blank) repair(input, i, "blank-context");
-      else repair(input, i, "missing-space", quote(line));
+      if (blank) repair(input, at, "blank-context");
+      else repair(input, at, "missing-space", quote(line));
       mended.push(`${blank && created ? "+" : " "}${line}`);
     }
   }
-  return mended;
-}
-
-/** Whether lines of the hunk follow although its counts are used up. */
-function goesOn(input: Input, at: number): boolean {
-  const { lines } = input;
-  let i = at;
-  while (lines[i] === "") i++;
-  const line = lines[i] ?? "";
-  return isMarked(line) && !/^(-{2,3}|\+{3})\s*$/.test(line) && !isBoundary(input, i);
-}
-
-/** What stands behind a hunk: a header, the end of the fence or of a mail, or a list in prose. */
-function isBoundary({ lines, fence }: Input, at: number): boolean {
-  const line = lines[at]!;
-  return (
-    /^(@@|diff --git |Index: )/.test(line) ||
-    startsFile(lines, at) ||
-    (line === "-- " && /^\d+\./.test(lines[at + 1] ?? "")) ||
-    // Outside a fence this is a line of the file: a patch of a markdown file would end in its middle, in silence.
-    (fence > 0 ? isFence(line, fence) : lines[at - 1] === "" && /^[-+] \S/.test(line))
-  );
-}
-
-/** Whether `--- `, `+++ ` and `@@` stand here: a file, and not a deleted line that starts with `-- `. */
-export function startsFile(lines: readonly string[], at: number): boolean {
-  return startsNames(lines, at) && (lines[at + 2]?.startsWith("@@") ?? false);
-}
-
-function isMarked(line: string): boolean {
-  const mark = line.charCodeAt(0);
-  return mark === SPACE || mark === PLUS || mark === MINUS;
-}
-
-/** As git has it, in any language: a backslash, a blank, and ten characters at least. */
-function isNoNewline(line: string | undefined): boolean {
-  return line?.startsWith("\\ ") === true && line.length > 10;
-}
-
-function isBlank(line: string): boolean {
-  return line.trim() === "";
+  return { lines: mended, unended };
 }

@@ -1,9 +1,10 @@
 import { ordinals } from "../hunk.js";
-import type { FileKind } from "../patch.js";
+import type { FileKind, GitHeader } from "../patch.js";
 import { quote } from "../reading.js";
+import { startsNames } from "./end.js";
 import { impliesGitHeader } from "./format.js";
-import { dropFolder, type NameLine, parseGitNames, parseNameLine } from "./header.js";
-import { type Input, type OpenFile, refuse, repair } from "./input.js";
+import { type Input, type OpenFile, refuse, repair, take } from "./input.js";
+import { dropFolder, dropFolders, type NameLine, parseGitNames, parseNameLine } from "./name.js";
 
 type Field = "before" | "after" | "oldMode" | "newMode" | "index" | "similarity" | "dissimilarity";
 
@@ -25,86 +26,150 @@ const EXTENDED: readonly (readonly [start: string, field: Field, kind?: FileKind
 ];
 
 /** Header lines that lack the line break between them. */
-const GLUED = /^(?:diff --git|---|\+\+\+) .*(?:--- |\+\+\+ [^/]*\/|@@ -\d|.index [0-9a-f]{4,}\.\.)/s;
-
-/** Whether `--- ` and `+++ ` stand here. Without git's header above them an `@@` line must follow: they may be deleted lines and prose. */
-export function startsNames(lines: readonly string[], at: number): boolean {
-  return (lines[at]?.startsWith("--- ") && lines[at + 1]?.startsWith("+++ ")) ?? false;
+function isGlued(line: string): boolean {
+  const start = /^(?:diff --git|---|\+\+\+) /.exec(line)?.[0].length;
+  if (start === undefined) return false;
+  const plus = line.indexOf("+++ ", start);
+  return (plus > 0 && line.includes("/", plus)) || /--- |@@ -\d|.index [0-9a-f]{4,}\.\./s.test(line.slice(start));
 }
 
-/** What git's extended header says, from the line behind `diff --git` on. */
-function readExtended(lines: readonly string[], at: number) {
-  const said: Partial<Record<Field, string>> = {};
-  let kind: FileKind | undefined;
-  let fault = "";
-  let next = at;
-  for (; next < lines.length && !startsNames(lines, next); next++) {
-    const entry = EXTENDED.find(([start]) => lines[next]!.startsWith(start));
+/** What a header gives: what its lines say, the names as written, and what kind of change it tells of. */
+interface Header {
+  readonly git: boolean;
+  readonly said: Partial<Record<Field, string>>;
+  kind: FileKind | undefined;
+  /** Names behind `---` and `+++`; null where these lines are not there. */
+  named: readonly [old: NameLine, now: NameLine] | null;
+  /** What stands behind `diff --git`, and its names where they can be told apart and may not be those below. */
+  names: string;
+  both: { before: string; after: string } | null;
+  /** Why it contradicts itself; empty where it does not. */
+  fault: string;
+}
+
+/** Reads the header that is next, git's or `---` and `+++` alone, and opens its file. */
+export function readHeader(input: Input): void {
+  const { at } = input;
+  const header = takeHeader(input);
+  input.tail = "unsure";
+  input.item = null;
+  // For git a `diff` line alone is no header.
+  if (input.strict && header.named === null && input.at === at + 1) return closeFile(input);
+  const file = describeFile(input, at, header);
+  if (file === null) return;
+  closeFile(input);
+  input.open = { file, git: header.git, tellApart: ordinals(), line: at };
+}
+
+function takeHeader(input: Input): Header {
+  const { at, lines } = input;
+  const git = lines[at]!.startsWith("diff --git ");
+  const header: Header = { git, said: {}, kind: undefined, named: null, names: "", both: null, fault: "" };
+  if (git) {
+    checkGlued(input, at);
+    header.names = withoutReturn(take(input)).slice(11);
+  }
+  while (input.at < lines.length && !startsNames(lines, input.at)) {
+    const entry = EXTENDED.find(([start]) => lines[input.at]!.startsWith(start));
     if (entry === undefined) break;
     const [start, field, means] = entry;
-    if (kind !== undefined && means !== undefined && kind !== means) fault = TWO_KINDS;
-    kind ??= means;
-    said[field] = lines[next]!.slice(start.length).replace(/\r$/, "");
+    if (header.kind !== undefined && means !== undefined && header.kind !== means) header.fault = TWO_KINDS;
+    header.kind ??= means;
+    header.said[field] = withoutReturn(take(input)).slice(start.length);
   }
-  return { said, kind, fault, next };
+  if (startsNames(lines, input.at)) header.named = [takeName(input), takeName(input)];
+  const [old, now] = header.named ?? [];
+  // Two names that say the same as those below them are the usual case, and need not be told apart.
+  const same = old?.name && now?.name && dropFolder(old.name) === dropFolder(now.name);
+  if (git && !(same && header.names === `${old.name} ${now.name}`)) header.both = parseGitNames(header.names);
+  return header;
 }
 
 const TWO_KINDS = "it tells of two kinds of change";
+const TWO_NAMES = "its lines name different files";
 
-/** Reads the header at `at`, git's or `---` and `+++` alone, and opens its file; gives the line behind it. */
-export function readHeader(input: Input, at: number): number {
-  const { lines } = input;
-  const line = lines[at]!;
-  const git = line.startsWith("diff --git ");
-  if (git) checkGlued(input, at);
-  const extended = readExtended(lines, git ? at + 1 : at);
-  const { said, next } = extended;
-  let { kind, fault } = extended;
-  const named = startsNames(lines, next);
-  if (input.strict && git && !named && next === at + 1) {
-    // For git a `diff` line alone is no header.
-    closeFile(input);
-    return next;
-  }
-  const both = git && !named ? parseGitNames(line.slice(11).replace(/\r$/, "")) : null;
-  // Names that differ tell of a rename; which of the two it is about, only the lines below it can say.
-  const names = both !== null && dropFolder(both.before) === dropFolder(both.after) ? both : null;
-  const old: NameLine = named ? readName(input, next) : { name: names?.before };
-  const now: NameLine = named ? readName(input, next + 1) : { name: names?.after };
-  kind ??= old.name === null ? "create" : now.name === null ? "delete" : "modify";
+function takeName(input: Input): NameLine {
+  checkGlued(input, input.at);
+  const line = take(input);
+  if (line.endsWith("\r") && line.startsWith("---")) repair(input, input.at - 1, "carriage-return");
+  return parseNameLine(withoutReturn(line).slice(4), input.strict);
+}
+
+function withoutReturn(line: string): string {
+  return line.endsWith("\r") ? line.slice(0, -1) : line;
+}
+
+/** The file that the header at this line is about; null where it was refused. */
+function describeFile(input: Input, at: number, header: Header): OpenFile["file"] | null {
+  const { said, git, named, both } = header;
+  const [old, now] = named ?? [undefined, undefined];
+  const kind = header.kind ?? kindOf(header);
   const isMove = kind === "rename" || kind === "copy";
   const isWhole = kind === "create" || kind === "delete";
-  const before = isMove ? nameOf(said.before) : kind === "create" ? null : old.name;
-  const after = isMove ? nameOf(said.after) : kind === "delete" ? null : now.name;
-  const [index, mode] = said.index?.split(" ") ?? [];
-  const oldMode = said.oldMode ?? (isWhole ? undefined : mode);
-  const newMode = said.newMode ?? (isWhole ? undefined : mode);
-  if (isWhole && said.oldMode !== undefined && said.newMode !== undefined) fault = TWO_KINDS;
-  else if (named && ((old.name === null) !== (kind === "create") || (now.name === null) !== (kind === "delete")))
+  // Two names in the `diff` line alone may tell of a rename; only the lines below it can say so.
+  const names = named === null && both !== null && dropFolder(both.before) === dropFolder(both.after) ? both : null;
+  const { oldMode, newMode } = said;
+  let { fault } = header;
+  if (isWhole && oldMode !== undefined && newMode !== undefined) fault = TWO_KINDS;
+  else if (named && ((old!.name === null) !== (kind === "create") || (now!.name === null) !== (kind === "delete")))
     fault = "only what is not there is /dev/null";
-  else if (/[^0-7]/.test(`${oldMode ?? 0}${newMode ?? 0}`)) fault = "a mode is octal digits";
+  const [index, mode] = said.index?.split(" ") ?? [];
+  if (/[^0-7]/.test(`${oldMode ?? 0}${newMode ?? 0}${mode ?? 0}`)) fault ||= "a mode is octal digits";
+  if (both !== null || isMove) fault ||= contradict(header, isMove);
+  const moved = isMove && header.kind !== undefined;
+  const before = kind === "create" ? null : moved ? nameOf(said.before) : (old?.name ?? names?.before);
+  const after = kind === "delete" ? null : moved ? nameOf(said.after) : (now?.name ?? names?.after);
   if (fault !== "" || before === undefined || after === undefined) {
-    refuse(input, at, "bad-header", `${fault || "it does not give two names that can be read"}: ${quote(line)}`);
-    return next;
+    const why = fault || "it does not give two names that can be read";
+    refuse(input, at, "bad-header", `${why}: ${quote(input.lines[at]!)}`);
+    return null;
   }
-  const paths = isMove ? { before, after } : readPaths(input, at, before, after);
+  const paths = moved ? stripMove(input, before!, after!) : readPaths(input, at, before, after, isMove);
   const file: OpenFile["file"] = { kind, ...paths, hunks: [] };
   if (oldMode !== undefined) file.oldMode = oldMode;
   if (newMode !== undefined) file.newMode = newMode;
-  if (git) {
-    const similarity = Number.parseInt(said.similarity ?? "", 10);
-    const dissimilarity = Number.parseInt(said.dissimilarity ?? "", 10);
-    file.git = {
-      ...(index !== undefined && { index }),
-      ...(similarity >= 0 && { similarity }),
-      ...(dissimilarity >= 0 && { dissimilarity }),
-    };
-  }
-  if (old.stamp !== undefined) file.oldStamp = old.stamp;
-  if (now.stamp !== undefined) file.newStamp = now.stamp;
-  closeFile(input);
-  input.open = { file, git, tellApart: ordinals(), line: at };
-  return named ? next + 2 : next;
+  if (git) file.git = gitHeader(said, index, isWhole ? undefined : mode);
+  if (old?.stamp !== undefined) file.oldStamp = old.stamp;
+  if (now?.stamp !== undefined) file.newStamp = now.stamp;
+  return file;
+}
+
+/** The kind of a change that no line of the header tells: git takes two names that differ for those of a rename. */
+function kindOf({ git, named, both }: Header): FileKind {
+  const [old, now] = named ?? [];
+  if (old?.name === null) return "create";
+  if (now?.name === null) return "delete";
+  const differ = git && old?.name && now?.name && both !== null && dropFolder(old.name) !== dropFolder(now.name);
+  return differ && dropFolder(both.before) !== dropFolder(both.after) ? "rename" : "modify";
+}
+
+/** Names of one header that cannot be those of one file: git believes one or the other, or refuses. */
+function contradict({ said, named, both }: Header, isMove: boolean): string {
+  const [old, now] = named?.map(({ name }) => name) ?? [];
+  const from = nameOf(said.before);
+  const to = nameOf(said.after);
+  const pairs = [
+    [old, both?.before],
+    [now, both?.after],
+  ];
+  if (isMove) pairs.push([old, from], [now, to], [both?.before, from], [both?.after, to]);
+  return pairs.some(([a, b]) => a && b && !agree(a, b)) ? TWO_NAMES : "";
+}
+
+/** Whether two names are equal but for a first folder that one or each of them has. */
+function agree(a: string, b: string): boolean {
+  const [shortA, shortB] = [dropFolder(a), dropFolder(b)];
+  return a === b || shortA === b || a === shortB || shortA === shortB;
+}
+
+function gitHeader({ similarity, dissimilarity }: Header["said"], index: string | undefined, mode: string | undefined) {
+  const header: { -readonly [Key in keyof GitHeader]: GitHeader[Key] } = {};
+  if (index !== undefined) header.index = index;
+  if (mode !== undefined) header.mode = mode;
+  const [like, unlike] = [similarity, dissimilarity].map((text = "") => Number.parseInt(text, 10));
+  if (like! >= 0) header.similarity = like!;
+  if (unlike! >= 0) header.dissimilarity = unlike!;
+  return header;
 }
 
 /** Ends the file that is being read, and keeps it if it changes anything. */
@@ -122,21 +187,18 @@ export function closeFile(input: Input): void {
   else if (input.errors.length === 0) repair(input, line, "empty-hunk", quote(after ?? before ?? ""));
 }
 
-function readName(input: Input, at: number): NameLine {
-  const line = input.lines[at]!;
-  checkGlued(input, at);
-  const ends = line.endsWith("\r");
-  if (ends && line.startsWith("---")) repair(input, at, "carriage-return");
-  return parseNameLine(line.slice(4, ends ? -1 : undefined));
-}
-
 /** The path in a line of a rename or copy; undefined where there is none. */
-function nameOf(text = ""): string | undefined {
-  return parseNameLine(text).name || undefined;
+function nameOf(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : parseNameLine(text, true).name || undefined;
 }
 
 export function checkGlued(input: Input, at: number): void {
-  if (GLUED.test(input.lines[at]!)) refuse(input, at, "glued-header", quote(input.lines[at]!));
+  if (isGlued(input.lines[at]!)) refuse(input, at, "glued-header", quote(input.lines[at]!));
+}
+
+/** The names of a rename or copy have no folder in front that is not theirs. */
+function stripMove({ strip = 1 }: Input, before: string, after: string) {
+  return { before: dropFolders(before, strip - 1), after: dropFolders(after, strip - 1) };
 }
 
 /**
@@ -144,18 +206,15 @@ export function checkGlued(input: Input, at: number): void {
  * reading takes off what was put in front (`a/` and `b/`, or two folders that differ in front of the same path) and keeps
  * the rest. Where both sides name a file they name one: of `x.orig` and `x` the shorter, of two unlike names the new one, by git's rule.
  */
-function readPaths(input: Input, at: number, old: string | null, now: string | null) {
+function readPaths(input: Input, at: number, old: string | null, now: string | null, isMove: boolean) {
   const prefixed = isPrefixed(old, now);
-  let before = old;
-  let after = now;
-  if (input.strict || prefixed) {
-    before = old && dropFolder(old);
-    after = now && dropFolder(now);
-  }
-  if (before !== null && after !== null) before = after = after.startsWith(before) ? before : after;
+  const count = input.strip ?? (input.strict || prefixed ? 1 : 0);
+  let before = old && dropFolders(old, count);
+  let after = now && dropFolders(now, count);
+  if (before !== null && after !== null && !isMove) before = after = after.startsWith(before) ? before : after;
   const path = after ?? before ?? "";
   if (path.startsWith("/")) repair(input, at, "absolute-path", path);
-  else if (!prefixed) repair(input, at, "missing-prefix", path);
+  else if (!prefixed && input.strip === undefined) repair(input, at, "missing-prefix", path);
   return { before, after };
 }
 

@@ -5,7 +5,7 @@ import { quoteName } from "./quote.js";
 /**
  * Writes a patch as a unified diff, byte for byte as `git diff` writes it; what is not a plain change of lines gets
  * git's extended header. Law: `parsePatch(formatPatch(p)).patch` equals `p`, for all that a unified diff can say: it has
- * no word for `reason`, and a replacement of a whole file is written as a creation, since its old text is not known.
+ * no word for `reason`, of several anchors it has the last as section, and a replacement of a whole file is written as a creation, since its old text is not known.
  * Hunks without a place are written as `@@ ... @@`, which only lenient readers understand.
  */
 export function formatPatch(patch: Patch): string {
@@ -37,10 +37,10 @@ function formatGitHeader(file: FilePatch, out: string[]): void {
   const after = file.after ?? before;
   const index = git?.index === undefined ? "" : `index ${git.index}`;
   out.push(`diff --git ${quoteName(`a/${before}`)} ${quoteName(`b/${after}`)}`);
-  const modeInIndex = index !== "" && oldMode === newMode && oldMode !== undefined;
+  const mode = git?.mode === undefined ? "" : ` ${git.mode}`;
   if (kind === "create") out.push(`new file mode ${newMode ?? "100644"}`);
   else if (kind === "delete") out.push(`deleted file mode ${oldMode ?? "100644"}`);
-  else if (!modeInIndex) {
+  else {
     if (oldMode !== undefined) out.push(`old mode ${oldMode}`);
     if (newMode !== undefined) out.push(`new mode ${newMode}`);
   }
@@ -48,7 +48,7 @@ function formatGitHeader(file: FilePatch, out: string[]): void {
   if (git?.dissimilarity !== undefined) out.push(`dissimilarity index ${git.dissimilarity}%`);
   if (kind === "rename" || kind === "copy")
     out.push(`${kind} from ${quoteName(before)}`, `${kind} to ${quoteName(after)}`);
-  if (index !== "") out.push(`${index}${modeInIndex ? ` ${oldMode}` : ""}`);
+  if (index !== "") out.push(index + mode);
 }
 
 function formatName(prefix: string, path: string | null, stamp: string | undefined): string {
@@ -59,7 +59,8 @@ function formatName(prefix: string, path: string | null, stamp: string | undefin
 }
 
 function formatHunk(hunk: Hunk, out: string[]): void {
-  const { oldStart, newStart, section, lines } = hunk;
+  const { oldStart, newStart, lines, anchors } = hunk;
+  const section = hunk.section ?? anchors?.at(-1);
   const count = countLines(lines);
   const place =
     oldStart === null || newStart === null

@@ -13,14 +13,28 @@ export interface OpenFile {
   readonly tellApart: (name: string) => string;
 }
 
-/** The text being read, line by line, and what was found out about it on the way. */
+/** How sure the end of the patch is that was read last: a changed line behind it may be prose, or a line of a hunk. */
+export type Tail =
+  | "none" // there is no patch before this line, or a fence is between
+  | "sure" // the counts of the hunk fit
+  | "unsure"; // the counts do not fit, or there was no hunk
+
+/** The text being read, line by line, and what was found out about it so far. */
 export interface Input {
   text: string;
   lines: readonly string[];
   readonly strict: boolean;
+  /** Leading folders to take off each name, where the caller has set that. */
+  readonly strip: number | undefined;
+  /** The next line, and where it starts in the text. Both only grow, and only by `take` and `takeTo`. */
+  at: number;
+  offset: number;
   /** The patch stands in a markdown fence of this many characters; 0 outside of one. */
   fence: number;
   open: OpenFile | null;
+  tail: Tail;
+  /** The first line since the last hunk that has a mark and was taken for an item of a list. */
+  item: number | null;
   readonly files: FilePatch[];
   readonly repairs: Repair[];
   readonly errors: ReadError[];
@@ -28,42 +42,55 @@ export interface Input {
   hash: (start: number, end: number) => string;
   /** Where each line stood in the text, if lines were taken out. */
   numbers: readonly number[] | null;
-  /** A line and where it starts in the text: what `offsetOf` was asked for last. */
-  line: number;
-  offset: number;
+  /** An empty line stands behind every line, or behind every line of the hunks. */
+  doubled: boolean;
+  /** The last line has its line feed. */
+  readonly ended: boolean;
 }
 
 /** Opens the text: line endings of the patch itself, doubled lines and the final newline are put right here. */
-export function openInput(source: string, strict: boolean): Input {
+export function openInput(source: string, strict: boolean, strip: number | undefined): Input {
   const clean = !strict && source.startsWith("\ufeff") ? source.slice(1) : source;
   const onlyReturns = !strict && !clean.includes("\n") && clean.includes("\r");
   const text = onlyReturns ? clean.replaceAll("\r", "\n") : clean;
   const lines = text.split("\n");
+  const ended = lines[lines.length - 1] === "";
   const input: Input = {
     text,
     lines,
     strict,
+    strip,
+    at: 0,
+    offset: 0,
     fence: 0,
     open: null,
+    tail: "none",
+    item: null,
     files: [],
     repairs: [],
     errors: [],
     hash: hashParts(text),
     numbers: null,
-    line: 0,
-    offset: 0,
+    doubled: false,
+    ended,
   };
   if (onlyReturns) repair(input, 0, "carriage-return");
-  if (lines[lines.length - 1] === "") lines.pop();
+  if (ended) lines.pop();
   else repair(input, lines.length - 1, "missing-final-newline");
   if (!strict) undouble(input);
   return input;
 }
 
-/** Where the line starts in the text. Asked for from top to bottom. */
-export function offsetOf(input: Input, line: number): number {
-  for (; input.line < line; input.line++) input.offset += input.lines[input.line]!.length + 1;
-  return input.offset;
+/** Takes the next line. */
+export function take(input: Input): string {
+  const line = input.lines[input.at++]!;
+  input.offset += line.length + 1;
+  return line;
+}
+
+/** Takes all lines before this one. */
+export function takeTo(input: Input, end: number): void {
+  while (input.at < end) take(input);
 }
 
 /** Lists a repair. Strict reading has none: what git does not read is an error, and of what it reads nothing is said. */
@@ -93,6 +120,7 @@ function undouble(input: Input): void {
   if (lines.some((line, i) => isDoubled(i) && line !== "")) return;
   const kept = [...lines.keys()].filter((i) => !isDoubled(i));
   repair(input, from, "doubled-lines");
+  input.doubled = true;
   input.lines = kept.map((i) => lines[i]!);
   input.text = input.lines.join("\n");
   input.hash = hashParts(input.text);

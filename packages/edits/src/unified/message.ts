@@ -20,6 +20,7 @@ export const SENTENCES: Record<UnifiedRepairKind | UnifiedErrorReason, string> =
   "no-hunk": "No hunk says what to change",
   "no-file-header": "No --- and +++ lines say which file this hunk changes",
   "glued-header": "A header and what follows it stand on one line",
+  "stray-line": "A changed line stands in no hunk; the counts of the hunk before it may be too small",
   "bad-header": "The header contradicts itself or cannot be read",
   "bad-hunk": "The hunk does not fit its header",
   binary: "A binary patch cannot be read as lines",

@@ -1,38 +1,47 @@
 import { ordinals } from "../hunk.js";
 import { quote, type Reading } from "../reading.js";
-import { readHunk, startsFile } from "./body.js";
+import { readHunk } from "./body.js";
+import { startsFile, startsNames } from "./end.js";
 import { checkGlued, closeFile, readHeader } from "./file.js";
-import { type Input, openInput, refuse, repair } from "./input.js";
+import { type Input, openInput, refuse, repair, take } from "./input.js";
+import { isChanged, isItem, isMarked } from "./mark.js";
 
 export interface ParseOptions {
   /**
    * Refuse whatever `git apply` refuses to read. Otherwise what is certain is repaired, and every repair is listed. Both refuse a quoted
-   * name that is broken or no UTF-8, a file that is created or deleted and has its mode changed, and text glued to a hunk header.
+   * name that is broken or no UTF-8, names that contradict git's header, a file that is created or deleted and has its mode changed,
+   * text glued to a hunk header, and changed lines outside of any hunk.
    */
   strict?: boolean;
   /** The file that hunks without `---` and `+++` belong to; without it they are an error. Not used by strict reading. */
   path?: string;
+  /**
+   * Leading folders to take off each name of a header, as `git apply -p` does; the names of renames have no `a/`, so one less of them.
+   * By default strict reading takes off one, lenient reading the `a/` and `b/` that are there.
+   */
+  strip?: number;
 }
 
 /**
  * Reads a unified diff, plain or with git's extended headers. An input in which nothing changes anything is an error.
  * Never throws; linear in the input. Hunks are given in the order they stand in.
  */
-export function parsePatch(text: string, { strict = false, path }: ParseOptions = {}): Reading {
-  const input = openInput(text, strict);
+export function parsePatch(text: string, { strict = false, path, strip }: ParseOptions = {}): Reading {
+  const input = openInput(text, strict, strip);
   const { lines, files, errors, repairs } = input;
   /** Whether the line before is prose: of several lines one repair tells. */
   let prose = false;
-  for (let at = 0; at < lines.length && errors.length === 0; ) {
-    const line = lines[at]!;
+  while (input.at < lines.length && errors.length === 0) {
+    const line = lines[input.at]!;
     if (line.startsWith("@@") && line[2] !== "@") {
-      if (input.open === null) openPath(input, at, path);
-      if (input.open !== null) at = readHunk(input, at, input.open);
+      if (input.item !== null) refuse(input, input.item, "stray-line", quote(lines[input.item]!));
+      if (input.open === null) openPath(input, path);
+      if (input.open !== null) readHunk(input, input.open);
       prose = false;
-    } else if (line.startsWith("diff --git ") || startsFile(lines, at)) {
-      at = readHeader(input, at);
+    } else if (line.startsWith("diff --git ") || startsFile(lines, input.at)) {
+      readHeader(input);
       prose = false;
-    } else prose = skip(input, at++, prose);
+    } else prose = skip(input, prose);
   }
   closeFile(input);
   if (errors.length === 0 && files.length === 0) refuse(input, 0, "no-hunk");
@@ -40,36 +49,68 @@ export function parsePatch(text: string, { strict = false, path }: ParseOptions 
 }
 
 /** Opens the file of hunks that have no header. */
-function openPath(input: Input, line: number, path: string | undefined): void {
-  if (path === undefined) return refuse(input, line, "no-file-header", quote(input.lines[line]!));
-  repair(input, line, "missing-file-header", path);
+function openPath(input: Input, path: string | undefined): void {
+  const { at } = input;
+  if (path === undefined) return refuse(input, at, "no-file-header", quote(input.lines[at]!));
+  repair(input, at, "missing-file-header", path);
   input.open = {
     file: { kind: "modify", before: path, after: path, hunks: [] },
     git: false,
-    line,
+    line: at,
     tellApart: ordinals(),
   };
 }
 
 /** Passes over a line that is no part of a patch, and tells whether it is prose. A file goes on behind it, but not for git. */
-function skip(input: Input, at: number, prose: boolean): boolean {
-  const line = input.lines[at]!;
+function skip(input: Input, prose: boolean): boolean {
+  const { at } = input;
+  const line = take(input);
   if (input.strict) closeFile(input);
+  if (line === "") return prose;
   const fence = /^\s*(`{3,}|~{3,})/.exec(line)?.[1]?.length;
   if (fence !== undefined) {
-    if (input.fence === 0) {
-      input.fence = fence;
-      repair(input, at, "fence");
-    } else if (fence >= input.fence) input.fence = 0;
+    skipFence(input, at, fence);
     return prose;
   }
+  // What follows a mail's signature is another mail.
+  if (line === "-- ") input.tail = "none";
   checkGlued(input, at);
+  // Names with lines of a hunk below them, but without its `@@`.
+  if (input.tail === "none" && startsNames(input.lines, at) && isMarked(input.lines[at + 2] ?? "")) {
+    checkGlued(input, input.at);
+    take(input);
+    input.tail = "unsure";
+    return false;
+  }
   if (/^(Binary files .* differ|GIT binary patch)\r?$/s.test(line))
     refuse(input, at, "binary", quote(input.open?.file.after ?? line));
   else if (/^(diff --(cc|combined) |@@@)/.test(line)) refuse(input, at, "combined-diff", quote(line));
+  else if (input.tail !== "none" && isChanged(line) && !isProse(input, at, prose))
+    refuse(input, at, "stray-line", quote(line));
   else if (!prose && line.trim() !== "" && !/^(diff |Index: |Only in |={3,}|-- $)/.test(line)) {
     repair(input, at, "prose", quote(line));
     return true;
   }
   return prose;
+}
+
+/** What stands between two fences is prose, unless the first may have ended in the middle of a hunk. */
+function skipFence(input: Input, at: number, length: number): void {
+  if (input.fence === 0) {
+    input.fence = length;
+    repair(input, at, "fence");
+    input.tail = "none";
+    input.item = null;
+  } else if (length >= input.fence) {
+    input.fence = 0;
+    if (input.tail === "sure") input.tail = "none";
+  }
+}
+
+/** Whether a line with a mark behind a patch is an item of a list; where a hunk of the same file follows, it was none. */
+function isProse(input: Input, at: number, prose: boolean): boolean {
+  const before = input.lines[at - 1]!;
+  if (!isItem(input.lines[at]!) || !(prose || (input.tail === "sure" && before === ""))) return false;
+  input.item ??= at;
+  return true;
 }

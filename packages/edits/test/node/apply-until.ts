@@ -4,5 +4,5 @@ import { applyPlan } from "@parlance/edits/node";
 import { faultyFiles } from "./faulty-files.js";
 
 const plan = JSON.parse(await text(process.stdin));
-await applyPlan(plan, { files: faultyFiles(Number(process.argv[2]), "hang-after") });
+await applyPlan(plan, { root: plan.root, files: faultyFiles(Number(process.argv[2]), "hang-after") });
 process.stdout.write("done\n");

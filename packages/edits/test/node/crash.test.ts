@@ -41,7 +41,7 @@ async function setUp(): Promise<Scene> {
 async function finished(access: Access): Promise<{ tree: Record<string, string>; calls: number }> {
   const { root, plan } = await setUp();
   const files = faultyFiles(0, "crash-before");
-  expect((await applyPlan(plan, { files, access })).ok).toBe(true);
+  expect((await applyPlan(plan, { root, files, access })).ok).toBe(true);
   return { tree: snapshot(root), calls: files.count() };
 }
 
@@ -65,7 +65,7 @@ describe("all or none", () => {
       const outcomes = { old: 0, new: 0 };
       for (let at = 1; at <= calls; at++) {
         const { root, plan, old } = await setUp();
-        const result = await applyPlan(plan, { files: faultyFiles(at, fault), access });
+        const result = await applyPlan(plan, { root, files: faultyFiles(at, fault), access });
         const recovery = await recover(root, { access });
         const now = snapshot(root);
         const isNew = now["a.txt"] === fresh["a.txt"];
@@ -85,7 +85,7 @@ test("without hard links the same holds", async () => {
   const { tree: fresh, calls } = await finished(native);
   for (let at = 1; at <= calls + 40; at++) {
     const { root, plan, old } = await setUp();
-    await applyPlan(plan, { files: withoutLinks(faultyFiles(at, at % 2 ? "crash-before" : "crash-within")) });
+    await applyPlan(plan, { root, files: withoutLinks(faultyFiles(at, at % 2 ? "crash-before" : "crash-within")) });
     await recover(root, { files: withoutLinks(faultyFiles(0, "crash-before")) });
     const now = snapshot(root);
     expect([at, now]).toEqual([at, now["a.txt"] === fresh["a.txt"] ? fresh : old]);
@@ -97,7 +97,7 @@ test("recovery itself may be killed at any call, again and again", async () => {
   // Deep in the swap, and right behind the commit: the longest way back and the longest way on.
   for (const share of [0.6, 0.75, 0.9]) {
     const { root, plan, old } = await setUp();
-    await applyPlan(plan, { files: faultyFiles(Math.round(calls * share), "crash-after") });
+    await applyPlan(plan, { root, files: faultyFiles(Math.round(calls * share), "crash-after") });
     for (let at = 1; ; at++) {
       const files = faultyFiles(at, at % 2 ? "crash-before" : "crash-after");
       await recover(root, { files });
@@ -112,7 +112,7 @@ test("planning again after a crash sees the old files or the new ones, never a m
   const { tree: fresh, calls } = await finished(native);
   for (let at = 40; at <= calls; at += 7) {
     const { root, plan, old } = await setUp();
-    await applyPlan(plan, { files: faultyFiles(at, "crash-after") });
+    await applyPlan(plan, { root, files: faultyFiles(at, "crash-after") });
     const next = await planEdits(patches, { root });
     const now = snapshot(root);
     const isNew = now["a.txt"] === fresh["a.txt"];
@@ -122,7 +122,7 @@ test("planning again after a crash sees the old files or the new ones, never a m
 });
 
 test("the order of things on disk: nothing is replaced before the journal is durable, nothing removed before the commit", async () => {
-  const { plan } = await setUp();
+  const { root, plan } = await setUp();
   const log: string[] = [];
   const files = faultyFiles(0, "crash-before");
   const named = (path: string) =>
@@ -145,7 +145,7 @@ test("the order of things on disk: nothing is replaced before the journal is dur
       return files.unlink(path);
     },
   };
-  await applyPlan(plan, { files: logged });
+  await applyPlan(plan, { root, files: logged });
   expect(log).toMatchInlineSnapshot(`
     [
       ".parlance-draft-ID > .parlance-journal",

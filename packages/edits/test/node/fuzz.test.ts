@@ -8,6 +8,12 @@ const numRuns = process.env.PARLANCE_LONG ? 20_000 : 2_000;
 const seed = Number(process.env.SEED ?? 20261121);
 
 const files = { a: "one\ntwo\nthree\n", "dir/b": "one\r\ntwo", c: "" };
+const orBroken = (value: fc.Arbitrary<unknown>) =>
+  fc.oneof(
+    { weight: 12, arbitrary: fc.constant(undefined) },
+    { weight: 3, arbitrary: value },
+    { weight: 1, arbitrary: fc.jsonValue() },
+  );
 const path = fc.oneof(
   { weight: 5, arbitrary: fc.constantFrom("a", "dir/b", "c", "new", "dir/new", "x/y/z") },
   { weight: 1, arbitrary: fc.constantFrom("../a", "A", "dir", "a/b", ".git/config", "nul", "a\0", "") },
@@ -21,9 +27,21 @@ const hunk = fc.record({
   oldStart: start,
   newStart: start,
   lines: fc.array(line, { maxLength: 5 }),
+  section: orBroken(fc.constantFrom("one", "two")),
+  anchors: orBroken(fc.array(orBroken(fc.constantFrom("one", "two")), { maxLength: 2 })),
+  atEnd: orBroken(fc.constant(true)),
+  oldNoNewline: orBroken(fc.constant(true)),
+  newNoNewline: orBroken(fc.constant(true)),
 });
 const mode = fc.constantFrom(undefined, undefined, undefined, undefined, "100644", "100755", "120000", "160000");
-const base = { hunks: fc.array(hunk, { maxLength: 2 }), oldMode: mode, newMode: mode };
+const base = {
+  hunks: fc.array(hunk, { maxLength: 2 }),
+  oldMode: mode,
+  newMode: mode,
+  reason: orBroken(fc.string()),
+  oldStamp: orBroken(fc.string()),
+  git: orBroken(fc.record({ index: orBroken(fc.constant("e69de29..0")), mode: orBroken(mode) })),
+};
 const file = fc.oneof(
   fc.record({ ...base, kind: fc.constant("create"), before: fc.constant(null), after: path }),
   fc.record({ ...base, kind: fc.constant("delete"), before: path, after: fc.constant(null) }),
@@ -77,13 +95,13 @@ test(`no value makes planning or applying throw, and what was applied can be und
   await fc.assert(
     fc.asyncProperty(input, async (value) => {
       const plan = await planEdits(value as unknown as Patch[], { root });
-      const result = await applyPlan(plan);
+      const result = await applyPlan(plan, { root });
       expect(result.ok).toBe(plan.conflicts.length === 0);
       if (result.ok && result.files.length > 0) {
         applied++;
         const back = await planEdits(result.inverse, { root });
         expect(back.conflicts).toEqual([]);
-        expect((await undo(result)).ok).toBe(true);
+        expect((await undo(result, { root })).ok).toBe(true);
       }
       expect(snapshot(root)).toEqual(old);
     }),

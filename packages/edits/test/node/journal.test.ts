@@ -32,7 +32,7 @@ describe("a journal that came with the files is read as a stranger's word", () =
     expect((await recover(root)).conflict?.reason).toBe("journal");
     const plan = await planEdits(createPatch("a\n", "b\n", { path: "a" }), { root });
     expect(plan.conflicts.map(({ reason }) => reason)).toEqual(["journal"]);
-    expect((await applyPlan({ ...plan, conflicts: [] })).ok).toBe(false);
+    expect((await applyPlan({ ...plan, conflicts: [] }, { root })).ok).toBe(false);
     expect(snapshot(outer)).toEqual(before);
   });
 
@@ -61,7 +61,7 @@ test("what somebody wrote after the crash stays, and the old text is beside it",
   // The first call behind which the one file is new and the other still old.
   for (let at = 1; snapshot(root).a !== "644 A\n" || snapshot(root).b !== "644 b\n"; at++) {
     await recover(root);
-    await applyPlan({ ...plan, root }, { files: faultyFiles(at, "crash-after") });
+    await applyPlan({ ...plan, root }, { root, files: faultyFiles(at, "crash-after") });
   }
   writeFileSync(join(root, "mine"), "mine\n");
   renameSync(join(root, "mine"), join(root, "a"));
@@ -75,7 +75,7 @@ test("two plans carried out at once in one process: one is done, the other is to
   const plans = await Promise.all(
     ["b\n", "c\n", "d\n"].map((text) => planEdits(createPatch("a\n", text, { path: "a" }), { root })),
   );
-  const results = await Promise.all(plans.map((plan) => applyPlan(plan)));
+  const results = await Promise.all(plans.map((plan) => applyPlan(plan, { root })));
   const written = results.findIndex((result) => result.ok);
   expect(results.filter((result) => result.ok)).toHaveLength(1);
   for (const result of results) if (!result.ok) expect(["busy", "stale"]).toContain(result.conflicts[0]!.reason);

@@ -81,10 +81,10 @@ test("no operation by a hostile name reads or writes anything, and none that POS
         checks++;
         if (expected !== null) {
           expect([operation, name, reasons]).toEqual([operation, name, [expected]]);
-          expect((await applyPlan(plan, { files: recording(used) })).ok).toBe(false);
+          expect((await applyPlan(plan, { root, rules, files: recording(used) })).ok).toBe(false);
         } else if (operation === "create") {
-          const written = await applyPlan(plan, { files: recording(used) });
-          expect(written.ok && (await undo(written)).ok).toBe(true);
+          const written = await applyPlan(plan, { root, rules, files: recording(used) });
+          expect(written.ok && (await undo(written, { root, rules })).ok).toBe(true);
         }
         // Without a name that is allowed, only the root itself is looked at: for a journal, and to be opened.
         const looked = used.filter(

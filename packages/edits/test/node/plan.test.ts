@@ -26,20 +26,21 @@ async function carryOut(
   const plan = await planEdits(patches, { root, ...options });
   expect(plan.conflicts).toEqual([]);
   expect(snapshot(root)).toEqual(old);
-  const written = await applyPlan(plan, options);
+  const written = await applyPlan(plan, { root, ...options });
   if (!written.ok) throw new Error(written.conflicts[0]!.message);
   const after = snapshot(root);
   expect(JSON.parse(JSON.stringify(plan))).toEqual(plan);
 
-  const back = await planEdits(written.inverse, { root, ...options });
+  // The inverse counts the lines of the whole file, whatever range the patch was about.
+  const back = await planEdits(written.inverse, { root, ...options, at: undefined, apply: undefined });
   expect(back.conflicts).toEqual([]);
   expect(back.files.map(({ after }) => after?.text ?? null)).toEqual(
     written.files.map(({ before }) => before?.text ?? null),
   );
-  const undone = await undo(written, options);
+  const undone = await undo(written, { root, ...options });
   if (!undone.ok) throw new Error(undone.conflicts[0]!.message);
   expect(snapshot(root)).toEqual(old);
-  const redone = await undo(undone, options);
+  const redone = await undo(undone, { root, ...options });
   expect(redone.ok && snapshot(root)).toEqual(after);
   return { plan, written, after };
 }
@@ -204,6 +205,35 @@ test("an empty file is created, renamed and deleted by headers without hunks, as
   expect(after).toEqual({ is: "644 ", made: expect.stringMatching(/^7\d\d $/) });
 });
 
+describe("a patch of some lines of a file", () => {
+  const body = "  x = 1\n  return x\n}\n";
+  const three = ["a", "b", "c"].map((name) => `function ${name}() {\n${body}`).join("");
+  const second = three.replace("b() {\n  x = 1", "b() {\n  x = 2");
+  const hunk = { id: "h", oldStart: null, newStart: null, lines: ["-  x = 1", "+  x = 2"] };
+  const edit = (path: string): Patch => ({ files: [{ kind: "modify", before: path, after: path, hunks: [hunk] }] });
+  const range = { line_start: 5, line_end: 8 };
+
+  test("edits those lines, by path or for all, and the paths of absolute ones too", async () => {
+    const files = { a: three, b: "  x = 1\n" };
+    const { after } = await carryOut(files, [edit("a"), edit("b")], { at: { a: range } });
+    expect(after).toEqual({ a: `644 ${second}`, b: "644   x = 2\n" });
+    expect((await carryOut({ a: three }, edit("a"), { apply: { at: range } })).after).toEqual({ a: `644 ${second}` });
+    const root = makeWorkspace({ a: three });
+    const plan = await planEdits(edit(join(root, "a")), { root, at: { [join(root, "a")]: range } });
+    expect(plan.files.map(({ after }) => after?.text)).toEqual([second]);
+  });
+
+  test("is a conflict where they hold nothing of it, and its blocks do not go on from each other", async () => {
+    const root = makeWorkspace({ a: three });
+    const reasons = async (patch: Patch, at = { a: { line_start: 11, line_end: 12 } }) =>
+      (await planEdits(patch, { root, at })).conflicts.flatMap(({ hunks }) => hunks!.map(({ reason }) => reason));
+    expect(await reasons(edit("a"))).toEqual(["not-found"]);
+    const [file] = edit("a").files;
+    const next = { ...hunk, id: "i", lines: ["-  x = 2", "+  x = 3"] };
+    expect(await reasons({ files: [{ ...file!, hunks: [hunk, next] }] }, { a: range })).toEqual(["not-found"]);
+  });
+});
+
 test("a header that says that a deleted file was empty does not delete one that is not", async () => {
   const deletion = read("diff --git a/a b/a\ndeleted file mode 100644\nindex e69de29..0000000\n");
   const plan = await planEdits(deletion, { root: makeWorkspace({ a: "text\n" }) });
@@ -215,7 +245,7 @@ test("a file of 3 GiB is refused by its size, before and after it was planned", 
   const plan = await planEdits(createPatch("a\n", "b\n", { path: "a" }), { root });
   for (const name of ["huge", "a"]) truncateSync(join(root, name), 3 * 2 ** 30);
   const huge = await planEdits(createPatch("a\n", "b\n", { path: "huge" }), { root, limit: Number.POSITIVE_INFINITY });
-  const late = await applyPlan(plan);
+  const late = await applyPlan(plan, { root });
   for (const { conflicts } of [huge, late.ok ? expect.fail() : late])
     expect(conflicts.map(({ reason }) => reason)).toEqual(["too-large"]);
 });
@@ -237,9 +267,9 @@ test("modes are kept, and only the executable bits are a patch's to say", async 
     files: [{ ...createPatch("a\n", "b\n", { path: "made" }).files[0]!, oldMode: "100644", newMode: "100755" }],
   };
   const plan = await planEdits([createPatch("a\n", "b\n", { path: "kept" }), mode], { root });
-  const written = await applyPlan(plan);
+  const written = await applyPlan(plan, { root });
   expect(snapshot(root)).toEqual({ kept: "4750 b\n", made: "750 b\n" });
-  expect(written.ok && (await undo(written)).ok).toBe(true);
+  expect(written.ok && (await undo(written, { root })).ok).toBe(true);
   expect(snapshot(root)).toEqual({ kept: "4750 a\n", made: "640 a\n" });
 });
 
@@ -323,7 +353,7 @@ describe("what stands in the way is told, all of it, and nothing is written", ()
       ...options,
     });
     expect(plan.conflicts.map((conflict) => conflict.reason)).toEqual([reason]);
-    expect(await applyPlan(plan)).toEqual({ ok: false, conflicts: plan.conflicts });
+    expect(await applyPlan(plan, { root })).toEqual({ ok: false, conflicts: plan.conflicts });
     expect(snapshot(root)).toEqual(old);
   });
 
@@ -350,7 +380,7 @@ describe("what changed between plan and write is stale", () => {
     const plan = await planEdits([...patches, createPatch("", "n\n", { oldPath: null, newPath: "new" })], { root });
     change(root);
     const old = snapshot(root);
-    const result = await applyPlan(plan);
+    const result = await applyPlan(plan, { root });
     expect(!result.ok && result.conflicts.map(({ reason }) => reason)).toEqual(["stale"]);
     expect(snapshot(root)).toEqual(old);
   });
@@ -358,9 +388,9 @@ describe("what changed between plan and write is stale", () => {
   test("undo too refuses to take back what somebody has changed since", async () => {
     const root = makeWorkspace({ a: "a\n", b: "a\n" });
     const patches = [createPatch("a\n", "b\n", { path: "a" }), createPatch("a\n", "b\n", { path: "b" })];
-    const written = await applyPlan(await planEdits(patches, { root }));
+    const written = await applyPlan(await planEdits(patches, { root }), { root });
     writeFileSync(join(root, "b"), "mine\n");
-    const undone = written.ok && (await undo(written));
+    const undone = written.ok && (await undo(written, { root }));
     expect(undone && !undone.ok && undone.conflicts.map(({ path, reason }) => [path, reason])).toEqual([
       ["b", "stale"],
     ]);
@@ -371,6 +401,6 @@ describe("what changed between plan and write is stale", () => {
 test("a directory that was empty before is still there after an edit beside it", async () => {
   const root = makeWorkspace({ a: "a\n" });
   mkdirSync(join(root, "empty"));
-  await applyPlan(await planEdits(createPatch("a\n", "", { oldPath: "a", newPath: null }), { root }));
+  await applyPlan(await planEdits(createPatch("a\n", "", { oldPath: "a", newPath: null }), { root }), { root });
   expect(snapshot(root)).toEqual({ "empty/": "directory" });
 });

@@ -34,7 +34,7 @@ test.skipIf(process.platform !== "linux")(
         ];
         const plan = await planEdits(i % 2 ? patches.slice(0, 1) : patches, { root });
         for (const { before } of plan.files) expect(before?.text ?? "").not.toContain("OUTSIDE");
-        const result = await applyPlan(plan);
+        const result = await applyPlan(plan, { root });
         if (result.ok) {
           text = next;
           if (result.files.length > 1) await removeNew(root, next);
@@ -62,6 +62,6 @@ test.skipIf(process.platform !== "linux")(
 async function removeNew(root: string, text: string): Promise<void> {
   for (;;) {
     const plan = await planEdits(createPatch(text, "", { oldPath: "dir/new", newPath: null }), { root });
-    if ((await applyPlan(plan)).ok) return;
+    if ((await applyPlan(plan, { root })).ok) return;
   }
 }

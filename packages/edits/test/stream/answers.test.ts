@@ -30,17 +30,22 @@ describe.each(answers)("$name", ({ text, options, expected }) => {
     for (const line of told.split("\n")) rest.set(line, (rest.get(line) ?? 0) - 1);
     if (whole.some((event) => event.type === "error" && event.error.reason === "too-long")) return;
     for (const [line, count] of rest) {
-      if (line.trim() === "" || /^\s*`{3,}\s*$/.test(line)) continue;
+      if (line.trim() === "" || /^\s*(?:`{3,}|<\/\w+>)\s*$/.test(line)) continue;
       expect(count, JSON.stringify(line)).toBe(0);
     }
   });
 
-  it("tells of each block in order: start, path and progress, then edit or error", () => {
+  it("gives no edit behind an error", () => {
+    const types = whole.map(({ type }) => type);
+    expect(types.indexOf("error") >= 0 && types.lastIndexOf("edit") > types.indexOf("error")).toBe(false);
+  });
+
+  it("tells of each block in order: start, path and progress, then edit, doubtful or error", () => {
     for (const [i, event] of whole.entries()) {
       if (event.type === "text") continue;
       const before = whole[i - 1];
       if (event.type === "start")
-        expect(before === undefined || ["text", "edit", "error"].includes(before.type)).toBe(true);
+        expect(before === undefined || ["text", "edit", "doubtful", "error"].includes(before.type)).toBe(true);
       else expect(before).toMatchObject({ type: expect.stringMatching(/start|path|progress/), edit: event.edit });
     }
   });

@@ -53,19 +53,22 @@ export function show(events: readonly EditEvent[]): string {
   const lines: string[] = [];
   for (const event of events) {
     if (event.type === "text") lines.push(`text ${JSON.stringify(event.text)}`);
-    else if (event.type === "start") lines.push(`start ${event.form}`);
+    else if (event.type === "start") lines.push(`start ${event.format}`);
     else if (event.type === "path") lines.push(`path ${event.path}`);
     else if (event.type === "error")
       lines.push(`error ${event.error.reason} at ${event.error.line}: ${event.error.message}`);
-    else if (event.type === "edit") {
+    else if (event.type === "edit" || event.type === "doubtful") {
       for (const { kind, before, after, whole, reason, hunks } of event.patch.files) {
         lines.push(
-          `edit ${[kind, ...new Set([before, after].filter((path) => path !== null)), whole ? "whole" : "", reason === undefined ? "" : `(${reason})`].filter(Boolean).join(" ")}`,
+          `${event.type} ${[kind, ...new Set([before, after].filter((path) => path !== null)), whole ? "whole" : "", reason === undefined ? "" : `(${reason})`].filter(Boolean).join(" ")}`,
         );
         for (const hunk of hunks) {
           const place = hunk.oldStart === null ? "?" : `-${hunk.oldStart} +${hunk.newStart}`;
+          const address = [hunk.section ?? [], (hunk.anchors ?? []).map((anchor) => `below ${anchor}`)]
+            .flat()
+            .join(", ");
           lines.push(
-            `  @ ${place}${hunk.section === undefined ? "" : ` ${hunk.section}`}${hunk.oldNoNewline ? " old-without-newline" : ""}${hunk.newNoNewline ? " new-without-newline" : ""}`,
+            `  @ ${place}${address && ` ${address}`}${hunk.atEnd ? " at-end" : ""}${hunk.oldNoNewline ? " old-without-newline" : ""}${hunk.newNoNewline ? " new-without-newline" : ""}`,
           );
           for (const line of hunk.lines) lines.push(`  |${line.replaceAll("\r", "␍")}`);
         }

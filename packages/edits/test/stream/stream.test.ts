@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { createPatch } from "../../src/create.js";
-import { parseBeginPatch } from "../../src/forms/begin-patch.js";
-import { parseEditBlocks } from "../../src/forms/edit-block.js";
-import { parseSearchReplace } from "../../src/forms/search-replace.js";
-import { parseStrReplace } from "../../src/forms/str-replace.js";
-import { parseWholeFiles } from "../../src/forms/whole-file.js";
+import { createPatch } from "../../src/diff/create.js";
+import { parseBeginPatch } from "../../src/formats/begin-patch.js";
+import { parseEditBlocks } from "../../src/formats/edit-block.js";
+import { parseSearchReplace } from "../../src/formats/search-replace.js";
+import { parseStrReplace } from "../../src/formats/str-replace.js";
+import { parseWholeFiles } from "../../src/formats/whole-file.js";
 import { parseEdits, readEdits } from "../../src/stream/read.js";
 import { formatPatch } from "../../src/unified/format.js";
 import { parsePatch } from "../../src/unified/parse.js";
@@ -14,7 +14,7 @@ import { eventsOf, readAnswers } from "./answers.js";
 const numRuns = process.env.PARLANCE_LONG ? 20_000 : 2_000;
 const seed = Number(process.env.PARLANCE_SEED ?? 20_261_121);
 
-/** Lines that mean something to some form, so that random texts come near to every decision. */
+/** Lines that mean something to some format, so that random texts come near to every decision. */
 const LINES = [
   ...new Set(readAnswers().flatMap(({ text }) => text.split("\n"))),
   "``` ```",
@@ -57,13 +57,14 @@ describe(`whatever the text (seed ${seed})`, () => {
     ["Begin Patch", parseBeginPatch],
     ["whole files", parseWholeFiles],
     ["str_replace", (input: string) => parseStrReplace(input)],
-    ["every form", (input: string) => parseEdits(input, { wholeFiles: true })],
+    ["every format", (input: string) => parseEdits(input, { wholeFiles: true })],
   ] as const)("the parser of %s gives a patch with changes or errors with a line, and never throws", (_, parse) => {
     fc.assert(
       fc.property(text, (input) => {
         const reading = parse(input);
         if (reading.ok) {
-          expect(reading.patch.files.length).toBeGreaterThan(0);
+          const nothing = reading.repairs.some(({ kind }) => kind === "no-change");
+          expect(reading.patch.files.length).toBeGreaterThan(nothing ? -1 : 0);
           expect(JSON.parse(JSON.stringify(reading.patch))).toEqual(reading.patch);
         } else for (const { line, message } of reading.errors) expect(line > 0 && message.length > 10).toBe(true);
       }),
@@ -209,5 +210,46 @@ test("several blocks for one file are one entry, with places in the file as it w
         },
       ],
     },
+  });
+});
+
+const MARKED: Record<string, (path: string, old: string, now: string) => string> = {
+  "edit-block": (path, old, now) =>
+    `\`\`\`edit\nfile: ${path}\naction: edit\nold_content: |\n${old}\nnew_content: |\n${now}\n\`\`\`\n`,
+  "search-replace": (path, old, now) => `${path}\n<<<<<<< SEARCH\n${old}\n=======\n${now}\n>>>>>>> REPLACE\n`,
+  dashes: (path, old, now) => `${path}\n------- SEARCH\n${old}\n=======\n${now}\n+++++++ REPLACE\n`,
+  "begin-patch": (path, old, now) =>
+    `*** Begin Patch\n*** Update File: ${path}\n@@\n${prefix("-", old)}\n${prefix("+", now)}\n*** End Patch\n`,
+  unified: (path, old, now) =>
+    `\`\`\`diff\n--- a/${path}\n+++ b/${path}\n@@ -1,${count(old)} +1,${count(now)} @@\n${prefix("-", old)}\n${prefix("+", now)}\n\`\`\`\n`,
+  call: (path, old, now) => `\`\`\`json\n${JSON.stringify({ path, old_str: old, new_str: now })}\n\`\`\`\n`,
+};
+const count = (text: string) => text.split("\n").length;
+const prefix = (mark: string, text: string) => text.replace(/^/gm, mark);
+
+describe("content of a block that failed never becomes an edit", () => {
+  const names = Object.keys(MARKED);
+  const cases = names.flatMap((outer) => names.map((inner) => [outer, inner] as const));
+
+  it.each(cases)("%s around %s, whose markers are not escaped", (outer, inner) => {
+    const content = MARKED[inner]!("inner.ts", "a", "b").trimEnd();
+    for (const [old, now] of [
+      [content, content.replace("b", "c")],
+      [content, "x"],
+      ["x", content],
+    ] as const) {
+      const events = eventsOf([MARKED[outer]!("outer.ts", old, now)]);
+      const edits = events.filter((event) => event.type === "edit");
+      expect(edits.flatMap(({ patch }) => patch.files.map(({ after }) => after))).not.toContain("inner.ts");
+      const failed = events.some(({ type }) => type === "error");
+      expect(parseEdits(MARKED[outer]!("outer.ts", old, now)).ok).toBe(!failed);
+    }
+  });
+
+  it.each(names)("and what comes behind it is doubtful: %s", (format) => {
+    const broken = "a.ts\n<<<<<<< SEARCH\na\n<<<<<<< SEARCH\nb\n=======\nc\n>>>>>>> REPLACE\n";
+    const events = eventsOf([`${broken}Then:\n\n${MARKED[format]!("b.ts", "a", "b")}`]);
+    expect(events.filter(({ type }) => type === "edit")).toEqual([]);
+    expect(events.at(-1)).toMatchObject({ type: "doubtful", patch: { files: [{ after: "b.ts" }] } });
   });
 });

@@ -1,0 +1,80 @@
+import { hashParts, ordinals } from "../hunk.js";
+import type { FilePatch, Hunk, Patch } from "../patch.js";
+
+const PLUS = 43;
+const MINUS = 45;
+
+/**
+ * The patch that undoes this one: `apply(invert(p), apply(p, a)) = a`, and `invert(invert(p)) = p` up to the order of
+ * lines within a change and up to a copy, whose inverse deletes it. What a `whole` file replaced is not in the patch:
+ * its inverse has no hunks, and applying it is refused as stale. Files come in reverse order.
+ */
+export function invertPatch(patch: Patch): Patch {
+  return { files: patch.files.map(invertFile).reverse() };
+}
+
+function invertFile(file: FilePatch): FilePatch {
+  const { kind, before, after, hunks, whole, oldMode, newMode, git, oldStamp, newStamp, ...rest } = file;
+  if (kind === "copy") return { kind: "delete", before: after, after: null, hunks: [], ...rest };
+  const lost = whole && kind !== "create";
+  const index = git?.index?.split("..").reverse().join("..");
+  return {
+    kind: kind === "create" ? "delete" : kind === "delete" ? "create" : kind,
+    before: after,
+    after: before,
+    hunks: lost ? [] : invertHunks(hunks),
+    ...(lost && { whole }),
+    ...(newMode !== undefined && { oldMode: newMode }),
+    ...(oldMode !== undefined && { newMode: oldMode }),
+    ...(git && { git: { ...git, ...(index !== undefined && { index }) } }),
+    ...(newStamp !== undefined && { oldStamp: newStamp }),
+    ...(oldStamp !== undefined && { newStamp: oldStamp }),
+    ...rest,
+  };
+}
+
+/** All hunks as one text, of which the lines are views: a line put together by itself would be copied whenever it is read. */
+function invertHunks(hunks: readonly Hunk[]): Hunk[] {
+  const inverted: string[] = [];
+  for (const { lines } of hunks) {
+    let added: string[] = [];
+    for (const line of lines) {
+      const mark = line.charCodeAt(0);
+      if (mark === PLUS) inverted.push(`-${line.slice(1)}`);
+      else if (mark === MINUS) added.push(`+${line.slice(1)}`);
+      else {
+        if (added.length > 0) {
+          for (const text of added) inverted.push(text);
+          added = [];
+        }
+        inverted.push(line);
+      }
+    }
+    for (const text of added) inverted.push(text);
+  }
+  const text = inverted.join("\n");
+  const views = text.split("\n");
+  const hash = hashParts(text);
+  const tellApart = ordinals();
+  let from = 0;
+  let offset = 0;
+  return hunks.map((hunk) => {
+    const { oldStart, newStart, section, anchors, atEnd, oldNoNewline, newNoNewline } = hunk;
+    const { length } = hunk.lines;
+    const lines = views.slice(from, from + length);
+    from += length;
+    const start = offset;
+    for (const line of lines) offset += line.length + 1;
+    return {
+      id: tellApart(hash(start, offset - 1)),
+      oldStart: newStart,
+      newStart: oldStart,
+      ...(section !== undefined && { section }),
+      ...(anchors !== undefined && { anchors }),
+      ...(atEnd && { atEnd }),
+      lines,
+      ...(newNoNewline && { oldNoNewline: newNoNewline }),
+      ...(oldNoNewline && { newNoNewline: oldNoNewline }),
+    };
+  });
+}

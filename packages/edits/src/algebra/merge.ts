@@ -1,0 +1,73 @@
+import { type Change, diffLines } from "../diff/diff.js";
+import { readSource, type Source } from "../diff/source.js";
+import { meet } from "./spans.js";
+
+export type Merge =
+  | { readonly ok: true; readonly text: string }
+  | {
+      readonly ok: false;
+      /** The merged text in order: what is settled as text, what is not as conflicts. */
+      readonly pieces: readonly (string | MergeConflict)[];
+      readonly conflicts: readonly MergeConflict[];
+    };
+
+/** Both sides changed these lines, each in its own way. */
+export interface MergeConflict {
+  readonly base: string;
+  readonly ours: string;
+  readonly theirs: string;
+  /** First line of each text's part, counted from 1. */
+  readonly at: { readonly base: number; readonly ours: number; readonly theirs: number };
+}
+
+/**
+ * Merges what two sides made of one text. Changes that overlap or touch are a conflict unless both sides give the same
+ * text, as `git merge-file` has it. Laws: `merge3(b, x, b)` gives `x`; `merge3(b, x, x)` gives `x`; ours and theirs
+ * swapped give the same text, or the same conflicts swapped.
+ */
+export function merge3(base: string, ours: string, theirs: string): Merge {
+  if (ours === theirs || theirs === base) return { ok: true, text: ours };
+  if (ours === base) return { ok: true, text: theirs };
+  const [b, o, t] = [readSource(base), readSource(ours), readSource(theirs)];
+  const left = diffLines(b, o, { readable: false });
+  const right = diffLines(b, t, { readable: false });
+  const pieces: (string | MergeConflict)[] = [];
+  const conflicts: MergeConflict[] = [];
+  let settled = "";
+  let done = 0;
+  let oursShift = 0;
+  let theirsShift = 0;
+  for (const { oldStart: start, oldEnd: end, left: mineMade, right: yoursMade } of meet(left, right)) {
+    settled += run(b, done, start);
+    done = end;
+    const [oursStart, theirsStart] = [start + oursShift, start + theirsShift];
+    oursShift += growth(mineMade);
+    theirsShift += growth(yoursMade);
+    const mine = run(o, oursStart, end + oursShift);
+    const yours = run(t, theirsStart, end + theirsShift);
+    if (mineMade.length === 0) settled += yours;
+    else if (yoursMade.length === 0 || mine === yours) settled += mine;
+    else {
+      const at = { base: start + 1, ours: oursStart + 1, theirs: theirsStart + 1 };
+      const conflict = { base: run(b, start, end), ours: mine, theirs: yours, at };
+      if (settled !== "") pieces.push(settled);
+      settled = "";
+      pieces.push(conflict);
+      conflicts.push(conflict);
+    }
+  }
+  settled += run(b, done, b.length);
+  if (conflicts.length === 0) return { ok: true, text: settled };
+  if (settled !== "") pieces.push(settled);
+  return { ok: false, pieces, conflicts };
+}
+
+function run({ text, starts }: Source, from: number, to: number): string {
+  return text.slice(starts[from], starts[to]);
+}
+
+function growth(changes: readonly Change[]): number {
+  let lines = 0;
+  for (const { oldStart, oldEnd, newStart, newEnd } of changes) lines += newEnd - newStart - (oldEnd - oldStart);
+  return lines;
+}

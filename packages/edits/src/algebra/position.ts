@@ -1,0 +1,31 @@
+import type { FilePatch } from "../patch.js";
+import { readChanges } from "./spans.js";
+
+/** A place in a text as editors and LSP count it: line and UTF-16 character from 0. */
+export interface Position {
+  readonly line: number;
+  readonly character: number;
+}
+
+export interface MappedPosition extends Position {
+  /** The position's line was deleted; it now stands at the edge of what replaced it. */
+  readonly deleted: boolean;
+}
+
+/**
+ * Where a position of the old text is in the new one. In a kept line the character stays, and mapping back through the
+ * inverse patch returns the position. In a deleted line it goes to the start of what replaced it, or with `side` 1 behind
+ * it. An insertion in front of a line moves the line. The order of positions is kept. Null where a hunk names no line, or the hunks are not of one text.
+ */
+export function mapPosition(file: FilePatch, position: Position, side: -1 | 1 = -1): MappedPosition | null {
+  const changes = readChanges(file.hunks);
+  if (typeof changes === "string") return null;
+  let moved = 0;
+  for (const { oldStart, oldEnd, insert } of changes) {
+    if (position.line < oldStart) break;
+    if (position.line < oldEnd)
+      return { line: oldStart + moved + (side === 1 ? insert.length : 0), character: 0, deleted: true };
+    moved += insert.length - (oldEnd - oldStart);
+  }
+  return { line: position.line + moved, character: position.character, deleted: false };
+}

@@ -1,0 +1,90 @@
+import { hunkIds } from "../hunk.js";
+import type { FilePatch, Hunk, Patch } from "../patch.js";
+import { type Change, type DiffOptions, diffLines } from "./diff.js";
+import { endsInNewline, lineAt, readSource, type Source } from "./source.js";
+
+export interface CreateOptions extends DiffOptions {
+  /** Path of the file, before and after. Default "file". */
+  path?: string;
+  /**
+   * Where the paths differ the file is renamed; null before means that it is created, null after that it is deleted, and
+   * the text on that side counts as empty.
+   */
+  oldPath?: string | null;
+  newPath?: string | null;
+  /** How many unchanged lines stand around a change. Default 3. */
+  context?: number;
+}
+
+/**
+ * The patch that makes `before` into `after`. Law: `applyPatch(createPatch(a, b), a)` gives `b`. Two equal texts under one
+ * path give a patch without files; a file that is created, deleted or renamed is in the patch even if it has no hunks.
+ */
+export function createPatch(before: string, after: string, options: CreateOptions = {}): Patch {
+  const path = options.path ?? "file";
+  const oldPath = options.oldPath === undefined ? path : options.oldPath;
+  const newPath = options.newPath === undefined ? path : options.newPath;
+  const old = readSource(oldPath === null ? "" : before);
+  const now = readSource(newPath === null ? "" : after);
+  const hunks = before === after && oldPath !== null && newPath !== null ? [] : createHunks(old, now, options);
+  const kind = oldPath === null ? "create" : newPath === null ? "delete" : oldPath === newPath ? "modify" : "rename";
+  if (hunks.length === 0 && kind === "modify") return { files: [] };
+  const file: FilePatch = {
+    kind,
+    before: oldPath,
+    after: newPath,
+    hunks,
+    // Only git's header can say that an empty file comes or goes, and it has to name a mode.
+    ...(hunks.length === 0 && kind === "create" && { newMode: "100644" }),
+    ...(hunks.length === 0 && kind === "delete" && { oldMode: "100644" }),
+  };
+  return { files: [file] };
+}
+
+function createHunks(before: Source, after: Source, options: CreateOptions): Hunk[] {
+  const context = Math.max(0, options.context ?? 3);
+  const changes = diffLines(before, after, options);
+  const nextId = hunkIds();
+  const hunks: Hunk[] = [];
+  for (let i = 0; i < changes.length; ) {
+    let end = i + 1;
+    while (end < changes.length && changes[end]!.oldStart - changes[end - 1]!.oldEnd <= 2 * context) end++;
+    hunks.push(createHunk(before, after, changes.slice(i, end), context, nextId));
+    i = end;
+  }
+  return hunks;
+}
+
+function createHunk(
+  before: Source,
+  after: Source,
+  changes: readonly Change[],
+  context: number,
+  nextId: (text: string) => string,
+): Hunk {
+  const first = changes[0]!;
+  const last = changes[changes.length - 1]!;
+  const oldStart = Math.max(0, first.oldStart - context);
+  const newStart = first.newStart - (first.oldStart - oldStart);
+  const oldEnd = Math.min(before.length, last.oldEnd + context);
+  const newEnd = last.newEnd + (oldEnd - last.oldEnd);
+  // Written as one text and cut again: less work than lines that are joined for the id, and they hold on to no more of it.
+  let body = "";
+  let at = oldStart;
+  for (const change of changes) {
+    while (at < change.oldStart) body += `\n ${lineAt(before, at++)}`;
+    while (at < change.oldEnd) body += `\n-${lineAt(before, at++)}`;
+    for (let i = change.newStart; i < change.newEnd; i++) body += `\n+${lineAt(after, i)}`;
+  }
+  while (at < oldEnd) body += `\n ${lineAt(before, at++)}`;
+  body = body.slice(1);
+  return {
+    id: nextId(body),
+    // An empty side is named by the line before it.
+    oldStart: oldEnd > oldStart ? oldStart + 1 : oldStart,
+    newStart: newEnd > newStart ? newStart + 1 : newStart,
+    lines: body.split("\n"),
+    ...(oldEnd === before.length && oldEnd > oldStart && !endsInNewline(before) && { oldNoNewline: true as const }),
+    ...(newEnd === after.length && newEnd > newStart && !endsInNewline(after) && { newNoNewline: true as const }),
+  };
+}

@@ -1,0 +1,93 @@
+import type { AnnotatedTextEdit, TextEdit } from "vscode-languageserver-types";
+import type { Patch } from "../patch.js";
+import { type FileConflict, toWorkspaceEdit, type WorkspaceOptions } from "./workspace-edit.js";
+
+/** The part of the `vscode` namespace that is used; the real namespace fits. */
+export interface VsCode<Range, Edit> {
+  readonly Range: new (startLine: number, startCharacter: number, endLine: number, endCharacter: number) => Range;
+  readonly WorkspaceEdit: new () => Edit;
+}
+
+/** The part of a `vscode.WorkspaceEdit` that is used. */
+export interface VsCodeWorkspaceEdit<Uri, Range> {
+  replace(uri: Uri, range: Range, newText: string, metadata?: VsCodeMetadata): void;
+  createFile(uri: Uri, options?: FileOptions, metadata?: VsCodeMetadata): void;
+  deleteFile(uri: Uri, options?: object, metadata?: VsCodeMetadata): void;
+  renameFile(oldUri: Uri, newUri: Uri, options?: FileOptions, metadata?: VsCodeMetadata): void;
+}
+
+interface FileOptions {
+  readonly overwrite?: boolean;
+  readonly ignoreIfExists?: boolean;
+}
+
+/** What the refactoring preview shows of a change, and whether the user has to confirm it. */
+export interface VsCodeMetadata {
+  needsConfirmation: boolean;
+  label: string;
+  description?: string;
+}
+
+/** The part of a `vscode.TextDocument` that is used. */
+export interface VsCodeDocument {
+  readonly version: number;
+  readonly isClosed: boolean;
+  getText(): string;
+}
+
+/** A file of the patch in the editor; `document` is null where there is no such file. */
+export interface VsCodeFile<Uri> {
+  readonly uri: Uri;
+  readonly document: VsCodeDocument | null;
+}
+
+export type VsCodeEditing<Edit> =
+  | {
+      readonly ok: true;
+      readonly edit: Edit;
+      /** Whether the documents are as they were read. VS Code does not compare versions, so ask right before `applyEdit`. */
+      readonly isCurrent: () => boolean;
+    }
+  | { readonly ok: false; readonly conflicts: readonly FileConflict[] };
+
+/**
+ * The `vscode.WorkspaceEdit` that carries out a patch: `toWorkspaceEdit` for an extension, with nothing imported. Each path is
+ * looked up once, all at the same time. What needs confirmation carries metadata for the refactoring preview.
+ * @throws what `find` throws.
+ */
+export async function toVsCodeEdit<Uri, Range, Edit extends VsCodeWorkspaceEdit<Uri, Range>>(
+  vscode: VsCode<Range, Edit>,
+  patch: Patch,
+  find: (path: string) => VsCodeFile<Uri> | PromiseLike<VsCodeFile<Uri>>,
+  options: WorkspaceOptions = {},
+): Promise<VsCodeEditing<Edit>> {
+  const paths = new Set(patch.files.flatMap(({ before, after }) => [before, after].filter((path) => path !== null)));
+  const found = await Promise.all([...paths].map(async (path) => [path, await find(path)] as const));
+  const files = new Map(found);
+  const read = found.flatMap(([, { document }]) => (document ? [{ document, version: document.version }] : []));
+  // A path stands for its URI here: only the editor's own objects say a URI as the editor does.
+  const texts = new Map(found.map(([path, { document }]) => [path, document?.getText() ?? null]));
+  const editing = toWorkspaceEdit(patch, (uri) => ({ uri, version: null, text: texts.get(uri)! }), options);
+  if (!editing.ok) return editing;
+  const { documentChanges = [], changeAnnotations = {} } = editing.edit;
+  const metadataOf = (change: object): VsCodeMetadata | undefined => {
+    const { annotationId } = change as Partial<AnnotatedTextEdit>;
+    const annotation = annotationId === undefined ? undefined : changeAnnotations[annotationId];
+    return annotation && { ...annotation, needsConfirmation: annotation.needsConfirmation ?? false };
+  };
+  const uriOf = (path: string) => files.get(path)!.uri;
+  const edit = new vscode.WorkspaceEdit();
+  for (const change of documentChanges) {
+    if (!("kind" in change))
+      for (const part of change.edits as readonly (TextEdit | AnnotatedTextEdit)[]) {
+        const { start, end } = part.range;
+        const range = new vscode.Range(start.line, start.character, end.line, end.character);
+        edit.replace(uriOf(change.textDocument.uri), range, part.newText, metadataOf(part));
+      }
+    else if (change.kind === "create") edit.createFile(uriOf(change.uri), change.options, metadataOf(change));
+    else if (change.kind === "delete") edit.deleteFile(uriOf(change.uri), undefined, metadataOf(change));
+    else edit.renameFile(uriOf(change.oldUri), uriOf(change.newUri), change.options, metadataOf(change));
+  }
+  const isCurrent = () => read.every(({ document, version }) => !document.isClosed && document.version === version);
+  return { ok: true, edit, isCurrent };
+}

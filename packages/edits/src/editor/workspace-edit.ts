@@ -1,0 +1,119 @@
+import type { ChangeAnnotation, WorkspaceEdit } from "vscode-languageserver-types";
+import { applyPatch } from "../apply.js";
+import type { ApplyOptions } from "../match/aligner.js";
+import type { FilePatch, Patch } from "../patch.js";
+import type { AppliedHunk, Conflict, Rung } from "../result.js";
+import { diffTexts } from "./text-edits.js";
+
+/** A file as the editor has it. */
+export interface LspDocument {
+  readonly uri: string;
+  /** The open document's version; null if it is not open. An editor refuses edits of another version. */
+  readonly version: number | null;
+  /** Null if there is no such file. */
+  readonly text: string | null;
+}
+
+export interface WorkspaceOptions extends ApplyOptions {
+  /** What the user is asked to confirm: what is deleted, replaced or found only loosely (the default), or everything. */
+  readonly confirm?: "doubtful" | "all";
+}
+
+export interface FileConflict extends Conflict {
+  readonly path: string;
+}
+
+export type WorkspaceEditing =
+  | { readonly ok: true; readonly edit: WorkspaceEdit }
+  | { readonly ok: false; readonly conflicts: readonly FileConflict[] };
+
+type Change = NonNullable<WorkspaceEdit["documentChanges"]>[number];
+
+/** Repairs after which it is still certain that the place is meant. */
+const CERTAIN: ReadonlySet<Rung> = new Set([
+  "exact",
+  "place",
+  "order",
+  "final-newline",
+  "byte-order-mark",
+  "line-endings",
+]);
+
+/**
+ * The workspace edit that carries out a patch, with versions, file operations and annotations for what needs confirmation;
+ * or all conflicts. `find` gives the editor's state of a path. A path may stand in one file of the patch only (compose
+ * patches first). File modes are not said.
+ */
+export function toWorkspaceEdit(
+  patch: Patch,
+  find: (path: string) => LspDocument,
+  options: WorkspaceOptions = {},
+): WorkspaceEditing {
+  const documentChanges: Change[] = [];
+  const changeAnnotations: Record<string, ChangeAnnotation> = {};
+  const conflicts: FileConflict[] = [];
+  const seen = new Set<string>();
+  for (const file of patch.files) {
+    const { kind, before, after, whole, reason } = file;
+    const path = before ?? after!;
+    const refuse = (reason: Conflict["reason"], at = path) =>
+      conflicts.push({ path: at, hunk: "", reason, at: null, candidates: [], total: 0, rung: "exact" });
+    for (const name of new Set([path, after ?? path])) {
+      if (seen.has(name)) refuse("overlap", name);
+      seen.add(name);
+    }
+    const source = find(path);
+    const target = after === null || after === path ? source : find(after);
+    const creates = kind === "create" || kind === "copy" || (whole === true && source.text === null);
+    if (source.text === null && !creates) {
+      refuse("not-found");
+      continue;
+    }
+    if (target.text !== null && (kind === "create" || target !== source)) {
+      refuse("stale", after!);
+      continue;
+    }
+    const applied = applyPatch(file, source.text ?? "", options);
+    if (!applied.ok) {
+      for (const conflict of applied.conflicts) conflicts.push({ ...conflict, path });
+      continue;
+    }
+    const mark: { annotationId?: string } = {};
+    const annotation = annotate(file, creates, applied.hunks);
+    annotation.needsConfirmation ||= options.confirm === "all";
+    if (annotation.needsConfirmation || reason !== undefined) {
+      mark.annotationId = `${Object.keys(changeAnnotations).length + 1}`;
+      changeAnnotations[mark.annotationId] = annotation;
+    }
+    if (kind === "delete") {
+      documentChanges.push({ kind, uri: source.uri, ...mark });
+      continue;
+    }
+    const careful = { options: { overwrite: false, ignoreIfExists: false }, ...mark };
+    if (creates) documentChanges.push({ kind: "create", uri: target.uri, ...careful });
+    const edits = diffTexts(creates ? "" : source.text!, applied.text).map((edit) => ({ ...edit, ...mark }));
+    const { uri, version } = creates ? { uri: target.uri, version: null } : source;
+    if (edits.length > 0) documentChanges.push({ textDocument: { uri, version }, edits });
+    // The edit comes before the rename, since it is the old name whose version is known.
+    if (kind === "rename") documentChanges.push({ kind, oldUri: source.uri, newUri: target.uri, ...careful });
+  }
+  if (conflicts.length > 0) return { ok: false, conflicts };
+  const annotated = Object.keys(changeAnnotations).length > 0;
+  return { ok: true, edit: { documentChanges, ...(annotated && { changeAnnotations }) } };
+}
+
+/** What the user is told of a file's change, and whether to confirm it is wise. */
+function annotate(
+  { kind, before, after, whole, reason }: FilePatch,
+  creates: boolean,
+  hunks: readonly AppliedHunk[],
+): ChangeAnnotation {
+  const verb = kind === "delete" ? "Delete" : creates ? "Create" : whole ? "Replace" : "Edit";
+  const loose = [...new Set(hunks.flatMap(({ repairs }) => repairs))].filter((rung) => !CERTAIN.has(rung));
+  const found = loose.length > 0 ? `, found by ${loose.join(", ")}` : "";
+  return {
+    label: `${verb} ${after ?? before}${found}`,
+    needsConfirmation: verb === "Delete" || verb === "Replace" || found !== "",
+    ...(reason !== undefined && { description: reason }),
+  };
+}

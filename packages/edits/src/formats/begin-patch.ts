@@ -1,0 +1,187 @@
+import { identifyHunks } from "../hunk.js";
+import type { FilePatch, Hunk, Patch } from "../patch.js";
+import { quote, type Reading, type Repair } from "../reading.js";
+import type { ReadOptions } from "../stream/event.js";
+import { parseWith } from "../stream/parse.js";
+import { parseHunkHeader } from "../unified/hunk-header.js";
+import type { Format, Written } from "./block.js";
+import { closesFence, type Fence } from "./fence.js";
+import { create, modify, newText, remake, remove } from "./file-patch.js";
+import { refuse, repair } from "./message.js";
+import { type Writing, wordless, writeFiles } from "./write.js";
+
+const BEGIN = /^\s*\*\*\* Begin Patch\s*$/;
+const END = /^\*\*\* End Patch\s*$/;
+const FILE = /^\*\*\* (Add|Delete|Update) File:[ \t]*(\S.*)$/s;
+const MOVE = /^\*\*\* Move to:[ \t]*(\S.*)$/s;
+
+/**
+ * The `*** Begin Patch` format: Add, Delete and Update File, Move to, `@@` with an anchor line above the hunk, several of
+ * them for one hunk, and `*** End of File` below it. Hunks have no line numbers here, unless the model wrote those of a
+ * unified diff.
+ */
+export const beginPatch: Format = {
+  name: "begin-patch",
+  open({ line, fence }) {
+    if (!BEGIN.test(line)) return null;
+    return {
+      path: null,
+      take(line, opening) {
+        if (opening) return "more";
+        // Content is prefixed, so a fence without any indentation of its own is the one around the patch.
+        if ((line[0] === "*" && BEGIN.test(line)) || (fence !== null && closesFence(line, fence, 0))) return "past";
+        this.path = FILE.exec((this.path === null ? line.trimStart() : line).trimEnd())?.[2] ?? this.path;
+        return END.test(line) ? "last" : "more";
+      },
+      read: (written) => readSections(written, fence).flatMap((section) => readSection(section, written.repairs)),
+    };
+  },
+};
+
+/** What stands below one file's header. */
+interface Section {
+  readonly line: number;
+  readonly kind: string;
+  readonly path: string;
+  moved: string | null;
+  readonly bodies: Body[];
+}
+
+/** What stands below one `@@`, each line with the mark that it has or should have. */
+interface Body extends Hunk {
+  readonly line: number;
+  readonly lines: string[];
+  atEnd?: true;
+  anchors?: string[];
+}
+
+function readSections({ lines, start, end, repairs }: Written, fence: Fence | null): Section[] {
+  const last = lines.length - 1;
+  // With a blank before it the line might be context, unless nothing follows it.
+  const ended = END.test(end === "closed" ? lines[last]! : lines[last]!.trimStart());
+  if (!ended) {
+    if (fence === null || end !== "closed") refuse(last, "unfinished");
+    repair(repairs, last, "marker", "no *** End Patch");
+  }
+  const sections: Section[] = [];
+  let body: Body | undefined;
+  /** Blank lines, which are context unless the end of the hunk follows them. */
+  let blanks: number[] = [];
+  const open = (line: number, address: Address = { oldStart: null, anchors: [] }) => {
+    const opened: Body = { line, id: "", newStart: null, ...address, lines: [] };
+    sections.at(-1)!.bodies.push(opened);
+    return opened;
+  };
+  for (let i = start + 1; i < (ended ? last : lines.length); i++) {
+    const line = lines[i]!;
+    const section = sections.at(-1);
+    if (/^\r?$/.test(line)) {
+      if (body !== undefined) blanks.push(i);
+      continue;
+    }
+    const marked = /^(?:\*\*\* |@@)/.test(line);
+    if (!marked) for (const row of blanks) body!.lines.push(mark(lines[row]!, row, section!.kind, repairs));
+    blanks = [];
+    // Inside a hunk a blank before the stars makes a context line of it.
+    const header = (body === undefined ? line.trimStart() : line).trimEnd();
+    const [, kind, path] = FILE.exec(header) ?? [];
+    const moved = MOVE.exec(header)?.[1];
+    if (kind !== undefined) {
+      sections.push({ line: i, kind, path: path!, moved: null, bodies: [] });
+      body = undefined;
+    } else if (section === undefined) {
+      if (line.trim() !== "") refuse(i, "bad-block", `${quote(line)} stands before any *** Update File: <path>`);
+    } else if (moved !== undefined && section.kind === "Update" && section.bodies.length === 0) section.moved = moved;
+    else if (/^\*\*\* End of File\s*$/.test(line)) {
+      if (section.kind !== "Update" || body === undefined || body.lines.length === 0)
+        repair(repairs, i, "anchor", line.trim());
+      else body.atEnd = true;
+      body = undefined;
+    } else if (line.startsWith("*** ") || section.kind === "Delete")
+      refuse(i, "bad-block", `${quote(line)} has no meaning here`);
+    else if (section.kind === "Update" && marked) {
+      const address = readAddress(line);
+      const outer = body?.lines.length === 0 ? body : undefined;
+      if (outer !== undefined) section.bodies.pop();
+      if (outer !== undefined && (outer.oldStart !== null || address.oldStart !== null))
+        repair(repairs, i, "anchor", quote(lines[outer.line]!));
+      else if (outer?.anchors) {
+        // Added to the same list: a copy for each of many anchors would take the square of their number.
+        outer.anchors.push(...address.anchors!);
+        address.anchors = outer.anchors;
+      }
+      body = open(i, address);
+    } else {
+      body ??= open(i);
+      body.lines.push(mark(line, i, section.kind, repairs));
+    }
+  }
+  if (sections.length === 0) refuse(last, "no-hunk");
+  return sections;
+}
+
+interface Address {
+  oldStart: number | null;
+  section?: string;
+  anchors?: string[];
+}
+
+/** What an `@@` line says of the place: the numbers of a unified diff, or a line that stands above. */
+function readAddress(line: string): Address {
+  const { oldStart = null, section } = parseHunkHeader(line) ?? {};
+  if (oldStart !== null) return section === undefined ? { oldStart } : { oldStart, section };
+  const anchor = line.slice(2).trim().replace(/@@$/, "").trim();
+  return { oldStart, anchors: /^[-+,.\dX\s]*$/i.test(anchor) ? [] : [anchor] };
+}
+
+function mark(line: string, at: number, kind: string, repairs: Repair[]): string {
+  if (kind === "Add" ? line[0] === "+" : /^[ +-]/.test(line)) return line;
+  repair(repairs, at, kind === "Add" ? "missing-plus" : line.trim() === "" ? "blank-context" : "missing-space");
+  return (kind === "Add" ? "+" : " ") + line;
+}
+
+function readSection({ line, kind, path, moved, bodies }: Section, repairs: Repair[]): FilePatch[] {
+  if (kind === "Delete") return [remove(path)];
+  if (kind === "Add") return [create(path, newText(bodies))];
+  const hunks = bodies.flatMap((body) => {
+    const { section, anchors, atEnd } = body;
+    const hunk = remake(body);
+    if (hunk === null) repair(repairs, body.line, "no-change");
+    return hunk === null
+      ? []
+      : { ...hunk, ...(section && { section }), ...(anchors && { anchors }), ...(atEnd && { atEnd }) };
+  });
+  const file = modify(path, identifyHunks(hunks));
+  if (moved !== null && moved !== path) return [{ ...file, kind: "rename", after: moved }];
+  if (bodies.length === 0) repair(repairs, line, "no-change", path);
+  return hunks.length === 0 ? [] : [file];
+}
+
+/** Reads every `*** Begin Patch` of a text into one patch; text around them is left out. Refuses the text if one is broken. */
+export function parseBeginPatch(text: string, options: ReadOptions = {}): Reading {
+  return parseWith([beginPatch], text, options);
+}
+
+/**
+ * Writes a patch in the `*** Begin Patch` format. Law: `parseBeginPatch(text).patch` equals the patch if its hunks are as
+ * `changeOf` makes them and have anchors, if only an empty list, instead of a place. Modes, stamps, sections and the text
+ * of deleted files are not written.
+ */
+export function formatBeginPatch(patch: Patch): Writing {
+  const verbs = { create: "Add", modify: "Update", rename: "Update", delete: "Delete", copy: "" };
+  const writing = writeFiles<string>(patch, (file) => {
+    const { kind, before, after, hunks } = file;
+    const refused = wordless(file, ["create", "modify", "rename", "delete"], kind === "delete" ? [] : hunks);
+    if (refused !== null) return refused;
+    const out = [`*** ${verbs[kind]} File: ${before ?? after}`];
+    if (kind === "rename") out.push(`*** Move to: ${after}`);
+    for (const { anchors = [], atEnd, lines } of kind === "delete" ? [] : hunks) {
+      if (kind !== "create") out.push(...(anchors.length === 0 ? ["@@"] : anchors.map((anchor) => `@@ ${anchor}`)));
+      for (const line of lines) out.push(line);
+      if (atEnd) out.push("*** End of File");
+    }
+    return out;
+  });
+  if (!writing.ok) return writing;
+  return { ok: true, text: ["*** Begin Patch", ...writing.pieces, "*** End Patch\n"].join("\n") };
+}

@@ -1,0 +1,75 @@
+import type { FilePatch } from "../patch.js";
+import type { Repair } from "../reading.js";
+import type { Fence } from "./fence.js";
+
+export type FormatName = "edit-block" | "search-replace" | "begin-patch" | "unified" | "str-replace" | "whole-file";
+
+/** A way in which models write a change. A format finds the lines that belong to one block and reads them. */
+export interface Format {
+  readonly name: FormatName;
+  /** The block that the head's last line opens, if it opens one of this format. */
+  open(head: Head): Block | null;
+}
+
+/** The lines that lead up to a block: a path, a fence, a marker. */
+export interface Head {
+  /** The line at hand, which may be the block's first one, without its line end. */
+  readonly line: string;
+  /** The line before it, where it may belong to the block; else empty. */
+  readonly before: string;
+  /** Path above the fence or in its info string. */
+  readonly path: string | null;
+  /** Path between the fence and the line at hand. */
+  readonly innerPath: string | null;
+  /** The fence around the line at hand. */
+  readonly fence: Fence | null;
+  /** Nothing stands between the fence and the line at hand but what the head holds. */
+  readonly atFenceStart: boolean;
+  /** No line after this one could make the head that of another format. */
+  readonly settled: boolean;
+  /** The path of the block before this one. */
+  readonly previousPath: string | null;
+  /** The path that the caller gave. */
+  readonly defaultPath: string | null;
+}
+
+/**
+ * One block while it is read. The reader keeps the lines; a block only finds where it ends, so that one which grows
+ * beyond the reader's limit costs no memory. Lines come without their line feed.
+ */
+export interface Block {
+  /** The file the block is about, as soon as it is known; the latest one where it is about several. */
+  path: string | null;
+  /** The block's last line closes the fence of its head. */
+  readonly ownsFence?: true;
+  /** The lines may yet turn out to be no edit at all, up to the block's last one. */
+  readonly tentative?: true;
+  /** `opening`: the line is the one that opened the block. */
+  take(line: string, opening: boolean): Taken;
+  /** What the lines held by `maybe` are where the text ends behind them; `past` without it. */
+  settle?(): "past" | "kept";
+  /**
+   * What the block means. Lines in repairs, and in the error that `refuse` throws, are counted from 0 at the block's first.
+   */
+  read(written: Written): readonly FilePatch[];
+}
+
+/** A block as it was written. */
+export interface Written {
+  /** Its lines, those of the head included. */
+  readonly lines: readonly string[];
+  /** Index of the opening line. */
+  readonly start: number;
+  readonly end: BlockEnd;
+  readonly repairs: Repair[];
+}
+
+/** Where a block stopped: at its own end, at the end of a text known to be whole, or at the end of a text cut off. */
+export type BlockEnd = "closed" | "complete" | "cut";
+
+/**
+ * What a block says to a line: `more` it is part of the block; `last` it is the block's last; `past` the block ended
+ * before it; `maybe` the next line decides; `kept` the lines that were to be decided are the block's, which ended before this one;
+ * `text` this was no edit at all.
+ */
+export type Taken = "more" | "last" | "past" | "maybe" | "kept" | "text";

@@ -1,0 +1,31 @@
+import type { Format } from "./block.js";
+import { areEdits, type Call, parseJson, readCall, readCalls } from "./calls.js";
+import { closesFence } from "./fence.js";
+
+/** Strings of JSON hold no line feeds, so calls are few lines; a longer value is not waited for. */
+const MOST_LINES = 64;
+
+/** A fenced JSON value that turns out to be such a call. Any other JSON value is text. */
+export const callFences: Format = {
+  name: "str-replace",
+  open({ line, path, fence, atFenceStart, defaultPath }) {
+    if (!atFenceStart || !fence?.length || !/^\s*[[{]/.test(line)) return null;
+    if (!/^(?:|jsonc?|str_replace|tool_(?:call|use))$/.test(fence.info)) return null;
+    const options = { path: path ?? defaultPath ?? undefined };
+    let taken: string[] = [];
+    let calls: Call[] = [];
+    return {
+      path: null,
+      ownsFence: true,
+      tentative: true,
+      take(text) {
+        if (!closesFence(text, fence)) return taken.push(text) > MOST_LINES ? "text" : "more";
+        calls = readCalls(parseJson(taken.join("\n")));
+        taken = [];
+        this.path = calls[0]?.path ?? options.path ?? null;
+        return areEdits(calls) ? "last" : "text";
+      },
+      read: ({ repairs }) => calls.flatMap((call) => readCall(call, options, repairs)),
+    };
+  },
+};

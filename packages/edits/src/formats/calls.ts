@@ -1,0 +1,195 @@
+import { createPatch } from "../diff/create.js";
+import { splitLines } from "../lines.js";
+import type { FilePatch, Patch } from "../patch.js";
+import type { Reading, Repair } from "../reading.js";
+import { takeApart } from "../sides.js";
+import { asText, changeOf, create, gather, modify, modifyBy, newText } from "./file-patch.js";
+import { takeOffGutter } from "./gutter.js";
+import { attempt, refuse, Unreadable } from "./message.js";
+import { wordless, writeFiles } from "./write.js";
+
+/** A tool call as the text-editor tools have it. */
+export type StrReplaceCall =
+  | { readonly command: "str_replace"; readonly path: string; readonly old_str: string; readonly new_str: string }
+  | { readonly command: "create"; readonly path: string; readonly file_text: string }
+  | { readonly command: "insert"; readonly path: string; readonly insert_line: number; readonly new_str: string };
+
+export interface StrReplaceOptions {
+  /** The file that calls without a path are about. */
+  path?: string;
+  /**
+   * The file's text. With it `old_str` may be a part of a line, as the tools allow: it is widened to whole lines where it
+   * stands exactly once, and to each of its places where the call replaces all. A patch is of whole lines, so without the text the
+   * first will not be found, and the second is refused.
+   */
+  text?: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads calls of a text-editor tool: one, a list, `{ path, edits: [...] }`, or any of these as JSON text or inside
+ * `{ name, input }` or `{ name, arguments }`. Never throws; a call that is no edit is an error that says so.
+ */
+export function parseStrReplace(input: unknown, options: StrReplaceOptions = {}): Reading {
+  const read = attempt((repairs) => {
+    const calls = readCalls(parseJson(input));
+    return calls.length === 0 ? refuse(0, "no-hunk") : calls.flatMap((call) => readCall(call, options, repairs));
+  });
+  if (!(read instanceof Unreadable)) {
+    const repairs = read.repairs.map((repair) => ({ ...repair, line: 1 }));
+    return { ok: true, patch: gather(read.files), repairs };
+  }
+  return { ok: false, errors: [{ line: 1, reason: read.reason, message: read.message }] };
+}
+
+export function parseJson(input: unknown): unknown {
+  if (typeof input !== "string") return input;
+  try {
+    return JSON.parse(input);
+  } catch {
+    return null;
+  }
+}
+
+/** A call under the names that the tools have for the same things. */
+export interface Call {
+  readonly path: string | undefined;
+  readonly old: string | undefined;
+  readonly now: string | undefined;
+  readonly text: string | undefined;
+  readonly command: string;
+  readonly line: unknown;
+  readonly all: boolean;
+}
+
+/** The calls of a JSON value: they may lie in lists and in the envelopes of providers, a few deep. */
+export function readCalls(value: unknown, path?: string, depth = 0): Call[] {
+  if (depth > 4 || typeof value !== "object" || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap((each) => readCalls(each, path, depth + 1));
+  const fields = value as Fields;
+  const pick = (name: RegExp) =>
+    Object.entries(fields).find(([key, value]) => name.test(key) && typeof value === "string")?.[1] as
+      | string
+      | undefined;
+  const own = pick(/^(path|(target_)?file(_?path|name)?)$/i) ?? path;
+  const inner = fields.input ?? fields.arguments ?? fields.function ?? fields.edits;
+  if (inner !== undefined && inner !== null) return readCalls(parseJson(inner), own, depth + 1);
+  const old = pick(/^old(_?(str|string|text))?$/i);
+  const text = pick(/^(file_text|contents?)$/);
+  return [
+    {
+      path: own,
+      old,
+      now: pick(/^(new(_?(str|string|text))?|insert_text)$/i),
+      text,
+      command: pick(/^command$/) ?? (old !== undefined ? "str_replace" : text !== undefined ? "create" : "insert"),
+      line: fields.insert_line,
+      all: (fields.replace_all ?? fields.replaceAll) === true,
+    },
+  ];
+}
+
+/** Whether the calls can be meant as edits, so that a fence with them is one. */
+export function areEdits(calls: readonly Call[]): boolean {
+  return (
+    calls.length > 0 &&
+    calls.every(
+      ({ old, now, text, command, line }) =>
+        (old !== undefined && now !== undefined) ||
+        (command === "create" && text !== undefined) ||
+        (command === "insert" && line !== undefined),
+    )
+  );
+}
+
+export function readCall(call: Call, options: StrReplaceOptions, repairs: Repair[]): FilePatch[] {
+  const { command, text, line, old, now } = call;
+  const path = call.path ?? options.path ?? refuse(0, "no-path");
+  if (command === "create" && text !== undefined) return [create(path, text)];
+  if (command === "insert" && Number.isSafeInteger(line) && (line as number) >= 0 && now)
+    return [modify(path, [changeOf("", wholeLines(now), (line as number) + 1)!])];
+  if (command !== "str_replace" || old === undefined || now === undefined)
+    return refuse(0, "bad-block", `${command} of ${path} is no str_replace with old_str and new_str, insert or create`);
+  if (old === "" && now !== "") return fill(path, now, options.text);
+  const all = call.all ? replaceAll(path, old, now, options.text) : null;
+  if (all !== null) return all;
+  const widened = widen(old, now, options.text);
+  if (widened !== null) return [modify(path, [widened])];
+  const bare = takeOffGutter(splitLines(old).lines, splitLines(now).lines, repairs, 0);
+  const hunk =
+    bare.start === null ? changeOf(wholeLines(old), wholeLines(now)) : changeOf(asText(bare.old), asText(bare.now));
+  return modifyBy(path, hunk, repairs, 0);
+}
+
+/** An empty old string is all of a file that is empty or not there yet. */
+function fill(path: string, now: string, text: string | undefined): FilePatch[] {
+  if (text === undefined) return [create(path, now)];
+  if (text !== "") refuse(0, "bad-block", `old_str is empty; use insert in ${path}`);
+  return [modify(path, [changeOf("", now, 1)!])];
+}
+
+/** The change at every place, each with its line. Null where the text has no such place, or none that an earlier call has left. */
+function replaceAll(path: string, old: string, now: string, text: string | undefined): FilePatch[] | null {
+  if (text === undefined)
+    return refuse(0, "ambiguous", "a patch names each place; give the text, or write one call for each place");
+  // What an earlier call has made may hold the old string again.
+  const left = now.includes(old) ? text.replaceAll(now, "\0") : text;
+  if (!left.includes(old)) return null;
+  return [
+    ...createPatch(
+      text,
+      text.replaceAll(old, () => now),
+      { path },
+    ).files,
+  ];
+}
+
+/** Whether a string ends with a line feed is habit, not meaning: the lines are what counts. */
+function wholeLines(text: string): string {
+  return text === "" || text.endsWith("\n") ? text : `${text}\n`;
+}
+
+/**
+ * The change of whole lines in a text where the old string stands once and is not what an earlier call has made. The
+ * place is never said: old strings are unique without it, and a place would hide that a call was applied before.
+ */
+function widen(old: string, now: string, text = "") {
+  const at = text.indexOf(old);
+  const shift = now.indexOf(old);
+  const applied = shift >= 0 && shift <= at && text.startsWith(now, at - shift);
+  if (at === -1 || applied || text.indexOf(old, at + 1) !== -1) return null;
+  const start = text.lastIndexOf("\n", at - 1) + 1;
+  const behind = at + old.length;
+  const whole = old.endsWith("\n") && (now === "" || now.endsWith("\n"));
+  const feed = text.indexOf("\n", behind);
+  const end = whole ? behind : feed === -1 ? text.length : feed + 1;
+  return changeOf(text.slice(start, end), text.slice(start, at) + now + text.slice(behind, end));
+}
+
+export type StrReplaceWriting =
+  | { readonly ok: true; readonly calls: readonly StrReplaceCall[] }
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * Writes a patch as calls, one for each hunk. Law: `parseStrReplace(calls).patch` equals the patch if its hunks are as
+ * `changeOf` makes them and have no place, insertions without context apart, which have one.
+ */
+export function formatStrReplace(patch: Patch): StrReplaceWriting {
+  const writing = writeFiles<StrReplaceCall>(patch, (file, path) => {
+    const made = file.kind === "create";
+    const refused = wordless(file, ["modify", "create"], made ? [] : file.hunks);
+    if (refused !== null) return refused;
+    if (made) return [{ command: "create", path, file_text: newText(file.hunks) }];
+    if (file.hunks.some(({ oldStart, lines }) => oldStart === null && lines.every((line) => line[0] === "+")))
+      return "an insertion without a place";
+    return file.hunks.map((hunk): StrReplaceCall => {
+      const { old, new: now } = takeApart(hunk);
+      const new_str = asText(now);
+      return old.length > 0
+        ? { command: "str_replace", path, old_str: asText(old), new_str }
+        : { command: "insert", path, insert_line: hunk.oldStart!, new_str };
+    });
+  });
+  return writing.ok ? { ok: true, calls: writing.pieces } : writing;
+}

@@ -1,0 +1,109 @@
+import { createPatch } from "../diff/create.js";
+import { countLines, identifyHunks } from "../hunk.js";
+import { joinLines } from "../lines.js";
+import type { FilePatch, Hunk, Patch } from "../patch.js";
+import type { Repair } from "../reading.js";
+import { takeApart } from "../sides.js";
+import { repair } from "./message.js";
+
+/** Lines as a text: what a block says is lines, and how its last one ends is seldom said. */
+export function asText(lines: readonly string[], newlineAtEnd = true): string {
+  return joinLines({ lines, newlineAtEnd });
+}
+
+/**
+ * The hunk that makes `before` into `after`; null where they are equal. Only lines that differ are changed by it, what
+ * both sides have is context, however the model wrote it. `start` is the first line's number in the file, if it is known.
+ */
+export function changeOf(before: string, after: string, start: number | null = null): Hunk | null {
+  const hunk = createPatch(before, after, { context: Number.POSITIVE_INFINITY }).files[0]?.hunks[0];
+  if (hunk === undefined) return null;
+  if (start === null) return { ...hunk, oldStart: null, newStart: null };
+  return { ...hunk, oldStart: hunk.oldStart! + start - 1, newStart: hunk.newStart! + start - 1 };
+}
+
+/** The hunk as `changeOf` makes it of its sides, each line with its line feed; null where it changes nothing. */
+export function remake(hunk: Hunk): Hunk | null {
+  const sides = takeApart(hunk);
+  return changeOf(asText(sides.old), asText(sides.new), hunk.oldStart);
+}
+
+export function modify(path: string, hunks: readonly Hunk[]): FilePatch {
+  return { kind: "modify", before: path, after: path, hunks };
+}
+
+/** The hunk as a change of its file; none where it changes nothing, which is listed at this line of the block. */
+export function modifyBy(path: string, hunk: Hunk | null, repairs: Repair[], line: number): FilePatch[] {
+  if (hunk !== null) return [modify(path, [hunk])];
+  repair(repairs, line, "no-change", path);
+  return [];
+}
+
+export function create(path: string, text: string): FilePatch {
+  const hunk = changeOf("", text, 1);
+  return { kind: "create", before: null, after: path, hunks: hunk === null ? [] : [hunk] };
+}
+
+/** A deleted file; without its text where that is not said. */
+export function remove(path: string, text = ""): FilePatch {
+  const hunk = changeOf(text, "", 1);
+  return { kind: "delete", before: path, after: null, hunks: hunk === null ? [] : [hunk] };
+}
+
+/** The text that the hunks leave, where they are all of the file. */
+export function newText(hunks: readonly Hunk[]): string {
+  return asText(
+    hunks.flatMap((hunk) => takeApart(hunk).new),
+    !hunks.some((hunk) => hunk.newNoNewline),
+  );
+}
+
+/**
+ * Whether a block without a word for the missing final newline would say another change. It would not where both sides
+ * miss it and the last line stays or is replaced: the file's own end is kept then.
+ */
+export function endMatters(hunk: Hunk): boolean {
+  if (hunk.oldNoNewline !== hunk.newNoNewline) return true;
+  if (!hunk.oldNoNewline) return false;
+  const lines = remake(hunk)?.lines ?? [];
+  const tail = lines.slice(lines.findLastIndex((line) => line[0] === " ") + 1);
+  return tail.length > 0 && tail.every((line) => line[0] === "-");
+}
+
+/**
+ * One patch of many blocks: changes of one file become one entry, in the order they were written. Their old places are
+ * those of the file before all of them; the new places follow from that.
+ */
+export function gather(files: readonly FilePatch[]): Patch {
+  const groups = new Map<string, FilePatch[]>();
+  for (const file of files) {
+    const { kind, whole, oldMode, newMode, git } = file;
+    const plain = kind === "modify" && !whole && (oldMode ?? newMode ?? git) === undefined;
+    const key = plain ? `modify ${file.before}` : `${groups.size} apart`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [file]);
+    else group.push(file);
+  }
+  return { files: [...groups.values()].map((group) => (group.length === 1 ? group[0]! : merge(group))) };
+}
+
+function merge(group: readonly FilePatch[]): FilePatch {
+  const hunks = group.flatMap((file) => file.hunks);
+  const starts = new Map<Hunk, number>();
+  let shift = 0;
+  for (const hunk of hunks.filter(isPlaced).sort((a, b) => a.oldStart! - b.oldStart!)) {
+    const count = countLines(hunk.lines);
+    starts.set(hunk, hunk.newStart! + shift);
+    shift += count.new - count.old;
+  }
+  const reasons = new Set(group.flatMap(({ reason }) => reason ?? []));
+  return {
+    ...group[0]!,
+    hunks: identifyHunks(hunks.map((hunk) => ({ ...hunk, newStart: starts.get(hunk) ?? null }))),
+    ...(reasons.size > 0 && { reason: [...reasons].join("\n") }),
+  };
+}
+
+function isPlaced(hunk: Hunk): boolean {
+  return hunk.oldStart !== null;
+}

@@ -1,0 +1,162 @@
+import type { FilePatch, Patch } from "../patch.js";
+import type { Reading, Repair } from "../reading.js";
+import { quote } from "../reading.js";
+import { takeApart } from "../sides.js";
+import type { ReadOptions } from "../stream/event.js";
+import { parseWith } from "../stream/parse.js";
+import type { Format, Written } from "./block.js";
+import { formatFence, formatPathLine, indentOf, unindent } from "./fence.js";
+import { asText, changeOf, create, modifyBy } from "./file-patch.js";
+import { takeOffGutter } from "./gutter.js";
+import { refuse, repair } from "./message.js";
+import { type Writing, wordless, writeBlocks } from "./write.js";
+
+const OPEN = /^[ \t]*(?:<{5,9}|-{5,9}) SEARCH>?\s*$/;
+const CLOSE = /^[ \t]*(?:>{5,9}|\+{5,9}) REPLACE\s*$/;
+const DIVIDER = /^[ \t]*={5,9}\s*$/;
+const HINT = /^[ \t]*:(start|end)_line:[ \t]*(\d{1,9})\s*$/;
+const RULE = /^[ \t]*-{5,9}\s*$/;
+/** A marker that belongs to the content is written with a backslash before it. */
+const ESCAPED = /^\\(?=\\*(?:[<>+-]{5,9} (?:SEARCH|REPLACE)>?|={5,9}|-{5,9}|:(?:start|end)_line:[ \t]*\d+)\s*$)/;
+
+/**
+ * SEARCH/REPLACE blocks: aider's (`<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE`), those with dashes (`------- SEARCH`,
+ * `+++++++ REPLACE`), and those with a line hint (`:start_line:10` and `-------` below the marker). The path stands above
+ * the fence, in it, or is that of the block before. An empty SEARCH part without a line hint creates the file.
+ */
+export const searchReplace: Format = {
+  name: "search-replace",
+  open({ line, path, innerPath, previousPath, defaultPath }) {
+    if (!OPEN.test(line)) return null;
+    const about = innerPath ?? path ?? previousPath ?? defaultPath;
+    return {
+      path: about,
+      take: (line, opening) => (CLOSE.test(line) ? "last" : OPEN.test(line) && !opening ? "past" : "more"),
+      read: (written) => readBlock(written, about),
+    };
+  },
+};
+
+function readBlock({ lines, start, repairs }: Written, path: string | null): FilePatch[] {
+  const last = lines.length - 1;
+  if (!CLOSE.test(lines[last]!)) refuse(last, "unfinished");
+  if (path === null) return refuse(start, "no-path");
+  const divided = findDivider(lines, start, path, repairs);
+  let from = start + 1;
+  let hint: number | null = null;
+  for (let match = HINT.exec(lines[from]!); match !== null; match = HINT.exec(lines[++from]!))
+    if (match[1] === "start") hint ??= Math.max(1, Number(match[2]));
+  if (hint !== null && RULE.test(lines[from]!)) from++;
+  refuseHints(lines.slice(from, divided.old), lines.slice(divided.new, divided.end), divided.new, hint !== null);
+  const indent = sharedIndent(lines, start, repairs);
+  const part = (begin: number, end: number) =>
+    lines.slice(begin, end).map((line) => unindent(line, indent).replace(ESCAPED, ""));
+  const bare = takeOffGutter(part(from, divided.old), part(divided.new, divided.end), repairs, start);
+  const old = asText(bare.old);
+  const now = asText(bare.now);
+  if (old === "" && now !== "" && hint === null) return [create(path, now)];
+  return modifyBy(path, changeOf(old, now, hint ?? bare.start), repairs, start);
+}
+
+/** A line hint and its rule belong to the old text; in the new text they would be written into the file. */
+function refuseHints(old: readonly string[], now: readonly string[], row: number, hinted: boolean): void {
+  const isRule = (line: string) => RULE.test(line);
+  const more = hinted && now.filter(isRule).length > old.filter(isRule).length;
+  const found = now.findIndex(
+    (line, i) => HINT.test(line) || (isRule(line) && (more || (i === 0 && !RULE.test(old[0] ?? "")))),
+  );
+  if (found >= 0)
+    refuse(
+      row + found,
+      "bad-block",
+      `${quote(now[found]!)} in the new text; write a backslash before it if it is content`,
+    );
+}
+
+/** Where the old text ends, and where the new one begins and ends. */
+interface Division {
+  readonly old: number;
+  readonly new: number;
+  readonly end: number;
+}
+
+/** The line between the parts. A conflict of git in the content keeps its own; any other doubt is refused. */
+function findDivider(lines: readonly string[], start: number, path: string, repairs: Repair[]): Division {
+  const end = lines.length - 1;
+  const found: number[] = [];
+  const inConflicts = new Set<number>();
+  let conflict: number[] | null = null;
+  for (let i = start + 1; i < end; i++) {
+    if (/^<{7} /.test(lines[i]!)) conflict = [];
+    else if (/^>{7} /.test(lines[i]!)) {
+      for (const row of conflict ?? []) inConflicts.add(row);
+      conflict = null;
+    } else if (DIVIDER.test(lines[i]!)) {
+      found.push(i);
+      conflict?.push(i);
+    }
+  }
+  if (found.length === 0) refuse(end, "bad-block", "no line ======= divides the old text from the new");
+  const like = lines[start]!.split(" SEARCH")[0]!.replace(/[<-]/g, "=");
+  const exact = found.filter((i) => lines[i]!.trimEnd() === like);
+  const all = exact.length > 0 ? exact : found;
+  const [divider, second, third] = all.length > 1 ? all.filter((i) => !inConflicts.has(i)) : all;
+  // Two of them with nothing between, or nothing behind, are one written twice, unless the file has such lines itself.
+  const nothing = second === divider! + 1 || second === end - 1;
+  const twice = second !== undefined && third === undefined && nothing && !hasHeadings(path);
+  if (divider === undefined || (second !== undefined && !twice))
+    refuse(second ?? start, "ambiguous", "write a backslash before each ======= that is content");
+  if (exact.length === 0 || twice) repair(repairs, second ?? divider, "marker", quote(lines[second ?? divider]!));
+  return { old: divider, new: (second === divider + 1 ? second : divider) + 1, end: second === end - 1 ? second : end };
+}
+
+/** Whether a line of `=` may stand below a heading in the file, by its name. */
+function hasHeadings(path: string): boolean {
+  const name = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
+  return !name.includes(".") || /\.(?:md|mdx|markdown|rst|txt|adoc|org|pod|rdoc)$/i.test(name);
+}
+
+/** Where the markers are indented and all lines with them, the block stands in a list and its indentation is not the file's. */
+function sharedIndent(lines: readonly string[], start: number, repairs: Repair[]): number {
+  const indent = indentOf(lines[start]!);
+  if (indent === "" || !lines.slice(start).every((line) => line.startsWith(indent) || line.trim() === "")) return 0;
+  repair(repairs, start, "indented-block");
+  return indent.length;
+}
+
+/** Reads every SEARCH/REPLACE block of a text into one patch; text around them is left out. Refuses the text if one is broken. */
+export function parseSearchReplace(text: string, options: ReadOptions = {}): Reading {
+  return parseWith([searchReplace], text, options);
+}
+
+export interface SearchReplaceStyle {
+  /** `aider` (the default) or the variant with dashes. */
+  marks?: "aider" | "dashes";
+  /** Write `:start_line:` where the place is known. Readers that do not know it take it for content. */
+  startLine?: boolean;
+}
+
+/**
+ * Writes a patch as SEARCH/REPLACE blocks, one for each hunk, each with its path above its fence. Law:
+ * `parseSearchReplace(text).patch` equals the patch if its hunks are as `changeOf` makes them and, without `startLine`,
+ * have no place.
+ */
+export function formatSearchReplace(patch: Patch, { marks, startLine = false }: SearchReplaceStyle = {}): Writing {
+  const [open, close] =
+    marks === "dashes" ? ["------- SEARCH", "+++++++ REPLACE"] : ["<<<<<<< SEARCH", ">>>>>>> REPLACE"];
+  const shield = (line: string) => (ESCAPED.test(`\\${line}`) ? `\\${line}` : line);
+  return writeBlocks(patch, (file, path) => {
+    const sides = file.hunks.map(takeApart);
+    const placed = ({ hint }: { hint: number | null }) => startLine && file.kind === "modify" && hint !== null;
+    const bare = file.kind === "modify" && sides.some((one) => one.old.length === 0 && !placed(one));
+    return (
+      wordless(file, ["modify", "create"]) ??
+      (bare ? "an insertion without context" : sides.length === 0 ? "an empty file" : null) ??
+      sides.map((one) => {
+        const hint = placed(one) ? [`:start_line:${one.hint! + 1}`, "-------"] : [];
+        const block = [open, ...hint, ...one.old.map(shield), "=======", ...one.new.map(shield), close];
+        return `${formatPathLine(path)}\n${formatFence(block)}`;
+      })
+    );
+  });
+}

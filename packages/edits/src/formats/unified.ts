@@ -1,0 +1,153 @@
+import { parseHunkHeader } from "../unified/hunk-header.js";
+import { isChanged, isItem } from "../unified/mark.js";
+import { parseGitNames, parseNameLine } from "../unified/name.js";
+import { parsePatch } from "../unified/parse.js";
+import type { Format, Taken } from "./block.js";
+import { closesFence, openFence } from "./fence.js";
+import { refuse, Unreadable } from "./message.js";
+
+/** The path of a `---` or `+++` line, without its prefix; null for /dev/null. */
+function pathOf(line: string): string | null {
+  return (
+    parseNameLine(line.slice(4), false)
+      .name?.replace(/^[ab]\//, "")
+      .trim() ?? null
+  );
+}
+
+const HEADER =
+  /^(?:index |old mode |new mode |deleted file |new file |similarity |dissimilarity |rename |copy |--- |\+\+\+ |Binary files |GIT binary |@@|diff --git )/;
+
+/** Lines of a hunk on either side; `first`: none of it was met yet. */
+interface Counts {
+  old: number;
+  new: number;
+  first: boolean;
+}
+
+/**
+ * A unified diff in a model's output, fenced or bare. Here only its ends are found; `parsePatch` reads it. A fence with
+ * `diff` or `patch` may begin with an `@@` line where a path is known; one without any header is an illustration.
+ */
+export const unifiedDiffs: Format = {
+  name: "unified",
+  open({ line: opening, before, path, innerPath, fence, atFenceStart, defaultPath }) {
+    const named = opening.startsWith("+++ ") && before.startsWith("--- ");
+    const bare = atFenceStart && /^(?:diff|patch|udiff)\b/.test(fence!.info) && opening.startsWith("@@");
+    const git = /^diff --git (?:"?[a-z]\/|\S+ \S+\s*$)/.test(opening);
+    // Header lines on one line are nothing but a broken diff: `parsePatch` says so.
+    const second = opening.startsWith("--- ") ? opening.indexOf(" +++ ") : -1;
+    const glued = second > 0 && opening.includes("@@ -", second);
+    if (!named && !bare && !git && !glued) return null;
+    const known = innerPath ?? path ?? defaultPath;
+    const first = named ? pathOf(before) : bare ? known : null;
+    /** Path of the `---` line just before; a file that is deleted has no other. */
+    let dashes = first;
+    let inHunk = false;
+    /** Lines that the hunk at hand still has to have; null where its counts cannot be read. */
+    let left: Counts | null = null;
+    /** The same where an empty line stands behind each line of the hunk, and is none of it. */
+    let single: Counts | null = null;
+    /** Lines held: blank ones, a fence that may be context, and context that lost its space. */
+    let held = { blank: 0, fence: false, bare: 0 };
+
+    /** A line without anything but blanks is context as it stands while the hunk lacks lines. */
+    const isBlank = (line: string) =>
+      line.trim() === "" && (line[0] !== " " || !(owes(count()) || (single !== null && single.old > 0)));
+    const owes = (lines: number) => left !== null && (left.old > lines || left.new > lines);
+    /** The lines held are exactly what the hunk still has to have. */
+    const completes = () => count() > 0 && left !== null && left.old === count() && left.new === count();
+    const count = () => held.blank + held.bare + (held.fence ? 1 : 0);
+    const startsFile = (line: string) =>
+      line.startsWith("diff --git ") || (line.startsWith("--- ") && !(left !== null && left.old > 0));
+
+    function goesOn(line: string): boolean {
+      if (!inHunk || startsFile(line)) return HEADER.test(line);
+      if (line.startsWith("@@")) return true;
+      // What has no prefix is context only if it is owed.
+      if (!/^[ +\-\\]/.test(line)) return count() === 0 && owes(0);
+      // A blank line ends a hunk that has all its lines, unless a line that is no item of a list is changed behind it.
+      if (count() === 0 || left === null || owes(0) || (isChanged(line) && !isItem(line))) return true;
+      return single !== null && (single.old > 0 || single.new > 0);
+    }
+
+    /** What is to be said of a line that cannot be decided yet; null of any other. */
+    function hold(line: string): Taken | null {
+      if (!inHunk) return null;
+      if (fence !== null && closesFence(line, fence, 0)) {
+        if (completes()) return "kept";
+        if (held.fence || !owes(count())) return "past";
+        held.fence = true;
+        return "maybe";
+      }
+      if (fence !== null && !held.fence) return null;
+      if (isBlank(line)) {
+        held.blank++;
+        return held.blank > 3 || held.bare > 0 ? "past" : "maybe";
+      }
+      if (held.fence) return /^[ +-]/.test(line) && !isItem(line) && owes(count()) ? null : "past";
+      if (goesOn(line)) return null;
+      if (completes()) return "kept";
+      // Context that lost its space, or the prose behind the diff.
+      if (/^[ +-]/.test(line) || left === null || held.blank > 0 || held.bare > 4) return "past";
+      held.bare++;
+      return "maybe";
+    }
+
+    function countLine(line: string): void {
+      const blanks = held.blank;
+      const owed = count();
+      held = { blank: 0, fence: false, bare: 0 };
+      if (left !== null) left = { ...left, old: left.old - owed, new: left.new - owed };
+      if (line[0] === "\\") return;
+      if (single !== null && !single.first && blanks !== 1) single = null;
+      for (const counts of [left, single]) {
+        if (counts === null) continue;
+        if (line[0] !== "+") counts.old--;
+        if (line[0] !== "-") counts.new--;
+        counts.first = false;
+      }
+    }
+
+    return {
+      path: first,
+      take(line): Taken {
+        const taken = hold(line);
+        if (taken !== null) return taken;
+        if (!inHunk && (fence !== null ? closesFence(line, fence, 0) : !goesOn(line))) return "past";
+        if (line.startsWith("@@")) {
+          const { oldCount = null, newCount = null } = parseHunkHeader(line.trimEnd()) ?? {};
+          const counts = oldCount === null || newCount === null ? null : { old: oldCount, new: newCount, first: true };
+          left = counts;
+          single = counts && { ...counts };
+          held = { blank: 0, fence: false, bare: 0 };
+          inHunk = true;
+        } else if (startsFile(line)) {
+          inHunk = false;
+          if (line.startsWith("--- ")) dashes = pathOf(line);
+          else this.path = parseGitNames(line.slice(11).trimEnd())?.after.replace(/^b\//, "") ?? this.path;
+        } else if (inHunk) countLine(line);
+        else if (line.startsWith("+++ ")) this.path = pathOf(line) ?? dashes ?? this.path;
+        return "more";
+      },
+      settle: () => (completes() && !held.fence ? "kept" : "past"),
+      read({ lines, start, end, repairs }) {
+        const last = lines.length - 1;
+        if (fence !== null ? end !== "closed" : end === "cut" && owes(count())) refuse(last, "unfinished");
+        // Too large a count, or context that lost its blanks: reading on, or stopping, may be wrong.
+        if (fence === null && end === "closed" && owes(count())) refuse(last, "bad-hunk");
+        // The fence's end stands behind the block; it shows that a fence in the hunk was not the end.
+        const closing = fence !== null && lines.slice(0, start).some((line) => openFence(line) !== null);
+        const text = `${lines.join("\n")}\n${closing ? `${fence.mark.repeat(fence.length)}\n` : ""}`;
+        const reading = parsePatch(text, known === null ? {} : { path: known });
+        if (!reading.ok) {
+          const { line, reason, message } = reading.errors[0]!;
+          throw new Unreadable(line - 1, reason, message);
+        }
+        for (const repair of reading.repairs)
+          if (repair.kind !== "fence" && repair.kind !== "prose") repairs.push({ ...repair, line: repair.line - 1 });
+        return reading.patch.files;
+      },
+    };
+  },
+};

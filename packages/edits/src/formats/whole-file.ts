@@ -1,0 +1,55 @@
+import { splitLines } from "../lines.js";
+import type { Patch } from "../patch.js";
+import type { Reading } from "../reading.js";
+import type { ReadOptions } from "../stream/event.js";
+import { parseWith } from "../stream/parse.js";
+import type { Format } from "./block.js";
+import { closesFence, type Fence, formatFence, formatPathLine, openFence, openInner } from "./fence.js";
+import { asText, create, newText } from "./file-patch.js";
+import { refuse } from "./message.js";
+import { type Writing, writeBlocks } from "./write.js";
+
+/**
+ * A path and a fenced block with the file's whole new text. Models also write examples this way, so a streaming reader
+ * takes it for an edit only where its options say so. A text with bare fences of its own needs a longer fence around it.
+ */
+export const wholeFiles: Format = {
+  name: "whole-file",
+  open({ path, fence, atFenceStart, settled }) {
+    if (!settled || !atFenceStart || !fence?.length || path === null) return null;
+    let inner: Fence | null = null;
+    return {
+      path,
+      ownsFence: true,
+      take(line) {
+        if (inner === null && closesFence(line, fence)) return "last";
+        if (inner === null) inner = openInner(line, fence);
+        else if (closesFence(line, inner)) inner = null;
+        return "more";
+      },
+      read({ lines, end }) {
+        if (end !== "closed") refuse(lines.length - 1, "unfinished");
+        const start = lines.findIndex((line) => openFence(line) !== null) + 1;
+        const { hunks } = create(path, asText(lines.slice(start, -1)));
+        return [{ kind: "modify", before: path, after: path, whole: true, hunks }];
+      },
+    };
+  },
+};
+
+/** Reads every path with a fenced block below it into one patch; text around them is left out. */
+export function parseWholeFiles(text: string, options: ReadOptions = {}): Reading {
+  return parseWith([wholeFiles], text, options);
+}
+
+/**
+ * Writes created and wholly replaced files as a path and a fenced block. Law: `parseWholeFiles(text).patch` equals the
+ * patch, a created file being a replaced one, since this format does not say whether there was one before.
+ */
+export function formatWholeFiles(patch: Patch): Writing {
+  return writeBlocks(patch, (file, path) => {
+    if (file.after === null || !(file.whole || file.kind === "create")) return "less than a whole file";
+    if (file.hunks.some((hunk) => hunk.newNoNewline)) return "a last line without a newline";
+    return [`${formatPathLine(path)}\n${formatFence(splitLines(newText(file.hunks)).lines)}`];
+  });
+}

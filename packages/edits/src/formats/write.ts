@@ -1,0 +1,36 @@
+import type { FileKind, FilePatch, Patch } from "../patch.js";
+import { endMatters } from "./file-patch.js";
+
+/** What writing gives: a text, or why this format has no words for the patch. */
+export type Writing = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly message: string };
+
+/** Writes each file as the pieces that `write` makes of it, or says what in it `write` has no word for. */
+export function writeFiles<Piece>(
+  { files }: Patch,
+  write: (file: FilePatch, path: string) => readonly Piece[] | string,
+): { readonly ok: true; readonly pieces: readonly Piece[] } | { readonly ok: false; readonly message: string } {
+  const pieces: Piece[] = [];
+  for (const file of files) {
+    const path = file.after ?? file.before!;
+    const written = write(file, path);
+    if (typeof written === "string") return { ok: false, message: `This format has no word for ${written} (${path}).` };
+    for (const piece of written) pieces.push(piece);
+  }
+  return { ok: true, pieces };
+}
+
+/** The same where the pieces are blocks of text. */
+export function writeBlocks(
+  patch: Patch,
+  write: (file: FilePatch, path: string) => readonly string[] | string,
+): Writing {
+  const writing = writeFiles(patch, write);
+  return writing.ok ? { ok: true, text: writing.pieces.join("\n") } : writing;
+}
+
+/** What a format cannot say of a file that has words for changes of these kinds alone, and none for the end of these hunks. */
+export function wordless(file: FilePatch, kinds: readonly FileKind[], hunks = file.hunks): string | null {
+  if (file.whole) return "replacing a whole file";
+  if (!kinds.includes(file.kind)) return `a ${file.kind}`;
+  return hunks.some(endMatters) ? "a last line without a newline" : null;
+}

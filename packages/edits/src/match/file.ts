@@ -1,0 +1,53 @@
+import type { FilePatch, Hunk, Patch } from "../patch.js";
+import type { ApplyResult, ConflictReason, Rung } from "../result.js";
+import { takeApart } from "../sides.js";
+import { spliceText } from "../splice.js";
+import { hasReturns } from "./endings.js";
+import { standInPlace } from "./exact.js";
+
+/** What is decided by the file alone; the hunks are left to `apply`. */
+export function applyFile(
+  patch: FilePatch | Patch,
+  text: string,
+  apply: (hunks: readonly Hunk[]) => ApplyResult,
+): ApplyResult {
+  if ("files" in patch && patch.files.length > 1) return refuse("not-found");
+  const file = "files" in patch ? patch.files[0] : patch;
+  if (!file) return { ok: true, text, hunks: [] };
+  if (file.whole) return replaceWhole(file, text);
+  const { hunks, kind } = file;
+  const [from = "", to = ""] = file.git?.index?.split("..") ?? [];
+  const empty = isEmptyBlob(from);
+  if (hunks.length === 0 && !empty) return { ok: true, text: kind === "delete" ? "" : text, hunks: [] };
+  if ((kind === "create" || empty) && text !== "") {
+    const made = standInPlace(hunks, "");
+    return refuse(made && spliceText("", made.splices) === text ? "already-applied" : "stale");
+  }
+  const result = apply(hunks);
+  return (kind === "delete" || isEmptyBlob(to)) && result.ok && result.text !== "" ? refuse("stale") : result;
+}
+
+/** Whether git's name of a text, of 7 digits at least, is that of the empty one. */
+function isEmptyBlob(name: string): boolean {
+  return name.length > 6 && "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391".startsWith(name);
+}
+
+/** The new side is the whole file. A text that is there lends it line endings and byte order mark. */
+function replaceWhole({ hunks, kind }: FilePatch, text: string): ApplyResult {
+  const hunk = hunks[0];
+  if (!hunk) return kind === "create" ? { ok: true, text: "", hunks: [] } : refuse("stale");
+  const { new: lines } = takeApart(hunk);
+  const mark = text.startsWith("\ufeff") && !lines[0]?.startsWith("\ufeff") ? "\ufeff" : "";
+  const returns = hasReturns(text) && !lines.some((line) => line.endsWith("\r"));
+  const ending = returns ? "\r\n" : "\n";
+  const body = lines.join(ending) + (lines.length > 0 && !hunk.newNoNewline ? ending : "");
+  const repairs: Rung[] = [];
+  if (returns) repairs.push("line-endings");
+  if (mark) repairs.push("byte-order-mark");
+  return { ok: true, text: mark + body, hunks: [{ id: hunk.id, at: 1, offset: 0, repairs }] };
+}
+
+/** A conflict that is the file's and not a hunk's. */
+export function refuse(reason: ConflictReason): ApplyResult {
+  return { ok: false, conflicts: [{ hunk: "", reason, at: null, candidates: [], total: 0, rung: "exact" }] };
+}

@@ -1,0 +1,163 @@
+/** How the indentation of a patch becomes that of the text. */
+export interface Indenting {
+  /** New lines are not written as they are. */
+  readonly changed: boolean;
+  /** Null for an indentation that no pair explains. `at` counts the old lines before the new one. */
+  readonly write: (own: string, at: number) => string | null;
+  /** Did the patch write spaces for tabs? */
+  readonly spaced: boolean;
+}
+
+/** The white space that an old line begins with in the patch, and in the text's line which it matched. */
+export interface IndentPair {
+  readonly patch: string;
+  readonly text: string;
+  readonly deleted: boolean;
+  /** Index of the old line, and what follows its white space. */
+  readonly at: number;
+  readonly body: string;
+}
+
+/** A new line's white space, what follows it, and how many old lines stand before the change it is part of. */
+export interface NewIndent {
+  readonly own: string;
+  readonly body: string;
+  readonly at: number;
+}
+
+const WIDTHS = [4, 2, 8, 3];
+const asIs = (own: string) => own;
+
+/**
+ * One rule for all lines, or none: the same; markers lost; a constant piece more or less, if the new lines lack it as the
+ * old ones do; tabs for spaces or spaces for tabs; and where the text mixes those, what the nearest line alike has.
+ */
+export function learnIndenting(pairs: readonly IndentPair[], inserts: readonly NewIndent[]): Indenting | null {
+  if (pairs.every(({ patch, text }) => patch === text)) return { changed: false, write: asIs, spaced: false };
+  const lost = loseMarkers(pairs, inserts);
+  if (lost !== null) return lost ? { changed: false, write: asIs, spaced: false } : null;
+  const { patch, text } = pairs[0]!;
+  const more = text.slice(0, Math.max(0, text.length - patch.length));
+  const less = patch.slice(0, Math.max(0, patch.length - text.length));
+  if (pairs.every(({ patch, text }) => less + text === more + patch)) {
+    const moved = areMoved(pairs, inserts);
+    if (moved === null) return null;
+    if (!moved) return { changed: false, write: asIs, spaced: false };
+    const write = (own: string) => (own.startsWith(less) ? more + own.slice(less.length) : null);
+    return { changed: true, write, spaced: false };
+  }
+  return areStripped(pairs, inserts) ? { changed: false, write: asIs, spaced: false } : changeTabs(pairs);
+}
+
+/**
+ * Whether context lines lost the one column of their marker: each that begins with a blank in the text has one less in the
+ * patch, the others and the deleted lines are the same. The new lines are right then. Null where it is something else,
+ * false where it may be either.
+ */
+function loseMarkers(pairs: readonly IndentPair[], inserts: readonly NewIndent[]): boolean | null {
+  const isLost = ({ patch, text }: IndentPair) => text === ` ${patch}`;
+  const isKept = ({ patch, text, deleted }: IndentPair) => patch === text && (deleted || text[0] !== " ");
+  if (!pairs.every((pair) => isKept(pair) || (!pair.deleted && isLost(pair)))) return null;
+  // A dedent would have moved these as well.
+  if (pairs.some((pair) => isKept(pair)) || inserts.length === 0) return true;
+  const columns = new Set(pairs.map(({ text }) => text.length));
+  const own = inserts.map(({ own }) => own.length);
+  const least = Math.min(...own);
+  if (columns.has(least) !== columns.has(least + 1)) return columns.has(least) ? true : null;
+  const parities = new Set([...columns].map((column) => column % 2));
+  const [parity] = parities;
+  if (parities.size > 1 || columns.has(least)) return false;
+  if (own.every((column) => column % 2 === parity)) return true;
+  return own.every((column) => column % 2 !== parity) ? null : false;
+}
+
+/**
+ * Whether the new lines are as far from the text's indentation as the old ones are. They may have it already, where the
+ * old ones alone were moved. Null where it can be either.
+ */
+function areMoved(pairs: readonly IndentPair[], inserts: readonly NewIndent[]): boolean | null {
+  const { own, given } = countVotes(pairs, inserts);
+  if (given === 0) return true;
+  const deleted = pairs.filter((pair) => pair.deleted);
+  // Context is the same on both sides of the patch, so both have its indentation: new lines that do not are in doubt.
+  if (own > 0 || deleted.length < pairs.length) return null;
+  const [first] = pairs.map(({ text }) => text).sort((a, b) => a.length - b.length);
+  if (!inserts.every((insert) => insert.own.startsWith(first!))) return null;
+  // Where nothing but the indentation changes, it may be what is to change.
+  return deleted.map(({ body }) => body).join("\n") === inserts.map(({ body }) => body).join("\n") ? null : false;
+}
+
+/** How many changes begin as far in as the patch has the old line there, and how many as the text has it. */
+function countVotes(pairs: readonly IndentPair[], inserts: readonly NewIndent[]): { own: number; given: number } {
+  let own = 0;
+  let given = 0;
+  for (const [i, insert] of inserts.entries()) {
+    if (inserts[i - 1]?.at === insert.at) continue;
+    const beside = nextTo(pairs, insert.at);
+    if (beside === undefined || beside.patch === beside.text) continue;
+    if (insert.own === beside.patch) own++;
+    // Behind a line that opens a block a deeper one says nothing.
+    else if (insert.own === beside.text && !(beside.at < insert.at && OPENS.test(beside.body))) given++;
+  }
+  return { own, given };
+}
+
+const OPENS = /(?:[:{([=,>]|\b(?:then|do|begin|else))$/;
+
+/** The deleted line that a change begins with, else the line before it, else the one behind. */
+function nextTo(pairs: readonly IndentPair[], at: number): IndentPair | undefined {
+  const behind = pairs.find((pair) => pair.at >= at);
+  if (behind?.at === at && behind.deleted) return behind;
+  return pairs.findLast((pair) => pair.at < at) ?? behind;
+}
+
+/** Context without any of its white space, from lines of several depths: the new lines have theirs if they stand as their neighbours do. */
+function areStripped(pairs: readonly IndentPair[], inserts: readonly NewIndent[]): boolean {
+  const context = pairs.filter((pair) => !pair.deleted);
+  const depths = new Set(context.map(({ text }) => text));
+  const isBare = context.every(({ patch }) => patch === "") && depths.size > 1 && !depths.has("");
+  if (!isBare || pairs.some((pair) => pair.deleted && pair.patch !== pair.text)) return false;
+  return inserts.every(({ own, at }, i) => {
+    if (inserts[i - 1]?.at === at) return own !== "";
+    const before = pairs.findLast((pair) => pair.at < at);
+    const behind = pairs.find((pair) => pair.at >= at);
+    const isOpened = before !== undefined && OPENS.test(before.body);
+    return (
+      (own === before?.text && !isOpened) || (own === behind?.text && (before === undefined || own === before.text))
+    );
+  });
+}
+
+function changeTabs(pairs: readonly IndentPair[]): Indenting | null {
+  for (const width of WIDTHS) {
+    const spaces = " ".repeat(width);
+    const expand = (own: string) => own.replaceAll("\t", spaces);
+    const collapse = (own: string) => own.replaceAll(spaces, "\t");
+    if (pairs.every(({ patch, text }) => expand(text) === patch && collapse(patch) === text)) {
+      // Spaces that make no whole tab may stand before or behind one: only the pairs can tell.
+      const known = new Map(pairs.map(({ patch, text }) => [patch, text]));
+      const write = (own: string) =>
+        known.get(own) ?? (/^\t+$/.test(own) ? own : own.length % width === 0 ? collapse(own) : null);
+      return { changed: true, write, spaced: true };
+    }
+    if (pairs.every(({ patch, text }) => expand(patch) === text && !text.includes("\t")))
+      return { changed: true, write: expand, spaced: false };
+  }
+  for (const width of WIDTHS) {
+    const expand = (own: string) => own.replaceAll("\t", " ".repeat(width));
+    if (pairs.every(({ patch, text }) => expand(patch) === expand(text)))
+      return { changed: true, write: (own, at) => nearestAlike(pairs, own, at), spaced: true };
+  }
+  return null;
+}
+
+/** What the line that is replaced, else the nearest old line with this indentation, has in the text; null where there is none, or two that differ. */
+function nearestAlike(pairs: readonly IndentPair[], own: string, at: number): string | null {
+  const alike = pairs.filter(({ patch }) => patch === own);
+  const replaced = alike.find((pair) => pair.at === at && pair.deleted);
+  if (replaced) return replaced.text;
+  const distance = (pair: IndentPair) => (pair.at < at ? at - 1 - pair.at : pair.at - at);
+  const least = Math.min(...alike.map(distance));
+  const texts = new Set(alike.filter((pair) => distance(pair) === least).map(({ text }) => text));
+  return texts.size === 1 ? [...texts][0]! : null;
+}

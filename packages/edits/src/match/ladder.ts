@@ -1,0 +1,190 @@
+import type { Hunk } from "../patch.js";
+import { type ApplyResult, type ConflictReason, type Rung, rungs } from "../result.js";
+import { type Sides, takeApart } from "../sides.js";
+import { readAddress } from "./address.js";
+import type { Aligner, ApplyOptions } from "./aligner.js";
+import { findApplied } from "./applied.js";
+import { contextual } from "./context.js";
+import { exactStyle, type LineStyle, learnStyle, type Pair } from "./line-style.js";
+import { type Candidate, conflict, type Match } from "./match.js";
+import { looseLine, plainTabs, plainTypography, withoutReturn } from "./normal.js";
+import { rewrite } from "./rewrite.js";
+import { settle } from "./settle.js";
+import { asIs, findRows, type Key, lastUpTo, readTarget, type Target } from "./target.js";
+
+/** On each rung that compares lines as wholes: what it compares of a line of the text, and of a line of the patch. */
+type Step = readonly [rung: Rung, text: Key, patch: Key];
+
+/** Places of one hunk that are kept; a hunk with more is placed by its number or not at all. */
+const MOST = 200;
+
+const trimmedEnd = (line: string) => line.trimEnd();
+const trimmedPlain = (line: string) => plainTypography(line).trimEnd();
+
+const steps: readonly Step[] = [
+  ["exact", asIs, asIs],
+  ["line-endings", withoutReturn, withoutReturn],
+  ["trailing-space", trimmedEnd, trimmedEnd],
+  ["typography", trimmedPlain, trimmedPlain],
+  ["escapes", trimmedEnd, (line) => plainTabs(line).trimEnd()],
+  ["indentation", looseLine, looseLine],
+];
+
+/** Finds for every hunk the first rung that has a place for it, and writes them all; or says what is in the way. */
+export function climb(
+  hunks: readonly Hunk[],
+  text: string,
+  given: readonly Rung[],
+  { loosest = "context", beyond }: ApplyOptions,
+): ApplyResult {
+  const target = readTarget(text, hunks);
+  const candidates = hunks.map((hunk): Candidate => {
+    const sides = takeApart(hunk);
+    const found = sides.old.length === 0 ? findBare(sides, target) : findMatches(sides, target, loosest, beyond);
+    return { sides, ...found };
+  });
+  return rewrite(settle(candidates, target), target, given);
+}
+
+/** Places, of which not all may have been kept. */
+type Places = Pick<Candidate, "found" | "total">;
+
+/** Lines to insert, and no old ones: only a number says where, an empty text, or that it is the end. */
+function findBare(sides: Sides, { text, starts, lines }: Target): Places {
+  const row = sides.hunk.atEnd ? lines.length : (sides.hint ?? (text === "" ? 0 : -1));
+  if (row !== 0 && !(row in starts)) return { found: conflict(sides, "not-found", "exact", []) };
+  return { found: [{ row, rows: [], rung: "exact", style: exactStyle }] };
+}
+
+/** On each rung it is looked whether the new text already stands there. */
+function findMatches(sides: Sides, target: Target, loosest: Rung, beyond?: Aligner): Places {
+  const refuse = (reason: ConflictReason, rung: Rung, at: readonly number[] = []) => ({
+    found: conflict(sides, reason, rung, at),
+  });
+  const applied = sides.hint === null ? null : findApplied(sides, [0], target);
+  if (applied !== null) return refuse("already-applied", "exact", [applied]);
+  const address = readAddress(sides, target);
+  const highest = rungs.indexOf(loosest);
+  let last: Rung = "exact";
+  /** Where the hunk would fit if its address were not against it. */
+  let elsewhere: readonly number[] = [];
+  for (const [rung, text, patch] of steps) {
+    if (rungs.indexOf(rung) > highest) break;
+    last = rung;
+    const all = findRows(sides.old, text, patch, target);
+    // Where the old lines are there and the new ones are not longer, nothing is asked of these.
+    const asked = sides.inserts && (all?.length === 0 || sides.new.length > sides.old.length || hasAnchors(sides));
+    const made = asked ? findRows(sides.new, text, patch, target) : [];
+    if (all === null || made === null) return refuse("ambiguous", rung);
+    const places = address ? all.filter((row) => address.inside(row, inARow(row, sides.old))) : all;
+    const applied = address ? made.filter((row) => address.inside(row, inARow(row, sides.new))) : made;
+    if (elsewhere.length === 0) elsewhere = all;
+    const fresh = places.filter((at) => !isInside(at, sides, applied));
+    if (fresh.length === 0 && applied.length > 0) return refuse("already-applied", rung, applied);
+    const agreed = address ? fresh.filter((row) => !address.contradicted(row, inARow(row, sides.old))) : fresh;
+    // A number and a section that name different places leave no certain one.
+    if (fresh.length > 0 && (agreed.length === 0 || (fresh.includes(sides.hint!) && !agreed.includes(sides.hint!))))
+      return refuse("ambiguous", rung, fresh);
+    const kept = keepNear(agreed, sides, target);
+    const found = kept.flatMap((row) => readMatch(sides, row, rung, target) ?? []);
+    if (found.length > 0) return { found, total: found.length + agreed.length - kept.length };
+    // Only the final newline is to change: a text whose lines fit but not their end is already as the patch wants it.
+    if (fresh.length > 0 && sides.old.join("\n") === sides.new.join("\n"))
+      return refuse("already-applied", rung, fresh);
+  }
+  const aligners = highest < rungs.indexOf("context") ? [] : beyond ? [contextual, beyond] : [contextual];
+  for (const { rung, align } of aligners) {
+    last = rung;
+    const alignments = align(sides, target);
+    if (alignments === null) return refuse("ambiguous", rung);
+    const found = alignments.flatMap(({ rows, mistyped }): Match[] => {
+      const style = contextStyle(sides, rows, mistyped, target);
+      const first = rows.findIndex((at) => at >= 0);
+      const row = Math.max(rows[first]! - first, 0);
+      if (!style || (address && (!address.inside(row, rows) || address.contradicted(row, rows)))) return [];
+      return [{ row, rows, rung, style }];
+    });
+    if (found.length === 1) return { found };
+    const at = found.map(({ row }) => row);
+    if (at.length > 1) return refuse("ambiguous", rung, at);
+  }
+  const fragments = elsewhere.length === 0 && sides.hint === null ? findFragments(sides.old, target) : [];
+  if (fragments.length > 1)
+    return { found: conflict(sides, "ambiguous", last, [...new Set(fragments)], fragments.length) };
+  return refuse("not-found", last, elsewhere);
+}
+
+function hasAnchors({ hunk }: Sides): boolean {
+  return hunk.anchors !== undefined && hunk.anchors.length > 0;
+}
+
+/** Rows one behind the other, as many as there are lines. */
+function inARow(row: number, lines: readonly string[]): number[] {
+  return lines.map((_, i) => row + i);
+}
+
+/** Of a great many places those around the one that the hunk's number names. */
+function keepNear(rows: readonly number[], { hint }: Sides, { effort }: Target): readonly number[] {
+  if (rows.length <= MOST) return rows;
+  effort.left -= 20 * MOST;
+  const near = Math.max(0, lastUpTo(rows, hint ?? 0) - (MOST >> 1));
+  return rows.slice(near, near + MOST);
+}
+
+/** Rows at which the old text stands as a part of lines, one for each place. Two are enough to know that it is ambiguous. */
+function findFragments(old: readonly string[], { text, starts }: Target): number[] {
+  const sought = old.join("\n");
+  const rows: number[] = [];
+  if (sought.trim() === "") return rows;
+  for (let at = text.indexOf(sought); at >= 0 && rows.length < 20; at = text.indexOf(sought, at + sought.length))
+    rows.push(lastUpTo(starts, at));
+  return rows;
+}
+
+/** A place where all old lines stand in a row, if there is a style for what is to be inserted. */
+function readMatch(sides: Sides, row: number, rung: Rung, target: Target): Match | null {
+  const rows = sides.old.map((_, i) => row + i);
+  if (rung === "exact") return endsAlike(rows, sides, target) ? { row, rows, rung, style: exactStyle } : null;
+  const style = learnStyle(pairUp(sides, rows, target), sides.changes, target.text);
+  return style && { row, rows, rung, style };
+}
+
+/** Where not all lines agree on a style the deleted ones say how the place is written; without any, it must be as the patch is. */
+function contextStyle(
+  sides: Sides,
+  rows: readonly number[],
+  mistyped: ReadonlySet<number>,
+  target: Target,
+): LineStyle | null {
+  const matched = rows.map((row, i) => (mistyped.has(i) ? -1 : row));
+  const style = learnStyle(pairUp(sides, matched, target), sides.changes, target.text);
+  if (style) return style;
+  const gone = matched.map((row, i) => (sides.deleted[i] ? row : -1));
+  const deleted = pairUp(sides, gone, target);
+  return deleted.some(({ text }) => text.trim() !== "") ? learnStyle(deleted, sides.changes, target.text) : null;
+}
+
+function pairUp(sides: Sides, rows: readonly number[], target: Target): Pair[] {
+  return rows.flatMap((row, i) =>
+    row < 0 ? [] : { patch: sides.old[i]!, text: target.lines[row]!, deleted: sides.deleted[i]!, at: i },
+  );
+}
+
+/** The old lines at this place are part of the new ones: the hunk has been applied here. A longer old side proves it has not. */
+function isInside(at: number, sides: Sides, applied: readonly number[]): boolean {
+  const spare = sides.new.length - sides.old.length;
+  if (spare <= 0 || isTrusted(at, sides)) return false;
+  const last = lastUpTo(applied, at);
+  return last >= 0 && at <= applied[last]! + spare;
+}
+
+/** The hunk stands where it says, with context on both sides (or with none at all): there its own word is good. */
+function isTrusted(at: number, sides: Sides): boolean {
+  return at === sides.hint && (sides.trailing > 0 ? sides.leading > 0 || at === 0 : sides.leading === 0);
+}
+
+/** Byte for byte, the last line of a text without final newline is another line than the same one with it. */
+function endsAlike(rows: readonly number[], sides: Sides, target: Target): boolean {
+  const atEnd = rows.at(-1) === target.lines.length - 1;
+  return (sides.hunk.oldNoNewline === true) === (atEnd && !target.newlineAtEnd);
+}

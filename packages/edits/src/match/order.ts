@@ -1,0 +1,23 @@
+import type { Candidate } from "./match.js";
+
+/**
+ * For each hunk of a patch whose hunks stand in the file's order (see `Hunk.anchors`) the rows that it can take if they do;
+ * null for others, and where the hunks cannot all stand in order.
+ */
+export function orderRows(candidates: readonly Candidate[]): (ReadonlySet<number> | null)[] {
+  const ordered = candidates.filter(isOrdered);
+  const rows = ordered.map(({ found }) => ("reason" in found ? [] : found.map(({ row }) => row).sort((a, b) => a - b)));
+  // From the front: which rows are behind some row of the hunk before. From the back: which of these are before some row of the next.
+  for (let i = 1; i < rows.length; i++) rows[i] = rows[i]!.filter((row) => row > (rows[i - 1]![0] ?? Infinity));
+  for (let i = rows.length - 2; i >= 0; i--) rows[i] = rows[i]!.filter((row) => row < (rows[i + 1]!.at(-1) ?? -1));
+  const allowed = new Map(ordered.map((candidate, i) => [candidate, rows[i]!]));
+  return candidates.map((candidate) => {
+    const own = allowed.get(candidate);
+    return own && own.length > 0 ? new Set(own) : null;
+  });
+}
+
+/** One that certainly has places, all of them kept. */
+function isOrdered({ sides, found, total = 0 }: Candidate): boolean {
+  return sides.hunk.anchors !== undefined && sides.hint === null && !("reason" in found) && total <= found.length;
+}

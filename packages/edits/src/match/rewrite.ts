@@ -1,0 +1,119 @@
+import type { AppliedHunk, ApplyResult, Conflict, Rung } from "../result.js";
+import { rungs } from "../result.js";
+import type { Sides } from "../sides.js";
+import { type Splice, spliceText } from "../splice.js";
+import { endingAt } from "./endings.js";
+import type { Match, Placing } from "./match.js";
+import { conflict } from "./match.js";
+import type { Target } from "./target.js";
+
+interface Placed {
+  readonly sides: Sides;
+  readonly match: Match;
+}
+
+interface Writing extends Splice {
+  readonly placed: Placed;
+}
+
+/**
+ * The text with every hunk written, or all conflicts. What was matched and is to go is deleted, what is new is written; the
+ * text's context lines are never written. `given` is what had to be repaired for all hunks alike.
+ */
+export function rewrite(placings: readonly Placing[], target: Target, given: readonly Rung[]): ApplyResult {
+  const conflicts: Conflict[] = [];
+  const all: Placed[] = [];
+  const writings: Writing[] = [];
+  const hunks: AppliedHunk[] = [];
+  let furthest = 0;
+  for (const { sides, match } of placings) {
+    if ("reason" in match) {
+      conflicts.push(match);
+      continue;
+    }
+    const splices = writeHunk(sides, match, target);
+    if (splices === null) {
+      conflicts.push(conflict(sides, "ambiguous", match.rung, [match.row]));
+      continue;
+    }
+    const { row, rung, style } = match;
+    const { hunk, hint } = sides;
+    const offset = hint === null ? 0 : row - hint;
+    const repairs = new Set([...given, ...style.repairs]);
+    if (rung === "context" || rung === "anchored") repairs.add(rung);
+    if (offset !== 0) repairs.add("place");
+    // Blocks without line numbers have no order to be out of.
+    if (hint !== null && row < furthest) repairs.add("order");
+    if (splices.some(({ to }) => to === target.text.length) && !knowsEnd(sides, target)) repairs.add("final-newline");
+    furthest = Math.max(furthest, row);
+    hunks.push({ id: hunk.id, at: row + 1, offset, repairs: rungs.filter((each) => repairs.has(each)) });
+    const placed = { sides, match };
+    all.push(placed);
+    for (const splice of splices) writings.push({ ...splice, placed });
+  }
+  writings.sort((a, b) => a.from - b.from || a.to - b.to);
+  conflicts.push(...findOverlaps(all, writings, target.text.length));
+  return conflicts.length > 0 ? { ok: false, conflicts } : { ok: true, text: spliceText(target.text, writings), hunks };
+}
+
+/** Null where a new line has no style. */
+function writeHunk(sides: Sides, { row, rows, rung, style }: Match, target: Target): Splice[] | null {
+  const { text, starts } = target;
+  const splices: Splice[] = [];
+  for (const { from, to, insert } of sides.changes) {
+    const lines = insert.map((line) => style.write(line, from));
+    const deleted = rows.slice(from, to).filter((each) => each >= 0);
+    let before = from - 1;
+    while (rows[before] === -1) before--;
+    let behind = to;
+    while (rows[behind] === -1) behind++;
+    const first = deleted[0] ?? (before >= 0 ? rows[before]! + 1 : (rows[behind] ?? row));
+    const start = starts[first]!;
+    const end = starts[deleted.length > 0 ? deleted.at(-1)! + 1 : first]!;
+    if (lines.includes(null)) return null;
+    if (start === end && lines.length === 0) continue;
+    const ending = rung === "exact" ? "\n" : endingAt(text, start);
+    splices.push({ from: start, to: end, insert: joinLines(lines, ending, start, end, sides, target) });
+  }
+  return splices;
+}
+
+/** Lines as bytes, with a line feed at the end of the text only where it belongs. */
+function joinLines(
+  lines: readonly (string | null)[],
+  ending: string,
+  from: number,
+  to: number,
+  sides: Sides,
+  target: Target,
+): string {
+  const { text, newlineAtEnd } = target;
+  const newline = to < text.length || (knowsEnd(sides, target) ? !sides.hunk.newNoNewline : newlineAtEnd);
+  const body = lines.length === 0 ? "" : lines.join(ending) + (newline ? ending : "");
+  // Behind a last line without line feed the feed comes first.
+  return from === text.length && !newlineAtEnd ? ending + body : body;
+}
+
+/** The patch's word on the final line feed counts where it knew the text's; else the text's own stays. */
+function knowsEnd({ hunk }: Sides, { newlineAtEnd }: Target): boolean {
+  return newlineAtEnd !== (hunk.oldNoNewline === true);
+}
+
+/** Hunks may share context, but no line that one deletes, and no place at which both insert; behind one that ends the text none inserts. */
+function findOverlaps(all: readonly Placed[], writings: readonly Writing[], end: number): Conflict[] {
+  const deletions = new Map<number, number>();
+  for (const { sides, match } of all)
+    for (const [i, row] of match.rows.entries())
+      if (sides.deleted[i]) deletions.set(row, (deletions.get(row) ?? 0) + 1);
+  const isDeletedByAnother = ({ sides, match }: Placed) =>
+    match.rows.some((row, i) => row >= 0 && (deletions.get(row) ?? 0) > (sides.deleted[i] ? 1 : 0));
+  const overlapping = new Set(all.filter(isDeletedByAnother));
+  writings.forEach(({ from, insert, placed }, i) => {
+    const last = writings[i - 1];
+    const isTwice = last?.from === from && last.insert !== "" && insert !== "" && placed.sides.old.length > 0;
+    const isBehindEnd =
+      from === end && last?.to === end && last.placed !== placed && last.placed.sides.hunk.newNoNewline;
+    if (isTwice || isBehindEnd || (last && from < last.to)) overlapping.add(placed);
+  });
+  return [...overlapping].map(({ sides, match }) => conflict(sides, "overlap", match.rung, [match.row]));
+}

@@ -1,0 +1,75 @@
+import type { Conflict } from "../result.js";
+import type { Sides } from "../sides.js";
+import { findApplied, namedRows } from "./applied.js";
+import { type Candidate, conflict, type Match, type Placing } from "./match.js";
+import { orderRows } from "./order.js";
+import { fitsLoosely, type Target } from "./target.js";
+
+/** A hunk whose only place is known, and how far that is from its number. */
+interface Sure {
+  readonly candidate: Candidate;
+  readonly row: number;
+  readonly drift: number;
+}
+
+/**
+ * Chooses among several places, or leaves a hunk ambiguous. The rule: the only place; else the only one between the
+ * places of the nearest hunks before and behind it that have but one, where line numbers give the hunks an order; else the one
+ * where its line number says, or its line number moved as far as one of these neighbours was. If they name different places, or none,
+ * nothing is chosen: how near a place is to a wrong number proves nothing. Nor is a place elsewhere proof while a looser copy stands
+ * where the numbers say, or while the new lines do. Hunks without numbers that stand in the file's order take the only
+ * places by which all of them do.
+ */
+export function settle(candidates: readonly Candidate[], target: Target): Placing[] {
+  const sure = candidates.flatMap((candidate): Sure[] => {
+    const { sides, found } = candidate;
+    if (sides.hint === null || "reason" in found || found.length !== 1) return [];
+    const { row } = found[0]!;
+    return [{ candidate, row, drift: row - sides.hint }];
+  });
+  const inOrder = orderRows(candidates);
+  let passed = 0;
+  return candidates.map((candidate, i): Placing => {
+    const { sides, found } = candidate;
+    const low = sure[passed - 1];
+    if (candidate === sure[passed]?.candidate) passed++;
+    const high = sure[passed];
+    if ("reason" in found) return { sides, match: found };
+    const match =
+      sides.hint === null ? chooseByOrder(found, inOrder[i]!) : chooseByNumber(candidate, low, high, target);
+    if (match) return { sides, match };
+    const rows = found.map(({ row }) => row);
+    return { sides, match: conflict(sides, "ambiguous", found[0]!.rung, rows, candidate.total) };
+  });
+}
+
+function chooseByOrder(found: readonly Match[], rows: ReadonlySet<number> | null): Match | null {
+  if (found.length === 1) return found[0]!;
+  const left = rows === null ? [] : found.filter(({ row }) => rows.has(row));
+  return left.length === 1 ? left[0]! : null;
+}
+
+function chooseByNumber(
+  { sides, found, total = 0 }: Candidate,
+  low: Sure | undefined,
+  high: Sure | undefined,
+  target: Target,
+): Match | Conflict | null {
+  if ("reason" in found) return found;
+  const drifts = [0, low?.drift ?? 0, high?.drift ?? 0];
+  const named = namedRows(sides, drifts).old;
+  const areAll = total <= found.length;
+  let left = found;
+  if (areAll && left.length > 1 && !(low && high && low.row >= high.row))
+    left = left.filter(({ row }) => row > (low?.row ?? -1) && row < (high?.row ?? target.text.length));
+  if (!areAll || left.length > 1) left = left.filter(({ row }) => named.includes(row));
+  const [match] = left;
+  if (left.length !== 1 || named.includes(match!.row)) return left.length === 1 ? match! : null;
+  const applied = findApplied(sides, drifts, target);
+  if (applied !== null) return conflict(sides, "already-applied", match!.rung, [applied]);
+  return named.some((row) => isNear(sides, row, target)) ? null : match!;
+}
+
+function isNear({ old }: Sides, row: number, { starts, text }: Target): boolean {
+  return row in starts && fitsLoosely(old, text, starts[row]!);
+}

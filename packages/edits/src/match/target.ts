@@ -1,0 +1,110 @@
+import { splitLines } from "../lines.js";
+import type { Hunk } from "../patch.js";
+import type { Blocks } from "./blocks.js";
+import { type Effort, startEffort } from "./effort.js";
+import { looseLine, plainTabs } from "./normal.js";
+
+/** What of a line is compared. */
+export type Key = (line: string) => string;
+
+export const asIs: Key = (line) => line;
+
+/** Whether a hunk that begins at a row, and changes lines from another on, stands below some anchors. */
+export type Below = (row: number, change: number) => boolean;
+
+/** A text as hunks are matched against it: its lines, where they start, and how much searching it may still cost. */
+export interface Target {
+  readonly text: string;
+  readonly lines: readonly string[];
+  /** See `lineStarts`. */
+  readonly starts: readonly number[];
+  readonly newlineAtEnd: boolean;
+  readonly hunks: readonly Hunk[];
+  readonly indexes: Map<Key, LineIndex>;
+  readonly effort: Effort;
+  /** Read when the first hunk needs them. */
+  blocks?: Blocks;
+  readonly belows: Map<string, Below>;
+  words?: ReadonlySet<string>;
+}
+
+/** The text's lines by their keys, and where those stand that some hunk has. */
+export interface LineIndex {
+  readonly keys: readonly string[];
+  readonly places: ReadonlyMap<string, readonly number[]>;
+}
+
+export function readTarget(text: string, hunks: readonly Hunk[]): Target {
+  const { lines, newlineAtEnd } = splitLines(text);
+  const effort = startEffort(lines.length);
+  return { text, lines, starts: lineStarts(text), newlineAtEnd, hunks, indexes: new Map(), effort, belows: new Map() };
+}
+
+/** Offset at which each line starts, and one more: the text's length. */
+export function lineStarts(text: string): number[] {
+  const starts = [0];
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+  if (starts.at(-1) !== text.length) starts.push(text.length);
+  return starts;
+}
+
+/** The last of sorted numbers that is at most this one, as an index; -1 where all are larger. */
+export function lastUpTo(sorted: readonly number[], limit: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle]! <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** Do these lines stand at this offset up to white space? */
+export function fitsLoosely(lines: readonly string[], text: string, start: number): boolean {
+  let at = start;
+  return lines.every((line) => {
+    const feed = text.indexOf("\n", at);
+    const end = feed < 0 ? text.length : feed;
+    const fits = at < text.length && looseLine(line) === looseLine(text.slice(at, end));
+    at = end + 1;
+    return fits;
+  });
+}
+
+/** One pass over the text serves all hunks. */
+export function indexBy(key: Key, { lines, hunks, indexes }: Target): LineIndex {
+  const known = indexes.get(key);
+  if (known) return known;
+  const places = new Map<string, number[]>();
+  for (const hunk of hunks)
+    for (const line of hunk.lines) {
+      const body = line.slice(1);
+      places.set(key(body), []).set(key(plainTabs(body)), []);
+    }
+  const index = { keys: key === asIs ? lines : lines.map(key), places };
+  for (const [row, line] of index.keys.entries()) places.get(line)?.push(row);
+  indexes.set(key, index);
+  return index;
+}
+
+/** Every row from which lines stand, one behind the other, by these keys of text and patch. Null when the effort ran out. */
+export function findRows(sought: readonly string[], text: Key, patch: Key, target: Target): number[] | null {
+  const pattern = sought.map(patch);
+  // Its places are those of the longest line, as long lines are seldom common. What is equal by any key is so loosely.
+  const longest = pattern.reduce((best, line) => (line.length > best.length ? line : best), "");
+  const key = text === asIs ? asIs : looseLine;
+  const offset = pattern.indexOf(longest);
+  const { lines, effort } = target;
+  const rows: number[] = [];
+  for (const place of indexBy(key, target).places.get(key(longest)) ?? []) {
+    const row = place - offset;
+    if (row < 0 || row + pattern.length > lines.length) continue;
+    let i = 0;
+    while (i < pattern.length && text(lines[row + i]!) === pattern[i]) i++;
+    effort.left -= i + 1;
+    if (effort.left < 0) return null;
+    if (i === pattern.length) rows.push(row);
+  }
+  return rows;
+}

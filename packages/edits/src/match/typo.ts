@@ -1,0 +1,119 @@
+/** Words of the languages: a slip in one of them is seldom a word of its own. */
+const RESERVED = new Set(
+  (
+    "async await break catch class const continue declare default delete elif else enum export extends final finally from " +
+    "function implements import include instanceof interface lambda namespace null package private protected public raise " +
+    "readonly require return static string struct super switch this throw throws true type typeof undefined unknown using var " +
+    "void while with yield false boolean number strict object abstract assert"
+  ).split(" "),
+);
+/** Words that differ from others by a letter and mean something of their own in one language or another. */
+const KEYWORDS = new Set(
+  (
+    "abstract alias also alter array assert async await begin bool boolean break byte case catch char class clone close const " +
+    "continue copy cost data date debug default defer delete desc double each elif elsif else emit empty enum error even event " +
+    "exec exit export extend extends extern false file final finally first float flow fold form format from func function goto " +
+    "head hide host implement import inner input into items join keep left less line link list load lock long loop loose lower main mask match meet " +
+    "maybe merge need mode module more most move name next nonlocal none null number open order outer output over package page pair " +
+    "parse part pass past path peek poll port post prev print private proc protected public pull push quit raise read redo rest " +
+    "return right role root rows rule save seek select self send sent serial set shift short show side sign size skip slice sort " +
+    "split start state static step stop store string struct style super swap switch sync table tail take task test text then this " +
+    "throw throws time token trim true tuple type typeof unable undo union unit unlock until upper user value void wait warn when " +
+    "where while width with word wrap write yield zero"
+  ).split(" "),
+);
+
+const TOKEN = /[\p{L}_$][\p{L}\p{M}\p{N}_$]*|\p{N}[\p{L}\p{N}._]*|[^\s]/gu;
+/** The words that an identifier is made of. */
+const PART = /\p{Lu}?[\p{Ll}\p{M}]+|\p{Lu}+(?!\p{Ll})|\p{Lo}+/gu;
+/** Endings by which one word becomes another. */
+const INFLECTION = /^[sdrnyte]$/i;
+/** A comment that a tool reads is code. */
+const DIRECTIVE =
+  /[@#]\w+[-:]|\b(?:eslint|prettier|noqa|pragma|pylint|mypy|type:|istanbul|c8|v8|nolint|rubocop|biome|ts-\w+)\b|^#[!\w]/i;
+/** Characters of a line: a shorter one is another line, and a longer one is generated, not typed. */
+const SHORTEST = 8;
+const LONGEST = 1_000;
+
+/** The words of a text, and the parts that its identifiers are made of. */
+export function readWords(text: string): ReadonlySet<string> {
+  const words = new Set<string>();
+  for (const [word] of text.matchAll(/[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu)) {
+    if (words.has(word)) continue;
+    words.add(word);
+    for (const [part] of word.matchAll(PART)) words.add(part.toLowerCase());
+  }
+  return words;
+}
+
+/**
+ * Whether a context line of a patch is the text's line, written slightly wrong. They may differ in white space and in the
+ * words of a comment. In code one word may have a letter too many, too few, another or two of them swapped, if the word as
+ * the patch has it means nothing: it is no word of the text nor of the patch's new lines (`isWord`), no keyword, and no
+ * other form of the right word. No operator, digit or letter case may differ. A short line is another line.
+ */
+export function isSlip(patch: string, text: string, isWord: (word: string) => boolean): boolean {
+  if (Math.min(patch.length, text.length) < SHORTEST || Math.max(patch.length, text.length) > LONGEST) return false;
+  if (
+    Math.abs(patch.length - text.length) <= 2 &&
+    isMistyped(patch.match(TOKEN) ?? [], text.match(TOKEN) ?? [], isWord)
+  )
+    return true;
+  return isReworded(patch, text);
+}
+
+function isMistyped(patch: readonly string[], text: readonly string[], isWord: (word: string) => boolean): boolean {
+  if (patch.length !== text.length)
+    return patch.join("") === text.join("") && patch.every((token) => !/\w/.test(token));
+  const wrong = patch.flatMap((token, i) => (token === text[i] ? [] : [i]));
+  if (wrong.length === 0) return true;
+  return wrong.length === 1 && isMisspelt(patch[wrong[0]!]!, text[wrong[0]!]!, isWord);
+}
+
+/** Both words are letters alone where they differ, and differ inside one of the parts that they are made of. */
+function isMisspelt(word: string, right: string, isWord: (word: string) => boolean): boolean {
+  if (isWord(word) || word.toLowerCase() === right.toLowerCase() || !/^[\p{L}_$]/u.test(right)) return false;
+  const parts = word.match(PART) ?? [];
+  const rights = right.match(PART) ?? [];
+  if (parts.length !== rights.length || word.replace(PART, "·") !== right.replace(PART, "·")) return false;
+  const at = parts.findIndex((part, i) => part !== rights[i]);
+  if (at < 0 || parts.some((part, i) => i !== at && part !== rights[i])) return false;
+  const [part, other] = [parts[at]!.toLowerCase(), rights[at]!.toLowerCase()];
+  if (KEYWORDS.has(part) || RESERVED.has(part) || isWord(part)) return false;
+  if (part.length < 3 || other.length < 4 || (part.length < 4 && !RESERVED.has(other))) return false;
+  return isOneSlip(part, other, RESERVED.has(other));
+}
+
+function isOneSlip(a: string, b: string, isReserved: boolean): boolean {
+  let head = 0;
+  while (head < a.length && a[head] === b[head]) head++;
+  let tail = 0;
+  while (tail < Math.min(a.length, b.length) - head && a.at(-1 - tail) === b.at(-1 - tail)) tail++;
+  const [left, right] = [a.slice(head, a.length - tail), b.slice(head, b.length - tail)];
+  if (isReserved && /^[sd]$/.test(left) && tail === 0) return false;
+  if (left.length === 2 && right.length === 2) return left[0] === right[1] && left[1] === right[0];
+  // Another letter, in a word long enough to be known without it.
+  if (left.length === 1 && right.length === 1) return isReserved || (b.length >= 6 && head > 0);
+  if (left.length + right.length !== 1) return false;
+  if (left !== "" && (a[head - 1] === left || a[head + 1] === left)) return true;
+  return (head > 0 || isReserved) && !(tail === 0 && INFLECTION.test(left + right) && !isReserved);
+}
+
+const COMMENT = /^(.*?)(\/\/|#|--|\/\*|<!--)(?=\s|$|\*)(.*)$/;
+
+/** The same code, and comments that have most of their words in common. */
+function isReworded(patch: string, text: string): boolean {
+  const [, code, mark, words = ""] = COMMENT.exec(patch) ?? [];
+  const [, there, other, right = ""] = COMMENT.exec(text) ?? [];
+  if (code === undefined || code.trim() !== there?.trim() || mark !== other) return false;
+  // An uneven number of quotes: the mark stands in a string.
+  if ((code.match(/["'`]/g)?.length ?? 0) % 2 === 1 || DIRECTIVE.test(words.trim()) || DIRECTIVE.test(right.trim()))
+    return false;
+  // Headings begin like comments: what is not a word is no matter of wording there.
+  const [signs, others] = [words, right].map((line) => line.replace(/[\p{L}\s.,:;]+/gu, ""));
+  if (signs !== others) return false;
+  const [own, known] = [words, right].map((line) => line.toLowerCase().match(/[\p{L}_$]+/gu) ?? []);
+  const all = new Set(known);
+  const same = new Set(own!.filter((word) => all.has(word))).size;
+  return same >= 2 && 2 * same > Math.max(new Set(own).size, all.size);
+}

@@ -1,0 +1,176 @@
+import { isDeepStrictEqual } from "node:util";
+import type { PlanConflict, PlanReason } from "./conflict.js";
+import { contentHash, encodeText } from "./hash.js";
+import { checkName, foldName, type NameRules, quote } from "./names.js";
+import type { Move, PlannedFile } from "./planned.js";
+import { describeChanges, invertChanges } from "./preview.js";
+import { isRecord } from "./shape.js";
+import type { FileState } from "./stage.js";
+
+/** The part of a plan that is carried out. */
+export interface Changes {
+  readonly root: string;
+  readonly files: readonly PlannedFile[];
+  readonly moves: readonly Move[];
+}
+
+export type ChangesReading =
+  | { readonly ok: true; readonly changes: Changes }
+  | { readonly ok: false; readonly conflicts: readonly PlanConflict[] };
+
+/** A claim of a plan that does not hold. Caught in this file. */
+class BadClaim extends Error {
+  readonly conflict: PlanConflict;
+  constructor(path: string | null, reason: PlanReason, message: string) {
+    super(message);
+    this.name = "BadClaim";
+    this.conflict = { path, reason, message };
+  }
+}
+
+/**
+ * Reads a plan that may have been stored, edited or forged. Every claim is checked against another one or against the rules,
+ * and only what was checked is copied; what the plan says of the disk is left to `refuseStale`.
+ */
+export function readPlan(plan: unknown, rules: NameRules): ChangesReading {
+  if (isRecord(plan) && Array.isArray(plan.conflicts) && plan.conflicts.length > 0)
+    return { ok: false, conflicts: plan.conflicts };
+  return reading(() => {
+    if (!isRecord(plan) || !Array.isArray(plan.conflicts)) throw malformed("has no list of conflicts");
+    const changes = readChanges(plan, rules);
+    checkModes(changes);
+    checkPreview(plan.preview, changes);
+    return changes;
+  });
+}
+
+/** Reads the result of `applyPlan` and gives the changes that take it back. */
+export function readWritten(written: unknown, rules: NameRules): ChangesReading {
+  return reading(() => {
+    const { root, files, moves } = readChanges(written, rules);
+    const inverse = { root, ...invertChanges(files, moves) };
+    checkPreview((written as { inverse?: unknown }).inverse, inverse);
+    checkRestoredModes(inverse);
+    return inverse;
+  });
+}
+
+function reading(read: () => Changes): ChangesReading {
+  try {
+    return { ok: true, changes: read() };
+  } catch (error) {
+    if (error instanceof BadClaim) return { ok: false, conflicts: [error.conflict] };
+    throw error;
+  }
+}
+
+function malformed(what: string, path: string | null = null): BadClaim {
+  return new BadClaim(path, "malformed", `The plan, or the result to undo, ${what}. Plan the edit again.`);
+}
+
+function readChanges(value: unknown, rules: NameRules): Changes {
+  if (!isRecord(value)) throw malformed("is not an object");
+  const { root, files, moves } = value;
+  if (typeof root !== "string") throw malformed("names no root");
+  if (!Array.isArray(files)) throw malformed("has no list of files");
+  if (!Array.isArray(moves)) throw malformed("has no list of moves");
+  // Not `map`, which skips the holes of an array.
+  const read = Array.from(files, (file) => readFile(file, rules));
+  checkPaths(read);
+  return { root, files: read, moves: Array.from(moves, (move) => readMove(move, rules)) };
+}
+
+function readFile(value: unknown, rules: NameRules): PlannedFile {
+  if (!isRecord(value)) throw malformed("has a file that is not an object");
+  const path = readName(value.path, rules);
+  const before = readState(value.before, path);
+  const after = readState(value.after, path);
+  if (!before && !after) throw malformed(`neither expects nor makes ${quote(path)}`, path);
+  return { path, before, after };
+}
+
+/** A name as it is written to the disk: the rules of `planEdits` hold for a plan from elsewhere too. */
+function readName(value: unknown, rules: NameRules): string {
+  if (typeof value !== "string") throw malformed("has a path that is not a string");
+  const checked = checkName(value, rules);
+  if (!checked.ok) throw new BadClaim(value, checked.reason, checked.message);
+  if (checked.parts.join("/") !== value) throw malformed(`writes the path ${quote(value)} with a leading "./"`, value);
+  return value;
+}
+
+function readState(value: unknown, path: string): FileState | null {
+  if (value === null) return null;
+  if (!isRecord(value) || typeof value.text !== "string") throw malformed(`has no text for ${quote(path)}`, path);
+  const { text, hash, mode, umask } = value;
+  const bytes = encodeText(text);
+  if (bytes === null)
+    throw new BadClaim(path, "not-utf8", `The plan's text of ${quote(path)} cannot be encoded as UTF-8.`);
+  if (contentHash(bytes) !== hash) throw malformed(`has a text of ${quote(path)} that its hash does not fit`, path);
+  if (!Number.isInteger(mode) || (mode as number) < 0 || (mode as number) > 0o7777)
+    throw new BadClaim(path, "mode", `The plan gives ${quote(path)} permissions that do not exist.`);
+  if (umask !== undefined && umask !== true) throw malformed(`has a mode of ${quote(path)} that cannot be read`, path);
+  return { text, hash, mode: mode as number, ...(umask && { umask }) };
+}
+
+/** Each path once, no two that some file system takes for one, and no file that is another one's directory. */
+function checkPaths(files: readonly PlannedFile[]): void {
+  const prefixes = new Map<string, string>();
+  const kept = new Set(files.filter(({ after }) => after).map(({ path }) => path));
+  const seen = new Set<string>();
+  for (const { path, after } of files) {
+    if (seen.has(path)) throw malformed(`lists ${quote(path)} twice`, path);
+    seen.add(path);
+    for (let end = path.indexOf("/"); ; end = path.indexOf("/", end + 1)) {
+      const prefix = end < 0 ? path : path.slice(0, end);
+      const fold = foldName(prefix);
+      const other = prefixes.get(fold) ?? prefix;
+      if (other !== prefix) {
+        const message = `${quote(path)} and ${quote(other)} differ only in case or composition; on some systems they are one.`;
+        throw new BadClaim(path, "case-collision", message);
+      }
+      prefixes.set(fold, prefix);
+      if (end < 0) break;
+      if (after && kept.has(prefix))
+        throw new BadClaim(path, "not-directory", `${quote(prefix)} is a file, so ${quote(path)} cannot be in it.`);
+    }
+  }
+}
+
+function readMove(value: unknown, rules: NameRules): Move {
+  if (!isRecord(value)) throw malformed("has a move that is not an object");
+  return { from: readName(value.from, rules), to: readName(value.to, rules) };
+}
+
+/**
+ * Permissions are kept or moved, and a new file has the usual ones under the process's umask: a plan cannot make a file that
+ * others may write, or that runs as its owner.
+ */
+function checkModes({ files, moves }: Changes): void {
+  const known = new Set(files.flatMap(({ before }) => (before ? [before.mode & ~EXECUTABLE] : [])));
+  const moved = new Set(moves.map(({ to }) => to));
+  for (const { path, before, after } of files) {
+    if (!after) continue;
+    const { mode, umask } = after;
+    const kept = (before !== null || moved.has(path)) && known.has(mode & ~EXECUTABLE);
+    if (umask ? mode !== 0o644 && mode !== 0o755 : !kept) throw badMode(path, mode);
+  }
+}
+
+/** What comes back has the permissions it had; only the bits that run a program as its owner are not taken on trust. */
+function checkRestoredModes({ files }: Changes): void {
+  const known = files.reduce((bits, { before }) => bits | (before?.mode ?? 0), 0o777);
+  for (const { path, after } of files) if (after && (after.mode & ~known) !== 0) throw badMode(path, after.mode);
+}
+
+function badMode(path: string, mode: number): BadClaim {
+  const message = `The plan gives ${quote(path)} the mode ${mode.toString(8)}, which is not its own and no new file's.`;
+  return new BadClaim(path, "mode", message);
+}
+
+const EXECUTABLE = 0o111;
+
+/** A reviewer decides by the preview, so it must be the preview of these files. */
+function checkPreview(preview: unknown, { files, moves }: Changes): void {
+  if (!isDeepStrictEqual(preview, describeChanges(files, moves)))
+    throw malformed("has a preview of other changes than it makes");
+}

@@ -1,0 +1,56 @@
+import { createPatch } from "../diff/create.js";
+import type { FilePatch, Patch } from "../patch.js";
+import type { Move, PlannedFile } from "./planned.js";
+import type { FileState } from "./stage.js";
+
+/**
+ * Planned files as a patch that applies to exactly what is there now. A move is written as a rename where both of its
+ * ends came to no more than that.
+ */
+export function describeChanges(files: readonly PlannedFile[], moves: readonly Move[]): Patch {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const sources = new Map<PlannedFile, PlannedFile>();
+  for (const file of files) {
+    if (file.before || !file.after) continue;
+    const source = byPath.get(traceBack(file.path, moves));
+    if (source?.before && !source.after) sources.set(file, source);
+  }
+  const moved = new Set(sources.values());
+  return { files: files.flatMap((file) => (moved.has(file) ? [] : describeFile(file, sources.get(file) ?? file))) };
+}
+
+/** The change that takes the planned one back. */
+export function invertChanges(
+  files: readonly PlannedFile[],
+  moves: readonly Move[],
+): { files: PlannedFile[]; moves: Move[] } {
+  return {
+    files: files.map(({ path, before, after }) => ({ path, before: after, after: before })),
+    moves: moves.map(({ from, to }) => ({ from: to, to: from })).reverse(),
+  };
+}
+
+function traceBack(path: string, moves: readonly Move[]): string {
+  let at = path;
+  for (const { from, to } of [...moves].reverse()) if (to === at) at = from;
+  return at;
+}
+
+function describeFile(file: PlannedFile, source: PlannedFile): FilePatch[] {
+  const { before } = source;
+  const { after } = file;
+  const oldPath = before ? source.path : null;
+  const newPath = after ? file.path : null;
+  const oldMode = gitMode(before);
+  const newMode = gitMode(after);
+  const [change] = createPatch(before?.text ?? "", after?.text ?? "", { oldPath, newPath }).files;
+  const modes = oldMode === newMode ? {} : { ...(oldMode && { oldMode }), ...(newMode && { newMode }) };
+  if (change) return [{ ...change, ...modes }];
+  // Permissions that git has no word for are kept, but are no change to show.
+  if (oldMode === newMode) return [];
+  return [{ kind: "modify", before: oldPath, after: newPath, hunks: [], ...modes }];
+}
+
+function gitMode(state: FileState | null): string | undefined {
+  return state ? (state.mode & 0o100 ? "100755" : "100644") : undefined;
+}

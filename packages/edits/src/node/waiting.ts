@@ -1,0 +1,38 @@
+/** How long a call waits for another process that is changing the same root. */
+export interface WaitOptions {
+  /** Milliseconds to wait before the conflict is `busy`. @default 0 */
+  readonly wait?: number;
+  /** The time and the pauses between two looks. @default the system's */
+  readonly clock?: Clock;
+}
+
+export interface Clock {
+  /** Milliseconds since any fixed moment. */
+  now(): number;
+  sleep(milliseconds: number): Promise<void>;
+}
+
+const systemClock: Clock = {
+  now: () => performance.now(),
+  sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+};
+
+/** Pauses between two looks, in milliseconds. The journal is a directory on any file system, so no event announces its end. */
+const FIRST_PAUSE = 5;
+const LONGEST_PAUSE = 250;
+
+/** Repeats a call while its result is busy and the time to wait has not passed. */
+export async function whileBusy<T>(
+  call: () => Promise<T>,
+  isBusy: (result: T) => boolean,
+  { wait = 0, clock = systemClock }: WaitOptions,
+): Promise<T> {
+  const end = clock.now() + wait;
+  for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+    const result = await call();
+    if (!isBusy(result)) return result;
+    const left = end - clock.now();
+    if (!(left > 0)) return result;
+    await clock.sleep(Math.min(pause, left));
+  }
+}

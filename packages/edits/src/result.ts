@@ -1,0 +1,68 @@
+export type ApplyResult =
+  | { readonly ok: true; readonly text: string; readonly hunks: readonly AppliedHunk[] }
+  | { readonly ok: false; readonly conflicts: readonly Conflict[] };
+
+export interface AppliedHunk {
+  readonly id: string;
+  /** Line of the text, counted from 1, at which the hunk's old side was found. */
+  readonly at: number;
+  /** Lines between there and where the hunk said; 0 where it named no line. */
+  readonly offset: number;
+  readonly repairs: readonly Rung[];
+}
+
+export interface Conflict {
+  /** The hunk's id; empty where the conflict is the file's. */
+  readonly hunk: string;
+  readonly reason: ConflictReason;
+  /** Line of the text, counted from 1, that the conflict is about; null where there is none. */
+  readonly at: number | null;
+  /** Lines, counted from 1, where the hunk could stand: at most 20 of them. */
+  readonly candidates: readonly number[];
+  /** How many such lines there are. */
+  readonly total: number;
+  /** The last rung that was tried. */
+  readonly rung: Rung;
+}
+
+export type ConflictReason =
+  | "not-found" // the old lines are not there, by any rung allowed
+  | "ambiguous" // they are there more than once, and nothing says which is meant
+  | "already-applied" // the new lines are there and the old ones are not
+  | "overlap" // two hunks change the same lines
+  | "stale"; // the file is in another state than the patch wants: a new file that has text, a deleted one with more of it
+
+/**
+ * How far a hunk had to be bent to fit, mildest first. `place`: it stood elsewhere. `order`: an earlier
+ * hunk of the patch stood behind it. `final-newline`: text and patch differ
+ * on the line feed at the end. `byte-order-mark`: the text's own was put back. The others name what was
+ * not compared on lines that matched; nothing else was ignored. `anchored` is used only where it is asked for.
+ */
+export type Rung =
+  | "exact"
+  | "place"
+  | "order"
+  | "final-newline"
+  | "byte-order-mark"
+  | "line-endings"
+  | "trailing-space"
+  | "typography"
+  | "escapes"
+  | "indentation"
+  | "context"
+  | "anchored";
+
+export const rungs: readonly Rung[] = [
+  "exact",
+  "place",
+  "order",
+  "final-newline",
+  "byte-order-mark",
+  "line-endings",
+  "trailing-space",
+  "typography",
+  "escapes",
+  "indentation",
+  "context",
+  "anchored",
+];

@@ -1,0 +1,86 @@
+import { expect, test, vi } from "vitest";
+import { composePatches } from "../../src/algebra/compose.js";
+import { invertPatch } from "../../src/algebra/invert.js";
+import { applyPatch } from "../../src/apply.js";
+import { createPatch } from "../../src/diff/create.js";
+import { explainConflict } from "../../src/explain.js";
+import { applyStrictly } from "../../src/match/strict.js";
+import { measureGrowth } from "../growth.js";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+/** A text of so many lines, every tenth of them changed, and the patch. */
+function texts(lines: number, line: (i: number) => string) {
+  const before = Array.from({ length: lines }, (_, i) => line(i));
+  const after = before.map((each, i) => (i % 10 === 5 ? `${each} // ${i}` : each));
+  const [a, b] = [before.join("\n"), after.join("\n")];
+  return { before: a, after: b, patch: createPatch(a, b) };
+}
+
+const own = (i: number) => `  const value${i} = compute(${i});`;
+const few = (i: number) => ["", "}", "  return;"][i % 3]!;
+
+const work: Record<string, (lines: number) => () => unknown> = {
+  "applying in place": (lines) => {
+    const { patch, before } = texts(lines, own);
+    return () => applyPatch(patch, before);
+  },
+  "applying elsewhere": (lines) => {
+    const { patch, before } = texts(lines, own);
+    return () => applyPatch(patch, `x\n${before}`);
+  },
+  "applying strictly elsewhere": (lines) => {
+    const { patch, before } = texts(lines, own);
+    return () => applyStrictly(patch, `x\n${before}`);
+  },
+  "applying to a text of few distinct lines": (lines) => {
+    const { patch, before } = texts(lines, few);
+    return () => applyPatch(patch, `x\n${before}`);
+  },
+  "applying elsewhere what may stand there already": (lines) => {
+    const before = `${"a\n".repeat(lines)}the end\n`;
+    const patch = createPatch(before, before.replace("the", `${"a\n".repeat(lines)}b\nthe`));
+    return () => applyPatch(patch, `x\n${before}`);
+  },
+  "applying below anchors that stand everywhere": (lines) => {
+    const text = "class A:\n  def f():\n    x = 1\n".repeat(lines / 3);
+    const hunk = { lines: ["-    x = 1", "+    x = 2"], oldStart: null, newStart: null };
+    const hunks = Array.from({ length: lines / 10 }, (_, i) => ({
+      ...hunk,
+      id: `${i}`,
+      anchors: ["class A:", i % 2 ? "def f():" : `def g${i}():`],
+    }));
+    return () => applyPatch({ kind: "modify", before: "a", after: "a", hunks }, text);
+  },
+  "applying with sections that stand far above": (lines) => {
+    const { patch, before } = texts(lines, own);
+    const [file] = patch.files;
+    const hunks = file!.hunks.map((hunk) => ({ ...hunk, section: "function all() {" }));
+    return () => applyPatch({ ...file!, hunks }, `function all() {\n${before}`);
+  },
+  "applying with context that is misspelt": (lines) => {
+    const { patch, before } = texts(lines, (i) => `  const calculated = compute(${i});`);
+    const [file] = patch.files;
+    const hunks = file!.hunks.map((hunk) => ({
+      ...hunk,
+      lines: hunk.lines.map((line, i) => (i === 0 ? line.replace("calculated", "calcualted") : line)),
+    }));
+    return () => applyPatch({ ...file!, hunks }, before);
+  },
+  "refusing and explaining": (lines) => {
+    const { patch, before } = texts(lines, own);
+    const text = before.replaceAll("compute(", "calculate(");
+    return () => {
+      const result = applyPatch(patch, text);
+      return result.ok || explainConflict(result.conflicts[0]!, patch, text);
+    };
+  },
+  "composing with the inverse": (lines) => {
+    const { patch } = texts(lines, own);
+    return () => composePatches(patch, invertPatch(patch));
+  },
+};
+
+test.each(Object.keys(work))("%s takes at most 2.6 times as long for twice the input", (name) => {
+  expect(measureGrowth(work[name]!, 4000)).toBeLessThanOrEqual(2.6);
+});

@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { applyPatch } from "../../src/apply.js";
+import { parsePatch } from "../../src/unified/parse.js";
+
+/** Applies a hunk whose first context line is another than the text's. */
+function applyWith(line: string, there: string, rest = "") {
+  const body = `const first = one();\nconst second = two();\nold(line);\nconst third = three();\nconst fourth = four();\n`;
+  const text = `${there}\n${body}${rest}`;
+  const hunk = ` ${line}\n${body.replace(/^/gm, " ").trimEnd()}\n`.replace(" old(line);", "-old(line);\n+now(line);");
+  const reading = parsePatch(`--- a/x.ts\n+++ b/x.ts\n@@ ... @@\n${hunk}`);
+  if (!reading.ok) expect.fail(JSON.stringify(reading.errors));
+  const result = applyPatch(reading.patch, text);
+  if (result.ok) expect(result.text).toBe(text.replace("old(line)", "now(line)"));
+  return result;
+}
+
+describe("a context line of another meaning is another line", () => {
+  test.each([
+    ["an operator more", "if (!user.ok) return;", "if (user.ok) return;"],
+    ["another operator", "if (count == limit) return;", "if (count != limit) return;"],
+    ["an operator for two", "if (count > limit) return;", "if (count >= limit) return;"],
+    ["another sign", "const total = price + margin;", "const total = price - margin;"],
+    ["a bracket more", "const total = call((price);", "const total = call(price);"],
+    ["another digit", "const total = price * 10;", "const total = price * 20;"],
+    ["a digit more", "const total = price * 10;", "const total = price * 100;"],
+    ["a digit in a name", "const value1 = compute();", "const value2 = compute();"],
+    ["another word of two letters", "const bound = getMin(values);", "const bound = getMax(values);"],
+    ["another short name", "const bound = rows[i][k];", "const bound = rows[i][j];"],
+    ["another keyword", "let total = price(margin);", "set total = price(margin);"],
+    ["a keyword more", "await async total(margin);", "async total(margin);"],
+    ["true for false", "const isOpen = true; // now", "const isOpen = false; // now"],
+    ["another case", "const User = find(margin);", "const user = find(margin);"],
+    ["more than one of it", "const users = find(margin);", "const user = find(margin);"],
+    ["another time", "const closed = find(margin);", "const close = find(margin);"],
+    ["the host for the port", "const post = find(margin);", "const port = find(margin);"],
+    ["another string", 'const mode = "read only";', 'const mode = "road only";'],
+    ["other quotes", "const mode = 'read only';", 'const mode = "read only";'],
+    [
+      "a comment that a tool reads",
+      "open(); // eslint-disable-line no-alert",
+      "open(); // eslint-disable-line no-eval",
+    ],
+    ["a comment about something else", "open(); // the first of the rows", "open(); // tells why nobody is there"],
+    ["two words misspelt", "const totol = prcie(margin);", "const total = price(margin);"],
+  ])("with %s", (_, line, there) => {
+    expect(applyWith(line, there)).toMatchObject({ ok: false, conflicts: [{ reason: "not-found" }] });
+    expect(applyWith(there, line)).toMatchObject({ ok: false, conflicts: [{ reason: "not-found" }] });
+  });
+
+  test("with a word that the text has, or that the patch writes", () => {
+    expect(applyWith("const margni = price();", "const margin = price();")).toMatchObject({ ok: true });
+    expect(applyWith("const margni = price();", "const margin = price();", "use(margni);\n")).toMatchObject({
+      ok: false,
+    });
+    expect(applyWith("const margni = price();", "const margin = price();", "use(margniOf);\n")).toMatchObject({
+      ok: false,
+    });
+    const text = "const a = margin(1);\nconst b = 2;\nconst c = 3;\nconst d = 4;\n";
+    const patch =
+      "--- a/x\n+++ b/x\n@@ ... @@\n const a = margins(1);\n const b = 2;\n+use(margins);\n const c = 3;\n const d = 4;\n";
+    const reading = parsePatch(patch);
+    expect(reading.ok && applyPatch(reading.patch, text)).toMatchObject({ ok: false });
+  });
+});
+
+describe("a context line may be misspelt", () => {
+  test.each([
+    ["a letter too few", "const total = calcuateMargin;", "const total = calculateMargin;"],
+    ["a letter twice", "const totall = price(margin);", "const total = price(margin);"],
+    ["two letters swapped", "const total = calcualteMargin;", "const total = calculateMargin;"],
+    ["another letter in a long word", "const total = calcelateMargin;", "const total = calculateMargin;"],
+    ["a keyword misspelt", "retrun total(margin);", "return total(margin);"],
+    ["other white space", "const total=price( margin );", "const total = price(margin);"],
+    ["other words in a comment", "open(); // takes the first of all rows", "open(); // takes the first row of all"],
+    ["other words in a line of comment", "# takes the first of all rows", "# takes the first row of all rows"],
+  ])("with %s", (_, line, there) => {
+    expect(applyWith(line, there)).toMatchObject({ ok: true, hunks: [{ repairs: ["context"] }] });
+  });
+});

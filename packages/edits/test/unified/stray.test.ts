@@ -1,0 +1,147 @@
+import { createPatch, formatPatch, type ParseOptions, parsePatch, readEdits } from "@parlance/edits";
+import { describe, expect, it, test } from "vitest";
+import { type Random, random } from "../random.js";
+import { editText, readSources } from "../sources.js";
+
+const seed = Number(process.env.PARLANCE_SEED ?? Date.now() % 1_000_000);
+const rounds = process.env.PARLANCE_LONG ? 40 : 4;
+
+const HEAD = "--- a/x\n+++ b/x\n";
+
+describe("A changed line outside of any hunk", () => {
+  it.each<[string, string, number]>([
+    ["behind a blank line and counts that are too small", "@@ -1,2 +1,2 @@\n a\n-b\n+B\n\n- c\n+d\n", 9],
+    ["in a list with another hunk behind it", "@@ -1 +1 @@\n-a\n+b\n\nThis does:\n- c\n@@ -9 +9 @@\n-x\n+y\n", 8],
+    ["in a list right behind counts that do not fit", "@@ -1,9 +1,9 @@\n a\n-b\n+B\n\n- c\n", 8],
+  ])("is an error: %s", (_, hunks, line) => {
+    const reading = parsePatch(HEAD + hunks);
+    expect(reading).toMatchObject({ ok: false, errors: [{ reason: "stray-line", line }] });
+  });
+
+  it.each<[string, string]>([
+    ["alone", `${HEAD}-a\n+b\n`],
+    ["behind another file", `${HEAD}@@ -1 +1 @@\n-a\n+b\n${HEAD.replaceAll("x", "y")}-a\n+b\n`],
+    ["before another file", `${HEAD}-a\n+b\n${HEAD.replaceAll("x", "y")}@@ -1 +1 @@\n-a\n+b\n`],
+    ["below git's header", `diff --git a/x b/x\n${HEAD}-a\n+b\n${HEAD.replaceAll("x", "y")}@@ -1 +1 @@\n-a\n+b\n`],
+  ])("is an error where the hunk has no header: %s", (_, text) => {
+    for (const strict of [false, true]) expect(parsePatch(text, { strict }).ok).toBe(false);
+  });
+
+  it.each<[string, string]>([
+    ["context lost its space", "@@ -1,2 +1,2 @@\n a\n-b\n+B\nc\n+d\n"],
+    ["in a fence", "```\n"],
+  ])("belongs to the hunk where nothing else can be meant: %s", (kind, hunks) => {
+    const body = "@@ -1,2 +1,2 @@\n a\n-b\n+B\nc\n+d\n";
+    const reading = parsePatch(kind === "in a fence" ? `${hunks}${HEAD}${body}${hunks}` : HEAD + hunks);
+    expect(reading).toMatchObject({
+      ok: true,
+      patch: { files: [{ hunks: [{ lines: [" a", "-b", "+B", " c", "+d"] }] }] },
+    });
+  });
+
+  it.each<[string, string]>([
+    ["behind prose", "\nThis does:\n- c\n+ d\n"],
+    ["behind a blank line", "\n- c\n- d\n"],
+    ["behind a rule", "\n---\n\n- c\n"],
+    ["behind a mail's signature", "-- \n2.39.5\n\nFrom 0 Mon Sep 17\n-fPIC is needed\n"],
+  ])("is prose in a list: %s", (_, prose) => {
+    expect(parsePatch(`${HEAD}@@ -1,2 +1,2 @@\n a\n-b\n+B\n${prose}`)).toMatchObject({ ok: true });
+  });
+});
+
+describe("A fence inside a hunk", () => {
+  const body = " Run:\n```sh\n-npm i\n+pnpm i\n```\n Enjoy.\n";
+  const meant = [" Run:", " ```sh", "-npm i", "+pnpm i", " ```", " Enjoy."];
+  const bare = " Run:\n```\n-npm i\n+pnpm i\n```\n Enjoy.\n";
+
+  it.each<[string, string, string[]]>([
+    ["with a language", body, meant],
+    ["without one", bare, meant.map((line) => line.replace("```sh", "```"))],
+  ])("is context while the counts are open: %s", (_, lines, expected) => {
+    const diff = `${HEAD}@@ -1,5 +1,5 @@\n${lines}`;
+    for (const text of [diff, `\`\`\`diff\n${diff}\`\`\`\nDone.\n`, `\`\`\`diff\n${diff}\`\`\`\n\n- done\n`]) {
+      expect(parsePatch(text)).toMatchObject({ ok: true, patch: { files: [{ hunks: [{ lines: expected }] }] } });
+      const reader = readEdits();
+      const edits = [...reader.push(text), ...reader.end({ complete: true })].filter(({ type }) => type === "edit");
+      expect(edits).toMatchObject([{ patch: { files: [{ hunks: [{ lines: expected }] }] } }]);
+    }
+  });
+
+  it("ends nothing in silence where the counts do not fit either", () => {
+    const text = `\`\`\`diff\n${HEAD}@@ -1,7 +1,7 @@\n${bare}\`\`\`\nDone.\n`;
+    expect(parsePatch(text)).toMatchObject({ ok: false, errors: [{ reason: "stray-line", line: 7 }] });
+  });
+});
+
+/** Spoils each hunk as models do: wrong counts, context without its space, blank context without it. */
+function spoil(random: Random, text: string): string {
+  const lines = text.split("\n");
+  return lines
+    .map((line) => {
+      if (line.startsWith("@@") && random.chance(0.6))
+        return line.replace(/,(\d+)/g, (_, count) => `,${Math.max(0, Number(count) + random.below(7) - 4)}`);
+      if (line === " " && random.chance(0.5)) return "";
+      return line.startsWith(" ") && random.chance(0.1) ? line.slice(1) : line;
+    })
+    .join("\n");
+}
+
+const changed = (lines: readonly string[]) => lines.filter((line) => /^[-+]/.test(line)).length;
+
+test(`every changed line of a spoilt patch is read or the patch is refused, seed ${seed}`, () => {
+  const draw = random(seed);
+  let read = 0;
+  let all = 0;
+  for (let round = 0; round < rounds; round++)
+    for (const before of readSources(80)) {
+      const patch = createPatch(before, editText(draw, before, 1 + draw.below(6)), { path: "x" });
+      if (patch.files.length === 0) continue;
+      const meant = patch.files.flatMap(({ hunks }) => hunks.flatMap(({ lines }) => lines));
+      const spoilt = spoil(draw, formatPatch(patch));
+      const wrapped = draw.chance(0.5) ? spoilt : `Here:\n\n\`\`\`diff\n${spoilt}\`\`\`\n\nThat is all:\n- done\n`;
+      const reading = parsePatch(wrapped);
+      all++;
+      if (!reading.ok) continue;
+      const found = reading.patch.files.flatMap(({ hunks }) => hunks.flatMap(({ lines }) => lines));
+      expect(changed(found), wrapped).toBeGreaterThanOrEqual(changed(meant));
+      read++;
+    }
+  expect(read / all).toBeGreaterThan(0.5);
+});
+
+test.each<[string, ParseOptions, string, string[]]>([
+  ["one by default", {}, "a/src/x", ["src/x"]],
+  ["none", { strip: 0 }, "src/x", ["src/x"]],
+  ["three, as an absolute path needs", { strip: 4 }, "a//home/me/src/x", ["src/x"]],
+  ["more than there are", { strip: 9 }, "a/src/x", ["x"]],
+])("leading folders are taken off: %s", (_, options, name, [path]) => {
+  const other = name.replace(/^a/, "b");
+  const text = `--- ${name}\n+++ ${other}\n@@ -1 +1 @@\n-a\n+b\n`;
+  expect(parsePatch(text, options)).toMatchObject({ ok: true, patch: { files: [{ before: path, after: path }] } });
+  if (options.strip === undefined || !name.includes("//"))
+    expect(parsePatch(text, { ...options, strict: true })).toMatchObject({
+      ok: true,
+      patch: { files: [{ after: path }] },
+    });
+});
+
+test.each<[string, string]>([
+  ["GNU diff", "1970-01-01 00:00:00.000000000 +0000"],
+  ["GNU diff in another zone", "1969-12-31 19:00:00.000000000 -0500"],
+  ["busybox", "1970-01-01 00:00:00"],
+  ["Mercurial", "Thu Jan 01 00:00:00 1970 +0000"],
+  ["an ISO date", "1970-01-01T00:00:00Z"],
+])("a file whose old time stamp is the epoch is created, one whose new is deleted: %s", (_, epoch) => {
+  const text = `--- a/x\t${epoch}\n+++ b/x\t2026-11-22 10:00:00\n@@ -0,0 +1 @@\n+a\n`;
+  expect(parsePatch(text)).toMatchObject({ ok: true, patch: { files: [{ kind: "create", after: "x" }] } });
+  const back = `--- a/x\t2026-11-22 10:00:00\n+++ b/x\t${epoch}\n@@ -1 +0,0 @@\n-a\n`;
+  expect(parsePatch(back)).toMatchObject({ ok: true, patch: { files: [{ kind: "delete", before: "x" }] } });
+});
+
+test("a tab in a name without quotes belongs to it, unless a stamp is behind it", () => {
+  const read = (stamp: string) => {
+    const reading = parsePatch(`--- a/a\tb${stamp}\n+++ b/a\tb${stamp}\n@@ -1 +1 @@\n-a\n+b\n`);
+    return reading.ok && reading.patch.files[0]!.after;
+  };
+  expect(["", "\t", "\t2026-11-22 10:00:00", "\t(revision 3)"].map(read)).toEqual(["a\tb", "a\tb", "a\tb", "a\tb"]);
+});
