@@ -52,3 +52,44 @@ describe("A log that fails", () => {
     expect(reason).toBe(full);
   });
 });
+
+test("a stream that is cancelled while a log opens it is refused, also when the log then hangs", async () => {
+  const log = memoryLog();
+  let opening = () => {};
+  const isOpening = new Promise<void>((resolve) => {
+    opening = resolve;
+  });
+  let goOn = () => {};
+  const mayOpen = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const hanging: EventLog = {
+    ...log,
+    async open(stream) {
+      opening();
+      await mayOpen;
+      const writer = await log.open(stream);
+      return writer && { ...writer, close: () => new Promise(() => {}) };
+    },
+  };
+  let begun = 0;
+  const handlers: Partial<FoldGatewayHandlers> = {
+    async *send() {
+      begun++;
+      yield { type: "done", full_response: "" };
+    },
+  };
+  const app = serve(foldGateway, handlers as FoldGatewayHandlers, { log: hanging, storeWithin: 50, onError: false });
+  const headers = { "Parlance-Resume": "0".repeat(32), "Content-Type": "application/json" };
+  const request = (method: string, body?: string) =>
+    app.fetch(new Request("http://localhost/api/send", { method, headers, ...(body && { body }) }));
+  const sent = request("POST", JSON.stringify({ content: "x", sender: "test" }));
+  await isOpening;
+  const cancelled = request("DELETE");
+  // Without I/O the cancel has reached the stream by the next turn.
+  await new Promise((resolve) => setImmediate(resolve));
+  goOn();
+  const { status } = await sent;
+  expect({ status, begun }).toEqual({ status: 503, begun: 0 });
+  expect((await cancelled).status).toBe(204);
+});

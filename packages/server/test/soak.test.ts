@@ -5,8 +5,8 @@ import { KINDS } from "./soak/kinds.js";
 import type { Kept } from "./soak/log.js";
 
 const long = process.env.PARLANCE_LONG !== undefined;
-const COUNT = long ? 20_000 : 1000;
-const CHANNELS = long ? 5000 : 250;
+const COUNT = long ? 20_000 : 300;
+const CHANNELS = long ? 5000 : 150;
 const MEGABYTE = 1_000_000;
 const MI = 1024 * 1024;
 

@@ -81,7 +81,10 @@ function destroyAtEnd(socket: Duplex): () => void {
  * the handler need not.
  */
 function closedByFault(port: Port, opened: WebSocket): Port {
-  let fail = (): void => {};
+  let failed = false;
+  let fail = (): void => {
+    failed = true;
+  };
   opened.on("error", () => fail());
   return {
     ...port,
@@ -94,6 +97,8 @@ function closedByFault(port: Port, opened: WebSocket): Port {
       };
       fail = () => close(1006, "the peer broke the framing");
       port.listen({ frame: events.frame, close });
+      // It came before anybody listened, but after the frames that have waited.
+      if (failed) fail();
     },
   };
 }

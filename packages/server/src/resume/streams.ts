@@ -117,7 +117,7 @@ export class ResumableStreams implements StreamDelivery {
       });
       const writer = await this.#open(life, name);
       if (!writer || run.handler.closed) {
-        if (writer) await this.#tombstones.bury(writer, 0);
+        if (writer) await this.#store(life, () => this.#tombstones.bury(writer, 0));
         life.close();
         return undefined;
       }

@@ -56,6 +56,7 @@ describe.each(["FIN", "RST"] as const)("By %s", (how) => {
       expect(served.called.length > 0).toBe(!asks);
       await expectRest(served);
     },
+    120_000,
   );
 });
 
@@ -125,7 +126,7 @@ describe("A log whose `open`", () => {
   const failing = (open: EventLog["open"]): EventLog => ({ ...memoryLog(), open });
   const post = `POST /api/send HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\nConnection: close\r\n`;
 
-  it.each([
+  const logs: readonly (readonly [how: string, open: EventLog["open"], status: number])[] = [
     ["rejects", async () => Promise.reject(new Error("the log is full")), 500],
     [
       "throws",
@@ -135,8 +136,9 @@ describe("A log whose `open`", () => {
       500,
     ],
     ["finds the name taken", async () => undefined, 409],
-    ["never settles", () => new Promise<never>(() => {}), 503],
-  ] as const)("%s refuses 100 resumable streams, and takes no place", async (_, open, status) => {
+    ["never settles", () => new Promise(() => {}), 503],
+  ];
+  it.each(logs)("%s refuses 100 resumable streams, and takes no place", async (_, open, status) => {
     served = await serving({ authenticate: () => "ann", log: failing(open), storeWithin: 50 });
     const statuses = await Promise.all(
       Array.from({ length: 100 }, async () =>
