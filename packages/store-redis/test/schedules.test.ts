@@ -51,10 +51,10 @@ async function run(servers: TwoServers, seed: number): Promise<string[]> {
       count: 40,
       faults,
       options: { reconnectFor: 30_000 },
-      excuses: () => ({
+      excuses: ({ logged }) => ({
         onlyDelayed: delayed,
-        logFailed: servers.reports() > reports,
-        emptied: redisFaults.some(({ kind }) => kind === "flush"),
+        logFailed: logged && servers.reports() > reports,
+        emptied: logged && redisFaults.some(({ kind }) => kind === "flush"),
       }),
     },
   );

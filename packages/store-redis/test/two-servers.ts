@@ -1,3 +1,4 @@
+import type { ErrorContext } from "@parlance/server";
 import { redisLog, redisPubSub } from "@parlance/store-redis";
 import { Redis } from "ioredis";
 import { type Conversation, newLedger, type Scene, scene } from "../../server/test/resume/conversations.js";
@@ -25,7 +26,7 @@ export interface TwoServers {
   readonly conversations: readonly Conversation[];
   readonly calls: Conversation;
   readonly ports: readonly [number, number];
-  /** Failures that the servers have reported so far. */
+  /** Failures of the log, or of a call for want of it, that the servers have reported so far. */
   reports(): number;
   /** Redis has its faults one after another. Resolves when they are over and it answers as before. */
   fail(faults: readonly RedisFault[]): Promise<void>;
@@ -47,7 +48,9 @@ export async function twoServers(): Promise<TwoServers> {
       const log = redisLog({ redis, timeout: TIMEOUT, lease: 3 * TIMEOUT });
       const pubSub = redisPubSub({ redis, timeout: TIMEOUT });
       const limits = { storeWithin: 2 * TIMEOUT, grace: 10_000, heartbeat: 500, lingerFor: 1000 };
-      const onError = () => void reports++;
+      const onError = (_: unknown, { source }: ErrorContext) => {
+        if (source !== "pub/sub") reports++;
+      };
       // Slow enough for a fault to come amid the messages.
       const pace = () => pause(2);
       return { way, redis, log, pubSub, stage: await scene({ ...limits, log, pubSub, onError }, {}, ledger, pace) };

@@ -11,7 +11,7 @@ export interface Run {
   readonly faults: readonly (Fault | undefined)[];
   readonly options?: ConnectOptions;
   /** Asked once the conversations are over. */
-  readonly excuses?: () => Excuses;
+  readonly excuses?: (conversation: Conversation) => Excuses;
 }
 
 /** Where the next connection goes. */
@@ -45,7 +45,7 @@ export async function hold({ server }: Target, run: Run): Promise<string[]> {
     const outcomes = await within(LIMIT, Promise.all(held));
     if (!outcomes) return [`${name}: ${conversations.map((one) => one.name)} did not end within ${LIMIT} ms`];
     return outcomes.flatMap((outcome, i) =>
-      judge(outcome, excuses?.()).map((wrong) => `${name}, ${conversations[i]!.name}: ${wrong}`),
+      judge(outcome, excuses?.(conversations[i]!)).map((wrong) => `${name}, ${conversations[i]!.name}: ${wrong}`),
     );
   } finally {
     await between.close();

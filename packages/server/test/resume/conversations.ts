@@ -16,6 +16,8 @@ import { ASKS, HASTY, type Talk, talks, texts } from "./talks.js";
 /** One way to hold a conversation: who says what, and what the client heard. */
 export interface Conversation {
   readonly name: string;
+  /** Whether its messages are in the event log. */
+  readonly logged: boolean;
   /** Asks the server at `baseUrl` for `count` messages that carry the tag. */
   hold(baseUrl: string, tag: string, count: number, options?: ConnectOptions): Promise<Outcome>;
 }
@@ -160,6 +162,7 @@ export async function scene(
   function conversation(name: string, talk: Talk, prefix = ""): Conversation {
     return {
       name,
+      logged: talk === talks.post || talk === talks.get || talk === talks.asks,
       async hold(baseUrl, tag, count, options) {
         const named = `${prefix}${tag}-${count}`;
         const wanted = texts(named);

@@ -43,14 +43,14 @@ export function judge({ tag, wanted, got, error, commands, begun }: Outcome, exc
 }
 
 /** An error that says what happened: a gap right after what was got, or a request that never reached its handler. */
-function excused(error: unknown, got: number, begun: number, { logFailed, emptied }: Excuses): boolean {
+function excused(error: unknown, got: number, begun: number, { logFailed = false }: Excuses): boolean {
   // 400 is what a server says to a request of which it got the beginning, and 503 what it says without its log.
   if (error instanceof Refusal)
-    return got === 0 && begun === 0 && (error.status === 400 || (error.status === 503 && logFailed === true));
+    return got === 0 && begun === 0 && (error.status === 400 || (error.status === 503 && logFailed));
   if (!(error instanceof Disconnected)) return false;
   // Messages before those that are counted here are counted there: a greeting, or the agent's state.
   if (error.code === "gap") return (error.missing?.after ?? -1) >= got && error.missing!.after <= got + 1;
-  return logFailed || emptied || (got === 0 && begun === 0);
+  return logFailed || (got === 0 && begun === 0);
 }
 
 /** An error with its causes. */
