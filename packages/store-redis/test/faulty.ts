@@ -25,10 +25,12 @@ async function cut(admin: Redis): Promise<void> {
   for (const type of ["pubsub", "normal"]) await admin.call("CLIENT", "KILL", "TYPE", type);
 }
 
-export async function startStore(): Promise<Store> {
+/** @returns the store, with the path of its Unix socket */
+export async function startStore(): Promise<Store & { readonly path: string }> {
   const server = await startRedis();
   const admin = server.client();
   return {
+    path: server.path,
     client: () => server.client(),
     pause: server.pause,
     resume: server.resume,

@@ -1,4 +1,4 @@
-import { type Cursor, formatResumable, type Gap, isKey, RESUME, Refusal } from "@parlance/wire";
+import { type Cursor, Disconnected, formatResumable, type Gap, isKey, RESUME, Refusal } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
 import { type Context, sessionOf } from "../call.js";
 import type { Answer } from "../http/answer.js";
@@ -83,9 +83,14 @@ export class ResumableStreams implements StreamDelivery {
     return false;
   }
 
-  /** Waits for the log within its limit. */
-  #store<T>(scope: Scope, start: () => Promise<T>, late?: (value: T) => unknown): Promise<T> {
-    return within(scope, this.#context.limits.storeWithin, "the event log", start, late);
+  /** Waits for the log within its limit. Rejects with `Disconnected`, as a log that takes too long does: the peer may try again. */
+  async #store<T>(scope: Scope, start: () => Promise<T>, late?: (value: T) => unknown): Promise<T> {
+    try {
+      return await within(scope, this.#context.limits.storeWithin, "the event log", start, late);
+    } catch (error) {
+      if (scope.closed || error instanceof Disconnected) throw error;
+      throw new Disconnected("the event log failed", { code: "unreachable", retryable: true, cause: error });
+    }
   }
 
   #open(scope: Scope, name: string): Promise<EventWriter | undefined> {

@@ -55,10 +55,11 @@ function beginningsOf(one: Case): readonly number[] {
     case "hooks.request":
       return [failed];
     case "log.open":
-      return [failed];
+      // A store that fails may be back soon, however it fails.
+      return [503];
     case "log.state":
       // A GET with a key may be for a stream that is there.
-      return carrier === "SSE on GET" ? [failed] : [good];
+      return carrier === "SSE on GET" ? [503] : [good];
     case "handler.call":
       return carrier === "channel" ? [101] : [failed];
     case "handler.first":

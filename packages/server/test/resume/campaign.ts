@@ -1,6 +1,6 @@
 import type { ConnectOptions } from "@parlance/client";
-import type { Conversation, Scene } from "./conversations.js";
-import { judge } from "./oracle.js";
+import type { Conversation } from "./conversations.js";
+import { type Excuses, judge } from "./oracle.js";
 import { type Fault, proxy } from "./proxy.js";
 
 /** One run: the faults of its connections in order, and the conversations that it holds at the same time through one proxy. */
@@ -10,6 +10,13 @@ export interface Run {
   readonly count: number;
   readonly faults: readonly (Fault | undefined)[];
   readonly options?: ConnectOptions;
+  /** Asked once the conversations are over. */
+  readonly excuses?: (conversation: Conversation) => Excuses;
+}
+
+/** Where the next connection goes. */
+export interface Target {
+  readonly server: { readonly port: number };
 }
 
 let runs = 0;
@@ -26,7 +33,8 @@ async function within<T>(milliseconds: number, work: Promise<T>): Promise<T | un
 }
 
 /** Holds a run's conversations, and returns what the oracle says against them. */
-export async function hold({ server }: Scene, { name, conversations, count, faults, options }: Run): Promise<string[]> {
+export async function hold({ server }: Target, run: Run): Promise<string[]> {
+  const { name, conversations, count, faults, options, excuses } = run;
   const between = await proxy(
     () => server.port,
     (connection) => faults[connection],
@@ -37,7 +45,7 @@ export async function hold({ server }: Scene, { name, conversations, count, faul
     const outcomes = await within(LIMIT, Promise.all(held));
     if (!outcomes) return [`${name}: ${conversations.map((one) => one.name)} did not end within ${LIMIT} ms`];
     return outcomes.flatMap((outcome, i) =>
-      judge(outcome).map((wrong) => `${name}, ${conversations[i]!.name}: ${wrong}`),
+      judge(outcome, excuses?.(conversations[i]!)).map((wrong) => `${name}, ${conversations[i]!.name}: ${wrong}`),
     );
   } finally {
     await between.close();
@@ -45,11 +53,11 @@ export async function hold({ server }: Scene, { name, conversations, count, faul
 }
 
 /** So many runs at a time; returns what was wrong with any. */
-export async function holdAll(scene: Scene, runs: readonly Run[], atOnce = 12): Promise<string[]> {
+export async function holdAll(target: Target, runs: readonly Run[], atOnce = 12): Promise<string[]> {
   const wrong: string[] = [];
   const waiting = runs.values();
   const work = async () => {
-    for (const run of waiting) wrong.push(...(await hold(scene, run)));
+    for (const run of waiting) wrong.push(...(await hold(target, run)));
   };
   await Promise.all(Array.from({ length: atOnce }, work));
   return wrong;

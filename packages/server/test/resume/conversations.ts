@@ -1,16 +1,23 @@
 import type { ConnectOptions } from "@parlance/client";
 import { type BasedHandlers, based } from "@parlance/protocols/based";
-import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
+import {
+  type EmacsAgentHandlers,
+  type EmacsAgentSession,
+  type EventsMessage,
+  emacsAgent,
+} from "@parlance/protocols/emacs-agent";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
 import { type LocoHandlers, loco } from "@parlance/protocols/loco";
-import { type ServeOptions, serve } from "@parlance/server";
+import { Refusal, type ServeOptions, serve } from "@parlance/server";
 import { type Listening, type ListenOptions, listen } from "@parlance/server/node";
 import type { Outcome } from "./oracle.js";
-import { type Carrier, HASTY, type Talk, talks, texts } from "./talks.js";
+import { ASKS, HASTY, type Talk, talks, texts } from "./talks.js";
 
 /** One way to hold a conversation: who says what, and what the client heard. */
 export interface Conversation {
   readonly name: string;
+  /** Whether its messages are in the event log. */
+  readonly logged: boolean;
   /** Asks the server at `baseUrl` for `count` messages that carry the tag. */
   hold(baseUrl: string, tag: string, count: number, options?: ConnectOptions): Promise<Outcome>;
 }
@@ -20,16 +27,34 @@ export interface Scene {
   readonly server: Listening;
   /** The same without a socket. */
   readonly memory: Required<Pick<ConnectOptions, "baseUrl" | "fetch" | "webSocket">>;
-  readonly conversations: Readonly<Record<Carrier | "calls", Conversation>>;
+  readonly conversations: Readonly<Record<keyof typeof talks, Conversation>>;
   /** How often the handler of a tag was begun, and how often each command was heard. */
   seen(tag: string): Pick<Outcome, "begun" | "commands">;
   /** Ends all pauses. */
   goOn(): void;
 }
 
-export async function scene(options: ServeOptions = {}, listening: ListenOptions = {}): Promise<Scene> {
-  const begun = new Map<string, number>();
-  const heard = new Map<string, Map<string, number>>();
+/** What servers have seen of each conversation, by its tag. Servers that hold conversations together share one. */
+export interface Ledger {
+  readonly begun: Map<string, number>;
+  readonly heard: Map<string, Map<string, number>>;
+  /** The first handshake without a key. */
+  readonly plain: Map<string, Request>;
+  /** Conversations whose agent is at work. */
+  readonly agents: Set<string>;
+}
+
+export function newLedger(): Ledger {
+  return { begun: new Map(), heard: new Map(), plain: new Map(), agents: new Set() };
+}
+
+export async function scene(
+  options: ServeOptions = {},
+  listening: ListenOptions = {},
+  { begun, heard, plain, agents }: Ledger = newLedger(),
+  /** Awaited before each text. */
+  pace?: () => Promise<unknown>,
+): Promise<Scene> {
   const add = (counts: Map<string, number>, key: string) => void counts.set(key, (counts.get(key) ?? 0) + 1);
   function hear(tag: string, command: string): void {
     const counts = heard.get(tag) ?? new Map<string, number>();
@@ -37,7 +62,6 @@ export async function scene(options: ServeOptions = {}, listening: ListenOptions
     add(counts, command);
   }
 
-  const plain = new Map<string, Request>();
   /** Nothing in a handshake without a key tells the copy that a proxy makes from another channel: only the first one counts. */
   function isCopy(tag: string, request: Request): boolean {
     if (request.headers.has("Parlance-Resume")) return false;
@@ -51,6 +75,7 @@ export async function scene(options: ServeOptions = {}, listening: ListenOptions
   async function* say(tag: string, signal: AbortSignal): AsyncGenerator<string> {
     for (const [i, text] of texts(tag).entries()) {
       await pause(tag, i, signal);
+      await pace?.();
       if (signal.aborted) return;
       yield text;
     }
@@ -61,6 +86,11 @@ export async function scene(options: ServeOptions = {}, listening: ListenOptions
     if (!over.aborted) await new Promise((resolve) => over.addEventListener("abort", resolve));
   }
 
+  async function* deltas(tag: string, signal: AbortSignal): AsyncGenerator<EventsMessage> {
+    for await (const content of say(tag, signal)) yield { type: "message.delta", content, role: "assistant" };
+    yield { type: "agent.state", state: "idle" };
+  }
+
   const fold = {
     async *send({ content: tag }, { signal }) {
       add(begun, tag);
@@ -69,14 +99,27 @@ export async function scene(options: ServeOptions = {}, listening: ListenOptions
     },
   } as Partial<FoldGatewayHandlers> as FoldGatewayHandlers;
   const emacs = {
-    prompt({ session_id, text }) {
-      hear(session_id, text);
+    prompt({ session_id, text }, call) {
+      if (text !== session_id) hear(session_id, text);
+      else if (!agents.has(text)) {
+        agents.add(text);
+        // A session that ends fails its asks.
+        askAll(call.session(text), text).catch(() => {});
+      }
       return { status: "accepted", agent_state: "thinking" };
+    },
+    approve({ tool_call_id }, { ask }) {
+      if (!ask) throw new Refusal("no such tool call", { code: "INVALID_TOOL_CALL" });
+      return { status: "approved", tool_call_id };
     },
     async *events({ session_id: tag }, { signal }) {
       add(begun, tag);
-      for await (const content of say(tag, signal)) yield { type: "message.delta", content, role: "assistant" };
-      yield { type: "agent.state", state: "idle" };
+      // What an agent asks comes from its session.
+      if (!tag.startsWith(ASKS)) yield* deltas(tag, signal);
+      else {
+        yield { type: "agent.state", state: "thinking" };
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      }
     },
   } as Partial<EmacsAgentHandlers> as EmacsAgentHandlers;
   const uploads: BasedHandlers = {
@@ -116,11 +159,12 @@ export async function scene(options: ServeOptions = {}, listening: ListenOptions
   };
   const seen = (tag: string) => ({ commands: heard.get(tag) ?? new Map(), begun: begun.get(tag) ?? 0 });
 
-  function conversation(name: string, talk: Talk): Conversation {
+  function conversation(name: string, talk: Talk, prefix = ""): Conversation {
     return {
       name,
+      logged: talk === talks.post || talk === talks.get || talk === talks.asks,
       async hold(baseUrl, tag, count, options) {
-        const named = `${tag}-${count}`;
+        const named = `${prefix}${tag}-${count}`;
         const wanted = texts(named);
         const got: string[] = [];
         let error: unknown;
@@ -145,6 +189,13 @@ export async function scene(options: ServeOptions = {}, listening: ListenOptions
       based: conversation("WebSocket (based)", talks.based),
       loco: conversation("WebSocket (loco)", talks.loco),
       calls: conversation("plain calls", talks.calls),
+      asks: conversation("asks and approvals", talks.asks, ASKS),
     },
   };
+}
+
+/** An agent that asks for one tool after the other. */
+async function askAll(session: EmacsAgentSession, tag: string): Promise<void> {
+  for (const tool_call_id of texts(tag))
+    await session.ask({ type: "tool.call", tool_call_id, tool: "edit_file", params: {}, requires_approval: true });
 }

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { holdAll, type Run } from "./campaign.js";
 import { type Scene, scene } from "./conversations.js";
-import type { Fault } from "./proxy.js";
+import { drawFaults, KINDS } from "./drawn.js";
 import { random } from "./random.js";
 
-const kinds = ["cut", "reset", "half-close", "stall", "delay", "duplicate"] as const;
 const count = process.env.PARLANCE_LONG === undefined ? 100 : 2000;
 
 let stage: Scene;
@@ -17,10 +16,7 @@ afterAll(() => stage.server.close());
 function schedule(seed: number): Run {
   const next = random(seed);
   const below = (limit: number) => Math.floor(next() * limit);
-  const faults = Array.from({ length: 1 + below(6) }, (): Fault | undefined => {
-    const [kind, at, of] = [kinds[below(kinds.length)]!, below(1200), next() < 0.75 ? "server" : "client"] as const;
-    return next() < 0.2 ? undefined : { kind, at: of === "server" ? at : at >> 1, of, milliseconds: below(40) };
-  });
+  const faults = drawFaults(next, KINDS);
   const { calls, ...streams } = stage.conversations;
   // Nothing in a plain call tells its copy from a second call.
   const duplicates = faults.some((fault) => fault?.kind === "duplicate");

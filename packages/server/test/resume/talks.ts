@@ -4,6 +4,7 @@ import { based } from "@parlance/protocols/based";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { loco } from "@parlance/protocols/loco";
+import { Refusal } from "@parlance/wire";
 
 /**
  * The client's part of a conversation: it asks for what is wanted under a tag, and puts what it hears into `got`. A tag is
@@ -27,7 +28,10 @@ export const GREETINGS: Readonly<Record<Carrier, number>> = { post: 0, get: 0, b
 
 export const HASTY: ConnectOptions = { webSocket, random: () => 0, retryWaits: [0, 0, 0, 0, 0, 0] };
 
-export const talks: Readonly<Record<Carrier | "calls", Talk>> = {
+/** Tags that begin so are of conversations that ask. */
+export const ASKS = "ask";
+
+export const talks: Readonly<Record<Carrier | "calls" | "asks", Talk>> = {
   async post(connection, tag, _, got) {
     for await (const message of connect(foldGateway, connection).send({ content: tag }))
       if (message.type === "text") got.push(message.text);
@@ -61,4 +65,29 @@ export const talks: Readonly<Record<Carrier | "calls", Talk>> = {
     await Promise.allSettled(wanted.map((text) => client.prompt({ session_id: tag, text })));
     got.push(...wanted);
   },
+  async asks(connection, session_id, wanted, got) {
+    const client = connect(emacsAgent, connection);
+    let prompted = false;
+    for await (const message of client.events({ session_id })) {
+      if (!prompted) await untilDone(() => client.prompt({ session_id, text: session_id }));
+      prompted = true;
+      if (message.type !== "tool.call") continue;
+      const { tool_call_id } = message;
+      got.push(tool_call_id);
+      await untilDone(() => client.approve({ session_id, tool_call_id }));
+      if (got.length === wanted.length) break;
+    }
+  },
 };
+
+/** Calls again what may have been lost, as a user does who sees no effect. A 409 says that an earlier call has had it. */
+async function untilDone(call: () => Promise<unknown>): Promise<void> {
+  for (;;) {
+    const error = await call().then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    if (error === undefined || (error instanceof Refusal && error.status === 409)) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hold } from "../../server/test/resume/campaign.js";
+import { drawFaults, KINDS } from "../../server/test/resume/drawn.js";
+import { random } from "../../server/test/resume/random.js";
+import { hasRedis } from "./redis.js";
+import { type RedisFault, TIMEOUT, type TwoServers, twoServers } from "./two-servers.js";
+
+const count = process.env.PARLANCE_LONG === undefined ? 100 : 2000;
+/** Schedules at a time, each on two servers and a Redis that no other has meanwhile. */
+const AT_ONCE = 8;
+const REDIS_KINDS = ["pause", "restart", "cut", "flush", "full", "slow"] as const;
+
+/** A schedule that only delays: everything is to arrive. */
+const isDelayed = (seed: number) => seed % 4 === 0;
+
+/** Draws up to three faults of Redis. A few of its pauses are longer than it may take. */
+function drawRedisFaults(next: () => number, delayed: boolean): RedisFault[] {
+  const below = (limit: number) => Math.floor(next() * limit);
+  const kinds = delayed ? (["pause", "slow"] as const) : REDIS_KINDS;
+  return Array.from({ length: below(4) }, () => {
+    const [kind, after, long] = [kinds[below(kinds.length)]!, below(120), next() < 0.05 && !delayed];
+    return { kind, after, milliseconds: kind === "slow" ? below(20) : (long ? TIMEOUT : 0) + below(150) };
+  });
+}
+
+/** Holds two or three conversations on two servers, under the faults of up to six connections and of their Redis. */
+async function run(servers: TwoServers, seed: number): Promise<string[]> {
+  const next = random(seed);
+  const below = (limit: number) => Math.floor(next() * limit);
+  const delayed = isDelayed(seed);
+  const faults = drawFaults(next, delayed ? ["delay"] : KINDS);
+  const redisFaults = drawRedisFaults(next, delayed);
+  const { conversations: streams, calls } = servers;
+  // Nothing in a plain call tells its copy from a second call.
+  const duplicates = faults.some((fault) => fault?.kind === "duplicate");
+  const all = duplicates ? streams : [...streams, calls];
+  const conversations = Array.from({ length: 2 + below(2) }, () => all[below(all.length)]!);
+  const reports = servers.reports();
+  const failing = servers.fail(redisFaults);
+  const wrong = await hold(
+    {
+      server: {
+        get port() {
+          return servers.ports[below(2)]!;
+        },
+      },
+    },
+    {
+      name: `seed ${seed} ${JSON.stringify(faults)} ${JSON.stringify(redisFaults)}`,
+      conversations,
+      count: 40,
+      faults,
+      options: { reconnectFor: 30_000 },
+      excuses: ({ logged }) => ({
+        onlyDelayed: delayed,
+        logFailed: logged && servers.reports() > reports,
+        emptied: logged && redisFaults.some(({ kind }) => kind === "flush"),
+      }),
+    },
+  );
+  await failing;
+  return wrong;
+}
+
+describe.runIf(hasRedis)("two servers on one Redis", () => {
+  const waiting: TwoServers[] = [];
+  beforeAll(async () => {
+    waiting.push(...(await Promise.all(Array.from({ length: AT_ONCE }, twoServers))));
+  }, 60_000);
+  afterAll(async () => {
+    await Promise.all(waiting.map((servers) => servers.close()));
+  }, 60_000);
+
+  // One seed by PARLANCE_SEED replays what has failed, PARLANCE_SEED=100..199 runs others.
+  test(`${count} random schedules of the network's and Redis's faults lose nothing without a gap, repeat nothing and mix nothing up`, async () => {
+    const [first = 1, last = first + (process.env.PARLANCE_SEED ? 0 : count - 1)] =
+      process.env.PARLANCE_SEED?.split("..").map(Number) ?? [];
+    const seeds = Array.from({ length: last - first + 1 }, (_, i) => first + i).values();
+    const wrong: string[] = [];
+    const work = async (servers: TwoServers) => {
+      for (const seed of seeds) wrong.push(...(await run(servers, seed)));
+    };
+    await Promise.all(waiting.map(work));
+    if (wrong.length > 0) console.log(`replay one with PARLANCE_SEED=<seed>:\n${wrong.join("\n")}`);
+    expect(wrong).toEqual([]);
+  }, 3_600_000);
+});
