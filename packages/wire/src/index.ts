@@ -1,6 +1,7 @@
 export {
   Disconnected,
   type DisconnectedCode,
+  disconnected,
   type Flaw,
   Refusal,
   type RefusalDetails,
