@@ -16,7 +16,7 @@ import type { Reading } from "./stream/open-stream.js";
 export function connect<Client>(contract: ContractValue<Client, unknown>, options: ConnectOptions = {}): Client {
   const any = contract as unknown as AnyContract;
   if (any.format !== 1)
-    throw new Violation(`the contract has format ${any.format}, this client reads format 1: update @parlance/client`, {
+    throw new Violation(`the contract has format ${any.format}: update @parlance/client, which reads format 1`, {
       code: "format",
       protocol: any.name,
       side: "client",

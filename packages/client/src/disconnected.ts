@@ -1,9 +1,4 @@
-import { Disconnected, type DisconnectedCode, type Gap } from "@parlance/wire";
-
-/** `Disconnected` by position: it is made in many places of a page's code. */
-export function disconnected(what: string, code: DisconnectedCode, retryable: boolean, cause?: unknown): Disconnected {
-  return new Disconnected(what, { code, retryable, cause });
-}
+import { Disconnected, disconnected, type Gap } from "@parlance/wire";
 
 /** The error of a limit that was reached. */
 export function timedOut(what: string, limit: number, retryable = true): Disconnected {

@@ -3,36 +3,28 @@ import type { MessageStream } from "@parlance/contract";
 /** Wraps a stream whose code is still being loaded. */
 export function lazy<M>(load: Promise<MessageStream<M>>): MessageStream<M> {
   let stream: MessageStream<M> | undefined;
+  let iterator: AsyncIterator<M> | undefined;
   const loaded = load.then((it) => {
     stream = it;
+    iterator = it[Symbol.asyncIterator]();
     return it;
   });
   const opened = loaded.then((it) => it.opened);
   opened.catch(() => {});
-  const first = (): AsyncIterator<M> => {
-    let iterator: AsyncIterator<M> | undefined;
-    const start = async () => {
-      iterator = (await loaded)[Symbol.asyncIterator]();
-      return iterator.next();
-    };
-    return {
-      next: () => iterator?.next() ?? start(),
-      return: async () => {
-        (await loaded).cancel();
-        return { done: true, value: undefined };
-      },
-    };
+  const first: AsyncIterator<M> = {
+    next: () => iterator?.next() ?? loaded.then(() => iterator!.next()),
+    return: async () => {
+      (await loaded).cancel();
+      return { done: true, value: undefined };
+    },
   };
   return {
     opened,
-    cancel: () =>
-      stream
-        ? stream.cancel()
-        : void loaded.then(
-            (it) => it.cancel(),
-            () => {},
-          ),
+    cancel() {
+      if (stream) return stream.cancel();
+      loaded.then((it) => it.cancel()).catch(() => {});
+    },
     text: async () => (await loaded).text(),
-    [Symbol.asyncIterator]: () => (stream ? stream[Symbol.asyncIterator]() : first()),
+    [Symbol.asyncIterator]: () => iterator ?? first,
   };
 }

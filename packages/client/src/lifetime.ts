@@ -38,13 +38,13 @@ const LONGEST = 2 ** 31 - 1;
 /**
  * Starts something outside and waits for it. Rejects as it does, or with the reason of the lifetime.
  *
- * After `limit` milliseconds the lifetime is aborted with `late()`; 0 is no limit. No timer or listener is left behind.
+ * After `limit` milliseconds the lifetime is aborted with `late()`. @default 0, no limit. No timer or listener is left behind.
  */
 export function within<T>(
   { signal, abort }: Lifetime,
-  limit: number,
-  late: () => unknown,
   start: () => T | PromiseLike<T>,
+  limit = 0,
+  late?: () => unknown,
 ): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let stop = (): void => {};
@@ -55,8 +55,8 @@ export function within<T>(
     const began = performance.now();
     const expire = () => {
       // After a suspension timers run before the bytes that have come meanwhile: these have one more turn.
-      if (performance.now() - began > limit + 100) timer = setTimeout(() => abort(late()));
-      else abort(late());
+      if (performance.now() - began > limit + 100) timer = setTimeout(() => abort(late?.()));
+      else abort(late?.());
     };
     if (limit) timer = setTimeout(expire, Math.min(limit, LONGEST));
     Promise.resolve(start()).then(resolve, reject);
@@ -73,5 +73,5 @@ export function pause(milliseconds: number, life: Lifetime): Promise<void> {
     new Promise<void>((resolve) => {
       timer = setTimeout(resolve, milliseconds);
     });
-  return within(life, 0, elapsed, elapsed).finally(() => clearTimeout(timer));
+  return within(life, elapsed).finally(() => clearTimeout(timer));
 }

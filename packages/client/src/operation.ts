@@ -66,7 +66,7 @@ export function operations(contract: AnyContract, connection: ConnectOptions, { 
     const life = lifetime(connection.signal, options.signal);
     try {
       const late = () => timedOut(`${contract.name}.${name}`, answerTimeout, method !== "POST");
-      const response = await within(life, answerTimeout, late, () => send(name, input, options.headers, life));
+      const response = await within(life, () => send(name, input, options.headers, life), answerTimeout, late);
       const text = await read(response, name, life);
       if (answer.text !== undefined) return text;
       if (answer.json === undefined) return undefined;

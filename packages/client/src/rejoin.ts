@@ -16,24 +16,19 @@ const PASSING = new Set([400, 408, 429]);
 export interface Rejoins {
   /** A message was delivered: the budget is full, and the backoff begins anew. */
   delivered(): void;
-  /** Attempts until one succeeds. Rejects when the budget is spent, or when no further attempt can help. */
-  run<T>(attempts: Attempts<T>): Promise<T>;
+  /**
+   * Attempts until one succeeds. Rejects when the budget is spent, or when no further attempt can help.
+   *
+   * `lost` is the error when the budget is spent, or the server does not know the conversation; its cause is then the last failure.
+   * `grace` is the seconds that the server keeps the conversation: an attempt is given up early enough for another one.
+   * `retry` is the milliseconds that the server asked for before a reconnect; with -1 the first attempt does not wait.
+   * `budget` is `reconnectFor` of the connection by default.
+   */
+  run<T>(lost: Disconnected, grace: number, attempt: Attempt<T>, retry?: number, budget?: number): Promise<T>;
 }
 
-export interface Attempts<T> {
-  /** Makes one attempt. Returns milliseconds to wait at least where another one may help, as it does when it rejects. */
-  readonly attempt: (request: Lifetime) => Promise<T | number>;
-  /** The error when the budget is spent, or the server does not know the conversation. Its cause is then the last failure. */
-  readonly lost: Disconnected;
-  /** Seconds that the server keeps the conversation: an attempt is given up early enough for another one. */
-  readonly grace: number;
-  /** Milliseconds that the server asked for before a reconnect. */
-  readonly retry?: number;
-  /** The first attempt does not wait. */
-  readonly atOnce?: boolean;
-  /** @default `reconnectFor` of the connection */
-  readonly budget?: number | undefined;
-}
+/** Makes one attempt. Returns milliseconds to wait at least where another one may help, as it does when it rejects. */
+export type Attempt<T> = (request: Lifetime) => Promise<T | number>;
 
 /** Full-jitter backoff; `Retry-After` and `retry:` are honoured up to its cap. */
 export function rejoining(
@@ -46,13 +41,13 @@ export function rejoining(
     delivered() {
       spent = attempts = 0;
     },
-    async run({ attempt, lost, grace, retry = 0, atOnce, budget = reconnectFor }) {
+    async run(lost, grace, attempt, retry = 0, budget = reconnectFor) {
       const limit = Math.min(ANSWER_WITHIN, Math.max(1000, (grace * 1000) / 3));
-      let wait = atOnce ? 0 : retry;
+      let wait = retry;
       let cause: unknown;
-      for (let first = atOnce; ; first = false) {
-        wait = Math.min(wait, BACKOFF.cap);
-        if (!first) wait += random() * Math.min(BACKOFF.cap, BACKOFF.base * 2 ** attempts++);
+      for (let first = retry < 0; ; first = false) {
+        const backoff = () => random() * Math.min(BACKOFF.cap, BACKOFF.base * 2 ** attempts++);
+        wait = first ? 0 : Math.min(wait, BACKOFF.cap) + backoff();
         const left = budget - spent - wait;
         if (left <= 0) {
           lost.cause ??= cause;
@@ -63,12 +58,8 @@ export function rejoining(
         try {
           if (!first) await pause(wait, request);
           const most = Math.min(limit, left);
-          const result = await within(
-            request,
-            most,
-            () => timedOut("a join", most),
-            () => attempt(request),
-          );
+          const late = () => timedOut("a join", most);
+          const result = await within(request, () => attempt(request), most, late);
           if (typeof result !== "number") return result;
           wait = result;
           request.abort();

@@ -1,5 +1,5 @@
-import { type AnyContract, bind, type Input, Violation } from "@parlance/wire";
-import { disconnected, timedOut } from "./disconnected.js";
+import { type AnyContract, bind, disconnected, type Input, Violation } from "@parlance/wire";
+import { timedOut } from "./disconnected.js";
 import { type Lifetime, lifetime, within } from "./lifetime.js";
 import { ANSWER_WITHIN, type ConnectOptions, IDLE_TIMEOUT, MAX_MESSAGE_SIZE } from "./options.js";
 import { tokens } from "./token.js";
@@ -82,7 +82,7 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
     cancel(name, input, own, ours) {
       const life = lifetime();
       const late = () => timedOut(name, ANSWER_WITHIN);
-      within(life, ANSWER_WITHIN, late, () => ask("DELETE", name, input, own, life, ours)).then(discard, () => {});
+      within(life, () => ask("DELETE", name, input, own, life, ours), ANSWER_WITHIN, late).then(discard, () => {});
     },
     read(response, name, life, quote) {
       const limit = quote ? MAX_QUOTE : maxMessageSize;
@@ -111,11 +111,11 @@ async function readText(
   if (!body) return "";
   const decoder = new TextDecoder();
   const bytes = body.getReader();
-  const idle = () => disconnected(`${what}: nothing came for ${idleTimeout} ms`, "idle", false);
+  const idle = () => disconnected(`${what}: nothing came within ${idleTimeout} ms`, "idle", false);
   let text = "";
   try {
     for (;;) {
-      const { done, value } = await within(life, idleTimeout, idle, () => bytes.read());
+      const { done, value } = await within(life, () => bytes.read(), idleTimeout, idle);
       if (done) return text + decoder.decode();
       text += decoder.decode(value, { stream: true });
       if (text.length <= limit) continue;

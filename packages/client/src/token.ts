@@ -1,5 +1,4 @@
-import { Disconnected, Refusal } from "@parlance/wire";
-import { disconnected } from "./disconnected.js";
+import { Disconnected, disconnected, Refusal } from "@parlance/wire";
 import { type Lifetime, within } from "./lifetime.js";
 
 /** The token of a connection. A function is asked for one when it is first needed, and again after a 401. */
@@ -19,12 +18,7 @@ export function tokens(source: string | (() => string | Promise<string>) | undef
       asked ??= new Promise((resolve) => resolve(source()));
       const mine = asked;
       try {
-        value = await within(
-          life,
-          0,
-          () => {},
-          () => mine,
-        );
+        value = await within(life, () => mine);
       } catch (cause) {
         // A function that failed, or never settles, is called again by the next request.
         if (asked === mine) asked = undefined;

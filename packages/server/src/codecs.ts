@@ -1,7 +1,16 @@
-import { type AnyContract, type CodecOptions, messageDecoder, messageEncoder } from "@parlance/wire";
+import { type AnyContract, type CodecOptions, messageDecoder, messageEncoder, type Written } from "@parlance/wire";
 
 /** `messageEncoder`, made once for all who write the same. */
-export const encoderFor: typeof messageEncoder = once(messageEncoder);
+export const encoderFor: typeof messageEncoder = once((contract, options) => {
+  const encode = messageEncoder(contract, options);
+  let last: { readonly saying: object; readonly written: Written } | undefined;
+  // One message to many connections is encoded once.
+  return (message, saying) => {
+    if (saying === undefined) return encode(message);
+    if (last?.saying !== saying) last = { saying, written: encode(message) };
+    return last.written;
+  };
+});
 /** `messageDecoder`, made once for all who read the same. */
 export const decoderFor: typeof messageDecoder = once(messageDecoder);
 

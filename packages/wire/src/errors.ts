@@ -17,19 +17,16 @@ export interface RefusalDetails {
 /** The peer said no, in the protocol's own words. A handler throws it to say no. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
-  readonly status: number | undefined;
-  readonly code: string;
-  readonly details: Json | undefined;
-  readonly recoverable: boolean | undefined;
-  readonly retryAfter: number | undefined;
+  declare readonly status: number | undefined;
+  declare readonly code: string;
+  declare readonly details: Json | undefined;
+  declare readonly recoverable: boolean | undefined;
+  declare readonly retryAfter: number | undefined;
 
   constructor(message: string, { status, code, details, recoverable, retryAfter }: RefusalDetails = {}) {
     super(message);
-    this.status = status;
-    this.code = code ?? (status === undefined ? "refused" : `status_${status}`);
-    this.details = details;
-    this.recoverable = recoverable;
-    this.retryAfter = retryAfter;
+    code ??= status === undefined ? "refused" : `status_${status}`;
+    Object.assign(this, { status, code, details, recoverable, retryAfter });
   }
 
   /** Whether the same request may succeed later: 408, 429, 502, 503, 504, or the protocol's `recoverable`. */
@@ -74,20 +71,16 @@ export interface ViolationDetails {
 /** Someone broke the contract. */
 export class Violation extends Error {
   override readonly name = "Violation";
-  readonly code: ViolationCode;
-  readonly protocol: string;
-  readonly side: Side;
-  readonly subject: string | undefined;
-  readonly flaws: readonly Flaw[];
+  declare readonly code: ViolationCode;
+  declare readonly protocol: string;
+  declare readonly side: Side;
+  declare readonly subject: string | undefined;
+  declare readonly flaws: readonly Flaw[];
 
   constructor(what: string, { code, protocol, side, subject, flaws = [], cause }: ViolationDetails) {
     const where = flaws.map((flaw) => `${flaw.at || "/"} ${flaw.keyword} ${JSON.stringify(flaw.params)}`).join("; ");
     super(`${protocol}: ${what} (from the ${side})${where && `: ${where}`}`, { cause });
-    this.code = code;
-    this.protocol = protocol;
-    this.side = side;
-    this.subject = subject;
-    this.flaws = flaws;
+    Object.assign(this, { code, protocol, side, subject, flaws });
   }
 }
 
@@ -104,19 +97,27 @@ export interface DisconnectedDetails {
 /** Nobody answered, or a stream stopped without one of its end messages. */
 export class Disconnected extends Error {
   override readonly name = "Disconnected";
-  readonly code: DisconnectedCode;
+  declare readonly code: DisconnectedCode;
   /** Whether trying again cannot repeat an effect: false when the peer may have received something that must not be sent twice. */
-  readonly retryable: boolean;
+  declare readonly retryable: boolean;
   /** With `gap`: the messages that were missed and are held nowhere any more. */
-  readonly missing: Gap | undefined;
+  declare readonly missing: Gap | undefined;
   /** On a channel: messages that were sent and may not have been received. */
-  readonly unconfirmed: readonly AnyMessage[];
+  declare readonly unconfirmed: readonly AnyMessage[];
 
   constructor(message: string, { code, retryable, missing, unconfirmed = [], cause }: DisconnectedDetails) {
     super(message, { cause });
-    this.code = code;
-    this.retryable = retryable;
-    this.missing = missing;
-    this.unconfirmed = unconfirmed;
+    Object.assign(this, { code, retryable, missing, unconfirmed });
   }
+}
+
+/** `Disconnected` by position: it is made in many places of a page's code. */
+export function disconnected(
+  what: string,
+  code: DisconnectedCode,
+  retryable: boolean,
+  cause?: unknown,
+  unconfirmed?: readonly AnyMessage[],
+): Disconnected {
+  return new Disconnected(what, { code, retryable, cause, unconfirmed });
 }

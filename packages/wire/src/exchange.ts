@@ -31,8 +31,6 @@ export interface OpenAsks {
   answer(reply: AnyMessage): Answered | undefined;
   /** The same without closing it. */
   find(reply: AnyMessage): Answered | undefined;
-  /** An open ask that excludes another of this exchange (`busy`). */
-  busyWith(exchange: Exchange): Waiting | undefined;
   withdraw(ask: Waiting): void;
   list(): readonly Waiting[];
 }
@@ -86,7 +84,6 @@ export function openAsks(contract: Contract, side: Side): OpenAsks {
       if (found && !found.partial) withdraw(found.ask);
       return found;
     },
-    busyWith: ({ busy }) => (busy === undefined ? undefined : asks.find((ask) => ask.exchange.busy === busy)),
     list: () => asks,
   };
 }

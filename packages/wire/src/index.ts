@@ -2,6 +2,7 @@ export type { AnyMessage } from "./any-message.js";
 export {
   Disconnected,
   type DisconnectedCode,
+  disconnected,
   type Flaw,
   Refusal,
   type RefusalDetails,

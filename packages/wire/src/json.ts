@@ -18,7 +18,7 @@ export const MAX_DEPTH = 64;
  * `constructor` with a `prototype` inside.
  */
 export function parseJson(text: string, origin: Origin): unknown {
-  if (nesting(text) > MAX_DEPTH)
+  if (tooDeep(text))
     throw new Violation(`the body is nested deeper than ${MAX_DEPTH}`, { code: "too_deep", ...origin });
   let value: unknown;
   try {
@@ -35,27 +35,22 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** How deep the brackets go, strings skipped; shorter texts than twice the limit cannot reach it. */
-function nesting(text: string): number {
-  if (text.length <= 2 * MAX_DEPTH) return 0;
+/** Whether the brackets go deeper than the limit, strings skipped. Shorter texts than twice the limit cannot. */
+function tooDeep(text: string): boolean {
+  if (text.length <= 2 * MAX_DEPTH) return false;
   let depth = 0;
-  let deepest = 0;
-  let inString = false;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
-    if (inString) {
-      // Strings are most of a body: jump to the next quote, and step back over its escapes.
-      let quote = text.indexOf('"', i);
-      while (quote !== -1 && escaped(text, quote)) quote = text.indexOf('"', quote + 1);
-      if (quote === -1) return deepest;
-      i = quote;
-      inString = false;
-    } else if (c === 34) inString = true;
-    else if (c === 123 || c === 91) {
-      if (++depth > deepest) deepest = depth;
+    if (c === 34) {
+      // Strings are most of a body: jump to the quote that ends one.
+      do i = text.indexOf('"', i + 1);
+      while (escaped(text, i));
+      if (i < 0) return false;
+    } else if (c === 123 || c === 91) {
+      if (++depth > MAX_DEPTH) return true;
     } else if (c === 125 || c === 93) depth--;
   }
-  return deepest;
+  return false;
 }
 
 function escaped(text: string, quote: number): boolean {
@@ -73,7 +68,7 @@ function isSuspicious(text: string): boolean {
 const LARGE = /\d[eE]\+?\d{3}|\d{200}/;
 
 function refuseForbidden(value: unknown, origin: Origin, at = ""): void {
-  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY)
+  if (typeof value === "number" && !Number.isFinite(value))
     throw new Violation("a number is too large for a double", {
       code: "malformed_json",
       flaws: [{ at, keyword: "type", params: { type: "number" } }],

@@ -1,6 +1,7 @@
 import type { Channel, Closed, Side } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
-import { Disconnected, Violation } from "./errors.js";
+import type { Busy } from "./busy.js";
+import { type Disconnected, disconnected, Violation } from "./errors.js";
 import { type OpenAsks, openAsks, type Waiting } from "./exchange.js";
 import type { AnyContract, Codec, Unknown } from "./message.js";
 import { notify } from "./notify.js";
@@ -22,8 +23,8 @@ export interface LinkOptions {
   readonly maxSize: number;
   /** Characters that may wait for a reader before the link closes with `slow_reader`. */
   readonly maxQueued: number;
-  /** The fault, by its name, that answers what may not be asked while another is open. Without it nothing is refused. */
-  readonly busy?: ((fault: string) => AnyMessage) | undefined;
+  /** Refuses what may not be asked while another ask is open. Without it nothing is refused. */
+  readonly busy?: Busy | undefined;
   readonly onUnknown?: ((unknown: Unknown) => void) | undefined;
   /** Called for every message, with the side that wrote it. A message of the peer is dropped when this returns false. */
   readonly onMessage?: ((message: AnyMessage, from: Side) => unknown) | undefined;
@@ -47,13 +48,15 @@ export interface Link {
 }
 
 export function link(contract: AnyContract, port: Port, options: LinkOptions): Link {
-  const { channel: name, side, onMessage, onUnknown, onViolation, maxSize, maxQueued } = options;
-  const described = contract.channels[name]!;
+  const { channel: name, side, busy, onMessage, onUnknown, onViolation, maxSize, maxQueued } = options;
+  const what = `${contract.name}.${name}`;
+  const { open } = contract.channels[name]!;
   const peer: Side = side === "client" ? "server" : "client";
   const mine = openAsks(contract, side);
-  const theirs = openAsks(contract, peer);
   const inbox = queue<AnyMessage>({ limit: maxQueued });
-  const opening = { said: described.open?.[side], heard: side === "server" ? described.open?.client : undefined };
+  /** The name of each side's opening message, until it was sent. Only the server's side checks both. */
+  const opening: { [by in Side]?: string } = { client: open?.client };
+  if (side === "server") opening.server = open?.server;
   let unheard: AnyMessage[] = [];
   let turn: Promise<unknown> = Promise.resolve();
   let closing = false;
@@ -67,7 +70,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
 
   function end(error: unknown): void {
     inbox.end(error);
-    over = error ?? new Disconnected(`${contract.name}.${name} is closed`, { code: "closed", retryable: false });
+    over = error ?? disconnected(`${what} is closed`, "closed", false);
     for (const ask of mine.list()) ask.fail?.(over);
   }
 
@@ -94,7 +97,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
 
   function hear(text: string): void {
     if (text.length > maxSize)
-      throw new Violation(`a frame of ${text.length} characters is over the limit of ${maxSize}`, {
+      throw new Violation(`a frame is over the limit of ${maxSize} characters`, {
         code: "too_large",
         protocol: contract.name,
         side: peer,
@@ -103,59 +106,49 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
     const read = options.decode({ data: text });
     if ("unknown" in read) return notify(onUnknown, read.unknown, failed);
     const { message } = read;
-    if (opening.heard !== undefined) {
-      if (message.type !== opening.heard)
-        throw new Violation(`${name} opens with ${opening.heard}, not with ${message.type}`, {
-          code: "opening",
-          protocol: contract.name,
-          side: peer,
-          subject: message.type,
-        });
-      opening.heard = undefined;
-    }
+    assertOpening(message, peer);
     // Messages that cross a close on their way say nothing about it.
     if (!closing) unheard = [];
     if (onMessage?.(message, peer) === false) return;
     const answered = mine.answer(message);
     if (answered && !answered.partial && answered.ask.settle) return answered.ask.settle(message);
-    const asked = theirs.exchangeOf(message);
-    if (asked?.busy !== undefined && options.busy && theirs.busyWith(asked)) return say(options.busy(asked.busy));
-    theirs.open(message);
-    if (!inbox.push(message, text.length))
-      fail(slow(`more than ${maxQueued} characters wait to be read`), 1008, "slow reader");
+    const refusal = busy?.received(message);
+    if (refusal) return say(refusal);
+    if (!inbox.push(message, text.length)) fail(slow("characters wait to be read"), 1008, "slow reader");
   }
 
-  function slow(what: string): Disconnected {
-    return new Disconnected(`${contract.name}.${name}: ${what}`, { code: "slow_reader", retryable: false });
+  function slow(how: string): Disconnected {
+    return disconnected(`${what}: more than ${maxQueued} ${how}`, "slow_reader", false);
+  }
+
+  function assertOpening({ type }: AnyMessage, from: Side): void {
+    const first = opening[from];
+    if (first !== undefined && type !== first)
+      throw new Violation(`${name} opens with ${first}, not with ${type}`, {
+        code: "opening",
+        protocol: contract.name,
+        side: from,
+        subject: type,
+      });
+    opening[from] = undefined;
   }
 
   function say(message: AnyMessage, saying?: object): void {
-    if (inbox.ended || closing)
-      throw new Disconnected(`${contract.name}.${name} is closed: ${message.type} was not sent`, {
-        code: "closed",
-        retryable: true,
-      });
+    if (inbox.ended || closing) throw disconnected(`${what} is closed: ${message.type} was not sent`, "closed", true);
     const { data } = options.encode(message, saying);
-    if (opening.said !== undefined && message.type !== opening.said)
-      throw new Violation(`${name} opens with ${opening.said}, not with ${message.type}`, {
-        code: "opening",
-        protocol: contract.name,
-        side,
-        subject: message.type,
-      });
-    opening.said = undefined;
+    assertOpening(message, side);
     onMessage?.(message, side);
     if (unheard.length < 1000) unheard.push(message);
     port.send(data);
     if ((port.buffered?.() ?? 0) > maxQueued) {
-      fail(slow(`more than ${maxQueued} bytes wait to be sent`), 1013, "slow reader");
+      fail(slow("bytes wait to be sent"), 1013, "slow reader");
       port.cut?.();
     }
   }
 
   function send(message: AnyMessage, saying?: object): void {
     say(message, saying);
-    theirs.answer(message);
+    busy?.sent(message);
     mine.open(message);
   }
 
@@ -194,10 +187,8 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
         end(undefined);
         settleClosed.resolve({ code, reason });
       } else {
-        const error = new Disconnected(
-          `${contract.name}.${name} was closed by the ${peer}: ${code}${reason && ` ${reason}`}`,
-          { code: "closed", retryable: true, unconfirmed: unheard },
-        );
+        const how = `was closed by the ${peer}: ${code} ${reason}`.trimEnd();
+        const error = disconnected(`${what} ${how}`, "closed", true, undefined, unheard);
         end(error);
         settleClosed.reject(error);
       }
@@ -236,6 +227,7 @@ function abortable<T>(promise: Promise<T>, signal: AbortSignal, abort: (reason: 
   });
 }
 
+export { type Busy, busy } from "./busy.js";
 export { type Durable, type DurableOptions, durable, isCut } from "./durable.js";
 export { type Answered, type OpenAsks, openAsks, type Waiting } from "./exchange.js";
 export { pair, type SocketLike, socketPort } from "./port.js";

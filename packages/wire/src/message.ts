@@ -3,7 +3,7 @@ import type { AnyMessage } from "./any-message.js";
 import { type Flaw, Violation } from "./errors.js";
 import { isObject, type JsonObject, parseJson } from "./json.js";
 import { reader } from "./reading.js";
-import { isMessage, nameOf, tag, untag } from "./tag.js";
+import { isMessage, nameOf, strip, tag } from "./tag.js";
 
 export type AnyContract = ContractValue<unknown, unknown>;
 
@@ -23,8 +23,8 @@ export interface Unknown {
 
 export interface Codec {
   /**
-   * Throws `Violation` where the message is not one of the codec's or breaks its schema. Who says one message to many passes the same
-   * `saying` each time: it is written once.
+   * Throws `Violation` where the message is not one of the codec's or breaks its schema. An encoder that serves many connections may
+   * return the text of the last call with the same `saying`.
    */
   encode(message: AnyMessage, saying?: object): Written;
   /** Throws `Violation` where the text is not a JSON object, or is a known message that breaks its schema. */
@@ -56,28 +56,18 @@ export function codec(contract: AnyContract, options: CodecOptions): Codec {
 /** The half of a codec that writes. */
 export function messageEncoder(contract: AnyContract, options: CodecOptions): Codec["encode"] {
   const { side, names, profile } = options;
-  let said: { readonly saying: object; readonly written: Written } | undefined;
   const messages = knownOf(contract, options);
-  const protocol = contract.name;
-  return (message, saying) => {
-    if (saying !== undefined && said?.saying === saying) return said.written;
+  return (message) => {
     const name = isMessage(message) ? message.type : undefined;
     const known = name === undefined ? undefined : messages.get(name);
     if (!known)
       throw new Violation(
-        `${JSON.stringify(name ?? message)} is not a message that the ${side} sends here; it sends ${names.join(", ")}`,
-        {
-          code: "unknown_message",
-          protocol,
-          side,
-          subject: name,
-        },
+        `${JSON.stringify(name ?? message)} is not a message of the ${side} here: it sends ${names.join(", ")}`,
+        { code: "unknown_message", protocol: contract.name, side, subject: name },
       );
     const { event, body } = tag(contract, message, profile);
     assertChecked(known.check, body, known.origin);
-    const written = { event, data: oneLine(JSON.stringify(body)) };
-    if (saying !== undefined) said = { saying, written };
-    return written;
+    return { event, data: oneLine(JSON.stringify(body)) };
   };
 }
 
@@ -110,7 +100,7 @@ export function messageDecoder(contract: AnyContract, options: CodecOptions): Co
     if (name === undefined) return { unknown: { event, body } };
     const { check, origin } = messages.get(name)!;
     assertChecked(check, body, origin);
-    return { message: untag(contract, [name], { event, body })! };
+    return { message: strip(contract, name, body) };
   };
 }
 

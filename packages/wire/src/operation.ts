@@ -21,6 +21,9 @@ export interface Arrived {
   readonly body?: unknown;
 }
 
+/** A URL drops dot segments, however they are written (WHATWG URL, section 4.1): the path would lead elsewhere. */
+const NOT_IN_PATH: readonly unknown[] = [undefined, "", ".", ".."];
+
 /** An operation or channel and its flat input, to a request. The input is not checked here: the compiler and the server do. */
 export function bind(contract: Contract, name: string, input: Input): Bound {
   const operation = contract.operations[name];
@@ -28,10 +31,7 @@ export function bind(contract: Contract, name: string, input: Input): Bound {
   const all: JsonObject = { ...input, ...operation?.when };
   const target = path.replace(/\{(\w+)\}/g, (_, key: string) => {
     const value = all[key];
-    // A URL drops dot segments, however they are written (WHATWG URL, section 4.1): the path would lead elsewhere.
-    if (value === undefined || value === "" || value === "." || value === "..")
-      throw new TypeError(`${contract.name}.${name}: ${key} is part of the path ${path} and may not be empty, . or ..`);
-    return encodeURIComponent(inUrl(contract, name, key, value));
+    return encodeURIComponent(inUrl(contract, name, key, value, NOT_IN_PATH));
   });
   const query = new URLSearchParams();
   const body: JsonObject = {};
@@ -49,10 +49,16 @@ export function bind(contract: Contract, name: string, input: Input): Bound {
 }
 
 /** A value as text that a URL can hold. UTF-8 has no lone surrogates: a query would have another character in their place. */
-function inUrl({ name }: Contract, operation: string, key: string, value: unknown): string {
+function inUrl(
+  { name }: Contract,
+  operation: string,
+  key: string,
+  value: unknown,
+  forbidden: readonly unknown[] = [],
+): string {
   const text = String(value);
-  if (/\p{Surrogate}/u.test(text))
-    throw new TypeError(`${name}.${operation}: ${key} is part of the URL and may not hold half of a surrogate pair`);
+  if (forbidden.includes(value) || /\p{Surrogate}/u.test(text))
+    throw new TypeError(`${name}.${operation}: ${key} is part of the URL and may not be ${JSON.stringify(value)}`);
   return text;
 }
 

@@ -32,7 +32,11 @@ export function tag(contract: Contract, message: AnyMessage, profile?: string): 
  */
 export function untag(contract: Contract, names: readonly string[], { event, body }: Frame): AnyMessage | undefined {
   const name = nameOf(contract, names, event, body);
-  if (name === undefined) return undefined;
+  return name === undefined ? undefined : strip(contract, name, body);
+}
+
+/** Takes the tag off a frame whose name is known. */
+export function strip(contract: Contract, name: string, body: JsonObject): AnyMessage {
   const drop = contract.tag.in === "shape" ? contract.messages[name]?.shape?.const : undefined;
   if (drop) return { ...without(body, drop), type: name };
   if (contract.tag.in === "property" && contract.tag.property !== "type") delete body[contract.tag.property];

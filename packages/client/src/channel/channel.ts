@@ -76,8 +76,8 @@ export async function openChannel(
       }).open();
     } else {
       const request = lifetime(life.signal);
-      const own = await within(request, answerTimeout, late, () => requests.headers(headers, request));
-      const port = await within(request, ANSWER_WITHIN, late, () => openSocket(own, [], request));
+      const own = await within(request, () => requests.headers(headers, request), answerTimeout, late);
+      const port = await within(request, () => openSocket(own, [], request), ANSWER_WITHIN, late);
       life.signal.throwIfAborted();
       ({ channel } = linkOver(port));
     }

@@ -36,7 +36,7 @@ export async function firstOffer(
     }
     return undefined;
   }
-  const offered = await within(request, ANSWER_WITHIN, () => timedOut(name, ANSWER_WITHIN), ask).catch(() => undefined);
+  const offered = await within(request, ask, ANSWER_WITHIN, () => timedOut(name, ANSWER_WITHIN)).catch(() => undefined);
   request.release();
   life.signal.throwIfAborted();
   return offered;

@@ -1,4 +1,4 @@
-import { Disconnected, type Port, Refusal } from "@parlance/wire";
+import { type Disconnected, type DisconnectedCode, disconnected, type Port, Refusal } from "@parlance/wire";
 import { type AnyChannel, durable, type Link } from "@parlance/wire/link";
 import { gap } from "../disconnected.js";
 import { type Lifetime, lifetime } from "../lifetime.js";
@@ -88,28 +88,23 @@ export class ReconnectingChannel {
   #connect(): Promise<unknown> {
     const connecting = this.#state === "connecting";
     const { what, grace, openSocket } = this.#options;
-    const lost = new Disconnected(`${what} ${connecting ? "could not be opened" : "was cut"}`, {
-      code: connecting ? "unreachable" : "closed",
-      retryable: true,
-      unconfirmed: this.#linked.unconfirmed(),
-    });
+    const [how, code]: [string, DisconnectedCode] = connecting
+      ? ["could not be opened", "unreachable"]
+      : ["was cut", "closed"];
+    const lost = disconnected(`${what} ${how}`, code, true, undefined, this.#linked.unconfirmed());
     let refusals = 0;
-    return this.#rejoins.run({
-      lost,
-      grace,
-      atOnce: connecting,
-      attempt: async (request) => {
-        try {
-          const opened = await openSocket(this.#conversation.received, lost, request);
-          if (typeof opened === "number") return opened;
-          this.#attach(opened.port, opened.received, request, lost);
-          return true;
-        } catch (error) {
-          if (!(error instanceof Refusal) || error.status !== 426 || ++refusals === UPGRADES) throw error;
-          return 0;
-        }
-      },
-    });
+    const attempt = async (request: Lifetime): Promise<true | number> => {
+      try {
+        const opened = await openSocket(this.#conversation.received, lost, request);
+        if (typeof opened === "number") return opened;
+        this.#attach(opened.port, opened.received, request, lost);
+        return true;
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.status !== 426 || ++refusals === UPGRADES) throw error;
+        return 0;
+      }
+    };
+    return this.#rejoins.run(lost, grace, attempt, connecting ? -1 : 0);
   }
 
   /** Goes on where both sides were. */
@@ -156,12 +151,8 @@ export class ReconnectingChannel {
     const unconfirmed = this.#linked.unconfirmed();
     if (!this.#conversation.closing) return this.#linked.fail(cause, 1000, "not joined again");
     if (unconfirmed.length === 0) return this.#conversation.end(1000, "");
-    const lost = new Disconnected(`${this.#options.what} was cut before its close was confirmed`, {
-      code: "closed",
-      retryable: true,
-      unconfirmed,
-      cause,
-    });
+    const how = `${this.#options.what} was cut before its close was confirmed`;
+    const lost = disconnected(how, "closed", true, cause, unconfirmed);
     this.#linked.fail(lost, 1000, "not joined again");
   }
 }

@@ -1,5 +1,12 @@
-import { type AnyContract, notify, type OpenSocket, type Port, type PortEvents, unfault } from "@parlance/wire";
-import { disconnected } from "../disconnected.js";
+import {
+  type AnyContract,
+  disconnected,
+  notify,
+  type OpenSocket,
+  type Port,
+  type PortEvents,
+  unfault,
+} from "@parlance/wire";
 import type { Lifetime } from "../lifetime.js";
 import { type ConnectOptions, MAX_MESSAGE_SIZE } from "../options.js";
 import { globalWebSocket } from "./web-socket.js";

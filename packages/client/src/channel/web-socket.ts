@@ -7,9 +7,7 @@ export const globalWebSocket: OpenSocket = (url, { headers, protocols, signal })
     if (typeof WebSocket === "undefined")
       throw new TypeError('this Node has no WebSocket: pass `webSocket` from "@parlance/client/node"');
     if (headers.Authorization !== undefined)
-      throw new TypeError(
-        "a browser's WebSocket cannot carry a token, and this server gives no tickets: pass a `webSocket` that can carry it",
-      );
+      throw new TypeError("a browser's WebSocket cannot carry a token: pass a `webSocket` that can");
     const socket = new WebSocket(url, [...protocols]);
     signal?.addEventListener("abort", () => socket.readyState || socket.close(), { once: true });
     socket.onopen = () => resolve(socketPort(socket));

@@ -28,7 +28,6 @@ export function decoding(
   { messages, end = [], mayEnd = [] }: Stream,
   { isNext, push, ended, fail }: Sink,
 ): (onRetry: (milliseconds: number) => void) => SseDecoder {
-  const protocol = contract.name;
   const ends = new Set([...end, ...mayEnd]);
   const decode = messageDecoder(contract, { side: "server", names: messages, checks: contract.checks });
   return (onRetry) =>
@@ -37,7 +36,7 @@ export function decoding(
       onRetry,
       onTooLarge() {
         const what = `an event is over the limit of ${maxMessageSize} characters`;
-        fail(new Violation(what, { code: "too_large", protocol, side: "server", subject }));
+        fail(new Violation(what, { code: "too_large", protocol: contract.name, side: "server", subject }));
       },
       onEvent(event) {
         if (!isNext(event.id)) return;

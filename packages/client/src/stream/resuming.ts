@@ -59,18 +59,13 @@ export function resuming(
     },
     join(lost, retry) {
       const known = epoch !== undefined;
-      return rejoins.run({
-        lost,
-        retry,
-        grace,
-        budget: known ? undefined : MAYBE_RECEIVED * 1000,
-        async attempt(request) {
-          const cursor: Record<string, string> = known ? { "Last-Event-ID": formatCursor({ epoch: epoch!, seq }) } : {};
-          const response = await ask({ Accept: "text/event-stream", ...cursor }, request);
-          const judged = judge(response, lost);
-          return typeof judged === "number" ? judged : { response, request };
-        },
-      });
+      const attempt = async (request: Lifetime): Promise<Joined | number> => {
+        const cursor: Record<string, string> = known ? { "Last-Event-ID": formatCursor({ epoch: epoch!, seq }) } : {};
+        const response = await ask({ Accept: "text/event-stream", ...cursor }, request);
+        const judged = judge(response, lost);
+        return typeof judged === "number" ? judged : { response, request };
+      };
+      return rejoins.run(lost, grace, attempt, retry, known ? undefined : MAYBE_RECEIVED * 1000);
     },
   };
 }

@@ -4,10 +4,11 @@ import {
   type AnyMessage,
   Disconnected,
   type DisconnectedCode,
+  disconnected,
   RESUME,
   type SseDecoder,
 } from "@parlance/wire";
-import { disconnected, gap } from "../disconnected.js";
+import { gap } from "../disconnected.js";
 import { type Lifetime, lifetime, within } from "../lifetime.js";
 import { type ConnectOptions, IDLE_TIMEOUT } from "../options.js";
 import { type Buffer, buffer } from "./buffer.js";
@@ -99,7 +100,7 @@ export class StreamReader {
     const request = this.#request;
     const { send, join, life } = this.#source;
     try {
-      return { request, response: await within(request, this.#limit, this.#idle, () => send(request)) };
+      return { request, response: await within(request, () => send(request), this.#limit, this.#idle) };
     } catch (error) {
       // A request that may have been received is never sent again: where the server knows its key, it is joined.
       if (!(error instanceof Disconnected) || error.code !== "unreachable" || error.retryable || !join) throw error;
@@ -153,8 +154,11 @@ export class StreamReader {
   async #read(): Promise<void> {
     try {
       await this.opened;
-      const { done, value } = await within(this.#request, this.#limit, this.#idle, () =>
-        this.#bytes!.read().catch(this.#cut),
+      const { done, value } = await within(
+        this.#request,
+        () => this.#bytes!.read().catch(this.#cut),
+        this.#limit,
+        this.#idle,
       );
       if (!done) this.#events!.push(this.#text.decode(value, { stream: true }));
       else if (this.#mayBeOver || (await this.#source.sessionEnded())) this.close({});
