@@ -1,6 +1,6 @@
 import type { Contract, Side } from "@parlance/contract";
-import { openAsks } from "./exchange.js";
 import type { AnyMessage } from "./any-message.js";
+import { openAsks } from "./exchange.js";
 
 /** Refuses what a peer may not ask while another of its asks is open. */
 export interface Busy {
