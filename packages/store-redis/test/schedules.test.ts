@@ -51,10 +51,11 @@ async function run(servers: TwoServers, seed: number): Promise<string[]> {
       count: 40,
       faults,
       options: { reconnectFor: 30_000 },
-      excuses: ({ logged }) => ({
+      excuses: (conversation) => ({
         onlyDelayed: delayed,
-        logFailed: logged && servers.reports() > reports,
-        emptied: logged && redisFaults.some(({ kind }) => kind === "flush"),
+        logFailed: conversation.logged && servers.reports().log > reports.log,
+        pubSubFailed: conversation === servers.asks && servers.reports().pubSub > reports.pubSub,
+        emptied: conversation.logged && redisFaults.some(({ kind }) => kind === "flush"),
       }),
     },
   );
