@@ -25,9 +25,10 @@ export interface RedisFault {
 export interface TwoServers {
   readonly conversations: readonly Conversation[];
   readonly calls: Conversation;
+  readonly asks: Conversation;
   readonly ports: readonly [number, number];
-  /** Failures of the log, or of a call for want of it, that the servers have reported so far. */
-  reports(): number;
+  /** How many failures the servers have reported so far: of pub/sub, and of the log or of a call for want of it. */
+  reports(): { readonly pubSub: number; readonly log: number };
   /** Redis has its faults one after another. Resolves when they are over and it answers as before. */
   fail(faults: readonly RedisFault[]): Promise<void>;
   /** Ends everything, and expects that nothing is left. */
@@ -39,7 +40,7 @@ const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(reso
 export async function twoServers(): Promise<TwoServers> {
   const store = await startStore();
   const ledger = newLedger();
-  let reports = 0;
+  const reports = { pubSub: 0, log: 0 };
   const servers = await Promise.all(
     [0, 1].map(async () => {
       const way = await latency(store.path);
@@ -49,7 +50,7 @@ export async function twoServers(): Promise<TwoServers> {
       const pubSub = redisPubSub({ redis, timeout: TIMEOUT });
       const limits = { storeWithin: 2 * TIMEOUT, grace: 10_000, heartbeat: 500, lingerFor: 1000 };
       const onError = (_: unknown, { source }: ErrorContext) => {
-        if (source !== "pub/sub") reports++;
+        reports[source === "pub/sub" ? "pubSub" : "log"]++;
       };
       // Slow enough for a fault to come amid the messages.
       const pace = () => pause(2);
@@ -85,8 +86,9 @@ export async function twoServers(): Promise<TwoServers> {
   return {
     conversations: Object.values(streams),
     calls,
+    asks: streams.asks,
     ports: servers.map(({ stage }) => stage.server.port) as [number, number],
-    reports: () => reports,
+    reports: () => ({ ...reports }),
     async fail(faults) {
       for (const { kind, after, milliseconds } of faults) {
         await pause(after);

@@ -34,16 +34,27 @@ export class ResumableStreams implements StreamDelivery {
   }
 
   async deliver(called: Called, call: Scope, produce: Produce): Promise<Answer> {
-    const { headers, method, url } = called.request;
+    const { headers, url } = called.request;
     const key = headers.get(RESUME);
     if (!isKey(key)) return this.#direct.deliver(called, call, produce);
     const name = conversationName(this.#context, called.operation, new URL(url).pathname, called.principal, key);
     const run = await this.#reserve(name, called);
     if (run) return this.#begin(run, call, produce);
-    // The copy of a GET joins what the first has begun. With a cursor it was a join already, of a stream that is over.
-    const joined = method === "GET" && !headers.has("Last-Event-ID") && (await this.join(name, undefined, call));
-    if (joined && !("gap" in joined)) return joined;
+    // Of two copies each may be the one that its caller reads, so the later one joins what the first has begun.
+    const joined = await this.#joinCopy(name, called, call);
+    if (joined) return joined;
     throw new Refusal("this resume key is in use or was cancelled: join it by GET", { status: 409 });
+  }
+
+  /** Undefined for a stream that was cancelled, and for a GET with a cursor: that was a join already, of a stream that is over. */
+  async #joinCopy(name: string, { principal, request }: Called, call: Scope): Promise<Answer | undefined> {
+    if (request.headers.has("Last-Event-ID")) return undefined;
+    await this.#running.get(name)?.opened;
+    const state = await this.#store(call, () => this.#log.state(name));
+    if (!state || (state.closed && state.last === 0)) return undefined;
+    this.#context.places.take(principal, "reader", call);
+    const joined = await this.join(name, undefined, call);
+    return joined && !("gap" in joined) ? joined : undefined;
   }
 
   /** Answers a reader that joins a stream after a cursor; undefined where there is no such stream. */

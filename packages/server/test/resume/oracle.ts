@@ -19,6 +19,8 @@ export interface Excuses {
   readonly onlyDelayed?: boolean;
   /** The event log has failed, and that was reported: the reader is told by an error, after what the log holds. */
   readonly logFailed?: boolean;
+  /** Pub/sub has failed, and that was reported: what was on its way to a session's reader may have arrived, and is sent again. */
+  readonly pubSubFailed?: boolean;
   /** The log was emptied: it does not remember that a request was begun. */
   readonly emptied?: boolean;
 }
@@ -27,7 +29,9 @@ export interface Excuses {
  * The one oracle: each message once and in order, or a typed gap that names what is missing; each command at most once; nothing of
  * another conversation. Returns what is wrong.
  */
-export function judge({ tag, wanted, got, error, commands, begun }: Outcome, excuses: Excuses = {}): string[] {
+export function judge(outcome: Outcome, excuses: Excuses = {}): string[] {
+  const { tag, wanted, error, commands, begun } = outcome;
+  const got = excuses.pubSubFailed ? [...new Set(outcome.got)] : outcome.got;
   const wrong: string[] = [];
   const foreign = got.filter((text) => !text.startsWith(`${tag}:`));
   if (foreign.length > 0) wrong.push(`${tag} was sent what belongs to others: ${foreign}`);
