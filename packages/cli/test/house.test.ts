@@ -33,6 +33,7 @@ const anywhere = [
   "server/src/resume.ts",
   "server/src/cluster.ts",
   "wire/src/scope.ts",
+  "wire/src/bytes.ts",
   "store-redis/src/index.ts",
   "edits/src/index.ts",
   ...["unified", "stream", "merge", "lsp"].map((entry) => `edits/src/${entry}.ts`),

@@ -3,6 +3,7 @@ import { request as httpsRequest } from "node:https";
 import { pipeline, Readable } from "node:stream";
 import type { ReadableStream as NodeReadableStream } from "node:stream/web";
 import type { OpenSocket } from "@parlance/wire";
+import { webStream } from "@parlance/wire/bytes";
 import { socketPort } from "@parlance/wire/link";
 import { WebSocket } from "ws";
 
@@ -99,7 +100,7 @@ function fetchWith(request: Request, own: OwnTrust): Promise<Response> {
         const status = answer.statusCode ?? 0;
         const empty = status === 204 || status === 304;
         if (empty) answer.resume();
-        resolve(new Response(empty ? null : (Readable.toWeb(answer) as ReadableStream), { status, headers }));
+        resolve(new Response(empty ? null : webStream(answer, () => answer.destroy()), { status, headers }));
       },
     );
     sent.on("error", reject);

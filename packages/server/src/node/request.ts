@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { Readable } from "node:stream";
+import { webStream } from "@parlance/wire/bytes";
 import type { Scope } from "@parlance/wire/scope";
 import { LISTEN_LIMITS } from "../limits.js";
 import { gone } from "../reason.js";
@@ -19,7 +19,8 @@ export function toRequest(incoming: IncomingMessage): Request | { readonly statu
     for (let i = 0; i < rawHeaders.length; i += 2) headers.append(rawHeaders[i]!, rawHeaders[i + 1]!);
     const url = urlOf(incoming.url ?? "/", headers.get("host") ?? "localhost");
     if (url === undefined) return { status: 400, text: "bad request target or Host" };
-    const body = method === "GET" || method === "HEAD" ? null : (Readable.toWeb(incoming) as ReadableStream);
+    // The rest of a body that is not read is dropped, because its connection still carries the answer.
+    const body = method === "GET" || method === "HEAD" ? null : webStream(incoming, () => incoming.resume());
     return new Request(url, { method, headers, body, duplex: "half" } as RequestInit);
   } catch {
     return { status: 400, text: "bad request" };
