@@ -15,10 +15,10 @@ export interface Lifetime {
  */
 export function lifetime(...callers: readonly (AbortSignal | undefined)[]): Lifetime {
   const controller = new AbortController();
-  const onAbort = ({ target }: { target: unknown }) => abort((target as AbortSignal).reason);
+  const releases = callers.map((caller) => caller && onceAborted(caller, () => abort(caller.reason)));
 
   function release(): void {
-    for (const caller of callers) caller?.removeEventListener("abort", onAbort);
+    for (const stop of releases) stop?.();
   }
 
   function abort(reason?: unknown): void {
@@ -26,10 +26,31 @@ export function lifetime(...callers: readonly (AbortSignal | undefined)[]): Life
     controller.abort(reason);
   }
 
-  for (const caller of callers) caller?.addEventListener("abort", onAbort);
   const aborted = callers.find((caller) => caller?.aborted);
   if (aborted) abort(aborted.reason);
   return { signal: controller.signal, abort, release };
+}
+
+/** The lifetimes under each signal. One listener a signal, because Node warns of more than ten. */
+const under = new WeakMap<AbortSignal, Set<() => void>>();
+
+function onceAborted(signal: AbortSignal, run: () => void): () => void {
+  let runs = under.get(signal);
+  if (!runs) {
+    runs = new Set();
+    under.set(signal, runs);
+  }
+  const all = runs;
+  const onAbort = () => [...all].forEach((one) => void one());
+  if (all.size === 0) signal.addEventListener("abort", onAbort, { once: true });
+  all.add(run);
+  return () => {
+    all.delete(run);
+    if (all.size === 0) {
+      signal.removeEventListener("abort", onAbort);
+      under.delete(signal);
+    }
+  };
 }
 
 /** The longest delay that a timer takes: a longer one would fire at once. */

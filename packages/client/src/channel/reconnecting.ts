@@ -149,10 +149,14 @@ export class ReconnectingChannel {
     if (this.#attempts.signal.aborted) return;
     this.#close(false);
     const unconfirmed = this.#linked.unconfirmed();
-    if (!this.#conversation.closing) return this.#linked.fail(cause, 1000, "not joined again");
-    if (unconfirmed.length === 0) return this.#conversation.end(1000, "");
-    const how = `${this.#options.what} was cut before its close was confirmed`;
-    const lost = disconnected(how, "closed", true, cause, unconfirmed);
+    const { closing } = this.#conversation;
+    if (closing && unconfirmed.length === 0) return this.#conversation.end(1000, "");
+    // A refusal does not say what was sent and not confirmed.
+    const how = `${this.#options.what} was cut${closing ? " before its close was confirmed" : ""}`;
+    const lost =
+      cause instanceof Refusal || closing
+        ? disconnected(how, "closed", !(cause instanceof Refusal), cause, unconfirmed)
+        : cause;
     this.#linked.fail(lost, 1000, "not joined again");
   }
 }

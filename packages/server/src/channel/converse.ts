@@ -173,7 +173,12 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
       const refusal = refusalOf(violation);
       callbacks.refuse(called.request, refusal, violation, name);
       if (violation.code === "opening" || violation.code === "too_large") throw violation;
-      report(refusal, violation.subject);
+      try {
+        report(refusal, violation.subject);
+      } catch {
+        // The channel is not open for a fault yet: it ends with the client's violation, which is no failure of the handler.
+        throw violation;
+      }
     },
   });
   if (described.open?.server === undefined) join();

@@ -26,7 +26,10 @@ export function guard(
   declared: (name: string) => boolean,
   bound?: string,
 ): Refusal | Record<string, string> {
-  const { hostname, searchParams } = new URL(request.url);
+  const { hostname: addressed, searchParams } = new URL(request.url);
+  // A runtime may make the URL from a name of its own, and pass on what the client has sent.
+  const header = request.headers.get("Host");
+  const hostname = header === null ? addressed : hostnameOf(header);
   const known = hosts
     ? hosts.includes(hostname)
     : [...LOOPBACK, bound].includes(hostname) || hostname.endsWith(".localhost");
@@ -55,6 +58,11 @@ export function guard(
     "Access-Control-Expose-Headers": "Parlance-Resume, Retry-After",
     Vary: "Origin",
   };
+}
+
+/** The name in a Host header, as a URL has it; the header itself where it is none. */
+function hostnameOf(host: string): string {
+  return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : host;
 }
 
 /** Names under which clients put a token into a query. */

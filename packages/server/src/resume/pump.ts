@@ -12,17 +12,23 @@ export async function pump(context: Context, run: Run, production: Production, w
   const blocks = production.blocks((seq) => formatCursor({ epoch: writer.epoch, seq }));
   const over = new Promise<void>((resolve) => handler.add(resolve));
   let watched: Promise<void> | undefined;
+  const pending = new Set<Promise<void>>();
+  let failed = false;
 
   /** A log that fails ends the handler, with its error as the reason. */
   function watch(appended: Promise<void>): void {
     // A log that batches returns one promise for many entries.
     if (appended === watched) return;
     watched = appended;
-    within(life, limits.storeWithin, "the event log", () => appended).catch((error) => {
-      if (handler.closed) return;
-      callbacks.report(error, "log", called.operation);
-      handler.close(error);
-    });
+    const kept = within(life, limits.storeWithin, "the event log", () => appended)
+      .catch((error) => {
+        if (life.closed || failed) return;
+        failed = true;
+        callbacks.report(error, "log", called.operation);
+        handler.close(error);
+      })
+      .finally(() => pending.delete(kept));
+    pending.add(kept);
   }
 
   async function write(): Promise<void> {
@@ -43,6 +49,8 @@ export async function pump(context: Context, run: Run, production: Production, w
 
   // A handler that ignores its signal keeps `write` waiting.
   await Promise.race([write().catch((error) => callbacks.report(error, "log", called.operation)), over]);
+  // Nothing overtakes what is still on its way to the log.
+  await Promise.all(pending);
   handler.close();
   if (life.closed) return;
   await within(life, limits.storeWithin, "the event log", () => writer.close()).catch((error) => {

@@ -108,11 +108,18 @@ function tailOf(log: EventLog, name: string, after: number, reader: Scope, faile
   );
   return async (): Promise<IteratorResult<readonly Entry[]>> => {
     try {
-      tail ??= log.tail(name, after, left.signal)[Symbol.asyncIterator]();
+      tail ??= iteratorOf(log.tail(name, after, left.signal));
       return await tail.next();
     } catch (error) {
       if (!reader.closed) failed(error);
       throw error;
     }
   };
+}
+
+/** A log written in JavaScript may have made `tail` an async function: what that rejects with must not end the process. */
+function iteratorOf(tail: AsyncIterable<readonly Entry[]>): AsyncIterator<readonly Entry[]> {
+  if (typeof tail?.[Symbol.asyncIterator] === "function") return tail[Symbol.asyncIterator]();
+  Promise.resolve(tail).catch(() => {});
+  throw new TypeError("the event log's tail is no async iterable: write it as `async *tail`");
 }

@@ -1,6 +1,7 @@
-import { type AnyContract, type AnyMessage, Disconnected, Refusal } from "@parlance/wire";
+import { type AnyContract, type AnyMessage, type Codec, Disconnected, Refusal } from "@parlance/wire";
 import { type OpenAsks, openAsks, type Waiting } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
+import { encoderFor } from "../codecs.js";
 import type { Limits } from "../limits.js";
 import type { AnySession, OpenAskFound, SessionStore, Subscriber } from "../ports.js";
 
@@ -26,6 +27,8 @@ export class LocalSessions implements SessionStore {
   readonly #onIdle: ((key: string) => void) | undefined;
   readonly #hubs = new Map<string, Hub>();
   readonly #settled: SettledAsks;
+  /** Throws `Violation` to the sender of a wrong message: a reader could only fail for it. */
+  readonly #check: Codec["encode"];
 
   /** `onIdle` is called when a session has ended, or nothing of it is left. */
   /** Messages that readers were sent, counted: which of them a later reader lacks is known when an earlier one has not got it. */
@@ -38,6 +41,7 @@ export class LocalSessions implements SessionStore {
     this.#root = root;
     this.#onIdle = onIdle;
     this.#settled = settledAsks(contract, limits.maxSettled);
+    this.#check = encoderFor(contract, { side: "server", names: sentToSessions(contract), checks: contract.checks });
   }
 
   session(key: string): AnySession {
@@ -116,6 +120,7 @@ export class LocalSessions implements SessionStore {
   }
 
   #send(key: string, message: AnyMessage): void {
+    this.#check(message);
     const hub = this.#hubOf(key);
     if (hub.subscribers.size > 0) {
       this.note(message);
@@ -132,9 +137,10 @@ export class LocalSessions implements SessionStore {
   }
 
   #ask(key: string, message: AnyMessage, options: { readonly signal?: AbortSignal } = {}): Promise<AnyMessage> {
-    const hub = this.#hubOf(key);
     return new Promise<AnyMessage>((resolve, reject) => {
       options.signal?.throwIfAborted();
+      this.#check(message);
+      const hub = this.#hubOf(key);
       const scope = hub.scope.child("asks");
       const settle = (answer: AnyMessage): void => {
         resolve(answer);
@@ -182,6 +188,14 @@ export class LocalSessions implements SessionStore {
   #over(key: string): Disconnected {
     return new Disconnected(`${this.#contract.name}: session ${key} has ended`, { code: "closed", retryable: false });
   }
+}
+
+/** The messages that a session's streams and channels carry. */
+function sentToSessions({ operations, channels }: AnyContract): string[] {
+  const streams = Object.values(operations).flatMap(({ answer: { stream } }) =>
+    stream?.closedBy === undefined ? [] : stream.messages,
+  );
+  return [...new Set([...streams, ...Object.values(channels).flatMap(({ server }) => server)])];
 }
 
 function weightOf({ waiting }: Hub): number {

@@ -1,6 +1,6 @@
 import type { Stream } from "@parlance/contract";
 import { type AnyMessage, encode, faultMessage, type Written } from "@parlance/wire";
-import type { Scope } from "@parlance/wire/scope";
+import { type Scope, within } from "@parlance/wire/scope";
 import { type Context, callOf, isHidden, refusalOf } from "../call.js";
 import { invoke } from "../callback.js";
 import { encoderFor } from "../codecs.js";
@@ -24,8 +24,11 @@ export async function produce(context: Context, called: Called, scope: Scope): P
     profile: options.profile,
   });
   const call = callOf(context, called, scope.signal);
-  const messages = handlers[called.operation]!(called.input, call) as AsyncIterable<AnyMessage>;
-  const own = messages[Symbol.asyncIterator]();
+  // An async function may return its messages as well, or throw what refuses the call.
+  const messages = await within(scope, limits.answerWithin, `the handler of ${called.operation}`, () =>
+    handlers[called.operation]!(called.input, call),
+  );
+  const own = messagesOf(messages, called.operation)[Symbol.asyncIterator]();
   // A failure of the handler's clean-up has no reader any more.
   scope.add(() =>
     invoke(
@@ -158,6 +161,12 @@ function blocksOf({ context, called, described, scope, encodeMessage, source, fi
 
 function unended(operation: string, ends: ReadonlySet<string>): TypeError {
   return new TypeError(`the handler of ${operation} returned without ${[...ends].join(" or ")}`);
+}
+
+function messagesOf(returned: unknown, operation: string): AsyncIterable<AnyMessage> {
+  const iterable = (returned ?? {}) as AsyncIterable<AnyMessage>;
+  if (typeof iterable[Symbol.asyncIterator] === "function") return iterable;
+  throw new TypeError(`the handler of ${operation} returned no messages: write it as \`async *${operation}\``);
 }
 
 /** The first step, or undefined when headers are due before it: after a time (0 waits), or when the handler is known to have none. */
