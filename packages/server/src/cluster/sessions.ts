@@ -235,7 +235,12 @@ export class ClusterSessions implements SessionStore {
       },
     });
     scope.measure("queued", () => out.size);
-    this.#local.subscribe(key, { end: () => scope.close(), send: out.send }, scope);
+    const send = (message: AnyMessage, batch?: object): void => {
+      // The sender's mistake must not reach a reader on another server.
+      this.#local.check(message, batch);
+      out.send(message);
+    };
+    this.#local.subscribe(key, { end: () => scope.close(), send }, scope);
   }
 
   #deliver({ key, from, reader, count, messages }: Extract<Packet, { type: "messages" }>): void {

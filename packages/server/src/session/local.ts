@@ -28,7 +28,7 @@ export class LocalSessions implements SessionStore {
   readonly #hubs = new Map<string, Hub>();
   readonly #settled: SettledAsks;
   /** Throws `Violation` to the sender of a wrong message: a reader could only fail for it. */
-  readonly #check: Codec["encode"];
+  readonly check: Codec["encode"];
 
   /** `onIdle` is called when a session has ended, or nothing of it is left. */
   /** Messages that readers were sent, counted: which of them a later reader lacks is known when an earlier one has not got it. */
@@ -41,7 +41,7 @@ export class LocalSessions implements SessionStore {
     this.#root = root;
     this.#onIdle = onIdle;
     this.#settled = settledAsks(contract, limits.maxSettled);
-    this.#check = encoderFor(contract, { side: "server", names: sentToSessions(contract), checks: contract.checks });
+    this.check = encoderFor(contract, { side: "server", names: sentToSessions(contract), checks: contract.checks });
   }
 
   session(key: string): AnySession {
@@ -120,12 +120,14 @@ export class LocalSessions implements SessionStore {
   }
 
   #send(key: string, message: AnyMessage): void {
-    this.#check(message);
-    const hub = this.#hubOf(key);
-    if (hub.subscribers.size > 0) {
+    const known = this.#hubs.get(key);
+    if (known && known.subscribers.size > 0) {
       this.note(message);
-      return sendToAll(hub.subscribers.keys(), message);
+      return sendToAll(known.subscribers.keys(), message);
     }
+    // Where there are readers, encoding it for them checks it.
+    this.check(message);
+    const hub = this.#hubOf(key);
     const weight = JSON.stringify(message).length;
     const { maxQueued } = this.#limits;
     if (weightOf(hub) + weight > maxQueued)
@@ -139,7 +141,7 @@ export class LocalSessions implements SessionStore {
   #ask(key: string, message: AnyMessage, options: { readonly signal?: AbortSignal } = {}): Promise<AnyMessage> {
     return new Promise<AnyMessage>((resolve, reject) => {
       options.signal?.throwIfAborted();
-      this.#check(message);
+      this.check(message);
       const hub = this.#hubOf(key);
       const scope = hub.scope.child("asks");
       const settle = (answer: AnyMessage): void => {

@@ -52,16 +52,12 @@ export function mergeSession(
   });
   const placed: { readonly message: AnyMessage; readonly seq: number }[] = [];
 
+  /** Throws `Violation` for a wrong message. A reader that is too far behind ends. */
   function put(message: AnyMessage, foreign: boolean, batch?: object): void {
-    try {
-      const written = encode(message, batch);
-      if (!inbox.push({ message, written, foreign }, written.data.length))
-        throw new Refusal(`the reader of session ${key} is more than ${limits.maxQueued} characters behind`, {
-          status: 503,
-        });
-    } catch (error) {
-      inbox.end(error);
-    }
+    const written = encode(message, batch);
+    if (inbox.push({ message, written, foreign }, written.data.length)) return;
+    const behind = `the reader of session ${key} is more than ${limits.maxQueued} characters behind`;
+    inbox.end(new Refusal(behind, { status: 503 }));
   }
 
   /** The handler is paused while its reader is behind; senders of other messages cannot be. */
