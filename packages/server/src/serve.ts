@@ -212,7 +212,7 @@ function sturdy(accepted: Accepted): Accepted {
 /** Rejects as soon as the request is aborted, as any fetch does. */
 function unlessAborted<T>(answer: Promise<T>, call: Scope, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const stop = call.add(() => signal.aborted && reject(signal.reason));
+    const stop = call.hold(() => signal.aborted && reject(signal.reason));
     answer.then(resolve, reject).finally(stop);
   });
 }

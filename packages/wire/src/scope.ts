@@ -58,6 +58,10 @@ export function totals(): Stats {
   return everything.stats();
 }
 
+const NOTHING: Held[] = [];
+/** More are a set, where each is found at once. */
+const FEW = 8;
+
 interface Held {
   readonly release: () => unknown;
   readonly gauge: Gauge | undefined;
@@ -73,7 +77,8 @@ export class Scope {
   readonly #books: Books;
   readonly #report: (error: unknown) => void;
   readonly #leaveParent: (() => void) | undefined;
-  #held: Set<Held> | undefined;
+  /** A few are a list, which is smaller: thousands of connections have some scopes each. */
+  #held: Held[] | Set<Held> = NOTHING;
   #controller: AbortController | undefined;
   #open = true;
   #reason: unknown;
@@ -113,8 +118,13 @@ export class Scope {
     return this.#controller.signal;
   }
 
+  /** Owns a release. */
+  add(release: () => unknown, gauge?: Gauge): void {
+    this.#take({ release, gauge });
+  }
+
   /** Owns a release, and returns a function that releases earlier. Either way it runs once. */
-  add(release: () => unknown, gauge?: Gauge): () => void {
+  hold(release: () => unknown, gauge?: Gauge): () => void {
     const held: Held = { release, gauge };
     this.#take(held);
     return () => {
@@ -133,7 +143,7 @@ export class Scope {
       Math.min(milliseconds, LONGEST),
     );
     (timer as { unref?: () => void }).unref?.();
-    const cancel = this.add(() => clearTimeout(timer), "timers");
+    const cancel = this.hold(() => clearTimeout(timer), "timers");
     return cancel;
   }
 
@@ -142,7 +152,7 @@ export class Scope {
     if (milliseconds === Number.POSITIVE_INFINITY) return () => {};
     const timer = setInterval(() => this.#run(run), Math.min(milliseconds, LONGEST));
     (timer as { unref?: () => void }).unref?.();
-    return this.add(() => clearInterval(timer), "timers");
+    return this.hold(() => clearInterval(timer), "timers");
   }
 
   /** Runs a function when a signal aborts, which may be now. The listener goes with the scope. */
@@ -154,7 +164,7 @@ export class Scope {
     }
     const listener = () => this.#run(run);
     signal.addEventListener("abort", listener, { once: true });
-    return this.add(() => signal.removeEventListener("abort", listener));
+    return this.hold(() => signal.removeEventListener("abort", listener));
   }
 
   /** Adds a number to the stats for as long as the scope is open. */
@@ -174,7 +184,7 @@ export class Scope {
     this.#reason = reason;
     this.#leaveParent?.();
     if (reason !== undefined) this.#controller?.abort(reason);
-    for (const held of [...(this.#held ?? [])].reverse()) if (this.#forget(held)) this.#run(held.release);
+    for (const held of [...this.#held].reverse()) if (this.#forget(held)) this.#run(held.release);
   }
 
   /** What this scope's root and all below it hold. */
@@ -184,13 +194,19 @@ export class Scope {
 
   #take(held: Held): void {
     if (!this.#open) return this.#run(held.release);
-    this.#held ??= new Set();
-    this.#held.add(held);
+    if (this.#held === NOTHING) this.#held = [held];
+    else if (!Array.isArray(this.#held)) this.#held.add(held);
+    else if (this.#held.length < FEW) this.#held.push(held);
+    else this.#held = new Set(this.#held).add(held);
     this.#count(held, 1);
   }
 
   #forget(held: Held): boolean {
-    if (!this.#held?.delete(held)) return false;
+    if (Array.isArray(this.#held)) {
+      const index = this.#held.indexOf(held);
+      if (index < 0) return false;
+      this.#held.splice(index, 1);
+    } else if (!this.#held.delete(held)) return false;
     this.#count(held, -1);
     return true;
   }
@@ -249,7 +265,7 @@ function settled<T>(
       over = true;
       reject(error);
     };
-    const forget = attempt.add(() => fail(reasonOf(attempt)));
+    const forget = attempt.hold(() => fail(reasonOf(attempt)));
     const stop = attempt.timeout(limit, () => {
       fail(new Disconnected(`${what} did not finish within ${limit} ms`, { code: "timeout", retryable: true }));
     });

@@ -29,7 +29,7 @@ test("a scope releases what it holds once, newest first, whatever throws or reje
 test("what is released early is not released again", () => {
   const { scope } = opened();
   const release = vi.fn();
-  const early = scope.add(release, "places");
+  const early = scope.hold(release, "places");
   expect(scope.stats().places).toBe(1);
   early();
   early();
@@ -42,8 +42,9 @@ test("what is added to a closed scope is released at once", () => {
   const { scope } = opened();
   scope.close("over");
   const release = vi.fn();
-  scope.add(release, "places")();
-  expect(release).toHaveBeenCalledTimes(1);
+  scope.hold(release, "places")();
+  scope.add(release);
+  expect(release).toHaveBeenCalledTimes(2);
   const child = scope.child("streams");
   expect([child.closed, child.reason, child.signal.aborted, child.signal.reason]).toEqual([true, "over", true, "over"]);
   expect(scope.stats()).toEqual(zero);
@@ -174,3 +175,17 @@ test.each([
 function fail(): never {
   throw new Error("failed");
 }
+
+test("any number of things is held and released, in reverse order of acquiring", () => {
+  for (const count of [1, 8, 9, 100]) {
+    const { scope } = opened();
+    const released: number[] = [];
+    const early = Array.from({ length: count }, (_, i) => scope.hold(() => released.push(i), "places"));
+    early[count >> 1]!();
+    expect(scope.stats().places).toBe(count - 1);
+    scope.close();
+    const rest = Array.from({ length: count }, (_, i) => i).filter((i) => i !== count >> 1);
+    expect(released).toEqual([count >> 1, ...rest.reverse()]);
+    expect(scope.stats()).toEqual(zero);
+  }
+});

@@ -180,7 +180,7 @@ async function firstWithin<T>(
   const without = new Promise<undefined>((resolve) => {
     due = () => resolve(undefined);
   });
-  const stops = [scope.add(due), ...(milliseconds > 0 ? [scope.timeout(milliseconds, due)] : [])];
+  const stops = [scope.hold(due), ...(milliseconds > 0 ? [scope.timeout(milliseconds, due)] : [])];
   handlerDone?.then(due);
   try {
     return await Promise.race([first, without]);
