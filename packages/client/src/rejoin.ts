@@ -6,7 +6,7 @@ import { discard } from "./request.js";
 
 /** Milliseconds: the first wait is at most this long, and each further one twice as long, up to the cap. */
 const BACKOFF = { base: 250, cap: 30_000 };
-/** Milliseconds of the budget that an attempt costs at least: a server that answers at once and cuts is not asked for ever. */
+/** Milliseconds of the budget that an attempt costs at least: it bounds how often a server that answers at once and cuts is asked. */
 const LEAST_COST = 100;
 
 /** Statuses after which asking again may help. 400 is the answer to a request that was cut on its way. */

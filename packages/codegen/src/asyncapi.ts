@@ -89,7 +89,7 @@ function channelOf(server: "http" | "ws", told: SourceCall, messages: readonly s
   };
 }
 
-/** A stream that a body asks for is a reply to it; any other is sent to whoever reads it. */
+/** A stream that a body asks for is a reply to it; any other is sent to its readers. */
 function streamOperation(document: ContractDocument, name: string, { method, body, answer }: Operation): object {
   const messages = answer.stream!.messages.map((one) => at("channels", name, "messages", one));
   const { summary } = sourceOf(document).operations[name]!;
