@@ -8,7 +8,7 @@ const at = (...steps: string[]) => ({
 
 /**
  * The streams and channels of a contract as an AsyncAPI 3.0 document, from the server's point of view: what it sends is what
- * a client receives. Answers are replies; an answer that is an operation of its own is told in prose.
+ * a client receives. Answers are replies; an answer that is an operation of its own is described in prose.
  */
 export function asyncapi(document: ContractDocument): object {
   const { contract } = document;

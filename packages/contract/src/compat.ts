@@ -10,9 +10,9 @@ const client: Writers = new Set(["client"]);
 const server: Writers = new Set(["server"]);
 
 /**
- * What changed from one version of a contract to the next, and whom it breaks. It is taken that a server takes up the new
- * contract before its clients do: what a client may newly say is safe, what a server may newly say is not, and what has to
- * be said newly breaks whoever has to say it. Prose, examples, reading tolerances that are new, and retries break nobody.
+ * Lists what changed from one version of a contract to the next, and which side it breaks. A server adopts the new contract
+ * before its clients do: what a client may newly send is safe, what a server may newly send is not, and what must newly be
+ * sent breaks its senders. Prose, examples, new reading tolerances and retries break no side.
  */
 export function compat(old: ContractDocument, now: ContractDocument): Change[] {
   const changes = [

@@ -24,7 +24,7 @@ export function ofNarrow(writers: Writers): Change["breaking"] {
   return writers.size === 2 ? "both" : writers.has("client") ? "clients" : "servers";
 }
 
-/** What is gone breaks whoever reads it. */
+/** A removal breaks the readers. */
 export function ofRemove(writers: Writers): Change["breaking"] {
   return writers.size === 2 ? "both" : writers.has("client") ? "servers" : "clients";
 }
