@@ -7,6 +7,14 @@ export interface ContractFolder {
   /** What the folder is called, for messages. */
   readonly name: string;
   readonly files: Readonly<Record<string, string>>;
+  /** Of a contract that extends another: what its own folder has, and the folder that it extends; `at` leads from one to the other. */
+  readonly extended?: {
+    readonly own: Readonly<Record<string, string>>;
+    readonly base: ContractFolder;
+    readonly at: string;
+  };
+  /** What was wrong already when the folder was read. */
+  readonly findings?: readonly Finding[];
 }
 
 /** What could be parsed of a folder, and what could not. */
@@ -23,7 +31,7 @@ export const isObject = (value: unknown): value is Source =>
 
 /** Parses every file of a folder; broken ones are left out and reported. */
 export function parse(folder: ContractFolder): ParsedFolder {
-  const findings: Finding[] = [];
+  const findings: Finding[] = [...(folder.findings ?? [])];
   const json = (file: string, text: string, pointer = ""): Source | undefined => {
     try {
       const value: unknown = JSON.parse(text);

@@ -2,7 +2,9 @@ import type { ContractDocument, Json, Message, Operation, Schema, SchemaObject, 
 
 /** `list_files` -> `ListFiles`, `getSession` -> `GetSession`. */
 export const pascal = (name: string) =>
-  name.replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, first: string) => first.toUpperCase());
+  name.replace(/(\d)\.(?=\d)|(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, digit?: string, first?: string) =>
+    digit !== undefined ? `${digit}_` : first!.toUpperCase(),
+  );
 
 /** What an object schema says about its own properties, through `$ref` and `allOf`. */
 export interface Members {
