@@ -13,9 +13,7 @@ export class GenerateError extends Error {
 
 /** `fold-gateway` → `foldGateway`; `chat-1.13` → `chat1_13`. */
 export function camel(name: string): string {
-  return name.replace(/(\d)\.(?=\d)|[-.](.)/g, (_, digit?: string, first?: string) =>
-    digit !== undefined ? `${digit}_` : first!.toUpperCase(),
-  );
+  return name.replace(/(?<=\d)\.(?=\d)|[-.](.)/g, (_, first?: string) => first?.toUpperCase() ?? "_");
 }
 
 /** What a constant of a module cannot be named (ECMA-262, section 12.7.2), and what the generated module imports. */

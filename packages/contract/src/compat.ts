@@ -109,6 +109,9 @@ function* tolerances(old: ContractDocument, now: ContractDocument): Generator<Ch
       );
   const { gone } = match(Object.keys(old.contract.profiles ?? {}), Object.keys(now.contract.profiles ?? {}));
   for (const name of gone) yield inContract("both", `/profiles/${name}`, `the profile ${name} is gone`);
+  const [was, is] = [old.contract.profile, now.contract.profile];
+  if (was !== is)
+    yield inContract("clients", "/profile", `the profile that is written was ${was ?? "none"} and is ${is ?? "none"}`);
 }
 
 function* faults(old: ContractDocument, now: ContractDocument): Generator<Change> {

@@ -2,9 +2,7 @@ import type { ContractDocument, Json, Message, Operation, Schema, SchemaObject, 
 
 /** `list_files` -> `ListFiles`, `getSession` -> `GetSession`. */
 export const pascal = (name: string) =>
-  name.replace(/(\d)\.(?=\d)|(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, digit?: string, first?: string) =>
-    digit !== undefined ? `${digit}_` : first!.toUpperCase(),
-  );
+  name.replace(/(?<=\d)\.(?=\d)|(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, first?: string) => first?.toUpperCase() ?? "_");
 
 /** What an object schema says about its own properties, through `$ref` and `allOf`. */
 export interface Members {

@@ -48,6 +48,7 @@ export function* names(subject: Subject): Generator<Finding> {
       yield inContract("name", `/reading/${index}/operation`, `there is no operation ${operation}`);
   for (const [profile, additions] of Object.entries(contract.profiles ?? {}))
     yield* among(Object.keys(additions), Object.keys(contract.messages), `/profiles/${profile}`, "the messages");
+  yield* among([contract.profile], Object.keys(contract.profiles ?? {}), "/profile", "the profiles");
   if (contract.session !== undefined && !owners(subject).some((owner) => contract.session! in (owner.parameters ?? {})))
     yield inContract("name", "/session", `no operation or channel has a parameter ${contract.session}`);
 }
