@@ -1,15 +1,13 @@
 import type { FilePatch, Hunk, Patch } from "../patch.js";
 import type { ApplyResult, ConflictReason, Rung } from "../result.js";
 import { takeApart } from "../sides.js";
-import { spliceText } from "../splice.js";
 import { hasReturns } from "./endings.js";
-import { standInPlace } from "./exact.js";
 
 /** What is decided by the file alone; the hunks are left to `apply`. */
 export function applyFile(
   patch: FilePatch | Patch,
   text: string,
-  apply: (hunks: readonly Hunk[]) => ApplyResult,
+  apply: (hunks: readonly Hunk[], text: string) => ApplyResult,
 ): ApplyResult {
   if ("files" in patch && patch.files.length > 1) return refuse("not-found");
   const file = "files" in patch ? patch.files[0] : patch;
@@ -20,10 +18,10 @@ export function applyFile(
   const empty = isEmptyBlob(from);
   if (hunks.length === 0 && !empty) return { ok: true, text: kind === "delete" ? "" : text, hunks: [] };
   if ((kind === "create" || empty) && text !== "") {
-    const made = standInPlace(hunks, "");
-    return refuse(made && spliceText("", made.splices) === text ? "already-applied" : "stale");
+    const made = apply(hunks, "");
+    return refuse(made.ok && made.text === text ? "already-applied" : "stale");
   }
-  const result = apply(hunks);
+  const result = apply(hunks, text);
   return (kind === "delete" || isEmptyBlob(to)) && result.ok && result.text !== "" ? refuse("stale") : result;
 }
 

@@ -2,10 +2,10 @@ import type { FilePatch, Patch } from "../patch.js";
 import type { ApplyResult, Conflict } from "../result.js";
 import { type Sides, takeApart } from "../sides.js";
 import { applyFile, refuse } from "./file.js";
-import { exactStyle } from "./line-style.js";
 import type { Match } from "./match.js";
 import { conflict } from "./match.js";
 import { rewrite } from "./rewrite.js";
+import { exactStyle } from "./style.js";
 import { asIs, findRows, readTarget, type Target } from "./target.js";
 
 export interface StrictOptions {
@@ -31,7 +31,7 @@ export function applyStrictly(patch: FilePatch | Patch, text: string, options: S
   const { kind, hunks, whole } = ("files" in patch ? patch.files[0] : patch) ?? {};
   // Where no hunk says what is taken or made, git takes and makes an empty file only.
   if ((kind === "delete" || kind === "create") && !whole && hunks?.length === 0 && text !== "") return refuse("stale");
-  return applyFile(patch, text, (hunks) => {
+  return applyFile(patch, text, (hunks, text) => {
     const target = readTarget(text, hunks);
     const taken: Taken = { blocks: [], grown: 0 };
     const place = (sides: Sides) => findPlace(sides, options.unidiffZero === true, taken, target);

@@ -1,8 +1,8 @@
 import { splitLines } from "../lines.js";
 import type { Hunk } from "../patch.js";
-import type { Blocks } from "./blocks.js";
 import { type Effort, startEffort } from "./effort.js";
 import { looseLine, plainTabs } from "./normal.js";
+import type { Outline } from "./outline.js";
 
 /** What of a line is compared. */
 export type Key = (line: string) => string;
@@ -23,7 +23,8 @@ export interface Target {
   readonly indexes: Map<Key, LineIndex>;
   readonly effort: Effort;
   /** Read when the first hunk needs them. */
-  blocks?: Blocks;
+  outline?: Outline;
+  endOf?: (row: number) => number;
   readonly belows: Map<string, Below>;
   words?: ReadonlySet<string>;
 }
