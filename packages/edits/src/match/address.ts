@@ -1,6 +1,7 @@
 import { type Block, readBlocks } from "./blocks.js";
 import { isAnchored, lastRow, type ReadAddress, readSection } from "./section.js";
-import { type Below, lastUpTo, type Target } from "./target.js";
+import { lastUpTo } from "./sorted.js";
+import type { Below, Target } from "./target.js";
 
 /** The whole address: anchors and the end of the file are looked for in the blocks of the text. */
 export const readAddress: ReadAddress = (sides, target) => {

@@ -1,5 +1,5 @@
-import type { FilePatch, Hunk, Patch } from "../patch.js";
-import type { ApplyResult, ConflictReason, Rung } from "../result.js";
+import { type FilePatch, filesOf, type Hunk, type Patch } from "../patch.js";
+import type { ApplyResult, Conflict, ConflictReason, Rung } from "../result.js";
 import { takeApart } from "../sides.js";
 import { hasReturns } from "./endings.js";
 
@@ -9,8 +9,8 @@ export function applyFile(
   text: string,
   apply: (hunks: readonly Hunk[], text: string) => ApplyResult,
 ): ApplyResult {
-  if ("files" in patch && patch.files.length > 1) return refuse("not-found");
-  const file = "files" in patch ? patch.files[0] : patch;
+  const [file, another] = filesOf(patch);
+  if (another) return refuse("not-found");
   if (!file) return { ok: true, text, hunks: [] };
   if (file.whole) return replaceWhole(file, text);
   const { hunks, kind } = file;
@@ -46,6 +46,10 @@ function replaceWhole({ hunks, kind }: FilePatch, text: string): ApplyResult {
 }
 
 /** A conflict that is the file's and not a hunk's. */
+export function fileConflict(reason: ConflictReason): Conflict {
+  return { hunk: "", reason, at: null, candidates: [], total: 0, rung: "exact" };
+}
+
 export function refuse(reason: ConflictReason): ApplyResult {
-  return { ok: false, conflicts: [{ hunk: "", reason, at: null, candidates: [], total: 0, rung: "exact" }] };
+  return { ok: false, conflicts: [fileConflict(reason)] };
 }

@@ -7,8 +7,9 @@ import { type Candidate, conflict, type Match } from "./match.js";
 import { rewrite } from "./rewrite.js";
 import type { Address, ReadAddress } from "./section.js";
 import { settle } from "./settle.js";
+import { lastUpTo } from "./sorted.js";
 import { exactStyle, type LearnStyle, pairUp } from "./style.js";
-import { findRows, type Key, lastUpTo, readTarget, type Target } from "./target.js";
+import { findRows, type Key, readTarget, type Target } from "./target.js";
 
 /** On each rung that compares lines as wholes: what it compares of a line of the text, and of a line of the patch. */
 export type Step = readonly [rung: Rung, text: Key, patch: Key];

@@ -1,6 +1,7 @@
+import { withoutReturn } from "../lines.js";
 import type { Change } from "../sides.js";
 import { learnIndenting } from "./indentation.js";
-import { plainTabs, plainTypography, withoutReturn } from "./normal.js";
+import { plainTabs, plainTypography } from "./normal.js";
 import { type LineStyle, type Pair, readEnds, writeEnd } from "./style.js";
 
 const FANCY = /[\u2010-\u2015\u2018-\u201f\u2026\u2212\u00a0\u2000-\u200a\u202f\u205f]/;

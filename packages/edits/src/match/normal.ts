@@ -1,9 +1,5 @@
 // What lines have in common that differ only in how they were typed.
 
-export function withoutReturn(line: string): string {
-  return line.endsWith("\r") ? line.slice(0, -1) : line;
-}
-
 /** Quotes, dashes and spaces as a keyboard has them. */
 export function plainTypography(line: string): string {
   if (!/[^ -~\s]|[\u00a0\u2000-\u205f]/.test(line)) return line;

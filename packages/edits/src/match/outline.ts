@@ -1,5 +1,6 @@
 import type { Effort } from "./effort.js";
 import { looseLine } from "./normal.js";
+import { lastUpTo } from "./sorted.js";
 
 /** Where the lines of a text stand that name its parts. */
 export interface Outline {
@@ -20,7 +21,7 @@ const CUT = 40;
 export function readOutline(lines: readonly string[], effort: Effort): Outline {
   const indents = lines.map(measure);
   let rows: Map<string, number[]> | undefined;
-  let sorted: { readonly key: string; readonly row: number }[] | undefined;
+  let sorted: string[] | undefined;
 
   function find(line: string): readonly number[] {
     const sought = looseLine(line);
@@ -28,19 +29,12 @@ export function readOutline(lines: readonly string[], effort: Effort): Outline {
     rows ??= groupRows(lines);
     const equal = rows.get(sought);
     if (equal) return equal;
-    sorted ??= [...rows]
-      .flatMap(([key, all]) => all.map((row) => ({ key, row })))
-      .sort((a, b) => compare(a.key, b.key));
-    let low = 0;
-    for (let high = sorted.length; low < high; ) {
-      const middle = (low + high) >> 1;
-      if (compare(sorted[middle]!.key, sought) < 0) low = middle + 1;
-      else high = middle;
-    }
+    sorted ??= [...rows.keys()].sort();
     const found: number[] = [];
-    for (; sorted[low]?.key.startsWith(sought); low++) {
-      const { key, row } = sorted[low]!;
-      if (sought.length >= CUT || !/\w$/.test(sought) || !/\w/.test(key[sought.length]!)) found.push(row);
+    for (let i = lastUpTo(sorted, sought) + 1; sorted[i]?.startsWith(sought); i++) {
+      const key = sorted[i]!;
+      if (sought.length >= CUT || !/\w$/.test(sought) || !/\w/.test(key[sought.length]!))
+        for (const row of rows.get(key)!) found.push(row);
     }
     effort.left -= found.length;
     return effort.left < 0 ? [] : found.sort((a, b) => a - b);
@@ -83,8 +77,4 @@ function measure(line: string): number {
 
 function firstWord(line: string): string {
   return /^\s*([\p{L}_$@][\p{L}\p{N}_$]*)/u.exec(line)?.[1] ?? "";
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

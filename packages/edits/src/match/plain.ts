@@ -1,5 +1,5 @@
+import { withoutReturn } from "../lines.js";
 import type { Ladder } from "./ladder.js";
-import { withoutReturn } from "./normal.js";
 import { readSection } from "./section.js";
 import { readEnds, writeEnd } from "./style.js";
 import { asIs } from "./target.js";

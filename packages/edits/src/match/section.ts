@@ -1,7 +1,8 @@
 import type { Hunk } from "../patch.js";
 import type { Sides } from "../sides.js";
 import { readOutline } from "./outline.js";
-import { lastUpTo, type Target } from "./target.js";
+import { lastUpTo } from "./sorted.js";
+import type { Target } from "./target.js";
 
 /**
  * What a hunk says of its place beside line numbers. `inside`: the place fits its anchors and the end of the file, which

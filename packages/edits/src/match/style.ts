@@ -1,6 +1,6 @@
+import { withoutReturn } from "../lines.js";
 import type { Rung } from "../result.js";
 import type { Change, Sides } from "../sides.js";
-import { withoutReturn } from "./normal.js";
 import type { Target } from "./target.js";
 
 /** How a hunk's new lines are written at a place, learned from its old lines and those they matched. */

@@ -49,18 +49,6 @@ export function lineStarts(text: string): number[] {
   return starts;
 }
 
-/** The last of sorted numbers that is at most this one, as an index; -1 where all are larger. */
-export function lastUpTo(sorted: readonly number[], limit: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (sorted[middle]! <= limit) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
-}
-
 /** Do these lines stand at this offset up to white space? */
 export function fitsLoosely(lines: readonly string[], text: string, start: number): boolean {
   let at = start;
