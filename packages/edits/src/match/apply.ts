@@ -8,9 +8,10 @@ import { applyInRange } from "./range.js";
 
 /** Applies a patch by the rungs of a ladder. */
 export function applyBy(ladder: Ladder, patch: FilePatch | Patch, text: string, options: ApplyOptions): ApplyResult {
-  const { at, ...rest } = options;
-  if (at !== undefined) return applyInRange(patch, text, at, (part) => applyBy(ladder, patch, part, rest));
-  return applyFile(patch, text, (hunks, text) => applyHunks(ladder, hunks, text, rest));
+  const { at } = options;
+  if (at !== undefined)
+    return applyInRange(patch, text, at, (part) => applyBy(ladder, patch, part, { ...options, at: undefined }));
+  return applyFile(patch, text, (hunks, text) => applyHunks(ladder, hunks, text, options));
 }
 
 function applyHunks(ladder: Ladder, hunks: readonly Hunk[], text: string, options: ApplyOptions): ApplyResult {
