@@ -95,6 +95,7 @@ function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung
     const asked = sides.inserts && (all?.length === 0 || sides.new.length > sides.old.length || hasAnchors(sides));
     const made = asked ? findRows(sides.new, text, patch, target) : [];
     if (all === null || made === null) return refuse("ambiguous", rung);
+    if (all.length + made.length === 0) continue;
     const places = address ? all.filter((row) => address.inside(row, inARow(row, sides.old))) : all;
     const applied = address ? made.filter((row) => address.inside(row, inARow(row, sides.new))) : made;
     if (elsewhere.length === 0) elsewhere = all;

@@ -18,6 +18,7 @@ export function plainTabs(line: string): string {
 
 /** White space at the ends is not compared, and inside a line a run of it counts as one space. */
 export function looseLine(line: string): string {
+  if (line === "") return line;
   return plainTypography(line)
     .trim()
     .replace(/[ \t]+/g, " ");

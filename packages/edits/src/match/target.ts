@@ -66,10 +66,15 @@ export function indexBy(key: Key, { lines, hunks, indexes }: Target): LineIndex 
   const known = indexes.get(key);
   if (known) return known;
   const places = new Map<string, number[]>();
+  const seek = (line: string) => {
+    const sought = key(line);
+    if (!places.has(sought)) places.set(sought, []);
+  };
   for (const hunk of hunks)
     for (const line of hunk.lines) {
       const body = line.slice(1);
-      places.set(key(body), []).set(key(plainTabs(body)), []);
+      seek(body);
+      if (body.includes("\\t")) seek(plainTabs(body));
     }
   const index = { keys: key === asIs ? lines : lines.map(key), places };
   for (const [row, line] of index.keys.entries()) places.get(line)?.push(row);
