@@ -6,7 +6,7 @@ import { type OpenAsks, openAsks, type Waiting } from "./exchange.js";
 import type { AnyContract, Codec, Unknown } from "./message.js";
 import { notify } from "./notify.js";
 import type { Port } from "./port.js";
-import { queue } from "./queue.js";
+import { Queue } from "./queue.js";
 
 export type AnyChannel = Channel<AnyMessage, AnyMessage, Record<string, AnyMessage>>;
 
@@ -53,7 +53,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
   const { open } = contract.channels[name]!;
   const peer: Side = side === "client" ? "server" : "client";
   const mine = openAsks(contract, side);
-  const inbox = queue<AnyMessage>({ limit: maxQueued });
+  const inbox = new Queue<AnyMessage>({ limit: maxQueued });
   /** The name of each side's opening message, until it was sent. Only the server's side checks both. */
   const opening: { [by in Side]?: string } = { client: open?.client };
   if (side === "server") opening.server = open?.server;
@@ -231,4 +231,4 @@ export { type Busy, busy } from "./busy.js";
 export { type Durable, type DurableOptions, durable, isCut } from "./durable.js";
 export { type Answered, type OpenAsks, openAsks, type Waiting } from "./exchange.js";
 export { pair, type SocketLike, socketPort } from "./port.js";
-export { type Queue, queue } from "./queue.js";
+export { Queue } from "./queue.js";
