@@ -1,5 +1,5 @@
 import { type AnyContract, type AnyMessage, Disconnected, Refusal } from "@parlance/wire";
-import { type OpenAsks, openAsks, type Waiting } from "@parlance/wire/link";
+import { OpenAsks, type Waiting } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import { type Encode, encoderFor } from "../codecs.js";
 import type { Limits } from "../limits.js";
@@ -74,7 +74,7 @@ export class LocalSessions implements SessionStore {
 
   requeue(key: string, messages: readonly Sent[]): void {
     // Readers that were there already have a copy of their own, and an open ask is shown to the next reader anyway.
-    const asks = openAsks(this.#contract, "server");
+    const asks = new OpenAsks(this.#contract, "server");
     for (const { message, batch } of messages) {
       const place = batch?.place ?? Number.POSITIVE_INFINITY;
       const isHad = [...(this.#hubs.get(key)?.subscribers.values() ?? [])].some((since) => since < place);
@@ -106,7 +106,7 @@ export class LocalSessions implements SessionStore {
     const known = this.#hubs.get(key);
     if (known) return known;
     const scope = this.#root.child("sessions");
-    const asks = openAsks(this.#contract, "server");
+    const asks = new OpenAsks(this.#contract, "server");
     const hub: Hub = { scope, subscribers: new Map(), waiting: [], asks, put: new Set() };
     this.#hubs.set(key, hub);
     scope.measure("queued", () => weightOf(hub));

@@ -24,11 +24,17 @@ export interface WriterOptions {
 /** Characters that are written without waiting for the end of the tick. */
 export const FULL = 64 * 1024;
 
+/** Writes one stream to one sink. */
+export interface SseWriter {
+  /** Resolves when the stream is over, or its reader's scope is closed. */
+  run(sink: Sink): Promise<void>;
+}
+
 /**
  * Writes one stream of text blocks to one sink. All blocks of one tick are one write, because joined events cost a third of single ones. The
  * source is read only while the sink has room, so a slow reader pauses a generator. `reader` closes with the last block.
  */
-export class SseWriter {
+export class BlockWriter implements SseWriter {
   readonly #blocks: AsyncIterator<readonly string[]>;
   readonly #reader: Scope;
   readonly #options: WriterOptions;
@@ -48,7 +54,6 @@ export class SseWriter {
     this.#options = options;
   }
 
-  /** Resolves when the stream is over, or its reader's scope is closed. */
   run(sink: Sink): Promise<void> {
     const { limits, headersDue } = this.#options;
     const reader = this.#reader;
@@ -179,7 +184,7 @@ function isSame(some: readonly string[], others: readonly string[]): boolean {
 }
 
 /** Writers with blocks of this tick. */
-const due: SseWriter[] = [];
+const due: BlockWriter[] = [];
 
 function flushAll(): void {
   let last: Joined | undefined;
