@@ -8,11 +8,11 @@ type Timer = ReturnType<typeof setTimeout>;
 
 /** One thing that a scope owns, in the list of all that it owns: thousands of connections have some scopes each. */
 class Held {
-  readonly what: (() => unknown) | Scope | Timer;
+  /** Undefined once it is released: what is kept to release it earlier keeps nothing else then. */
+  what: (() => unknown) | Scope | Timer | undefined;
   readonly gauge: Gauge | undefined;
   older: Held | undefined;
   newer: Held | undefined;
-  released = false;
 
   constructor(what: (() => unknown) | Scope | Timer, gauge: Gauge | undefined) {
     this.what = what;
@@ -138,10 +138,7 @@ export class Scope {
   }
 
   #take(held: Held): void {
-    if (!this.#open) {
-      held.released = true;
-      return this.#release(held);
-    }
+    if (!this.#open) return this.#release(held);
     held.older = this.#newest;
     if (held.older) held.older.newer = held;
     this.#newest = held;
@@ -160,9 +157,9 @@ export class Scope {
     return this.#hold(new Held(timer, "timers"));
   }
 
+  /** False where it is released already. */
   #forget(held: Held): boolean {
-    if (held.released) return false;
-    held.released = true;
+    if (held.what === undefined) return false;
     const { older, newer } = held;
     if (older) older.newer = newer;
     if (newer) newer.older = older;
@@ -178,7 +175,9 @@ export class Scope {
     everything.add(gauge, difference);
   }
 
-  #release({ what }: Held): void {
+  #release(held: Held): void {
+    const { what } = held;
+    held.what = undefined;
     if (typeof what === "function") this.#run(what);
     else if (what instanceof Scope) what.close(this.#reason);
     else clearTimeout(what);
