@@ -54,7 +54,7 @@ export function refuseClashes(document: ContractDocument): void {
 }
 
 /** Every name that the generated file declares, and what it is for. */
-function* declarations({ contract, schemas, files }: ContractDocument): Generator<[name: string, what: string]> {
+export function* declarations({ contract, schemas, files }: ContractDocument): Generator<[name: string, what: string]> {
   for (const title of Object.keys(schemas)) yield [title, `the schema ${files[title]}`];
   for (const [name, { answer }] of Object.entries(contract.operations)) {
     yield [`${pascal(name)}Input`, `the input of operation ${name}`];

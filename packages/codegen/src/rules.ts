@@ -1,6 +1,6 @@
 import type { Schema, SchemaObject } from "@parlance/contract";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { mapSchema } from "./schema.js";
+import { mapSchema } from "@parlance/contract/schema";
 
 /** What a check does not need: prose, and the type of a value for the compiler. */
 const annotations = new Set(["title", "description", "examples", "default", "deprecated", "tsType", "$comment"]);
