@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { basename, dirname, posix, relative, resolve } from "node:path";
-import { follow, type Open, openOnDisk } from "@parlance/contract/load";
+import { follow, type Open, openOnDisk, withReferred } from "@parlance/contract/load";
 import type { Place } from "./folders.js";
 import { UsageError } from "./io.js";
 
@@ -50,7 +50,18 @@ async function filesOf(root: string, commit: string, under: string): Promise<Rec
   if (wanted.length === 0) return {};
   const asked = wanted.map((file) => `${commit}:${under && `${under}/`}${file}\n`).join("");
   const texts = blobs(await git(root, ["cat-file", "--batch"], asked));
-  return Object.fromEntries(wanted.map((file, index) => [file, texts[index]!]));
+  const own = Object.fromEntries(wanted.map((file, index) => [file, texts[index]!]));
+  if (!single) {
+    const folders = [...new Set(wanted.map((file) => file.slice(0, file.indexOf("/"))))];
+    const all = folders.map(async (name) => {
+      const inner = await filesOf(root, commit, posix.join(under, name));
+      return Object.entries(inner).map(([file, text]) => [`${name}/${file}`, text] as const);
+    });
+    return Object.fromEntries((await Promise.all(all)).flat());
+  }
+  return withReferred(own, async (file) =>
+    (await git(root, ["show", `${commit}:${posix.join(under || ".", file)}`])).toString(),
+  );
 }
 
 const ofContract = /^(?:contract\.json|messages\/[^/]+\.json|transcripts\/[^/]+\.jsonl)$/;

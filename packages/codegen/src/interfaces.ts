@@ -1,7 +1,7 @@
 import type { ChannelContract, ContractDocument, Json, Operation, Side } from "@parlance/contract";
-import { pascal, subschemas } from "@parlance/contract/schema";
+import { pascal } from "@parlance/contract/schema";
 import { comment, literal, property, union } from "./literal.js";
-import { camel } from "./names.js";
+import { camel, declares } from "./names.js";
 import { hasInput } from "./schema.js";
 import { sourceOf } from "./source.js";
 
@@ -39,7 +39,8 @@ export function interfaces(
   const value = camel(contract.name);
   const used = new Set<string>();
   const ours = (name: string, ...parameters: readonly string[]) => {
-    const alias = declares(document, name) ? `Parlance${name}` : name;
+    let alias = name;
+    while (declares(document, alias)) alias = `Parlance${alias}`;
     used.add(alias === name ? name : `${name} as ${alias}`);
     const given = parameters.filter(Boolean);
     return given.length === 0 ? alias : `${alias}<${given.join(", ")}>`;
@@ -64,10 +65,6 @@ export function interfaces(
   const imports = `import type { ${[...used].sort().join(", ")} } from "@parlance/contract";`;
   return { imports, declarations: declarations.join("\n\n") };
 }
-
-/** Whether a schema, or a part of one, has this title. */
-const declares = ({ schemas }: ContractDocument, name: string) =>
-  Object.values(schemas).some((root) => [...subschemas(root)].some(({ schema }) => schema.title === name));
 
 function writeOperation(page: Page, name: string, operation: Operation): Written {
   const { given, handed, prose, call } = callOf(page, name, operation);

@@ -1,9 +1,9 @@
 import type { ContractDocument, Schema, SchemaObject } from "@parlance/contract";
-import { locate, memorySchema, namesType, pascal, subschemas, tagProperties } from "@parlance/contract/schema";
+import { generatedNames, locate, memorySchema, namesType, pascal, subschemas, tagProperties } from "@parlance/contract/schema";
 import { type Context, expression, print, type Type } from "./expression.js";
 import { linesOf } from "./jsdoc.js";
 import { comment, union } from "./literal.js";
-import { declarations, GenerateError } from "./names.js";
+import { declares, GenerateError } from "./names.js";
 import { inputs } from "./schema.js";
 
 /** A type of the generated file; its text is there once its schema has been read. */
@@ -43,7 +43,7 @@ class Writer {
   constructor(document: ContractDocument, forms: Readonly<Record<string, SchemaObject>>) {
     this.#document = document;
     this.#forms = forms;
-    this.#taken = new Set([...Object.keys(forms), ...[...declarations(document)].map(([name]) => name)]);
+    this.#taken = new Set([...Object.keys(forms), ...[...generatedNames(document.contract)].map(([name]) => name)]);
   }
 
   /** Declares the schema of a file, or an input. */
@@ -79,7 +79,7 @@ class Writer {
   #context(base: string, indent: string): Context {
     return {
       indent,
-      bare: this.#taken.has("Record") ? "{ [k: string]: unknown }" : "Record<string, unknown>",
+      bare: declares(this.#document, "Record") ? "{ [k: string]: unknown }" : "Record<string, unknown>",
       find: (ref) => locate(this.#document, base, ref)?.schema,
       refer: (ref, { indent }) => this.#refer(ref, base, indent),
       declare: (schema) => this.#inner(schema, base),

@@ -1,11 +1,32 @@
-import type { ContractDocument, Json, Message, Operation, Schema, SchemaObject, Tag } from "./model.js";
+import type { Contract, ContractDocument, Json, Message, Operation, Schema, SchemaObject, Tag } from "./model.js";
 import { mapSchema } from "./walk.js";
 
+export { declaredFormats, uncheckedFormats } from "./formats.js";
 export { mapSchema, subschemas } from "./walk.js";
 
 /** `list_files` -> `ListFiles`, `getSession` -> `GetSession`. */
 export const pascal = (name: string) =>
   name.replace(/(?<=\d)\.(?=\d)|(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, first?: string) => first?.toUpperCase() ?? "_");
+
+/** The names in a contract's generated file that no title gives, and what each is for. */
+export function* generatedNames(contract: Contract): Generator<[name: string, what: string]> {
+  for (const [name, { answer }] of Object.entries(contract.operations)) {
+    yield [`${pascal(name)}Input`, `the input of operation ${name}`];
+    if (answer.stream === undefined) continue;
+    yield [`${pascal(name)}Message`, `the messages of stream ${name}`];
+    yield [`${pascal(name)}Asks`, `the asks of stream ${name}`];
+  }
+  for (const name of Object.keys(contract.channels)) {
+    yield [`${pascal(name)}Input`, `the input of channel ${name}`];
+    for (const side of ["client", "server"]) {
+      yield [`${pascal(name)}${pascal(side)}Message`, `the ${side}'s messages of channel ${name}`];
+      yield [`${pascal(name)}${pascal(side)}Asks`, `the ${side}'s asks of channel ${name}`];
+    }
+  }
+  if (contract.session !== undefined) yield [`${pascal(contract.name)}Session`, "a session as a handler holds it"];
+  yield [pascal(contract.name), "the client's interface"];
+  yield [`${pascal(contract.name)}Handlers`, "the handlers' interface"];
+}
 
 /** What an object schema says about its own properties, through `$ref` and `allOf`. */
 export interface Members {

@@ -1,5 +1,7 @@
-import { escapePointer } from "./folder.js";
 import type { Schema, SchemaObject } from "./model.js";
+
+/** One step of a JSON Pointer (RFC 6901, section 3). */
+export const escapePointer = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");
 
 /** Keywords whose value is a schema, a list of schemas, or schemas by name (JSON Schema 2020-12, sections 10 and 11). */
 const one = [

@@ -1,4 +1,4 @@
-import { escapePointer } from "../folder.js";
+import { escapePointer } from "../walk.js";
 import type { ContractDocument, Schema, SchemaObject } from "../model.js";
 import { members } from "../schema.js";
 import { type Change, either, match, ofNarrow, ofRemove, ofWiden, same, type Writers } from "./change.js";

@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import metaSchema from "../../../../schemas/contract.schema.json" with { type: "json" };
 import type { Finding } from "../finding.js";
-import { escapePointer } from "../folder.js";
+import { escapePointer } from "../walk.js";
 import type { Source } from "../prose.js";
 import { inContract, list } from "./subject.js";
 

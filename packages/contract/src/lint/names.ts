@@ -1,5 +1,5 @@
 import type { Finding } from "../finding.js";
-import { escapePointer } from "../folder.js";
+import { escapePointer } from "../walk.js";
 import type { FaultPlaces, SchemaObject, Stream, TextPlaces } from "../model.js";
 import { inContract, list, membersOf, type Subject } from "./subject.js";
 

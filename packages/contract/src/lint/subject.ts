@@ -1,5 +1,5 @@
 import type { Finding } from "../finding.js";
-import { escapePointer } from "../folder.js";
+import { escapePointer } from "../walk.js";
 import type { Contract, ContractDocument, Json, Operation, SchemaObject, Side, TranscriptLine } from "../model.js";
 import type { Source } from "../prose.js";
 import { type Members, members } from "../schema.js";
@@ -29,7 +29,7 @@ export const inContract = (rule: string, pointer: string, message: string): Find
 });
 
 /** Where a schema is while it is judged: not below the contract's name, which may be anything yet. */
-export const idOf = (file: string) => `/contract/${file}`;
+export const idOf = (file: string) => new URL(file, "parlance:/contract/").pathname;
 
 /** Names for a sentence. */
 export const list = (names: readonly string[]) => (names.length > 0 ? names.join(", ") : "none");

@@ -1,5 +1,5 @@
 import type { Finding } from "../finding.js";
-import { escapePointer } from "../folder.js";
+import { escapePointer } from "../walk.js";
 import type { Json, Message, SchemaObject } from "../model.js";
 import { tagProperties } from "../schema.js";
 import { examplesOf, inContract, list, membersOf, type Subject, said } from "./subject.js";
