@@ -1,6 +1,6 @@
 import type { Schema, SchemaObject } from "@parlance/contract";
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { mapSchema } from "@parlance/contract/schema";
+import { Ajv2020 } from "ajv/dist/2020.js";
 
 /** What a check does not need: prose, and the type of a value for the compiler. */
 const annotations = new Set(
@@ -31,7 +31,10 @@ const ajv = new Ajv2020({ strict: false });
 function withoutKnownValues({ anyOf, ...rest }: SchemaObject): SchemaObject {
   if (anyOf === undefined) return rest;
   const branches = anyOf as Schema[];
-  const forms = branches.filter((branch) => known(branch) === undefined && !JSON.stringify(branch).includes('"$ref":'));
+  // What a format or a reference allows is not known here.
+  const forms = branches.filter(
+    (branch) => known(branch) === undefined && !/"(?:\$ref|format)":/.test(JSON.stringify(branch)),
+  );
   const accepted = (value: unknown) => forms.some((form) => ajv.validate(form as Schema & object, value) === true);
   const left = branches.filter((branch) => known(branch)?.every(accepted) !== true);
   const [only] = left;

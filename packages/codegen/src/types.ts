@@ -1,6 +1,14 @@
 import type { ContractDocument, Schema, SchemaObject } from "@parlance/contract";
-import { generatedNames, locate, memorySchema, namesType, pascal, subschemas, tagProperties } from "@parlance/contract/schema";
-import { type Context, expression, print, type Type } from "./expression.js";
+import {
+  generatedNames,
+  locate,
+  memorySchema,
+  namesType,
+  pascal,
+  subschemas,
+  tagProperties,
+} from "@parlance/contract/schema";
+import { type Context, expression, type Type } from "./expression.js";
 import { linesOf } from "./jsdoc.js";
 import { comment, union } from "./literal.js";
 import { declares, GenerateError } from "./names.js";

@@ -28,7 +28,14 @@ const formats = (
 ).split(" ");
 const names = ["a", "b", "kind", "two words", "x-y", "1st", "constructor", "toString", "é", 'q"q', "class", "$x", ""];
 const values: readonly Json[] = [null, true, false, 0, -1, 1.5, 1e21, "", "a", "*/", "b\n", [], [1, "a"], {}, { a: 1 }];
-const refs = ["part.json", "part.json#/$defs/leaf", "../shared/common.json", "#/$defs/own", "#/definitions/old", "#named"];
+const refs = [
+  "part.json",
+  "part.json#/$defs/leaf",
+  "../shared/common.json",
+  "#/$defs/own",
+  "#/definitions/old",
+  "#named",
+];
 refs.push("part.json#/$defs/tree", "part.json#mark", "#/$defs/own/properties/a", "../../common/far.json#/$defs/deep");
 
 /** A schema of the vocabulary, and now and then of none. */
@@ -38,7 +45,10 @@ export function draw(random: Random, depth = 0): SchemaObject | boolean {
   const kinds: (() => SchemaObject | boolean)[] = [
     () => ({ type: "string", ...maybe(random, { minLength: 1, maxLength: 3, pattern: "^[a-z*/]*$", default: "*/" }) }),
     () => ({ type: "string", format: pick(random, formats), description: "Ends */ here.\n@tag" }),
-    () => ({ type: pick(random, ["integer", "number"]), ...maybe(random, { minimum: -1, maximum: 2, multipleOf: 0.5 }) }),
+    () => ({
+      type: pick(random, ["integer", "number"]),
+      ...maybe(random, { minimum: -1, maximum: 2, multipleOf: 0.5 }),
+    }),
     () => ({ type: "integer", format: "int64", exclusiveMinimum: -1 }),
     () => ({ enum: Array.from({ length: 1 + random(3) }, () => pick(random, values)).filter(distinct) }),
     () => ({ const: pick(random, values) }),
@@ -46,7 +56,11 @@ export function draw(random: Random, depth = 0): SchemaObject | boolean {
     () => ({}),
     () => ({ type: "object" }),
     () => ({ $ref: pick(random, refs) }),
-    () => ({ $ref: pick(random, refs), description: "With a sibling.", ...maybe(random, { type: "object", minProperties: 1 }) }),
+    () => ({
+      $ref: pick(random, refs),
+      description: "With a sibling.",
+      ...maybe(random, { type: "object", minProperties: 1 }),
+    }),
   ];
   const deep: (() => SchemaObject | boolean)[] = [
     () => object(random, inner),
@@ -60,10 +74,20 @@ export function draw(random: Random, depth = 0): SchemaObject | boolean {
     () => ({ allOf: some(3), ...maybe(random, { unevaluatedProperties: false }) }),
     () => ({ anyOf: [{ enum: ["read", "write"] }, { type: "string" }] }),
     () => ({ not: inner(), "x-note": { any: ["thing"] } }),
+    // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema
     () => ({ if: inner(), then: inner(), ...maybe(random, { else: inner() }) }),
-    () => ({ type: "object", properties: { a: inner() }, dependentRequired: { a: ["b"] }, propertyNames: { maxLength: 9 } }),
+    () => ({
+      type: "object",
+      properties: { a: inner() },
+      dependentRequired: { a: ["b"] },
+      propertyNames: { maxLength: 9 },
+    }),
     () => ({ type: "object", dependentSchemas: { a: inner() }, minProperties: 1 }),
-    () => ({ type: "object", patternProperties: { "^x-": inner(), "[0-9]": inner() }, ...maybe(random, { additionalProperties: false }) }),
+    () => ({
+      type: "object",
+      patternProperties: { "^x-": inner(), "[0-9]": inner() },
+      ...maybe(random, { additionalProperties: false }),
+    }),
     () => ({ type: "object", additionalProperties: inner() }),
     () => ({ type: "array", prefixItems: some(2), unevaluatedItems: false }),
     () => ({ title: pick(random, titles), ...object(random, inner) }),

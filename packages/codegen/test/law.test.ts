@@ -21,7 +21,10 @@ interface Subject {
   readonly values: readonly Json[];
 }
 
-const formats = { "moon-phase": { description: "A phase." }, ticket: { description: "A ticket.", pattern: "^T-[0-9]+$" } };
+const formats = {
+  "moon-phase": { description: "A phase." },
+  ticket: { description: "A ticket.", pattern: "^T-[0-9]+$" },
+};
 
 function subject(schema: SchemaObject, values: readonly Json[], [message, answer]: readonly string[]): Subject {
   const stream = { method: "POST", path: "/talk/{id}", summary: "Talk.", body: "messages/body.json" };
@@ -59,7 +62,12 @@ function subject(schema: SchemaObject, values: readonly Json[], [message, answer
 const junk: readonly Json[] = [
   ...[null, true, false, 0, -1, 1.5, 2, 1e21, "", "a", "one", "T-1", "2020-01-01T00:00:00Z", "a@b.c"],
   ...[[], [1], ["a"], [1, "a"], [null, null, null, null], [[1]], {}, { a: 1 }, { a: "b" }, { b: true, "x-y": 1 }],
-  ...[{ kind: "a", a: { a: {} } }, { "": [], "1st": "a" }, { children: [{ children: [] }] }, { children: [{ children: 1 }] }],
+  ...[
+    { kind: "a", a: { a: {} } },
+    { "": [], "1st": "a" },
+    { children: [{ children: [] }] },
+    { children: [{ children: 1 }] },
+  ],
   ...[{ constructor: 1, toString: "a" }, { self: { self: { a: 1 } } }, { "two words": "a", 'q"q': 0 }],
 ];
 
@@ -73,8 +81,7 @@ function* subjects(random: Random): Generator<Subject> {
   for (const draft of ["draft3", "draft4"])
     for (const { schemas } of suite.loadAllSync(draft))
       for (const { schema, tests } of schemas)
-        if (long || count++ % 3 === 0)
-          yield subject(schema, [...tests.map(({ data }) => data), ...junk], names());
+        if (long || count++ % 3 === 0) yield subject(schema, [...tests.map(({ data }) => data), ...junk], names());
   for (count = 0; count < drawn; count += 1) {
     const one = draw(random);
     const schema = typeof one === "boolean" ? { allOf: [one] } : one;
@@ -82,7 +89,9 @@ function* subjects(random: Random): Generator<Subject> {
   }
 }
 
-test("whatever lint passes generates, compiles, and has ajv's verdict; whatever it refuses has advice", { timeout: 900_000 }, async () => {
+test("whatever lint passes generates, compiles, and has ajv's verdict; whatever it refuses has advice", {
+  timeout: 900_000,
+}, async () => {
   const sources: Record<string, string> = {};
   let refused = 0;
   const reasons: Record<string, number> = {};
@@ -93,7 +102,9 @@ test("whatever lint passes generates, compiles, and has ajv's verdict; whatever 
     const faults = findings.filter(({ message, rule }) => rule !== "example" && !message.startsWith("has no example"));
     if (faults.length > 0) {
       refused += 1;
-      for (const { message } of faults) reasons[message.replace(/"[^"]*"/g, "…").slice(0, 50)] = (reasons[message.replace(/"[^"]*"/g, "…").slice(0, 50)] ?? 0) + 1;
+      for (const { message } of faults)
+        reasons[message.replace(/"[^"]*"/g, "…").slice(0, 50)] =
+          (reasons[message.replace(/"[^"]*"/g, "…").slice(0, 50)] ?? 0) + 1;
       for (const { message } of faults) expect(message, where).toMatch(/\w/);
       continue;
     }

@@ -1,4 +1,5 @@
 import { ContractError, type Finding } from "./finding.js";
+import { syntaxFault } from "./json.js";
 import type { ContractDocument, SchemaObject, TranscriptLine } from "./model.js";
 import { type Source, withoutProse } from "./prose.js";
 import { escapePointer, mapSchema, subschemas } from "./walk.js";
@@ -33,14 +34,19 @@ export const isObject = (value: unknown): value is Source =>
 /** Parses every file of a folder; broken ones are left out and reported. */
 export function parse(folder: ContractFolder): ParsedFolder {
   const findings: Finding[] = [...(folder.findings ?? [])];
-  const json = (file: string, text: string, pointer = ""): Source | undefined => {
+  const json = (file: string, text: string, pointer = "", first = 1): Source | undefined => {
+    let value: unknown;
     try {
-      const value: unknown = JSON.parse(text);
-      if (isObject(value)) return value;
-      findings.push({ rule: "json", file, pointer, message: "must be a JSON object" });
-    } catch (error) {
-      findings.push({ rule: "json", file, pointer, message: `is not JSON: ${(error as Error).message}` });
+      value = JSON.parse(text);
+    } catch {
+      const { line, column, message } = syntaxFault(text);
+      const at = { line: line + first - 1, column };
+      const words = `is not JSON: line ${at.line}, column ${column}: ${message}`;
+      findings.push({ rule: "json", file, pointer, message: words, at });
+      return undefined;
     }
+    if (isObject(value)) return value;
+    findings.push({ rule: "json", file, pointer, message: "must be a JSON object" });
     return undefined;
   };
   const files = Object.keys(folder.files).sort();
@@ -61,7 +67,7 @@ export function parse(folder: ContractFolder): ParsedFolder {
   const transcripts: Record<string, TranscriptLine[]> = {};
   for (const file of within("transcripts/", ".jsonl")) {
     transcripts[file.slice("transcripts/".length, -".jsonl".length)] = folder.files[file]!.split("\n").flatMap(
-      (line, index) => (line ? ((json(file, line, `/${index}`) ?? []) as TranscriptLine) : []),
+      (line, index) => (line ? ((json(file, line, `/${index}`, index + 1) ?? []) as TranscriptLine) : []),
     );
   }
   return { source, schemas: withoutAnchors(schemas), transcripts, findings };
@@ -167,4 +173,3 @@ export function placeOf(value: unknown, text: string): string {
   }
   return "";
 }
-

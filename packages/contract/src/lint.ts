@@ -4,6 +4,7 @@ import type { Finding } from "./finding.js";
 import { type ContractFolder, parse } from "./folder.js";
 import { declaredFormats, uncheckedFormats } from "./formats.js";
 import { conversations } from "./lint/conversations.js";
+import { descriptions } from "./lint/descriptions.js";
 import { examples, patterns } from "./lint/examples.js";
 import { exchanges } from "./lint/exchanges.js";
 import { form } from "./lint/form.js";
@@ -24,9 +25,13 @@ const rules: readonly Rule[] = [names, titles, owned, routes, tags, exchanges, c
 /**
  * Everything that is wrong with a contract, by file and place; nothing when it is sound. One broken file does not hide the
  * faults of others: what can be read is judged. Reading the folder is `read`'s, of `@parlance/contract/load`. Whether regular
- * expressions can be made slow takes a second to tell; without `patterns` it is not asked.
+ * expressions can be made slow takes a second to tell; without `patterns` it is not asked. With `descriptions`, a property or a
+ * parameter without one is a warning.
  */
-export async function lint(folder: ContractFolder, { patterns: weighed = true } = {}): Promise<Finding[]> {
+export async function lint(
+  folder: ContractFolder,
+  { patterns: weighed = true, descriptions: described = false } = {},
+): Promise<Finding[]> {
   const { source, schemas, transcripts, findings: broken } = parse(folder);
   const findings = [...broken];
   const { findings: formal, sound } = source ? form(source) : { findings: [], sound: false };
@@ -38,19 +43,25 @@ export async function lint(folder: ContractFolder, { patterns: weighed = true } 
   const ajv = vocabularyAjv({ validateSchema: false, code: { optimize: false } });
   if (sound) findings.push(...formats(written, new Set(Object.keys(ajv.formats))));
   for (const [name, pattern] of declared(written)) ajv.addFormat(name, pattern);
-  const compiled = vocabulary({ schemas }, ajv, judge);
+  const unreadable = new Set(broken.map(({ file }) => file));
+  const compiled = vocabulary({ schemas, unreadable }, ajv, judge);
   const subject: Subject = {
     name: folder.name,
     source: written,
     contract,
     schemas,
+    unreadable,
     broken: compiled.broken,
     identified: { schemas: Object.fromEntries(identified) },
     transcripts,
   };
-  findings.push(...compiled.findings, ...examples(subject, ajv));
+  // A parameter with a word that is none does not compile, which has been said.
+  const told = (at: string) => formal.some(({ pointer }) => pointer.startsWith(`${at}/`));
+  const shown = [...examples(subject, ajv)].filter(({ file, pointer }) => file !== "contract.json" || !told(pointer));
+  findings.push(...compiled.findings, ...shown);
   if (weighed) findings.push(...(await patterns(subject)));
   if (sound) for (const rule of rules) findings.push(...rule(subject));
+  if (described) findings.push(...descriptions(subject));
   return findings.sort(byPlace);
 }
 

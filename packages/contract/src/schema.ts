@@ -72,11 +72,7 @@ export interface Located {
 }
 
 /** The schema that a `$ref` in the schema with the id `base` means; undefined where there is none. */
-export function locate(
-  { schemas }: Pick<ContractDocument, "schemas">,
-  base: string,
-  ref: string,
-): Located | undefined {
+export function locate({ schemas }: Pick<ContractDocument, "schemas">, base: string, ref: string): Located | undefined {
   const [file, pointer = ""] = ref.split("#") as [string, string?];
   const id = file === "" ? base : new URL(file, `parlance:${base}`).pathname;
   const entry = Object.entries(schemas).find(([, schema]) => schema.$id === id);
@@ -114,7 +110,10 @@ function resolve(document: Pick<ContractDocument, "schemas">, from: SchemaObject
 /** A schema as another file of messages/ may hold it: local references name their file, and so its `$defs` stay there. */
 function inFile(schema: SchemaObject, file: string): SchemaObject {
   const { $defs, definitions, ...own } = schema;
-  return mapSchema(own, (one) => ({ ...one, ...(typeof one.$ref === "string" && { $ref: inPlace(one.$ref, file) }) })) as SchemaObject;
+  return mapSchema(own, (one) => ({
+    ...one,
+    ...(typeof one.$ref === "string" && { $ref: inPlace(one.$ref, file) }),
+  })) as SchemaObject;
 }
 
 /** A reference in one file as one beside `messages/` writes it. */

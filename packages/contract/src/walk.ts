@@ -5,7 +5,9 @@ export const escapePointer = (key: string) => key.replaceAll("~", "~0").replaceA
 
 /** Keywords whose value is a schema, a list of schemas, or schemas by name (JSON Schema 2020-12, sections 10 and 11). */
 const one = [
-  ..."items contains additionalProperties propertyNames not if then else unevaluatedProperties unevaluatedItems".split(" "),
+  ..."items contains additionalProperties propertyNames not if then else unevaluatedProperties unevaluatedItems".split(
+    " ",
+  ),
   "contentSchema",
 ];
 const many = ["allOf", "anyOf", "oneOf", "prefixItems"];

@@ -1,8 +1,7 @@
 import type { Ajv2020, ValidateFunction } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
-import { escapePointer } from "../walk.js";
 import type { SchemaObject } from "../model.js";
-import { subschemas } from "../walk.js";
+import { escapePointer, subschemas } from "../walk.js";
 import { idOf, inContract, parameters, type Subject } from "./subject.js";
 
 /** Every file has an example, and every example and default fits its schema, wherever it stands. */

@@ -7,7 +7,8 @@ import { inContract } from "./subject.js";
 export function* formats(source: Source, known: ReadonlySet<string>): Generator<Finding> {
   for (const [name, { pattern }] of Object.entries<Source>(source.formats ?? {})) {
     const at = `/formats/${escapePointer(name)}`;
-    if (known.has(name)) yield inContract("format", at, `"${name}" is a format of JSON Schema; give yours another name`);
+    if (known.has(name))
+      yield inContract("format", at, `"${name}" is a format of JSON Schema; give yours another name`);
     if (typeof pattern !== "string") continue;
     try {
       new RegExp(pattern, "u");

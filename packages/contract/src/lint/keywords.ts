@@ -57,19 +57,27 @@ export function* keywords(
       const wanted = typeOf.get(name);
       if (name === "$schema") yield* dialect(value, pointer, at);
       else if (ignored(name)) continue;
-      else if (Object.hasOwn(instead, name)) yield at("keyword", `"${name}" is not used in a contract: ${instead[name]}`);
+      else if (Object.hasOwn(instead, name))
+        yield at("keyword", `"${name}" is not used in a contract: ${instead[name]}`);
       else if (!Object.hasOwn(ajv.RULES.keywords, name))
         yield at(
           "keyword",
           `"${name}" is not a keyword of JSON Schema 2020-12${didYouMean(name, Object.keys(ajv.RULES.keywords)) || '; a name of your own begins with "x-"'}`,
         );
-      else if (declared && wanted && !declared.some((one) => one === wanted || (one === "integer" && wanted === "number")))
+      else if (
+        declared &&
+        wanted &&
+        !declared.some((one) => one === wanted || (one === "integer" && wanted === "number"))
+      )
         yield at("keyword", `is about a value of type ${wanted}, and "type" is ${declared.join(" or ")}`);
       else if (name === "format" && typeof value === "string" && !formats.has(value))
         yield at("keyword", unknownFormat(value, formats));
+      else if (name === "enum" && Array.isArray(value) && value.length === 0)
+        yield at("keyword", "has no value, and so nothing fits; list the values, or write false for the schema");
       else if (name === "pattern" && typeof value === "string") yield* pattern(value, at);
       else if (name === "patternProperties" && isObject(value))
-        for (const one of Object.keys(value)) yield* pattern(one, (rule, message) => at(rule, message, `/${escapePointer(one)}`));
+        for (const one of Object.keys(value))
+          yield* pattern(one, (rule, message) => at(rule, message, `/${escapePointer(one)}`));
       else if (name === "required" && isObject(schema.properties) && !("allOf" in schema || "$ref" in schema))
         for (const one of [value].flat())
           if (!Object.hasOwn(schema.properties, String(one)))
@@ -113,9 +121,13 @@ export function* malformed(
     const value = valueAt(root, instancePath);
     const keyword = instancePath.split("/").at(-1);
     const text =
-      (keyword === "type" || /\/type\/\d+$/.test(instancePath)) && typeof value === "string"
-        ? `"${value}" is not a type; there are ${types.join(", ")}${didYouMean(value, types)}`
-        : `${message} (JSON Schema 2020-12)`;
+      Array.isArray(value) && keyword === "items"
+        ? 'is a list; a tuple is written as "prefixItems"'
+        : message === "must be object,boolean"
+          ? "is not a schema: an object, true or false"
+          : (keyword === "type" || /\/type\/\d+$/.test(instancePath)) && typeof value === "string"
+            ? `"${value}" is not a type; there are ${types.join(", ")}${didYouMean(value, types)}`
+            : `${message} (JSON Schema 2020-12)`;
     yield { rule: "keyword", file, pointer: instancePath, message: text };
   }
 }
@@ -124,5 +136,8 @@ function valueAt(root: unknown, pointer: string): unknown {
   return pointer
     .split("/")
     .slice(1)
-    .reduce((value, step) => (value as Record<string, unknown>)?.[step.replaceAll("~1", "/").replaceAll("~0", "~")], root);
+    .reduce(
+      (value, step) => (value as Record<string, unknown>)?.[step.replaceAll("~1", "/").replaceAll("~0", "~")],
+      root,
+    );
 }

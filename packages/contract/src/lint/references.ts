@@ -6,10 +6,10 @@ import { locate } from "../schema.js";
 import { subschemas } from "../walk.js";
 import { idOf, type Subject } from "./subject.js";
 
-type Schemas = Pick<Subject, "schemas">;
+type Schemas = Pick<Subject, "schemas" | "unreadable">;
 
 /** Whether every reference leads to a schema. */
-export function* references(file: string, { schemas }: Schemas): Generator<Finding> {
+export function* references(file: string, { schemas, unreadable }: Schemas): Generator<Finding> {
   const byId = identified(schemas);
   for (const { schema, pointer } of subschemas(schemas[file]!)) {
     const { $ref } = schema;
@@ -18,6 +18,7 @@ export function* references(file: string, { schemas }: Schemas): Generator<Findi
     const found = locate({ schemas: byId }, idOf(file), $ref);
     const [path, fragment = ""] = $ref.split("#") as [string, string?];
     const target = path === "" ? file : fileOf(path, file);
+    if (target !== undefined && unreadable.has(target)) continue;
     if (target === undefined)
       yield finding(`refers to ${$ref}, which is outside the folder of the contracts; copy the schema to messages/`);
     else if (!(target in schemas)) {
@@ -77,7 +78,7 @@ function returns(
 }
 
 /** The files given, and all that refer to them. */
-export function users(files: ReadonlySet<string>, { schemas }: Schemas): Set<string> {
+export function users(files: Iterable<string>, { schemas }: Schemas): Set<string> {
   const reached = new Set(files);
   const refers = Object.entries(schemas).map(([file, schema]) => {
     const refs = [...subschemas(schema)].flatMap(({ schema: { $ref } }) => (typeof $ref === "string" ? $ref : []));

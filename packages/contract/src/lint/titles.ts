@@ -23,7 +23,11 @@ export function* titles({ schemas, contract }: Subject): Generator<Finding> {
     owners.set(name, what);
   }
   if (reserved.has(contract.name))
-    yield inContract("name", "/name", `"${contract.name}" is a word of the language, and names a constant; add a word, such as ${contract.name}-agent`);
+    yield inContract(
+      "name",
+      "/name",
+      `"${contract.name}" is a word of the language, and names a constant; add a word, such as ${contract.name}-agent`,
+    );
 
   for (const [file, root] of Object.entries(schemas)) {
     if (root.title === undefined)

@@ -6,7 +6,7 @@ import { ignored, keywords, malformed } from "./keywords.js";
 import { loops, references, users } from "./references.js";
 import { idOf, type Subject } from "./subject.js";
 
-type Schemas = Pick<Subject, "schemas">;
+type Schemas = Pick<Subject, "schemas" | "unreadable">;
 
 /**
  * Whether every schema is written in the vocabulary, refers to something, and compiles. Those that do are left in `ajv`;
@@ -23,14 +23,16 @@ export function vocabulary(
     // A value of a wrong form is told before what its keywords mean; both would be one mistake told twice.
     const formed = judge.validateSchema(significant(schema) as SchemaObject);
     const form = formed ? [] : [...malformed(judge.errors ?? [], schema, file)];
-    const told = (pointer: string) => form.some((one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`));
+    const told = (pointer: string) =>
+      form.some((one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`));
     const own = [...keywords(file, schema, ajv, formats), ...references(file, subject)];
     findings.push(...form, ...own.filter(({ pointer }) => !told(pointer)));
   }
   if (findings.length === 0) findings.push(...loops(subject));
-  const broken = users(new Set(findings.map(({ file }) => file)), subject);
+  const broken = users([...subject.unreadable, ...findings.map(({ file }) => file)], subject);
   const whole = Object.keys(subject.schemas).filter((file) => !broken.has(file));
-  for (const file of whole) ajv.addSchema({ ...(significant(subject.schemas[file]!) as SchemaObject), $id: idOf(file) });
+  for (const file of whole)
+    ajv.addSchema({ ...(significant(subject.schemas[file]!) as SchemaObject), $id: idOf(file) });
   for (const file of whole) {
     try {
       ajv.getSchema(idOf(file));
