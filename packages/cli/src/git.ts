@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { basename, dirname, posix, relative, resolve } from "node:path";
-import { follow, type Open, openOnDisk } from "@parlance/contract/load";
+import { follow, type Open, openOnDisk, withReferred } from "@parlance/contract/load";
 import type { Place } from "./folders.js";
 import { UsageError } from "./io.js";
 
@@ -46,11 +46,35 @@ async function filesOf(root: string, commit: string, under: string): Promise<Rec
   const listed = (await git(root, list)).toString();
   const files = listed.split("\0").map((file) => (under ? file.slice(under.length + 1) : file));
   const single = files.includes("contract.json");
-  const wanted = files.filter((file) => ofContract.test(single ? file : file.replace(/^[^/]+\//, "")));
-  if (wanted.length === 0) return {};
+  if (!single) {
+    const names = [
+      ...new Set(
+        files.filter((file) => ofContract.test(file.replace(/^[^/]+\//, ""))).map((file) => file.split("/")[0]!),
+      ),
+    ];
+    const all = names.map(async (name) => {
+      const inner = await contractIn(
+        root,
+        commit,
+        under ? `${under}/${name}` : name,
+        files.flatMap((file) => (file.startsWith(`${name}/`) ? file.slice(name.length + 1) : [])),
+      );
+      return Object.entries(inner).map(([file, text]) => [`${name}/${file}`, text] as const);
+    });
+    return Object.fromEntries((await Promise.all(all)).flat());
+  }
+  return contractIn(root, commit, under, files);
+}
+
+/** The files of one contract in a commit, with those beside messages/ that its schemas refer to. */
+async function contractIn(root: string, commit: string, under: string, files: readonly string[]) {
+  const wanted = files.filter((file) => ofContract.test(file));
   const asked = wanted.map((file) => `${commit}:${under && `${under}/`}${file}\n`).join("");
   const texts = blobs(await git(root, ["cat-file", "--batch"], asked));
-  return Object.fromEntries(wanted.map((file, index) => [file, texts[index]!]));
+  const own = Object.fromEntries(wanted.map((file, index) => [file, texts[index]!]));
+  return withReferred(own, async (file) =>
+    (await git(root, ["show", `${commit}:${posix.join(under || ".", file)}`])).toString(),
+  );
 }
 
 const ofContract = /^(?:contract\.json|messages\/[^/]+\.json|transcripts\/[^/]+\.jsonl)$/;

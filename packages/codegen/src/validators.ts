@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ContractDocument, SchemaObject, Side } from "@parlance/contract";
+import { declaredFormats, subschemas, uncheckedFormats } from "@parlance/contract/schema";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
 import { fastFormats } from "ajv-formats/dist/formats.js";
@@ -20,6 +21,9 @@ const print = (standalone as unknown as { default: (ajv: Ajv2020, ids: Record<st
 export async function validators(document: ContractDocument, side: Side): Promise<string> {
   const ajv = new Ajv2020({
     strict: true,
+    // Whatever lint passes has a check; it is lint that looks for slips.
+    strictTypes: false,
+    strictTuples: false,
     // "then": { "required": […] } names properties that stand outside of it.
     strictRequired: false,
     allowUnionTypes: true,
@@ -28,14 +32,13 @@ export async function validators(document: ContractDocument, side: Side): Promis
     inlineRefs: false,
     code: { source: true, esm: true, optimize: 2 },
   });
-  // Both are needed by unevaluatedProperties and $dynamicRef only, which a contract may not use, and cost a tenth in size.
-  Object.assign(ajv.opts, { unevaluated: false, dynamicRef: false });
-  useSmallKeywords(ajv);
-  for (const [name, format] of Object.entries(fastFormats)) {
-    // A regular expression goes into the module by itself; a function would bring all formats with it.
-    const pattern = typeof format === "object" && "validate" in format ? format.validate : format;
-    if (pattern instanceof RegExp) ajv.addFormat(name, pattern);
-  }
+  const unevaluated = Object.values(document.schemas).some((root) =>
+    [...subschemas(root)].some(({ schema }) => "unevaluatedProperties" in schema || "unevaluatedItems" in schema),
+  );
+  // To note what was evaluated costs a tenth in size; $dynamicRef is not in the vocabulary.
+  Object.assign(ajv.opts, { unevaluated, dynamicRef: false });
+  useSmallKeywords(ajv, unevaluated);
+  for (const [name, format] of formatsOf(document)) ajv.addFormat(name, format);
 
   const schemas = wireForms(document, side);
   // Schemas that say the same are checked by one function.
@@ -43,12 +46,12 @@ export async function validators(document: ContractDocument, side: Side): Promis
   const checks = Object.entries(schemas).map(([title, schema]) => {
     const text = canonical(schema);
     if (!first.has(text)) first.set(text, title);
-    return `${title}: ${first.get(text)}`;
+    return `${title}: ${constant(first.get(text)!)}`;
   });
   let source: string;
   try {
     for (const schema of Object.values({ ...document.schemas, ...schemas })) ajv.addSchema(rules(schema) as object);
-    source = print(ajv, Object.fromEntries([...first.values()].map((title) => [title, schemas[title]!.$id])));
+    source = print(ajv, Object.fromEntries([...first.values()].map((title) => [constant(title), schemas[title]!.$id])));
   } catch (cause) {
     const reason = (cause as Error).message;
     throw new GenerateError(document.contract.name, `a schema has no check: ${reason}; parlance lint says where`);
@@ -68,6 +71,19 @@ export async function validators(document: ContractDocument, side: Side): Promis
   // Minified for size, and printed over lines again so that a change can be read; what stood between was paths of this machine.
   const { code } = await transform(bundled.outputFiles[0]!.text, { format: "esm", target: "es2022" });
   return code.replace(/export \{\s*(\S+) as checks\s*\};\s*$/, "export const checks: Checks = $1;\n");
+}
+
+/** What a check is called in its module, where it must not hide what the module uses, such as `Object`. */
+const constant = (title: string) => (title in globalThis ? `of${title}` : title);
+
+/** A regular expression goes into the module by itself; a function would bring all formats with it, so those pass any value. */
+function formatsOf({ source }: ContractDocument): Map<string, RegExp | true> {
+  const known = Object.entries(fastFormats).map(([name, format]): [string, RegExp | true] => {
+    const pattern = typeof format === "object" && "validate" in format ? format.validate : format;
+    return [name, pattern instanceof RegExp ? pattern : true];
+  });
+  const unchecked = uncheckedFormats.map((name) => [name, true] as const);
+  return new Map([...unchecked, ...known, ...declaredFormats(source)]);
 }
 
 /** The schemas of what one side writes, by title and in its order. */

@@ -1,8 +1,8 @@
 import { channels, operations } from "./compat/calls.js";
 import { type Change, either, inContract, match, ofNarrow, same, say, type Writers } from "./compat/change.js";
 import { titledChanges } from "./compat/schemas.js";
-import { escapePointer } from "./folder.js";
 import type { ContractDocument, Exchange, FaultPlaces } from "./model.js";
+import { escapePointer } from "./walk.js";
 
 export type { Change } from "./compat/change.js";
 

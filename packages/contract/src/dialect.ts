@@ -63,7 +63,7 @@ type Tree = Record<string, unknown>;
 function extended(base: Files, own: Files, below: Tree, patch: Tree): Files {
   const { extends: _, ...contract } = mergePatch(below, patch) as Tree;
   const files: Record<string, string> = {};
-  for (const [file, text] of Object.entries({ ...messagesOf(base), ...own }))
+  for (const [file, text] of Object.entries({ ...schemasOf(base), ...own }))
     if (!isRemoval(file, text)) files[file] = text;
   files["contract.json"] = `${JSON.stringify(contract, null, 2)}\n`;
   const named = reachable(files, ["contract.json", ...Object.keys(own)]);
@@ -72,8 +72,8 @@ function extended(base: Files, own: Files, below: Tree, patch: Tree): Files {
 
 const isRemoval = (file: string, text: string) => file.startsWith("messages/") && text.trim() === "null";
 
-const messagesOf = (files: Files) =>
-  Object.fromEntries(Object.entries(files).filter(([file]) => file.startsWith("messages/")));
+const schemasOf = (files: Files) =>
+  Object.fromEntries(Object.entries(files).filter(([file]) => file.endsWith(".json") && file !== "contract.json"));
 
 /** The files that these name, by path in contract.json and by `$ref` among schemas, and those that they name in turn. */
 function reachable(files: Files, roots: readonly string[]): ReadonlySet<string> {

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { follow, type Open } from "./dialect.js";
 import { ContractError } from "./finding.js";
-import { assemble, type ContractFolder } from "./folder.js";
+import { assemble, type ContractFolder, referred } from "./folder.js";
 import type { ContractDocument } from "./model.js";
 
 export { follow, type Open } from "./dialect.js";
@@ -51,7 +51,19 @@ async function texts(path: string): Promise<ContractFolder["files"]> {
     ...(await inside("transcripts", ".jsonl")),
   ].sort();
   const read = await Promise.all(files.map((file) => readFile(join(path, file), "utf8")));
-  return Object.fromEntries(files.map((file, index) => [file, read[index]!]));
+  const own = Object.fromEntries(files.map((file, index) => [file, read[index]!]));
+  return withReferred(own, (file) => readFile(join(path, file), "utf8"));
+}
+
+/** A folder's texts with the files beside `messages/` that its schemas refer to. One that is not there is found by lint. */
+export async function withReferred(
+  files: ContractFolder["files"],
+  text: (file: string) => Promise<string>,
+): Promise<ContractFolder["files"]> {
+  const asked = referred(files);
+  const found = await Promise.all(asked.map((file) => text(file).catch(() => undefined)));
+  const more = asked.flatMap((file, index) => (found[index] === undefined ? [] : [[file, found[index]] as const]));
+  return more.length === 0 ? files : withReferred({ ...files, ...Object.fromEntries(more) }, text);
 }
 
 /**

@@ -11,7 +11,10 @@ export interface DoneMessage {
   type: "done";
   /** Always true. */
   done: true;
-  /** The dialog that the event belongs to. The server writes it first on every event. */
+  /**
+   * The dialog that the event belongs to. The server writes it first on every event.
+   * @minLength 1
+   */
   dialog_id?: string;
 }
 
@@ -20,7 +23,10 @@ export interface ErrorMessage {
   type: "error";
   /** What failed, for people. */
   error: string;
-  /** The dialog that the event belongs to. The server writes it first on every event. */
+  /**
+   * The dialog that the event belongs to. The server writes it first on every event.
+   * @minLength 1
+   */
   dialog_id?: string;
 }
 
@@ -29,18 +35,30 @@ export interface UserMessage {
   type: "user";
   /** The text of the last turn whose role is `user`. */
   content: string;
-  /** The snapshot of the project that was made before the message is worked on. */
+  /**
+   * The snapshot of the project that was made before the message is worked on.
+   * @minLength 1
+   */
   checkpoint?: string;
-  /** The work session in which changes are gathered until they are approved. */
+  /**
+   * The work session in which changes are gathered until they are approved.
+   * @minLength 1
+   */
   session?: string;
-  /** The dialog that the event belongs to. The server writes it first on every event. */
+  /**
+   * The dialog that the event belongs to. The server writes it first on every event.
+   * @minLength 1
+   */
   dialog_id?: string;
 }
 
 /** A block of the answer's text begins. */
 export interface ChatStartMessage {
   type: "chat_start";
-  /** The dialog that the event belongs to. The server writes it first on every event. */
+  /**
+   * The dialog that the event belongs to. The server writes it first on every event.
+   * @minLength 1
+   */
   dialog_id?: string;
 }
 
@@ -49,21 +67,30 @@ export interface ChatTextMessage {
   type: "chat";
   /** The piece, to be appended. */
   content: string;
-  /** The dialog that the event belongs to. The server writes it first on every event. */
+  /**
+   * The dialog that the event belongs to. The server writes it first on every event.
+   * @minLength 1
+   */
   dialog_id?: string;
 }
 
 /** The block of the answer's text is over. */
 export interface ChatEndMessage {
   type: "chat_end";
-  /** The dialog that the event belongs to. The server writes it first on every event. */
+  /**
+   * The dialog that the event belongs to. The server writes it first on every event.
+   * @minLength 1
+   */
   dialog_id?: string;
 }
 
 /** A block of the model's reasoning begins. */
 export interface ReasoningStartMessage {
   type: "reasoning_start";
-  /** The dialog that the event belongs to. The server writes it first on every event. */
+  /**
+   * The dialog that the event belongs to. The server writes it first on every event.
+   * @minLength 1
+   */
   dialog_id?: string;
 }
 
@@ -72,52 +99,79 @@ export interface ReasoningMessage {
   type: "reasoning";
   /** The piece, to be appended. */
   content: string;
-  /** The dialog that the event belongs to. The server writes it first on every event. */
+  /**
+   * The dialog that the event belongs to. The server writes it first on every event.
+   * @minLength 1
+   */
   dialog_id?: string;
 }
 
 /** The block of reasoning is over. */
 export interface ReasoningEndMessage {
   type: "reasoning_end";
-  /** The dialog that the event belongs to. The server writes it first on every event. */
+  /**
+   * The dialog that the event belongs to. The server writes it first on every event.
+   * @minLength 1
+   */
   dialog_id?: string;
 }
 
 /** The server begins to summarize the dialog, because it grew too long for the model. */
 export interface SummaryStartMessage {
   type: "summary_start";
-  /** The dialog that the event belongs to. The server writes it first on every event. */
+  /**
+   * The dialog that the event belongs to. The server writes it first on every event.
+   * @minLength 1
+   */
   dialog_id?: string;
 }
 
 /** The summary is made. */
 export interface SummaryEndMessage {
   type: "summary_end";
-  /** The dialog that the event belongs to. The server writes it first on every event. */
+  /**
+   * The dialog that the event belongs to. The server writes it first on every event.
+   * @minLength 1
+   */
   dialog_id?: string;
 }
 
 /** The agent calls a tool, which the server runs by itself: nothing is to be answered. */
 export interface ToolCallMessage {
   type: "tool_call";
-  /** The tool, such as `read_file`. */
+  /**
+   * The tool, such as `read_file`.
+   * @minLength 1
+   */
   name: string;
   /** What the tool is called with, by name. */
-  args: {};
-  /** The dialog that the event belongs to. The server writes it first on every event. */
+  args: Record<string, unknown>;
+  /**
+   * The dialog that the event belongs to. The server writes it first on every event.
+   * @minLength 1
+   */
   dialog_id?: string;
 }
 
 /** The server has changed a file on the disk. The diff shows the change; it is not to be applied again to that file. */
 export interface FileEditMessage {
   type: "file_edit";
-  /** Absolute path of the file. */
+  /**
+   * Absolute path of the file.
+   * @minLength 1
+   */
   file: string;
   /** Unified diff. An empty line follows every line of a hunk, and the paths are the absolute one after `a/` and `b/`; left out where there is none to show. */
   diff?: string;
-  /** The snapshot of the project before the change. */
+  /**
+   * The snapshot of the project before the change.
+   * @minLength 1
+   */
   checkpoint?: string;
-  /** The dialog that the event belongs to. The server writes it first on every event. */
+  /**
+   * The dialog that the event belongs to. The server writes it first on every event.
+   * @minLength 1
+   */
   dialog_id?: string;
 }
 
@@ -126,7 +180,10 @@ export interface SearchMessage {
   type: "search";
   /** What is searched for. */
   query: string;
-  /** The dialog that the event belongs to. The server writes it first on every event. */
+  /**
+   * The dialog that the event belongs to. The server writes it first on every event.
+   * @minLength 1
+   */
   dialog_id?: string;
 }
 
@@ -135,13 +192,19 @@ export interface ChatInput {
   /** The conversation so far, oldest first. The server answers the last turn whose role is `user`, and refuses with 400 where there is none. */
   messages: Turn[];
   context?: EditorContext;
-  /** The dialog to go on with. Without it, the current dialog is meant, or a new one where there is none. */
+  /**
+   * The dialog to go on with. Without it, the current dialog is meant, or a new one where there is none.
+   * @minLength 1
+   */
   dialog_id?: string;
 }
 
 /** One turn of the conversation. */
 export interface Turn {
-  /** Who speaks: `user` or `assistant`. */
+  /**
+   * Who speaks: `user` or `assistant`.
+   * @minLength 1
+   */
   role: string;
   /** What is said. */
   content: string;
@@ -157,7 +220,10 @@ export interface EditorContext {
 
 /** A file in the editor. */
 export interface EditorFile {
-  /** Path of the file. */
+  /**
+   * Path of the file.
+   * @minLength 1
+   */
   path: string;
   /** The editor's name of the language, such as `python`. */
   language?: string;
@@ -172,19 +238,34 @@ export interface CompleteInput {
   /** The conversation so far, oldest first. The server answers the last turn whose role is `user`, and refuses with 400 where there is none. */
   messages: Turn[];
   context?: EditorContext;
-  /** The dialog to go on with. Without it, the current dialog is meant, or a new one where there is none. */
+  /**
+   * The dialog to go on with. Without it, the current dialog is meant, or a new one where there is none.
+   * @minLength 1
+   */
   dialog_id?: string;
 }
 
 /** List dialogs. */
 export interface ListDialogsInput {
-  /** What they are sorted by. */
+  /**
+   * What they are sorted by.
+   * @default updated_at
+   */
   sort?: "updated_at" | "created_at";
-  /** Newest or oldest first. */
+  /**
+   * Newest or oldest first.
+   * @default desc
+   */
   order?: "desc" | "asc";
-  /** How many at most. */
+  /**
+   * How many at most.
+   * @default 50
+   */
   limit?: number;
-  /** How many to skip. */
+  /**
+   * How many to skip.
+   * @default 0
+   */
   offset?: number;
 }
 
@@ -198,19 +279,28 @@ export interface CreateDialogInput {
 
 /** Choose the current dialog. */
 export interface SetCurrentDialogInput {
-  /** The dialog. */
+  /**
+   * The dialog.
+   * @minLength 1
+   */
   id: string;
 }
 
 /** One dialog, without what was said in it. */
 export interface GetDialogInput {
-  /** The dialog. */
+  /**
+   * The dialog.
+   * @minLength 1
+   */
   dialog_id: string;
 }
 
 /** Give a dialog another title. */
 export interface ChangeDialogInput {
-  /** The dialog. */
+  /**
+   * The dialog.
+   * @minLength 1
+   */
   dialog_id: string;
   /** Its new title; null leaves it as it is. */
   title?: string | null;
@@ -218,15 +308,24 @@ export interface ChangeDialogInput {
 
 /** Delete a dialog. */
 export interface DeleteDialogInput {
-  /** The dialog. */
+  /**
+   * The dialog.
+   * @minLength 1
+   */
   dialog_id: string;
 }
 
 /** What was said in a dialog, a page at a time from the end. */
 export interface HistoryInput {
-  /** The dialog. */
+  /**
+   * The dialog.
+   * @minLength 1
+   */
   dialog_id: string;
-  /** How many messages at most. */
+  /**
+   * How many messages at most.
+   * @default 20
+   */
   limit?: number;
   /** Only messages before this number: the `first_idx` of the page that is there. */
   before?: number;
@@ -234,27 +333,42 @@ export interface HistoryInput {
 
 /** List the snapshots of a dialog. */
 export interface ListCheckpointsInput {
-  /** The dialog. */
+  /**
+   * The dialog.
+   * @minLength 1
+   */
   dialog_id: string;
 }
 
 /** Put the project's files back to a snapshot. */
 export interface RestoreCheckpointInput {
-  /** The dialog. */
+  /**
+   * The dialog.
+   * @minLength 1
+   */
   dialog_id: string;
-  /** The snapshot's id. */
+  /**
+   * The snapshot's id.
+   * @minLength 1
+   */
   checkpoint_id: string;
 }
 
 /** The files that differ from the approved state. */
 export interface SessionStatusInput {
-  /** The dialog. */
+  /**
+   * The dialog.
+   * @minLength 1
+   */
   dialog_id: string;
 }
 
 /** Approve the changes of the session. */
 export interface ApproveSessionInput {
-  /** The dialog. */
+  /**
+   * The dialog.
+   * @minLength 1
+   */
   dialog_id: string;
   /** A sentence for the approval. */
   message?: string | null;
@@ -262,37 +376,55 @@ export interface ApproveSessionInput {
 
 /** Throw the changes of the session away. */
 export interface ResetSessionInput {
-  /** The dialog. */
+  /**
+   * The dialog.
+   * @minLength 1
+   */
   dialog_id: string;
 }
 
 /** List what the tools of a dialog gave. */
 export interface ListToolResultsInput {
-  /** The dialog. */
+  /**
+   * The dialog.
+   * @minLength 1
+   */
   dialog_id: string;
 }
 
 /** The whole of what one call of a tool gave. */
 export interface GetToolResultInput {
-  /** The dialog. */
+  /**
+   * The dialog.
+   * @minLength 1
+   */
   dialog_id: string;
-  /** The call. */
+  /**
+   * The call.
+   * @minLength 1
+   */
   tool_call_id: string;
 }
 
 /** Change the server's configuration. */
 export interface ChangeConfigInput {
   /** The names that change, with their new values. */
-  config: {};
+  config: Record<string, unknown>;
 }
 
 /** Rename a provider or workload wherever it stands. */
 export interface RenameInConfigInput {
   /** What is renamed. */
   type: "workload" | "provider";
-  /** Its name now. */
+  /**
+   * Its name now.
+   * @minLength 1
+   */
   old_name: string;
-  /** Its name to be. */
+  /**
+   * Its name to be.
+   * @minLength 1
+   */
   new_name: string;
 }
 
@@ -303,7 +435,7 @@ export interface Completion {
   /** Always true. */
   done: true;
   /** What the server noted about the answer. */
-  metadata?: {};
+  metadata?: Record<string, unknown>;
 }
 
 /** Whether the server runs, and where. */
@@ -332,7 +464,10 @@ export interface Dialogs {
 
 /** A dialog, without what was said in it. */
 export interface Dialog {
-  /** The dialog's id. */
+  /**
+   * The dialog's id.
+   * @minLength 1
+   */
   id: string;
   /** Its title, where it has one. */
   title?: string | null;
@@ -344,7 +479,10 @@ export interface Dialog {
 
 /** The dialog that was made. */
 export interface CreatedDialog {
-  /** Its id. */
+  /**
+   * Its id.
+   * @minLength 1
+   */
   id: string;
 }
 
@@ -364,25 +502,43 @@ export interface Acknowledged {
 
 /** A page of a dialog's history. */
 export interface DialogHistory {
-  /** The dialog. */
+  /**
+   * The dialog.
+   * @minLength 1
+   */
   dialog_id: string;
   /** Its events, oldest first. */
   events: HistoryEvent[];
-  /** How many events the dialog has in all. */
+  /**
+   * How many events the dialog has in all.
+   * @minimum 0
+   */
   total_events: number;
   /** Whether there are events before these: ask with `before` = `first_idx`. */
   has_more: boolean;
-  /** The number of the page's first message. */
+  /**
+   * The number of the page's first message.
+   * @minimum 0
+   */
   first_idx: number;
-  /** The number of the page's last message. */
+  /**
+   * The number of the page's last message.
+   * @minimum 0
+   */
   last_idx: number;
 }
 
 /** One event of a dialog's history: what the stream said, whole instead of in pieces. */
 export interface HistoryEvent {
-  /** `user`, `chat`, `reasoning`, `tool_call` or `file_edit`. */
+  /**
+   * `user`, `chat`, `reasoning`, `tool_call` or `file_edit`.
+   * @minLength 1
+   */
   type: string;
-  /** Its number among the messages of the dialog, from 0. Only `user` and `chat` have one. */
+  /**
+   * Its number among the messages of the dialog, from 0. Only `user` and `chat` have one.
+   * @minimum 0
+   */
   idx?: number;
   /** Of user, chat and reasoning: the text. */
   content?: string;
@@ -393,7 +549,7 @@ export interface HistoryEvent {
   /** Of a tool call: the tool. */
   name?: string;
   /** Of a tool call: what it was called with. */
-  args?: {};
+  args?: Record<string, unknown>;
   /** Of a file edit: absolute path. */
   file?: string;
   /** Of a file edit: unified diff. */
@@ -406,7 +562,10 @@ export interface HistoryEvent {
 
 /** The snapshots of a dialog. */
 export interface Checkpoints {
-  /** The dialog. */
+  /**
+   * The dialog.
+   * @minLength 1
+   */
   dialog_id: string;
   /** Oldest first. */
   checkpoints: Checkpoint[];
@@ -416,7 +575,10 @@ export interface Checkpoints {
 
 /** A snapshot of the project, made before a message is worked on. */
 export interface Checkpoint {
-  /** Its id. */
+  /**
+   * Its id.
+   * @minLength 1
+   */
   commit_id: string;
   /** What it was made before. */
   message: string;
@@ -446,13 +608,25 @@ export interface SessionStatus {
 
 /** A file that differs from the approved state. */
 export interface ChangedFile {
-  /** Path relative to the project. */
+  /**
+   * Path relative to the project.
+   * @minLength 1
+   */
   path: string;
-  /** `added`, `modified`, `deleted` or `renamed`. */
+  /**
+   * `added`, `modified`, `deleted` or `renamed`.
+   * @minLength 1
+   */
   status: string;
-  /** Lines added; 0 for a binary file. */
+  /**
+   * Lines added; 0 for a binary file.
+   * @minimum 0
+   */
   additions: number;
-  /** Lines deleted; 0 for a binary file. */
+  /**
+   * Lines deleted; 0 for a binary file.
+   * @minimum 0
+   */
   deletions: number;
   /** Unified diff; null for a binary, new or deleted file. */
   diff?: string | null;
@@ -470,7 +644,10 @@ export interface Approved {
   approved_commit: string;
   /** The session that gathers what comes. */
   new_session: string;
-  /** How many snapshots were approved. */
+  /**
+   * How many snapshots were approved.
+   * @minimum 0
+   */
   commits_approved: number;
 }
 
@@ -486,13 +663,22 @@ export interface ResetDone {
 
 /** What a tool gave, without the whole of it. */
 export interface ToolResultEntry {
-  /** The call's id. */
+  /**
+   * The call's id.
+   * @minLength 1
+   */
   tool_call_id: string;
-  /** The tool. */
+  /**
+   * The tool.
+   * @minLength 1
+   */
   tool_name: string;
   /** When it ended. Time as ISO 8601 with offset. */
   timestamp: string;
-  /** Size of the whole result, in bytes. */
+  /**
+   * Size of the whole result, in bytes.
+   * @minimum 0
+   */
   size_bytes?: number;
   /** The result in a sentence. */
   summary?: string | null;
@@ -502,24 +688,30 @@ export interface ToolResultEntry {
 
 /** What one call of a tool gave. */
 export interface ToolResult {
-  /** The call's id. */
+  /**
+   * The call's id.
+   * @minLength 1
+   */
   tool_call_id: string;
-  /** The tool. */
+  /**
+   * The tool.
+   * @minLength 1
+   */
   tool_name: string;
   /** What it was called with. */
-  args: {};
+  args: Record<string, unknown>;
   /** What it gave. */
-  result: {};
+  result: Record<string, unknown>;
   /** When it ended. Time as ISO 8601 with offset. */
   timestamp: string;
   /** Its size and summary. */
-  metadata?: {};
+  metadata?: Record<string, unknown>;
 }
 
 /** The server's configuration, defaults included. */
 export interface ServerConfig {
   /** The configuration, by name: providers, workloads, models and the rest. */
-  config: {};
+  config: Record<string, unknown>;
 }
 
 /** The configuration after the change. */
@@ -529,7 +721,7 @@ export interface ChangedConfig {
   /** What was changed. */
   message: string;
   /** The configuration, by name: providers, workloads, models and the rest. */
-  config: {};
+  config: Record<string, unknown>;
 }
 
 /** The configuration after the renaming. */
@@ -543,28 +735,25 @@ export interface RenamedInConfig {
   /** Where the name stood, as paths in the configuration. */
   updated_references?: string[];
   /** The configuration, by name: providers, workloads, models and the rest. */
-  config: {};
+  config: Record<string, unknown>;
 }
 
 /** The body of a refusal. */
 export interface FaultBody {
   /** What is wrong: a sentence, or an object with a sentence and the single errors, or a list of the fields that are wrong. */
-  detail:
-    | string
-    | {
-        /** What is wrong. */
-        message: string;
-        /** The single errors. */
-        errors?: string[];
-      }
-    | {
-        /** Where the field is. */
-        loc?: unknown[];
-        /** What is wrong with it. */
-        msg?: string;
-        /** Which rule it breaks. */
-        type?: string;
-      }[];
+  detail: string | {
+    /** What is wrong. */
+    message: string;
+    /** The single errors. */
+    errors?: string[];
+  } | {
+    /** Where the field is. */
+    loc?: unknown[];
+    /** What is wrong with it. */
+    msg?: string;
+    /** Which rule it breaks. */
+    type?: string;
+  }[];
 }
 
 export type ChatMessage =

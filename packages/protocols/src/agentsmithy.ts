@@ -10,9 +10,15 @@ export interface DiffMessage {
   file: string;
   /** Unified diff in standard format. */
   diff: string;
-  /** Starting line number (1-indexed). */
+  /**
+   * Starting line number (1-indexed).
+   * @minimum 1
+   */
   line_start: number;
-  /** Ending line number (1-indexed, inclusive). */
+  /**
+   * Ending line number (1-indexed, inclusive).
+   * @minimum 1
+   */
   line_end: number;
   /** Human-readable explanation of the change. */
   reason: string;
