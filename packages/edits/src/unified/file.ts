@@ -122,6 +122,15 @@ function describeFile(input: Input, at: number, header: Header): OpenFile["file"
     return null;
   }
   const paths = moved ? stripMove(input, before!, after!) : readPaths(input, at, before, after, isMove);
+  if (paths.before === "" || paths.after === "") {
+    refuse(
+      input,
+      at,
+      "bad-header",
+      `a name has fewer folders than \`strip\` takes off: ${quote(after ?? before ?? "")}`,
+    );
+    return null;
+  }
   const file: OpenFile["file"] = { kind, ...paths, hunks: [] };
   if (oldMode !== undefined) file.oldMode = oldMode;
   if (newMode !== undefined) file.newMode = newMode;
@@ -206,8 +215,10 @@ function stripMove({ strip = 1 }: Input, before: string, after: string) {
 function readPaths(input: Input, at: number, old: string | null, now: string | null, isMove: boolean) {
   const prefixed = isPrefixed(old, now);
   const count = input.strip ?? (input.strict || prefixed ? 1 : 0);
-  let before = old && dropFolders(old, count);
-  let after = now && dropFolders(now, count);
+  let [before, after] = [old, now].map((name) => name && dropFolders(name, count, input.strip === undefined)) as [
+    string | null,
+    string | null,
+  ];
   if (before !== null && after !== null && !isMove) before = after = after.startsWith(before) ? before : after;
   const path = after ?? before ?? "";
   if (path.startsWith("/")) repair(input, at, "absolute-path", path);
