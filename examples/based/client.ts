@@ -21,7 +21,8 @@ export async function talkBased({ baseUrl, connection, workspace, prompt, print 
     const applied = await session.ask({ type: "apply_diff", filename, diff: proposal.diff });
     if (applied.type !== "diff_applied") throw new Error(applied.error);
     if (applied.new_code !== proposal.new_code) throw new Error(`${filename} is not what the preview said`);
-    await workspace.write(filename, applied.new_code);
+    const written = await workspace.write(filename, applied.new_code);
+    if (!written.ok) throw new Error(written.reason);
     print.note(`the server applied ${filename}`);
   }
 }

@@ -38,13 +38,10 @@ function answer(files: Map<string, string>, message: SessionClientMessage): Sess
     case "apply_diff": {
       const code = files.get(message.filename);
       if (code === undefined) return { type: "apply_diff_error", error: `File not found: ${message.filename}` };
-      try {
-        const new_code = applyDiff(message.diff, code);
-        files.set(message.filename, new_code);
-        return { type: "diff_applied", filename: message.filename, new_code };
-      } catch (error) {
-        return { type: "apply_diff_error", error: `Patch failed: ${(error as Error).message}` };
-      }
+      const applied = applyDiff(message.filename, message.diff, code);
+      if (!applied.ok) return { type: "apply_diff_error", error: `Patch failed: ${applied.reason}` };
+      files.set(message.filename, applied.text);
+      return { type: "diff_applied", filename: message.filename, new_code: applied.text };
     }
     case "upload_file":
       files.set(message.filename, message.content);

@@ -116,7 +116,8 @@ async function work(
     if (step.does === "search") await useTool("search_files", { query: step.query }, async () => step.found.join("\n"));
     if (step.does === "edit")
       await useTool("edit_file", { path: step.edit.path, diff: step.edit.diff }, async () => {
-        await workspace.apply(step.edit.diff);
+        const applied = await workspace.apply(step.edit.path, step.edit.diff);
+        if (!applied.ok) throw new Error(applied.reason);
         transcript.file_changes.push({ path: step.edit.path, operation: "write", timestamp: now() });
         return step.edit.reason;
       });

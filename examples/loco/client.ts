@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { connect } from "@parlance/client";
+import { contentHash } from "@parlance/edits/node";
 import { loco } from "@parlance/protocols/loco";
 import { runAlone } from "../demo/alone.js";
 import type { Story } from "../demo/story.js";
@@ -32,17 +32,18 @@ export async function talkLoco({ baseUrl, connection, workspace, prompt, print }
         });
         break;
       case "patch.proposed": {
-        const { path, text } = await workspace.apply(message.diff);
-        const applied_hash = `sha256:${createHash("sha256").update(text).digest("hex")}`;
+        const { patch_id, file_path } = message;
+        const applied = await workspace.apply(file_path, message.diff);
         session.send({
           type: "client.patch_apply_result",
-          patch_id: message.patch_id,
-          file_path: path,
-          success: true,
-          error: null,
-          applied_hash,
+          patch_id,
+          file_path,
+          success: applied.ok,
+          ...(applied.ok
+            ? { error: null, applied_hash: contentHash(applied.text) }
+            : { error: { message: applied.reason, type: "conflict" } }),
         });
-        print.note(`applied ${path}: ${message.rationale}`);
+        print.note(applied.ok ? `applied ${file_path}: ${message.rationale}` : `refused a patch: ${applied.reason}`);
         break;
       }
       case "server.error":
