@@ -18,6 +18,9 @@ export interface Edit {
   readonly reason: string;
 }
 
+/** What works a prompt off over the files of a workspace, step by step. */
+export type Think = (prompt: string, files: ReadonlyMap<string, string>) => Iterable<Step>;
+
 /** A coding agent with no model behind it: it understands `rename OLD to NEW`, and does that in every file. */
 export function* think(prompt: string, files: ReadonlyMap<string, string>): Generator<Step> {
   const [, from, to] = /\brename\s+([A-Za-z_$][\w$]*)\s+to\s+([A-Za-z_$][\w$]*)/i.exec(prompt) ?? [];
