@@ -199,11 +199,12 @@ const agents: Record<string, Attack> = {
   async "emacs-agent"({ workspace, changes }, reached) {
     const agent = connect(emacsAgent, { fetch: serveEmacsAgent(workspace).fetch });
     for (const { file } of changes) {
-      const { session_id } = await agent.createSession({ project_path: `/${file}`, model: file });
-      await agent.endSession({ session_id });
+      reached.count++;
+      const made = await agent.createSession({ project_path: `/${file}`, model: file }).catch((refusal) => refusal);
+      if (made.code === "INVALID_REQUEST") continue;
+      await agent.endSession({ session_id: made.session_id });
       // A lone surrogate cannot stand in a URL: the client does not send it.
       await agent.listTranscripts({ project: file }).catch(() => {});
-      reached.count++;
     }
   },
   async loco({ workspace, changes }, reached) {

@@ -18,6 +18,8 @@ export function serveBased(): App {
 function answer(files: Map<string, string>, message: SessionClientMessage): SessionServerMessage {
   switch (message.type) {
     case "prompt": {
+      // The intent: where there is no file to edit yet, or one is asked for, a file is created.
+      if (files.size === 0 || /^\s*create\b/i.test(message.prompt)) return create(files, message.prompt);
       const code = files.get(message.activeFile ?? "");
       if (message.activeFile === undefined || code === undefined)
         return {
@@ -54,4 +56,18 @@ function answer(files: Map<string, string>, message: SessionClientMessage): Sess
       return { type: "file_content", filename: message.filename, content };
     }
   }
+}
+
+function create(files: Map<string, string>, prompt: string): SessionServerMessage {
+  const words = prompt.toLowerCase().match(/[a-z0-9]+/g) ?? [];
+  const name =
+    words
+      .filter((word) => !/^(please|create|a|an|the)$/.test(word))
+      .join("-")
+      .slice(0, 60) || "agent";
+  let filename = `${name}.based`;
+  for (let next = 2; files.has(filename); next++) filename = `${name}-${next}.based`;
+  const content = `// ${prompt.replace(/\s+/g, " ").trim()}\n`;
+  files.set(filename, content);
+  return { type: "file_created", filename, content, files: [...files.keys()] };
 }

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { EmacsAgentSession } from "@parlance/protocols/emacs-agent";
 import { requiresApproval } from "@parlance/protocols/helpers/emacs-agent";
 import type { Step, Think } from "../demo/agent.js";
+import { runCommand } from "../demo/run.js";
 import type { Workspace } from "../demo/workspace.js";
 import { now, type Session } from "./sessions.js";
 
@@ -50,6 +51,17 @@ interface Tool {
 function toolOf(step: Exclude<Step, { does: "say" }>, workspace: Workspace): Tool {
   if (step.does === "search")
     return { name: "search_files", params: { query: step.query }, run: async () => step.found.join("\n") };
+  if (step.does === "run")
+    return {
+      name: "shell_exec",
+      params: { command: step.command },
+      async run() {
+        const limits = { cwd: workspace.root, timeLimit: 60_000, outputLimit: 1_000_000 };
+        const { exitCode, stdout, stderr } = await runCommand(step.command, limits);
+        if (exitCode !== 0) throw new Error(`exit code ${exitCode}: ${stderr}`);
+        return stdout;
+      },
+    };
   const { path, diff, reason } = step.edit;
   return {
     name: "edit_file",

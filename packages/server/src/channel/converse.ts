@@ -150,6 +150,8 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
     maxQueued: limits.maxQueued,
     onMessage(message, from) {
       const refusal = callbacks.message(called, message, from);
+      // The handler's own message is not sent: its `send` or `ask` throws.
+      if (refusal && from === "server") throw refusal;
       if (refusal) {
         callbacks.refuse(called.request, refusal, refusal, name);
         if (described.fault === undefined) wire.fail(refusal, 1008, "refused");
