@@ -61,7 +61,7 @@ async function beServer(redis: string | undefined): Promise<void> {
     serve(foldGateway, gateway as FoldGatewayHandlers, options),
     serve(loco, agent as LocoHandlers, options),
   ];
-  const { url } = await listen(apps);
+  const { url } = await listen(apps, { port: 0 });
   process.on("disconnect", () => process.exit());
   process.send!(url);
 }

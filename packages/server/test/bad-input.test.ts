@@ -132,7 +132,7 @@ process.on("unhandledRejection", (reason) => loose.push(reason));
 process.on("uncaughtExceptionMonitor", (error) => loose.push(error));
 const servers: Record<string, Listening> = {};
 beforeAll(async () => {
-  for (const [name, app] of Object.entries(apps)) servers[name] = await listen(app, { closeAfter: 0 });
+  for (const [name, app] of Object.entries(apps)) servers[name] = await listen(app, { port: 0, closeAfter: 0 });
 });
 afterEach(() => {
   for (const spy of logged) expect(spy).not.toHaveBeenCalled();

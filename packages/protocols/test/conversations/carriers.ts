@@ -15,7 +15,7 @@ async function inMemory(app: App): Promise<ConnectOptions> {
 }
 
 async function overSockets(app: App): Promise<ConnectOptions> {
-  const server = await listen(app, { closeAfter: 0 });
+  const server = await listen(app, { port: 0, closeAfter: 0 });
   onTestFinished(() => server.close());
   return { baseUrl: server.url, webSocket };
 }

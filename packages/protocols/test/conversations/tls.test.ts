@@ -43,7 +43,7 @@ describe.skipIf(!present)("Over https and wss, with a CA of one's own,", () => {
     const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", key, "-out", cert];
     execFileSync("openssl", [...made, ...subject], { stdio: "ignore" });
     ca = readFileSync(cert, "utf8");
-    server = await listen(apps, { tls: { key: readFileSync(key), cert: ca }, closeAfter: 0 });
+    server = await listen(apps, { port: 0, tls: { key: readFileSync(key), cert: ca }, closeAfter: 0 });
   });
   afterAll(async () => {
     await server.close();

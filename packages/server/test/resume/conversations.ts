@@ -150,7 +150,7 @@ export async function scene(
 
   const apps = [serve(foldGateway, fold, options), serve(emacsAgent, emacs, options)];
   apps.push(serve(based, uploads, options), serve(loco, speech, options));
-  const server = await listen(apps, { closeAfter: 0, ...listening });
+  const server = await listen(apps, { port: 0, closeAfter: 0, ...listening });
   const app = (url: string) => apps.find((one) => one.knows(new URL(url).pathname))!;
   const memory: Scene["memory"] = {
     baseUrl: "http://localhost",

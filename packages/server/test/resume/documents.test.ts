@@ -18,6 +18,7 @@ const KEY = { "Parlance-Resume": "0".repeat(32) };
 /** Serves a contract with one handler; a peer that knows the documents only reaches it at the URL. */
 async function serving(contract: AnyContract, name: string, handler: (...args: never[]) => unknown): Promise<string> {
   const server = await listen(serve(contract as never, { [name]: handler } as never, { heartbeat: 0 }), {
+    port: 0,
     closeAfter: 0,
   });
   onTestFinished(() => server.close());
