@@ -1,7 +1,7 @@
 import { connect } from "@parlance/client";
 import { based } from "@parlance/protocols/based";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { serveBased } from "./based/server.js";
 import { copyWorkspace } from "./demo/workspace.js";
 import { serveFoldGateway } from "./fold-gateway/server.js";
@@ -25,6 +25,22 @@ test("based's example creates a file where there is none, and where one is asked
   expect(await session.ask({ type: "prompt", prompt: "fix it", activeFile: "x" })).toMatchObject({
     type: "edit_error",
   });
+});
+
+test("based's example answers an unexpected error with the general one, and keeps the connection", async () => {
+  onTestFinished(() => void vi.restoreAllMocks());
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  const { fetch, webSocket } = serveBased(undefined, () => {
+    throw new Error("secret");
+  });
+  await using session = await connect(based, { fetch, webSocket }).session();
+  await session.ask({ type: "upload_file", filename: "a", content: "x" });
+  expect(await session.ask({ type: "prompt", prompt: "fix it", activeFile: "a" })).toEqual({
+    type: "error",
+    error: "Internal server error",
+    action: "prompt",
+  });
+  expect(await session.ask({ type: "list_files" })).toMatchObject({ files: ["a"] });
 });
 
 test("fold-gateway's example keeps a thread: its agent, and what was asked in it", async () => {

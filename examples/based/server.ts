@@ -1,21 +1,29 @@
 import { based, type SessionClientMessage, type SessionServerMessage } from "@parlance/protocols/based";
 import { type App, serve } from "@parlance/server";
-import { think } from "../demo/agent.js";
-import { applyDiff } from "../demo/workspace.js";
+import { type Think, think } from "../demo/agent.js";
+import { applyDiff, type Workspace } from "../demo/workspace.js";
 
 /** The agent on one socket a user. The files are the session's own: uploaded, changed here, and read back. */
-export function serveBased(): App {
+export function serveBased(_workspace?: Workspace, thinking: Think = think): App {
   return serve(based, {
     async session(_, channel) {
       const files = new Map<string, string>();
       channel.send({ type: "initial_state", files: [], activeFile: null });
       // One message after the other; a second prompt or diff meanwhile is rejected by the runtime.
-      for await (const message of channel) channel.send(answer(files, message));
+      for await (const message of channel) {
+        try {
+          channel.send(answer(files, message, thinking));
+        } catch (error) {
+          // The agent failed, and the session goes on.
+          console.error(error);
+          channel.send({ type: "error", error: "Internal server error", action: message.type });
+        }
+      }
     },
   });
 }
 
-function answer(files: Map<string, string>, message: SessionClientMessage): SessionServerMessage {
+function answer(files: Map<string, string>, message: SessionClientMessage, thinking: Think): SessionServerMessage {
   switch (message.type) {
     case "prompt": {
       // The intent: where there is no file to edit yet, or one is asked for, a file is created.
@@ -27,7 +35,7 @@ function answer(files: Map<string, string>, message: SessionClientMessage): Sess
           error: `Please select a file to edit. Active file '${message.activeFile}' not found or invalid.`,
         };
       const filename = message.activeFile;
-      const steps = think(message.prompt, new Map([[filename, code]]));
+      const steps = thinking(message.prompt, new Map([[filename, code]]));
       const edit = [...steps].flatMap((step) => (step.does === "edit" ? [step.edit] : []))[0];
       return {
         type: "diff_generated",

@@ -39,7 +39,7 @@ export function operations(contract: AnyContract, connection: ConnectOptions, { 
     };
     const response = await ask(method, name, input, own, life, fields, body && JSON.stringify(body));
     const type = response.headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase();
-    if (response.ok && (wanted === undefined || type === wanted)) return response;
+    if (response.ok && (wanted === undefined || type === wanted || (answer.text && isText(type)))) return response;
     const quote = await read(response, name, life, true).catch(() => "");
     if (!response.ok) throw unfault(contract, response.status, quote, retryAfter(response));
     throw new Violation(
@@ -85,6 +85,11 @@ export function operations(contract: AnyContract, connection: ConnectOptions, { 
   }
 
   return { send, call };
+}
+
+/** Whether a text that was asked for is one, whatever its server calls it: `text/plain`, `text/x-org`, `application/json`. A page is not. */
+function isText(type: string | undefined): boolean {
+  return type === "application/json" || (/^text\//.test(type ?? "") && type !== "text/html");
 }
 
 /** Seconds, from either form of Retry-After (RFC 9110, section 10.2.3). */

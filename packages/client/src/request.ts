@@ -135,9 +135,11 @@ export function discard(response: Response): void {
   response.body?.cancel().catch(() => {});
 }
 
-/** Whether no connection was made. Node has the reason in the cause. */
+/** Whether no connection was made, so that nothing was sent. Node has the reason in the cause, or one for each address in `errors`. */
 function neverSent(error: unknown): boolean {
-  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
-  if (code === "ECONNREFUSED" || code === "ENOTFOUND") return true;
+  const { code, syscall, errors, cause } = (error ?? {}) as Record<string, unknown>;
+  if (/^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT)$/.test(`${code}`)) return true;
+  if (syscall === "connect" || syscall === "getaddrinfo") return true;
+  if (Array.isArray(errors) && errors.length > 0) return errors.every(neverSent);
   return cause !== undefined && cause !== error && neverSent(cause);
 }

@@ -36,6 +36,14 @@ describe.each(subjects.map((subject) => [subject.contract.name, subject] as cons
       expect(declared).toEqual(expect.arrayContaining(answered));
     });
 
+    it("answers a refusal in the form of its own schema", () => {
+      for (const status of [400, 403, 404, 409, 413, 426, 500]) {
+        const { body } = fault(contract, undefined, new Refusal("no", { status }));
+        const check = contract.checks[contract.fault.schema]!;
+        expect([body, check(JSON.parse(body)), check.errors]).toEqual([body, true, null]);
+      }
+    });
+
     const codes = contract.fault.codes ?? {};
     if (Object.keys(codes).length === 0) return;
     const statuses = Array.from({ length: 200 }, (_, i) => i + 400);

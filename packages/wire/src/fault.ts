@@ -16,7 +16,16 @@ export function fault(contract: Contract, operation: string | undefined, refusal
   const status = statusOf(contract.fault, refusal);
   const asText = operation === undefined ? undefined : contract.operations[operation]?.faults?.[status]?.text;
   if (asText) return { status, type: "text/plain", body: refusal.message };
-  return { status, type: "application/json", body: JSON.stringify(write({}, contract.fault, contract.fault, refusal)) };
+  return {
+    status,
+    type: "application/json",
+    body: JSON.stringify(write(constants(contract), contract.fault, contract.fault, refusal)),
+  };
+}
+
+/** What the body has besides, where it is a message too: the constants that tell it apart. */
+function constants({ messages, fault }: Contract): JsonObject {
+  return { ...Object.values(messages).find(({ schema }) => schema === fault.schema)?.shape?.const };
 }
 
 /** The inverse: what a status and a body say. A body that is not in the protocol's form is quoted in the message. */
