@@ -12,10 +12,10 @@ export const contextParts = {
   terminal_output: "terminal_output",
   test_output: "terminal_output",
   git_diff: "git_context",
-  test_files: "mentions",
-  source_files: "mentions",
-  dependents: "mentions",
-  imports: "mentions",
+  test_files: "related_files",
+  source_files: "related_files",
+  dependents: "related_files",
+  imports: "related_files",
 } as const satisfies Readonly<Record<string, keyof MessageContext>>;
 
 export type ContextPart = keyof typeof contextParts;
@@ -31,8 +31,12 @@ export const gatheredFor: Readonly<Record<string, readonly ContextPart[]>> = {
   "/refactor": ["current_file", "dependents", "imports"],
 };
 
-/** What the editor gathers for a message with this slash command, each part once: what is always gathered, then what the command adds. */
+/**
+ * What the editor gathers for a message with this slash command, each part once: what is always gathered, then what the command adds.
+ * `/explain` is about "just selection or current function scope", and about nothing else.
+ */
 export function contextFor(command?: string): readonly ContextPart[] {
+  if (command === "/explain") return gatheredFor[command]!;
   const more = command !== undefined && Object.hasOwn(gatheredFor, command) ? gatheredFor[command]! : [];
   return [...new Set([...alwaysGathered, ...more])];
 }

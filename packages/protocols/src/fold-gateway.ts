@@ -62,7 +62,7 @@ export interface ErrorMessage {
 
 /** Send a message to an agent and receive a streaming response. */
 export interface SendInput {
-  /** Message content. */
+  /** Message content. An empty one counts as missing. */
   content: string;
   /** Sender identifier. */
   sender?: string;

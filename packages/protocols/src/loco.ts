@@ -95,8 +95,10 @@ export interface MessageContext {
     /** The working tree's changes as a unified diff. Ours: the document gathers a git diff for /fix and names no place for it. */
     diff?: string;
   };
-  /** Explicit @ mentions. */
+  /** Explicit @ mentions: what the user named, and nothing that was gathered. */
   mentions?: Mention[];
+  /** Files that were gathered for a slash command. */
+  related_files?: RelatedFile[];
   /** Slash command (if used). */
   command?: "/fix" | "/test" | "/explain" | "/refactor" | (string & {});
 }
@@ -139,6 +141,14 @@ export interface SymbolMention {
   file_path?: string;
   /** @minimum 0 */
   line?: number;
+}
+
+/** A file that the editor gathered for a slash command. The user has not mentioned it. */
+export interface RelatedFile {
+  /** Relative to the workspace root. */
+  path: string;
+  /** What the file is to the current one: its test, the source under test, a file that depends on it, or one that it imports. */
+  relation: "test" | "source" | "dependent" | "import";
 }
 
 /** Context update (during conversation): what has changed of the context. */

@@ -31,7 +31,7 @@ describe("the context of a loco message", () => {
       "/test",
       ["current_file", "selection", "diagnostics", "open_editors", "test_files", "source_files", "test_output"],
     ],
-    ["/explain", ["current_file", "selection", "diagnostics", "open_editors", "function_scope"]],
+    ["/explain", ["selection", "function_scope"]],
     ["/refactor", ["current_file", "selection", "diagnostics", "open_editors", "dependents", "imports"]],
     ["/review", ["current_file", "selection", "diagnostics", "open_editors"]],
     ["constructor", ["current_file", "selection", "diagnostics", "open_editors"]],
@@ -41,6 +41,11 @@ describe("the context of a loco message", () => {
 
   it("has rules for exactly the slash commands of the schema", () => {
     expect(Object.keys(gatheredFor)).toEqual(schema("context").properties.command.anyOf[0].enum);
+  });
+
+  it("an explicit @ mention can be told from a file that was gathered", () => {
+    expect(Object.values(contextParts)).not.toContain("mentions");
+    expect(schema("context").properties).toHaveProperty("mentions");
   });
 
   it("names every part in a rule, and a property of the schema for it", () => {
