@@ -8,13 +8,13 @@ import {
   type Input,
   parseJson,
   reader,
-  unfault,
   Violation,
 } from "@parlance/wire";
 import { timedOut } from "./disconnected.js";
 import { type Lifetime, lifetime, pause, within } from "./lifetime.js";
 import { ANSWER_TIMEOUT, type ConnectOptions } from "./options.js";
 import type { Fields, Requests } from "./request.js";
+import { refusalOf } from "./token.js";
 
 /** The operations of one connection. */
 export interface Operations {
@@ -41,7 +41,7 @@ export function operations(contract: AnyContract, connection: ConnectOptions, { 
     const type = response.headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase();
     if (response.ok && (wanted === undefined || type === wanted || (answer.text && isText(type)))) return response;
     const quote = await read(response, name, life, true).catch(() => "");
-    if (!response.ok) throw unfault(contract, response.status, quote, retryAfter(response));
+    if (!response.ok) throw refusalOf(contract, connection, response.status, quote, retryAfter(response));
     throw new Violation(
       `${name} is answered with ${wanted}, not ${type ?? "nothing"}: ${JSON.stringify(quote.slice(0, 80))}`,
       { code: "content_type", protocol: contract.name, side: "server", subject: name },

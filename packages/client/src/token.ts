@@ -1,5 +1,6 @@
-import { Disconnected, disconnected, Refusal } from "@parlance/wire";
+import { type AnyContract, Disconnected, disconnected, Refusal, unfault } from "@parlance/wire";
 import { type Lifetime, within } from "./lifetime.js";
+import type { ConnectOptions } from "./options.js";
 
 /** The token of a connection. A function is asked for one when it is first needed, and again after a 401. */
 export interface Tokens {
@@ -34,4 +35,17 @@ export function tokens(source: string | (() => string | Promise<string>) | undef
       return true;
     },
   };
+}
+
+/** What a refused request says. A 401 to a caller that gave no token is its own mistake, so the message tells it. */
+export function refusalOf(
+  contract: AnyContract,
+  { token }: ConnectOptions,
+  status: number,
+  body: string,
+  retryAfter: number | undefined,
+): Refusal {
+  const refusal = unfault(contract, status, body, retryAfter);
+  if (status === 401 && token === undefined && contract.auth) refusal.message += " (`connect` was given no `token`)";
+  return refusal;
 }

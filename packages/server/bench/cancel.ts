@@ -40,7 +40,7 @@ const agent: Partial<EmacsAgentHandlers> = {
 const { url: baseUrl, close } = await listen(
   [
     serve(foldGateway, gateway as FoldGatewayHandlers),
-    serve(loco, editor as LocoHandlers),
+    serve(loco, editor as LocoHandlers, { allowAnonymous: true }),
     serve(emacsAgent, agent as EmacsAgentHandlers),
   ],
   { port: 0 },

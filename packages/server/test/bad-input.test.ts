@@ -13,7 +13,7 @@ const never = () => {
   throw new Error("nothing of this should reach a handler");
 };
 const everything = new Proxy({}, { get: () => never });
-const options = { maxMessageSize: 2000 };
+const options = { maxMessageSize: 2000, allowAnonymous: true };
 const apps: Readonly<Record<string, App>> = {
   agentsmithy: serve(agentsmithy, everything as never, options),
   based: serve(based, everything as never, options),

@@ -43,6 +43,7 @@ export async function hold<C, H>(
 ): Promise<Held<C>> {
   const seen: string[] = [];
   const app = serve(contract as ContractValue<unknown, H>, handlers, {
+    allowAnonymous: true,
     hooks: {
       request: ({ operation }) => void seen.push(`request ${operation}`),
       open: ({ operation }) => void seen.push(`open ${operation}`),

@@ -23,12 +23,16 @@ const apps: readonly App[] = [
       yield { type: "done", full_response: content };
     },
   }),
-  serve(loco, {
-    async stream(_: unknown, channel: { send(message: object): void }) {
-      channel.send({ type: "server.hello", server_info: { version: "1" } });
-      channel.send({ type: "assistant.message_final", message: "é" });
-    },
-  } as never),
+  serve(
+    loco,
+    {
+      async stream(_: unknown, channel: { send(message: object): void }) {
+        channel.send({ type: "server.hello", server_info: { version: "1" } });
+        channel.send({ type: "assistant.message_final", message: "é" });
+      },
+    } as never,
+    { allowAnonymous: true },
+  ),
 ];
 
 describe.skipIf(!present)("Over https and wss, with a CA of one's own,", () => {
