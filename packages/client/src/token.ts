@@ -1,6 +1,5 @@
-import { type AnyContract, Disconnected, disconnected, Refusal, unfault } from "@parlance/wire";
+import { Disconnected, disconnected, Refusal } from "@parlance/wire";
 import { type Lifetime, within } from "./lifetime.js";
-import type { ConnectOptions } from "./options.js";
 
 /** The token of a connection. A function is asked for one when it is first needed, and again after a 401. */
 export interface Tokens {
@@ -37,15 +36,8 @@ export function tokens(source: string | (() => string | Promise<string>) | undef
   };
 }
 
-/** What a refused request says. A 401 to a caller that gave no token is its own mistake, so the message tells it. */
-export function refusalOf(
-  contract: AnyContract,
-  { token }: ConnectOptions,
-  status: number,
-  body: string,
-  retryAfter: number | undefined,
-): Refusal {
-  const refusal = unfault(contract, status, body, retryAfter);
-  if (status === 401 && token === undefined && contract.auth) refusal.message += " (`connect` was given no `token`)";
+/** A 401 to a caller that gave no token is the caller's own mistake, so its message tells it. */
+export function explained(refusal: Refusal, token: unknown): Refusal {
+  if (refusal.status === 401 && !token) refusal.message += " (no `token` was given)";
   return refusal;
 }

@@ -1,7 +1,7 @@
 import { type AnyContract, disconnected, notify, type OpenSocket, type Port, type PortEvents } from "@parlance/wire";
 import type { Lifetime } from "../lifetime.js";
 import { type ConnectOptions, MAX_MESSAGE_SIZE } from "../options.js";
-import { refusalOf } from "../token.js";
+import { explained } from "../token.js";
 import { globalWebSocket } from "./web-socket.js";
 
 /** Milliseconds that a peer may take to confirm a close. */
@@ -10,11 +10,10 @@ const CLOSE_WITHIN = 10_000;
 /** Opens the sockets of a channel by a user's function. A socket is closed when its request ends before `listen`. */
 export function sockets(
   contract: AnyContract,
-  connection: ConnectOptions,
+  { webSocket = globalWebSocket, maxMessageSize = MAX_MESSAGE_SIZE, token }: ConnectOptions,
   what: string,
   url: string,
 ): (headers: Readonly<Record<string, string>>, protocols: string[], request: Lifetime) => Promise<Port> {
-  const { webSocket = globalWebSocket, maxMessageSize = MAX_MESSAGE_SIZE } = connection;
   return async (headers, protocols, { signal }) => {
     let opened: Awaited<ReturnType<OpenSocket>>;
     try {
@@ -28,7 +27,7 @@ export function sockets(
     }
     if ("refused" in opened) {
       const { status, body, retryAfter } = opened.refused;
-      throw refusalOf(contract, connection, status, body, retryAfter);
+      throw explained(unfault(contract, status, body, retryAfter), token);
     }
     return guarded(opened, signal);
   };

@@ -80,7 +80,7 @@ overEachCarrier("loco", (carrier) => {
       serving(() => {}),
       { served: { authenticate } },
     );
-    const message = expect.stringContaining("(`connect` was given no `token`)");
+    const message = expect.stringContaining("(no `token` was given)");
     const refused = { name: "Refusal", status: 401, code: "UNAUTHORIZED", message };
     await expect(client.health()).rejects.toMatchObject(refused);
     await expect(client.stream(input, { open })).rejects.toMatchObject(refused);
