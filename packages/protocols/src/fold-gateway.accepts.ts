@@ -3,18 +3,36 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var o = r;
-function r(e, { instancePath: t = "", parentData: p, parentDataProperty: y, rootData: f = e } = {}) {
-  let i = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.content === void 0 && (s = "content")) return r.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return r.errors = [{ instancePath: t + "/content", keyword: "type", params: { type: "string" } }], false;
-    if (e.sender !== void 0 && typeof e.sender != "string") return r.errors = [{ instancePath: t + "/sender", keyword: "type", params: { type: "string" } }], false;
-    if (e.thread_id !== void 0 && typeof e.thread_id != "string") return r.errors = [{ instancePath: t + "/thread_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.agent_id !== void 0 && typeof e.agent_id != "string") return r.errors = [{ instancePath: t + "/agent_id", keyword: "type", params: { type: "string" } }], false;
-  } else return r.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return r.errors = i, n === 0;
+var c = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
+var l = c((f) => {
+  "use strict";
+  Object.defineProperty(f, "__esModule", { value: true });
+  function u(e) {
+    let r = e.length, o = 0, n = 0, s;
+    for (; n < r; ) o++, s = e.charCodeAt(n++), s >= 55296 && s <= 56319 && n < r && (s = e.charCodeAt(n), (s & 64512) === 56320 && n++);
+    return o;
+  }
+  f.default = u;
+  u.code = 'require("ajv/dist/runtime/ucs2length").default';
+});
+var a = t;
+var g = l().default;
+function t(e, { instancePath: r = "", parentData: o, parentDataProperty: n, rootData: s = e } = {}) {
+  let y = null, i = 0;
+  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let d;
+    if (e.content === void 0 && (d = "content")) return t.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: d } }], false;
+    if (e.content !== void 0) {
+      let p = e.content;
+      if (i === i) if (typeof p == "string") {
+        if (g(p) < 1) return t.errors = [{ instancePath: r + "/content", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return t.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.sender !== void 0 && typeof e.sender != "string") return t.errors = [{ instancePath: r + "/sender", keyword: "type", params: { type: "string" } }], false;
+    if (e.thread_id !== void 0 && typeof e.thread_id != "string") return t.errors = [{ instancePath: r + "/thread_id", keyword: "type", params: { type: "string" } }], false;
+    if (e.agent_id !== void 0 && typeof e.agent_id != "string") return t.errors = [{ instancePath: r + "/agent_id", keyword: "type", params: { type: "string" } }], false;
+  } else return t.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return t.errors = y, i === 0;
 }
-var d = { SendInput: o };
-export const checks: Checks = d;
+var w = { SendInput: a };
+export const checks: Checks = w;

@@ -150,6 +150,8 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
     maxQueued: limits.maxQueued,
     onMessage(message, from) {
       const refusal = callbacks.message(called, message, from);
+      // The handler's own message is not sent: its `send` or `ask` throws.
+      if (refusal && from === "server") throw refusal;
       if (refusal) {
         callbacks.refuse(called.request, refusal, refusal, name);
         if (described.fault === undefined) wire.fail(refusal, 1008, "refused");
@@ -163,13 +165,11 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
       callbacks.unknown(called, unknown);
       // Where answers come by order a request waits for one; elsewhere a newer peer may send more than this contract defines.
       if (!answersByOrder(contract)) return;
-      const what = JSON.stringify(unknown.body).slice(0, 200);
-      const violation = new Violation(`unknown message ${what}`, {
-        code: "unknown_message",
-        protocol: contract.name,
-        side: "client",
-      });
-      report(refusalOf(violation));
+      const property = tagProperty(contract, described.client);
+      const value = property === undefined ? undefined : (unknown.body as Readonly<Record<string, unknown>>)[property];
+      if (typeof value !== "string") return report(new Refusal("the message is unknown", { status: 400 }));
+      // "Unknown action: xyz", with the action.
+      report(new Refusal(`Unknown ${property}: ${value.slice(0, 200)}`, { status: 400 }), value);
     },
     onViolation(violation) {
       const refusal = refusalOf(violation);
@@ -185,6 +185,13 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
   });
   if (described.open?.server === undefined) join();
   return wire;
+}
+
+/** The property that names all of these messages on the wire. */
+function tagProperty({ tag, messages }: AnyContract, names: readonly string[]): string | undefined {
+  if (tag.in === "property") return tag.property;
+  const [first, ...rest] = names.map((name) => Object.keys(messages[name]?.shape?.const ?? {}));
+  return first?.find((property) => rest.every((properties) => properties.includes(property)));
 }
 
 /** The property in which a fault names the message that it is about. */

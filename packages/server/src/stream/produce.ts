@@ -134,7 +134,9 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
 
   #block(encoded: Encoded): string {
     const { context, called, merged } = this.#handling;
-    context.callbacks.message(called, encoded.message, "server");
+    const refusal = context.callbacks.message(called, encoded.message, "server");
+    // The stream ends with it as with any failure; its last message, the fault, is not refused again.
+    if (refusal && !this.#over) throw refusal;
     this.#seq++;
     this.#last = encoded.message.type;
     if (!this.#id) return encoded.block();
