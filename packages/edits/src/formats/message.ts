@@ -60,7 +60,7 @@ export function refuse(line: number, reason: Reason, found?: string): never {
 
 /** What a block says, or why it cannot be read. */
 export function attempt(read: (repairs: Repair[]) => readonly FilePatch[]) {
-  const repairs: Repair[] = [];
+  const repairs: { -readonly [Field in keyof Repair]: Repair[Field] }[] = [];
   try {
     return { files: read(repairs), repairs };
   } catch (error) {
