@@ -1,4 +1,4 @@
-import { commonEnds } from "../common.js";
+import { commonEnds } from "../same-ends.js";
 import type { Change, Sides } from "../sides.js";
 import type { Aligner, Alignment } from "./aligner.js";
 import { looseLine } from "./normal.js";

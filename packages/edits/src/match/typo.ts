@@ -1,4 +1,4 @@
-import { commonEnds } from "../common.js";
+import { commonEnds } from "../same-ends.js";
 
 /** Words of the languages: a slip in one of them is seldom a word of its own. */
 const RESERVED = new Set(

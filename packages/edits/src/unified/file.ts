@@ -71,7 +71,8 @@ function takeHeader(input: Input): Header {
     header.names = withoutReturn(take(input)).slice(11);
   }
   while (input.at < lines.length && !startsNames(lines, input.at)) {
-    const entry = EXTENDED.find(([start]) => lines[input.at]!.startsWith(start));
+    const line = lines[input.at]!;
+    const entry = EXTENDED.find((each) => line.startsWith(each[0]));
     if (entry === undefined) break;
     const [start, field, means] = entry;
     if (header.kind !== undefined && means !== undefined && header.kind !== means) header.fault = TWO_KINDS;
@@ -172,9 +173,10 @@ function gitHeader({ similarity, dissimilarity }: Header["said"], index: string 
   const header: { -readonly [Key in keyof GitHeader]: GitHeader[Key] } = {};
   if (index !== undefined) header.index = index;
   if (mode !== undefined) header.mode = mode;
-  const [like, unlike] = [similarity, dissimilarity].map((text = "") => Number.parseInt(text, 10));
-  if (like! >= 0) header.similarity = like!;
-  if (unlike! >= 0) header.dissimilarity = unlike!;
+  const like = similarity === undefined ? -1 : Number.parseInt(similarity, 10);
+  const unlike = dissimilarity === undefined ? -1 : Number.parseInt(dissimilarity, 10);
+  if (like >= 0) header.similarity = like;
+  if (unlike >= 0) header.dissimilarity = unlike;
   return header;
 }
 
