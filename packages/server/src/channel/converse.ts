@@ -1,5 +1,5 @@
 import { type AnyContract, fault, faultMessage, type Port, Refusal, unbind, Violation } from "@parlance/wire";
-import { type AnyChannel, busy, type Link, link } from "@parlance/wire/link";
+import { type AnyChannel, Busy, type Link, link } from "@parlance/wire/link";
 import { type Scope, within } from "@parlance/wire/scope";
 import { type Context, callOf, isHidden, refusalOf, sessionOf } from "../call.js";
 import { decoderFor, encoderFor } from "../codecs.js";
@@ -160,7 +160,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
       }
       if (from === "server" && !joined) queueMicrotask(join);
     },
-    busy: busy(contract, "client", (fault) => faultMessage(contract, fault, new Refusal(BUSY, { status: 409 }))),
+    busy: new Busy(contract, "client", (fault) => faultMessage(contract, fault, new Refusal(BUSY, { status: 409 }))),
     onUnknown(unknown) {
       callbacks.unknown(called, unknown);
       // Where answers come by order a request waits for one; elsewhere a newer peer may send more than this contract defines.
