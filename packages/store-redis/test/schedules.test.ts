@@ -54,7 +54,6 @@ async function run(servers: TwoServers, seed: number): Promise<string[]> {
       excuses: (conversation) => ({
         onlyDelayed: delayed,
         logFailed: conversation.logged && servers.reports().log > reports.log,
-        pubSubFailed: conversation === servers.asks && servers.reports().pubSub > reports.pubSub,
         emptied: conversation.logged && redisFaults.some(({ kind }) => kind === "flush"),
       }),
     },

@@ -25,7 +25,6 @@ export interface RedisFault {
 export interface TwoServers {
   readonly conversations: readonly Conversation[];
   readonly calls: Conversation;
-  readonly asks: Conversation;
   readonly ports: readonly [number, number];
   /** How many failures the servers have reported so far: of pub/sub, and of the log or of a call for want of it. */
   reports(): { readonly pubSub: number; readonly log: number };
@@ -86,7 +85,6 @@ export async function twoServers(): Promise<TwoServers> {
   return {
     conversations: Object.values(streams),
     calls,
-    asks: streams.asks,
     ports: servers.map(({ stage }) => stage.server.port) as [number, number],
     reports: () => ({ ...reports }),
     async fail(faults) {

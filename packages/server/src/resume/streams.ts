@@ -1,6 +1,6 @@
 import { type Cursor, Disconnected, formatResumable, type Gap, isKey, RESUME, Refusal } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
-import { type Context, sessionOf } from "../call.js";
+import type { Context } from "../call.js";
 import type { Answer } from "../http/answer.js";
 import { STREAM_HEADERS } from "../http/response.js";
 import type { Called } from "../options.js";
@@ -206,7 +206,7 @@ export class ResumableStreams implements StreamDelivery {
   }
 
   async #expire(run: Run, reason: unknown): Promise<void> {
-    this.#giveBack(run, reason);
+    run.handler.close(reason);
     const writer = await run.opened;
     try {
       // A log that cannot close the stream may still drop it.
@@ -221,25 +221,11 @@ export class ResumableStreams implements StreamDelivery {
   }
 
   async #cancelRun(run: Run): Promise<void> {
-    this.#giveBack(run, cancelled());
+    run.handler.close(cancelled());
     for (const reader of [...run.readers]) reader.close(cancelled());
     const writer = await run.opened;
     run.discard = () => {};
     run.life.close();
     if (writer) await this.#store(this.#context.root, () => this.#tombstones.bury(writer, run.last));
-  }
-
-  /** Ends the handler. Messages that others sent to its session, and that no reader got, wait for the next reader. */
-  #giveBack(run: Run, reason: unknown): void {
-    if (run.handler.closed) return;
-    run.handler.close(reason);
-    const session = sessionOf(this.#context, run.called);
-    const messages = run.production?.undelivered() ?? [];
-    if (session === undefined || messages.length === 0) return;
-    try {
-      this.#context.sessions.requeue(session, messages);
-    } catch (error) {
-      this.#context.callbacks.report(error, "a session without a reader", run.called.operation);
-    }
   }
 }
