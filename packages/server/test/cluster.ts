@@ -2,7 +2,7 @@ import { connect } from "@parlance/client";
 import { based } from "@parlance/protocols/based";
 import { type EmacsAgentSession, type EventsMessage, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
-import { type Disconnected, Refusal, serve } from "@parlance/server";
+import { type Disconnected, Refusal, type ServeOptions, serve } from "@parlance/server";
 import type { PubSub } from "@parlance/server/cluster";
 import type { EventLog } from "@parlance/server/resume";
 import type { Port } from "@parlance/wire";
@@ -20,7 +20,7 @@ const never = () => {
 };
 
 /** An emacs-agent server, whose `prompt` hands its session to the test, and its client. */
-export function agentOn(pubSub: PubSub, log: EventLog) {
+export function agentOn(pubSub: PubSub, log: EventLog, options: ServeOptions = {}) {
   const prompted: EmacsAgentSession[] = [];
   const app = serve(
     emacsAgent,
@@ -51,7 +51,7 @@ export function agentOn(pubSub: PubSub, log: EventLog) {
         yield { type: "agent.state", state: "idle" };
       },
     },
-    { pubSub, log, heartbeat: 0 },
+    { pubSub, log, heartbeat: 0, ...options },
   );
   const client = connect(emacsAgent, { fetch: app.fetch });
   return {

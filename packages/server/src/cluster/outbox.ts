@@ -1,6 +1,7 @@
 import type { Scope } from "@parlance/wire/scope";
 import type { Limits } from "../limits.js";
 import type { Sent } from "../ports.js";
+import { RETRY } from "./publish.js";
 
 export interface OutboxOptions {
   /** Owns the timers. */
@@ -25,8 +26,6 @@ export interface Outbox {
 
 /** Characters of one packet, unless a single message has more. */
 const PACKET = 64 * 1024;
-/** The wait before a packet that nobody received is published again: doubled each time, up to the cap. */
-const RETRY = { first: 100, cap: 2000 };
 
 /**
  * Sends messages to a reader on another server: each one, in order. A packet is published until that server has confirmed it, whatever

@@ -136,7 +136,7 @@ export class ClusterSessions implements SessionStore {
     });
     // A session that is followed only now introduces all its readers.
     if (!this.#followed.follow(key))
-      this.#mention(this.#topicOf(key), { type: "reads", key, from: this.#me, readers: [name] });
+      this.#insist(this.#topicOf(key), { type: "reads", key, from: this.#me, readers: [name] }, scope);
   }
 
   find(key: string, reply: AnyMessage): OpenAskFound | undefined | Promise<OpenAskFound | undefined> {
@@ -168,6 +168,10 @@ export class ClusterSessions implements SessionStore {
     this.#wiring.mention(topic, packet);
   }
 
+  #insist(topic: string, packet: Packet, scope = this.#wiring.root): void {
+    this.#wiring.insist(topic, packet, scope);
+  }
+
   /** Receives what is sent to this server alone. */
   #listen(): Promise<void> {
     const onInterrupted = (): void => {
@@ -190,7 +194,9 @@ export class ClusterSessions implements SessionStore {
   }
 
   #introduce(key: string): void {
-    this.#mention(this.#topicOf(key), { type: "who", key, from: this.#me, readers: this.#readersOf(key) });
+    const session = this.#followed.get(key);
+    const packet: Packet = { type: "who", key, from: this.#me, readers: this.#readersOf(key) };
+    if (session) this.#insist(this.#topicOf(key), packet, session.scope);
   }
 
   #receive(packet: Packet): void {
@@ -201,7 +207,9 @@ export class ClusterSessions implements SessionStore {
         const { key, from } = packet;
         for (const reader of packet.readers) this.#meet(key, reader, from);
         const readers = packet.type === "who" ? this.#readersOf(key) : [];
-        if (readers.length > 0) this.#mention(from, { type: "reads", key, from: this.#me, readers });
+        const scope = this.#followed.get(key)?.scope;
+        if (readers.length > 0) this.#insist(from, { type: "reads", key, from: this.#me, readers }, scope);
+        for (const reader of readers) this.#confirm(key, from, reader);
         break;
       }
       case "left":
@@ -277,7 +285,7 @@ export class ClusterSessions implements SessionStore {
       const error = new Disconnected(`session ${key} has lost messages`, { code: "gap", retryable: true });
       return here.subscriber.end(error);
     }
-    const progress = known ?? { begin, place: -1, had: 0, due: false };
+    const progress: Progress = known ?? { begin, place: -1, had: 0, due: false };
     here.progress.set(from, progress);
     const confirm = (): void => this.#confirm(key, from, reader, progress);
     for (const [place, message] of messages) {
@@ -298,12 +306,13 @@ export class ClusterSessions implements SessionStore {
   }
 
   /** One packet confirms what has come and what the reader has by then. */
-  #confirm(key: string, from: string, reader: string, progress: Progress): void {
-    if (progress.due) return;
+  #confirm(key: string, from: string, reader: string, progress = this.#readers.get(reader)?.progress.get(from)): void {
+    if (!progress || progress.due) return;
     progress.due = true;
     queueMicrotask(() => {
       progress.due = false;
-      this.#mention(from, { type: "received", key, reader, place: progress.place, had: progress.had });
+      const { place, had } = progress;
+      this.#insist(from, { type: "received", key, reader, place, had }, this.#followed.get(key)?.scope);
     });
   }
 
