@@ -6,7 +6,7 @@ import { type Disconnected, Refusal, type ServeOptions, serve } from "@parlance/
 import type { PubSub } from "@parlance/server/cluster";
 import type { EventLog } from "@parlance/server/resume";
 import type { Port } from "@parlance/wire";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 
 /** One pubSub and one log as two servers have them. */
 export interface Pair {
@@ -84,6 +84,10 @@ export function agentOn(pubSub: PubSub, log: EventLog, options: ServeOptions = {
   };
 }
 
+/** Resolves once a reader has confirmed every message: later readers do not get them. */
+const confirmed = ({ app }: ReturnType<typeof agentOn>) =>
+  vi.waitFor(() => expect(app.stats().queued).toBe(0), { interval: 5, timeout: 10_000 });
+
 export const say = (content: string) => ({ type: "message.delta", content, role: "assistant" }) as const;
 export const call = (tool_call_id: string) =>
   ({ type: "tool.call", tool_call_id, tool: "edit_file", params: {}, requires_approval: true }) as const;
@@ -122,6 +126,7 @@ export function testCluster(make: () => Promise<Pair>): void {
     const session = await a.session("s");
     session.send(say("1"));
     expect(await far.take(1)).toEqual(["1"]);
+    await confirmed(a);
     const near = await a.reader("s");
     session.send(say("2"));
     expect([await near.take(1), await far.take(1)]).toEqual([["2"], ["2"]]);
@@ -231,6 +236,7 @@ export function testCluster(make: () => Promise<Pair>): void {
     const reader = await b.reader("s");
     session.send(say("1"));
     expect(await reader.take(1)).toEqual(["1"]);
+    await confirmed(a);
     // As if B were killed: nobody hears what is said to it.
     for (const leave of heldBy(pubSubs[1])) leave();
     for (const word of numbers(2, 20)) session.send(say(word));
