@@ -1,6 +1,6 @@
 import { type Cursor, Disconnected, formatResumable, type Gap, isKey, RESUME, Refusal } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
-import type { Context } from "../call.js";
+import { type Context, refusalOf } from "../call.js";
 import type { Answer } from "../http/answer.js";
 import { STREAM_HEADERS } from "../http/response.js";
 import type { Called } from "../options.js";
@@ -49,12 +49,54 @@ export class ResumableStreams implements StreamDelivery {
   /** Undefined for a stream that was cancelled, and for a GET with a cursor: that was a join already, of a stream that is over. */
   async #joinCopy(name: string, { principal, request }: Called, call: Scope): Promise<Answer | undefined> {
     if (request.headers.has("Last-Event-ID")) return undefined;
-    await this.#running.get(name)?.opened;
+    this.#context.places.take(principal, "reader", call);
+    const run = this.#running.get(name);
+    // Without a writer it was another copy of the request, which has found the name taken.
+    const isOurs = (await run?.opened) !== undefined;
+    if (run && isOurs) await this.#begun(run, call);
     const state = await this.#store(call, () => this.#log.state(name));
     if (!state || (state.closed && state.last === 0)) return undefined;
-    this.#context.places.take(principal, "reader", call);
+    if (!isOurs && state.last === 0 && !(await this.#beginsElsewhere(name, call))) return undefined;
     const joined = await this.join(name, undefined, call);
     return joined && !("gap" in joined) ? joined : undefined;
+  }
+
+  /** Waits for the first message, as the first request does: the handler may refuse. */
+  async #begun(run: Run, call: Scope): Promise<void> {
+    const waiting = call.child("readers");
+    this.#attend(run, waiting);
+    try {
+      await Promise.race([run.begun, new Promise<void>((resolve) => waiting.add(resolve))]);
+    } finally {
+      waiting.close();
+    }
+  }
+
+  /** The same for a stream of another server, which tells of a refusal. False where the stream ends without a message. */
+  async #beginsElsewhere(name: string, call: Scope): Promise<boolean> {
+    const { heartbeat, queryWithin } = this.#context.limits;
+    const waiting = call.child("readers");
+    const after = (milliseconds: number): Promise<undefined> =>
+      new Promise((resolve) => {
+        waiting.add(() => resolve(undefined));
+        waiting.timeout(milliseconds, () => resolve(undefined));
+      });
+    let refuse = (_: Refusal): void => {};
+    const refused = new Promise<never>((_, reject) => {
+      refuse = reject;
+    });
+    refused.catch(() => {});
+    try {
+      await this.#remote?.listen(name, waiting, { refused: refuse });
+      const first = this.#readers.read(undefined, name, 0, waiting).next();
+      const over = first.catch(() => ({ done: true }));
+      const step = await Promise.race([over, refused, after(heartbeat || Number.POSITIVE_INFINITY)]);
+      // The refusal is on its way.
+      if (step?.done) await Promise.race([refused, after(queryWithin)]);
+      return !step?.done;
+    } finally {
+      waiting.close();
+    }
   }
 
   /** Answers a reader that joins a stream after a cursor; undefined where there is no such stream. */
@@ -157,8 +199,13 @@ export class ResumableStreams implements StreamDelivery {
       shutdown.onDrain(run.handler, () => run.handler.close(closing()));
     try {
       run.production = await produce(run.handler);
+      run.begin();
     } catch (error) {
       answered = true;
+      if (!run.handler.closed) {
+        run.begin(error);
+        this.#remote?.refuse(run.name, refusalOf(error));
+      }
       await this.#expire(run, error);
       throw error;
     }
@@ -174,14 +221,7 @@ export class ResumableStreams implements StreamDelivery {
   #answer(run: Run | undefined, name: string, epoch: string, after: number, call: Scope): Answer {
     const { limits } = this.#context;
     const reader = call.child("readers");
-    if (run) {
-      run.stopWaiting();
-      run.readers.add(reader);
-      reader.add(() => {
-        run.readers.delete(reader);
-        if (run.readers.size === 0 && !run.life.closed) this.#wait(run);
-      });
-    }
+    if (run) this.#attend(run, reader);
     const blocks = this.#readers.read(run, name, after, reader);
     const headersDue = run !== undefined && run.last === 0 && (run.production?.headersDue ?? true);
     const resumable = formatResumable({ epoch, grace: limits.grace / 1000, beat: limits.heartbeat / 1000 });
@@ -190,6 +230,16 @@ export class ResumableStreams implements StreamDelivery {
       headers: { ...STREAM_HEADERS, [RESUME]: resumable },
       body: new BlockWriter(blocks, reader, { limits, headersDue, batched: true }),
     };
+  }
+
+  /** A run with a reader does not expire. */
+  #attend(run: Run, reader: Scope): void {
+    run.stopWaiting();
+    run.readers.add(reader);
+    reader.add(() => {
+      run.readers.delete(reader);
+      if (run.readers.size === 0 && !run.life.closed) this.#wait(run);
+    });
   }
 
   /** A reader elsewhere has everything up to a place. */
