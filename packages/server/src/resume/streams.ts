@@ -8,6 +8,7 @@ import type { Produce, StreamDelivery } from "../ports.js";
 import { cancelled, closing, gone } from "../reason.js";
 import { BlockWriter } from "../stream/writer.js";
 import type { EventLog, EventWriter } from "./event-log.js";
+import { gapAnswer } from "./gap.js";
 import { conversationName } from "./key.js";
 import { pump } from "./pump.js";
 import { type Readers, readers } from "./readers.js";
@@ -47,7 +48,7 @@ export class ResumableStreams implements StreamDelivery {
   }
 
   /** Undefined for a stream that was cancelled, and for a GET with a cursor: that was a join already, of a stream that is over. */
-  async #joinCopy(name: string, { principal, request }: Called, call: Scope): Promise<Answer | undefined> {
+  async #joinCopy(name: string, { principal, request, operation }: Called, call: Scope): Promise<Answer | undefined> {
     if (request.headers.has("Last-Event-ID")) return undefined;
     this.#context.places.take(principal, "reader", call);
     const run = this.#running.get(name);
@@ -55,6 +56,9 @@ export class ResumableStreams implements StreamDelivery {
     const isOurs = (await run?.opened) !== undefined;
     if (run && isOurs) await this.#begun(run, call);
     const state = await this.#store(call, () => this.#log.state(name));
+    // The log has lost it.
+    if (!state && isOurs && run?.production)
+      return gapAnswer(this.#context, request, { after: 0 }, "messages", operation);
     if (!state || (state.closed && state.last === 0)) return undefined;
     if (!isOurs && state.last === 0 && !(await this.#beginsElsewhere(name, call))) return undefined;
     const joined = await this.join(name, undefined, call);
