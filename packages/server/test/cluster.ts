@@ -104,7 +104,12 @@ export function testCluster(make: () => Promise<Pair>): void {
   async function agents() {
     const { pubSubs, logs, stop } = await make();
     const [a, b] = [agentOn(pubSubs[0], logs[0]), agentOn(pubSubs[1], logs[1])];
-    return { a, b, pubSubs, [Symbol.dispose]: stop };
+    // Apps first: what they let go of, they tell their stores.
+    const close = (): void => {
+      for (const { app } of [a, b]) app.close();
+      stop();
+    };
+    return { a, b, pubSubs, [Symbol.dispose]: close };
   }
 
   test("what an agent says on one server is read on another, in order: what waited, and what comes", async () => {
@@ -368,6 +373,7 @@ export function testCluster(make: () => Promise<Pair>): void {
       expect(seen).toEqual(["POST A", "GET B", "DELETE B"]);
       expect(count).toBeGreaterThan(5);
     } finally {
+      for (const server of servers) server.close();
       stop();
     }
   });

@@ -175,7 +175,8 @@ export class ResumableStreams implements StreamDelivery {
       // In this order: a cancel that finds the name taken reaches the server that has it.
       await this.#remote?.listen(name, life, {
         reach: (seq) => this.#reached(run, seq),
-        cancel: () => void this.#cancelRun(run).catch((error) => callbacks.report(error, "log", called.operation)),
+        cancel: () =>
+          void this.#cancelRun(run).catch((error) => !root.closed && callbacks.report(error, "log", called.operation)),
       });
       const writer = await this.#open(life, name);
       if (!writer || run.handler.closed) {
