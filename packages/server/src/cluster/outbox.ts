@@ -53,13 +53,6 @@ export function outbox({ scope, limits, publish, onLost }: OutboxOptions): Outbo
     wait = Math.min(RETRY.cap, 2 * wait);
   }
 
-  /** Without a receiver its server is gone, or pub/sub is on its way back. */
-  function unreceived(): void {
-    goneSince ??= performance.now();
-    if (performance.now() - goneSince > limits.interruptedFor) onLost();
-    else retry();
-  }
-
   function transmit(): void {
     if (pending || onTheWay === undefined || scope.closed) return;
     const own = {};
@@ -72,9 +65,11 @@ export function outbox({ scope, limits, publish, onLost }: OutboxOptions): Outbo
     publish(waiting.slice(0, onTheWay)).then(
       (receivers) =>
         settled(() => {
-          if (receivers === 0) return unreceived();
-          goneSince = undefined;
-          again(limits.queryWithin);
+          // Without a receiver its server is gone, or pub/sub is on its way back.
+          goneSince = receivers === 0 ? (goneSince ?? performance.now()) : undefined;
+          if (goneSince === undefined) again(limits.queryWithin);
+          else if (performance.now() - goneSince > limits.interruptedFor) onLost();
+          else retry();
         }),
       () => settled(retry),
     );
