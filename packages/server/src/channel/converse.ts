@@ -5,7 +5,7 @@ import { type Context, callOf, isHidden, refusalOf, sessionOf } from "../call.js
 import { decoderFor, encoderFor } from "../codecs.js";
 import { refuse } from "../http/response.js";
 import type { Called, How } from "../options.js";
-import type { Accepted } from "../ports.js";
+import type { Accepted, Sent } from "../ports.js";
 import { cancelled, closing } from "../reason.js";
 
 const BUSY = "Another operation is already in progress. Please wait.";
@@ -132,8 +132,11 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
   function join(): void {
     if (key === undefined || joined || scope.closed) return;
     joined = true;
-    const subscriber = { send: wire.send, ask: wire.channel.ask, end: () => void wire.channel.close() };
-    sessions.subscribe(key, subscriber, scope);
+    const send = (sent: Sent): void => {
+      wire.send(sent.message, sent);
+      sent.had();
+    };
+    sessions.subscribe(key, { send, ask: wire.channel.ask, end: () => void wire.channel.close() }, scope);
   }
 
   const wire: Link = link(contract, port, {
