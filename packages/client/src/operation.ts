@@ -77,7 +77,7 @@ export function operations(contract: AnyContract, connection: ConnectOptions, { 
       const body = parseJson(text, origin);
       const reads = reader(contract.reading, (rule) => rule.of === "server" && rule.operation === name);
       const documented = reads ? reads(body) : body;
-      assertChecked(checkOf(contract, contract.checks, answer.json), documented, origin);
+      assertChecked(checkOf(contract, contract.checks, answer.json), documented, origin, "the answer of");
       return documented;
     } catch (error) {
       life.abort(error);

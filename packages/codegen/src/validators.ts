@@ -24,6 +24,7 @@ export async function validators(document: ContractDocument, side: Side): Promis
     // Whatever lint passes has a check; it is lint that looks for slips.
     strictTypes: false,
     strictTuples: false,
+    allowMatchingProperties: true,
     // "then": { "required": […] } names properties that stand outside of it.
     strictRequired: false,
     allowUnionTypes: true,
