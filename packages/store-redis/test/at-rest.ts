@@ -2,7 +2,7 @@ import { type RedisLog, type RedisPubSub, redisLog, redisPubSub } from "@parlanc
 import { afterEach, expect } from "vitest";
 
 interface Counted {
-  stats(): { readonly calls: number };
+  stats(): { readonly timers: number; readonly calls?: number };
   stop(): void;
 }
 
@@ -31,7 +31,7 @@ export function atRest(): AtRest {
 
 /** Waits for the last calls of apps that are closed. Where Redis does not answer any more they are not waited for. */
 async function idle(counted: readonly Counted[]): Promise<void> {
-  for (let tries = 0; tries < 200 && counted.some((one) => one.stats().calls > 0); tries++)
+  for (let tries = 0; tries < 200 && counted.some((one) => (one.stats().calls ?? 0) > 0); tries++)
     await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
