@@ -193,7 +193,7 @@ export interface Reading {
   readonly upper?: readonly Pointer[];
   /** A string at the place becomes an object with the string as `property` (and its 1-based place in the array as `position`), or an array of one. */
   readonly wrap?: Readonly<Record<Pointer, { readonly property: string; readonly position?: string } | "array">>;
-  /** An object at this top-level place is the message itself. */
+  /** An object at this top-level place is the message itself; in the answer of an operation a list there is the answer. */
   readonly unwrap?: Pointer;
 }
 

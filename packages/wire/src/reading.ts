@@ -34,7 +34,8 @@ function read(body: unknown, rule: Reading): unknown {
     });
   if (rule.unwrap) {
     const inner = get(body, rule.unwrap);
-    if (isObject(inner)) return inner;
+    // Only an answer may be a list.
+    if (isObject(inner) || (rule.operation !== undefined && Array.isArray(inner))) return inner;
   }
   return body;
 }
