@@ -1184,6 +1184,7 @@ export const locoApp: ContractValue<LocoApp, LocoAppHandlers> = {
         "error",
       ],
       open: { server: "server.hello" },
+      cancel: "client.cancel",
       fault: "server.error",
       text: { append: { "assistant.message_delta": "delta" } },
     },

@@ -71,8 +71,8 @@ for (const { contract, document, accepts } of subjects) {
 
         for (const profile of Object.keys(contract.profiles ?? {}))
           it(`is read the same when it is written with the profile ${profile}`, () => {
-            const superset = codec(contract, { side, names, checks: contract.checks, profile });
-            for (const message of messages) expect(decode(superset.encode(message))).toEqual({ message });
+            const { encode: write } = codec(contract, { side, names, profile });
+            for (const message of messages) expect(decode(write(message))).toEqual({ message });
           });
       });
 
