@@ -4,12 +4,16 @@ import { talkAgentsmithy } from "../agentsmithy/client.js";
 import { serveAgentsmithy } from "../agentsmithy/server.js";
 import { talkBased } from "../based/client.js";
 import { serveBased } from "../based/server.js";
+import { talkCoven } from "../coven/client.js";
+import { serveCoven } from "../coven/server.js";
 import { talkEmacsAgent } from "../emacs-agent/client.js";
 import { serveEmacsAgent } from "../emacs-agent/server.js";
 import { talkFoldGateway } from "../fold-gateway/client.js";
 import { serveFoldGateway } from "../fold-gateway/server.js";
 import { talkLoco } from "../loco/client.js";
 import { serveLoco, TOKEN } from "../loco/server.js";
+import { talkLocoApp } from "../loco-app/client.js";
+import { TOKEN as APP_TOKEN, serveLocoApp } from "../loco-app/server.js";
 import { checkRenamed, PROMPT } from "./check.js";
 import { meter } from "./meter.js";
 import type { Print, Story } from "./story.js";
@@ -55,6 +59,18 @@ const protocols: Record<string, Protocol> = {
     serve: serveFoldGateway,
     talk: talkFoldGateway,
     hint: (url) => `curl -N ${url}/api/send ${json({ content: PROMPT })}`,
+  },
+  coven: {
+    carrier: "SSE in POST",
+    serve: serveCoven,
+    talk: talkCoven,
+    hint: (url) => `curl -N ${url}/api/send ${json({ content: PROMPT, sender: "me", agent_id: "1" })}`,
+  },
+  "loco-app": {
+    carrier: "HTTP + WebSocket",
+    serve: serveLocoApp,
+    talk: talkLocoApp,
+    hint: (url) => `curl ${url}/v1/health -H 'Authorization: Bearer ${APP_TOKEN}'`,
   },
 };
 

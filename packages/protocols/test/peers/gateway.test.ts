@@ -163,21 +163,17 @@ describe("The document's own client", () => {
   }
 
   it("hears every event of a server of coven", async () => {
-    const handlers = {
-      ...Object.fromEntries(
-        Object.keys(coven.operations).map((name) => [
-          name,
-          () => {
-            throw new Refusal("not here", { status: 404 });
-          },
-        ]),
-      ),
+    const refuse = () => {
+      throw new Refusal("not here", { status: 404 });
+    };
+    const handlers: CovenHandlers = {
+      ...(Object.fromEntries(Object.keys(coven.operations).map((name) => [name, refuse])) as unknown as CovenHandlers),
       async *send({ content }) {
         yield { type: "started", thread_id: "th1" };
         yield { type: "text", text: content };
         yield { type: "canceled", reason: "enough" };
       },
-    } as CovenHandlers;
+    };
     const server = await listen(serve(coven, handlers), { closeAfter: 0 });
     onTestFinished(() => server.close());
     expect(await loop(server.url, { content: "é😀", sender, agent_id: "1" })).toEqual([

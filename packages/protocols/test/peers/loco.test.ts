@@ -1,5 +1,6 @@
 import { type ConnectOptions, connect } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
+import type { ContractValue } from "@parlance/contract";
 import { type LocoHandlers, loco } from "@parlance/protocols/loco";
 import { type LocoAppHandlers, locoApp, type StreamServerMessage } from "@parlance/protocols/loco-app";
 import { type App, Refusal, type ServeOptions, serve } from "@parlance/server";
@@ -145,9 +146,9 @@ const session = {
 const refuse = () => {
   throw new Refusal("not here", { status: 404 });
 };
-/** The operations of a contract that a test does not need. */
-const beside = (contract: { readonly operations: object }) =>
-  Object.fromEntries(Object.keys(contract.operations).map((name) => [name, refuse]));
+/** Handlers that refuse, for what a test does not need. */
+const beside = <H>(contract: ContractValue<unknown, H>): H =>
+  Object.fromEntries(Object.keys({ ...contract.operations, ...contract.channels }).map((name) => [name, refuse])) as H;
 const authenticate = ({ headers, url }: Request) =>
   [headers.get("Authorization")?.slice("Bearer ".length), new URL(url).searchParams.get("token")].includes("s3cret") &&
   "me";
@@ -159,7 +160,7 @@ async function listening(app: App): Promise<string> {
 }
 
 /** A turn in loco-app: text, a tool and a command that are approved, and a patch. */
-const appHandlers = {
+const appHandlers: LocoAppHandlers = {
   ...beside(locoApp),
   registerWorkspace: () => workspace,
   createSession: () => session,
@@ -176,7 +177,7 @@ const appHandlers = {
       channel.send({ type: "assistant.message_final", message: `approved: ${approved}` });
     }
   },
-} as LocoAppHandlers;
+};
 const shown = {
   text: "é",
   questions: ['Approve write_file with {"file_path":"a"}', "Run make?"],
@@ -193,7 +194,7 @@ describe("LoCo's extension", () => {
 
   it("answers every approval of a server of loco that writes the profile extension, and of no other", async () => {
     const answers: unknown[] = [];
-    const handlers = {
+    const handlers: LocoHandlers = {
       ...beside(loco),
       registerWorkspace: () => workspace,
       createSession: () => session,
@@ -219,7 +220,7 @@ describe("LoCo's extension", () => {
           channel.send({ type: "assistant.message_final", message: "approved: true" });
         }
       },
-    } as LocoHandlers;
+    };
     let profiled = true;
     const held = async (own: ServeOptions) =>
       locoExtension(await listening(serve(loco, handlers, { authenticate, ...own })), "s3cret", "go");
@@ -247,7 +248,7 @@ describe("LoCo's browser UI", () => {
   it("is refused from an origin that the server does not name, and by loco, which has no token in a URL", async () => {
     const other = await listening(serve(locoApp, appHandlers, { authenticate }));
     await expect(locoBrowser(other, "s3cret", "go")).rejects.toThrow("refused with 403");
-    const base = await listening(serve(loco, beside(loco) as never, { authenticate, origins }));
+    const base = await listening(serve(loco, beside(loco), { authenticate, origins }));
     await expect(locoBrowser(base, "s3cret", "go")).rejects.toThrow("refused with 400");
   });
 });
