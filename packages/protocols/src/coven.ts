@@ -91,15 +91,30 @@ export interface SessionOrphanedMessage {
 /** What one call of the model has cost. Several may come in one stream; add them up. */
 export interface UsageMessage {
   type: "usage";
-  /** Tokens that the model read. */
+  /**
+   * Tokens that the model read.
+   * @minimum 0
+   */
   input_tokens: number;
-  /** Tokens that the model wrote, without its thinking. */
+  /**
+   * Tokens that the model wrote, without its thinking.
+   * @minimum 0
+   */
   output_tokens: number;
-  /** Input tokens that the provider had in its cache. */
+  /**
+   * Input tokens that the provider had in its cache.
+   * @minimum 0
+   */
   cache_read_tokens: number;
-  /** Input tokens that the provider put into its cache. */
+  /**
+   * Input tokens that the provider put into its cache.
+   * @minimum 0
+   */
   cache_write_tokens: number;
-  /** Tokens of the model's thinking. */
+  /**
+   * Tokens of the model's thinking.
+   * @minimum 0
+   */
   thinking_tokens: number;
 }
 
@@ -135,8 +150,8 @@ export interface CanceledMessage {
 }
 
 /**
- * @deprecated
  * The same as canceled, as gateways spelled it for some weeks. Read it; write canceled.
+ * @deprecated
  */
 export interface CancelledMessage {
   type: "cancelled";
@@ -152,9 +167,15 @@ export interface ListAgentsInput {
 
 /** Send a message to an agent and receive a streaming response. */
 export interface SendInput {
-  /** Message content. */
+  /**
+   * Message content.
+   * @minLength 1
+   */
   content: string;
-  /** Who sends it, such as an address. */
+  /**
+   * Who sends it, such as an address.
+   * @minLength 1
+   */
   sender: string;
   /** Conversation thread ID; maintains context across requests. Without it the channel's own thread, or a new one. */
   thread_id?: string;
@@ -168,17 +189,29 @@ export interface SendInput {
 
 /** Send a message to one agent, in a new thread, and receive a streaming response. */
 export interface SendToAgentInput {
-  /** The agent's id. */
+  /**
+   * The agent's id.
+   * @minLength 1
+   */
   agent_id: string;
-  /** Message content. */
+  /**
+   * Message content.
+   * @minLength 1
+   */
   message: string;
 }
 
 /** Page through what an agent was sent and has said, the latest first. */
 export interface AgentHistoryInput {
-  /** The agent's id. */
+  /**
+   * The agent's id.
+   * @minLength 1
+   */
   agent_id: string;
-  /** How many at most, from 1. The gateway cuts it to 500. */
+  /**
+   * How many at most, from 1. The gateway cuts it to 500.
+   * @default 50
+   */
   limit?: number;
   /** The `next_cursor` of the page before. */
   cursor?: string;
@@ -186,23 +219,38 @@ export interface AgentHistoryInput {
 
 /** Get the messages of a thread, the earliest first. */
 export interface ThreadMessagesInput {
-  /** The thread: a UUID. */
+  /**
+   * The thread: a UUID.
+   * @minLength 1
+   */
   thread_id: string;
-  /** How many at most, from 1. The gateway cuts it to 1000. */
+  /**
+   * How many at most, from 1. The gateway cuts it to 1000.
+   * @default 50
+   */
   limit?: number;
 }
 
 /** Get what the requests of a thread have cost. */
 export interface ThreadUsageInput {
-  /** The thread: a UUID. */
+  /**
+   * The thread: a UUID.
+   * @minLength 1
+   */
   thread_id: string;
 }
 
 /** Decide about a tool invocation that an agent has asked for. */
 export interface ApproveToolInput {
-  /** The agent that asks. */
+  /**
+   * The agent that asks.
+   * @minLength 1
+   */
   agent_id: string;
-  /** The `id` of tool_approval. */
+  /**
+   * The `id` of tool_approval.
+   * @minLength 1
+   */
   tool_id: string;
   /** Whether the tool may run. */
   approved: boolean;
@@ -212,9 +260,15 @@ export interface ApproveToolInput {
 
 /** Answer a question that an agent's tool asks. */
 export interface AnswerQuestionInput {
-  /** The agent that asks. */
+  /**
+   * The agent that asks.
+   * @minLength 1
+   */
   agent_id: string;
-  /** The question. */
+  /**
+   * The question.
+   * @minLength 1
+   */
   question_id: string;
   /** The options that the user has chosen, by their text. */
   selected?: string[];
@@ -232,11 +286,20 @@ export interface BindingsInput {
 
 /** Bind a channel of a chat program to a connected agent. */
 export interface CreateBindingInput {
-  /** The chat program, such as slack or matrix. */
+  /**
+   * The chat program, such as slack or matrix.
+   * @minLength 1
+   */
   frontend: string;
-  /** The channel in that chat program. */
+  /**
+   * The channel in that chat program.
+   * @minLength 1
+   */
   channel_id: string;
-  /** Short id of the agent's instance; the agent must be connected. */
+  /**
+   * Short id of the agent's instance; the agent must be connected.
+   * @minLength 1
+   */
   instance_id: string;
 }
 
@@ -282,7 +345,10 @@ export interface AgentHistory {
   agent_id: string;
   /** The events of this page. */
   events: HistoryEvent[];
-  /** How many events this page has. */
+  /**
+   * How many events this page has.
+   * @minimum 0
+   */
   count: number;
   /** Whether there are earlier events. */
   has_more: boolean;
@@ -297,12 +363,15 @@ export interface HistoryEvent {
   /** The event's id. */
   id: string;
   /** inbound_to_agent: sent to the agent. outbound_from_agent: said by it. */
-  direction: ("inbound_to_agent" | "outbound_from_agent") | string;
+  direction: "inbound_to_agent" | "outbound_from_agent" | (string & {});
   /** Who said it: a sender, or the agent's name. */
   author: string;
   /** Such as message, tool_call, tool_result, system or error. */
   type: string;
-  /** The time at which it happened. */
+  /**
+   * The time at which it happened.
+   * @format date-time
+   */
   timestamp: string;
   /** The conversation thread; left out where there is none. */
   thread_id?: string;
@@ -312,19 +381,40 @@ export interface HistoryEvent {
 
 /** Tokens, added up over requests. */
 export interface UsageTotals {
-  /** Tokens that the model read. */
+  /**
+   * Tokens that the model read.
+   * @minimum 0
+   */
   total_input: number;
-  /** Tokens that the model wrote, without its thinking. */
+  /**
+   * Tokens that the model wrote, without its thinking.
+   * @minimum 0
+   */
   total_output: number;
-  /** Input tokens that the provider had in its cache. */
+  /**
+   * Input tokens that the provider had in its cache.
+   * @minimum 0
+   */
   total_cache_read: number;
-  /** Input tokens that the provider put into its cache. */
+  /**
+   * Input tokens that the provider put into its cache.
+   * @minimum 0
+   */
   total_cache_write: number;
-  /** Tokens of the model's thinking. */
+  /**
+   * Tokens of the model's thinking.
+   * @minimum 0
+   */
   total_thinking: number;
-  /** All of these. */
+  /**
+   * All of these.
+   * @minimum 0
+   */
   total_tokens: number;
-  /** Requests that were counted. */
+  /**
+   * Requests that were counted.
+   * @minimum 0
+   */
   request_count: number;
 }
 
@@ -347,12 +437,15 @@ export interface ThreadEntry {
   /** The text, a tool's input as JSON, or a tool's output. */
   content: string;
   /** What it is. */
-  type: ("message" | "tool_use" | "tool_result") | string;
+  type: "message" | "tool_use" | "tool_result" | (string & {});
   /** Of a tool_use: the tool. Left out otherwise. */
   tool_name?: string;
   /** Links a tool_use to its tool_result. Left out otherwise. */
   tool_id?: string;
-  /** The time at which it happened. */
+  /**
+   * The time at which it happened.
+   * @format date-time
+   */
   created_at: string;
 }
 
@@ -374,17 +467,35 @@ export interface UsageRecord {
   request_id: string;
   /** The agent's id. */
   agent_id: string;
-  /** Tokens that the model read. */
+  /**
+   * Tokens that the model read.
+   * @minimum 0
+   */
   input_tokens: number;
-  /** Tokens that the model wrote, without its thinking. */
+  /**
+   * Tokens that the model wrote, without its thinking.
+   * @minimum 0
+   */
   output_tokens: number;
-  /** Input tokens that the provider had in its cache. */
+  /**
+   * Input tokens that the provider had in its cache.
+   * @minimum 0
+   */
   cache_read_tokens: number;
-  /** Input tokens that the provider put into its cache. */
+  /**
+   * Input tokens that the provider put into its cache.
+   * @minimum 0
+   */
   cache_write_tokens: number;
-  /** Tokens of the model's thinking. */
+  /**
+   * Tokens of the model's thinking.
+   * @minimum 0
+   */
   thinking_tokens: number;
-  /** The time at which it happened. */
+  /**
+   * The time at which it happened.
+   * @format date-time
+   */
   created_at: string;
 }
 
@@ -422,7 +533,10 @@ export interface Binding {
   agent_online: boolean;
   /** Absolute path of the agent's working directory. */
   working_dir: string;
-  /** When the channel was bound. */
+  /**
+   * When the channel was bound.
+   * @format date-time
+   */
   created_at: string;
 }
 

@@ -59,11 +59,7 @@ export interface MessageContext {
     /** Hash of the decoded text: sha256: and hexadecimal digits. Not of the file's bytes. */
     content_hash?: string;
   };
-  /**
-   * Open editors.
-   *
-   * Items: An open editor.
-   */
+  /** Open editors. */
   open_editors?: {
     /** Relative to the workspace root. */
     file_path: string;
@@ -84,7 +80,10 @@ export interface MessageContext {
     stdout?: string;
     /** Its standard error. */
     stderr?: string;
-    /** When it ended. */
+    /**
+     * When it ended.
+     * @format date-time
+     */
     timestamp?: string;
   };
   /** Git status. */
@@ -104,9 +103,15 @@ export interface MessageContext {
 
 /** A place in a document, as the editor counts. */
 export interface TextPosition {
-  /** Line, from 0. */
+  /**
+   * Line, from 0.
+   * @minimum 0
+   */
   line: number;
-  /** Character in the line, from 0, in UTF-16 code units. */
+  /**
+   * Character in the line, from 0, in UTF-16 code units.
+   * @minimum 0
+   */
   character: number;
 }
 
@@ -118,9 +123,15 @@ export interface Diagnostic {
   severity: "error" | "warning" | "information" | "info" | "hint" | "unknown";
   /** The editor's message. */
   message: string;
-  /** Line, from 0. */
+  /**
+   * Line, from 0.
+   * @minimum 0
+   */
   line: number;
-  /** Character in the line, from 0. */
+  /**
+   * Character in the line, from 0.
+   * @minimum 0
+   */
   character?: number;
   /** The tool that reports it, such as typescript. */
   source?: string;
@@ -136,7 +147,10 @@ export interface Mention {
   name?: string;
   /** The file of a symbol, relative to the workspace root. */
   file_path?: string;
-  /** Line of a symbol, from 0. */
+  /**
+   * Line of a symbol, from 0.
+   * @minimum 0
+   */
   line?: number;
 }
 
@@ -183,7 +197,7 @@ export interface ServerHelloMessage {
 export interface ThinkingMessage {
   type: "assistant.thinking";
   /** Always reasoning today. */
-  phase: "reasoning" | string;
+  phase: "reasoning" | (string & {});
   /** Such as `Thinking... (step 1)`. */
   message: string;
 }
@@ -220,9 +234,7 @@ export interface ToolApprovalRequestMessage {
   /** The tool's name. */
   tool: string;
   /** The tool's arguments. */
-  arguments: {
-    [k: string]: unknown;
-  };
+  arguments: Record<string, unknown>;
   /** The question to the user; null where there is none, and the client makes one of the tool and its arguments. */
   message?: string | null;
 }
@@ -233,11 +245,9 @@ export interface CommandApprovalRequestMessage {
   /** The request's id, which the decision repeats. */
   request_id: string;
   /** run_command or run_tests. */
-  tool: ("run_command" | "run_tests") | string;
+  tool: "run_command" | "run_tests" | (string & {});
   /** The tool's arguments. */
-  arguments: {
-    [k: string]: unknown;
-  };
+  arguments: Record<string, unknown>;
   /** The question to the user; null where there is none, and the client makes one of the tool and its arguments. */
   message?: string | null;
 }
@@ -249,11 +259,17 @@ export interface FinalMessage {
   message: string;
   /** About the turn. */
   metadata?: {
-    /** Steps that the agent took. */
+    /**
+     * Steps that the agent took.
+     * @minimum 0
+     */
     iterations?: number;
     /** Whether the turn has succeeded. True also where the agent has stopped at its limit. */
     success?: boolean;
-    /** How often the tests ran. */
+    /**
+     * How often the tests ran.
+     * @minimum 0
+     */
     test_attempts?: number;
     /** Whether the agent has stopped at its limit of steps. Left out where it has not. */
     max_iterations_reached?: boolean;
@@ -266,7 +282,7 @@ export interface ServerErrorMessage {
   /** What failed. */
   error: {
     /** Lower case with underscores. contract.json lists every code. */
-    code: ("session_not_found" | "workspace_not_found" | "agent_error") | string;
+    code: "session_not_found" | "workspace_not_found" | "agent_error" | (string & {});
     /** A sentence for people. */
     message: string;
   };
@@ -280,7 +296,10 @@ export interface PingMessage {
 /** Answers client.ping. */
 export interface PongMessage {
   type: "server.pong";
-  /** The backend's clock. */
+  /**
+   * The backend's clock.
+   * @format date-time
+   */
   timestamp: string;
 }
 
@@ -297,9 +316,7 @@ export interface ToolUseMessage {
   /** The tool's name. */
   tool: string;
   /** The tool's arguments. */
-  arguments: {
-    [k: string]: unknown;
-  };
+  arguments: Record<string, unknown>;
 }
 
 /** What a tool has returned, shortened for display. It names no call: it belongs to the last assistant.tool_use. */
@@ -329,13 +346,26 @@ export interface IndexCompleteMessage {
   type: "index.complete";
   /** The workspace. */
   workspace_id: string;
-  /** How far it is, from 0 to 1. */
+  /**
+   * How far it is, from 0 to 1.
+   * @minimum 0
+   * @maximum 1
+   */
   index_progress: number;
-  /** Files to index. */
+  /**
+   * Files to index.
+   * @minimum 0
+   */
   total_files?: number;
-  /** Files that are indexed. */
+  /**
+   * Files that are indexed.
+   * @minimum 0
+   */
   indexed_files?: number;
-  /** Chunks in the index. */
+  /**
+   * Chunks in the index.
+   * @minimum 0
+   */
   total_chunks?: number;
   /** When the index was last complete; null for never. */
   last_indexed_at?: null | string;
@@ -346,13 +376,26 @@ export interface IndexPartialMessage {
   type: "index.partial";
   /** The workspace. */
   workspace_id: string;
-  /** How far it is, from 0 to 1. */
+  /**
+   * How far it is, from 0 to 1.
+   * @minimum 0
+   * @maximum 1
+   */
   index_progress: number;
-  /** Files to index. */
+  /**
+   * Files to index.
+   * @minimum 0
+   */
   total_files?: number;
-  /** Files that are indexed. */
+  /**
+   * Files that are indexed.
+   * @minimum 0
+   */
   indexed_files?: number;
-  /** Chunks in the index. */
+  /**
+   * Chunks in the index.
+   * @minimum 0
+   */
   total_chunks?: number;
   /** When the index was last complete; null for never. */
   last_indexed_at?: null | string;
@@ -363,13 +406,26 @@ export interface IndexFailedMessage {
   type: "index.failed";
   /** The workspace. */
   workspace_id: string;
-  /** How far it is, from 0 to 1. */
+  /**
+   * How far it is, from 0 to 1.
+   * @minimum 0
+   * @maximum 1
+   */
   index_progress: number;
-  /** Files to index. */
+  /**
+   * Files to index.
+   * @minimum 0
+   */
   total_files?: number;
-  /** Files that are indexed. */
+  /**
+   * Files that are indexed.
+   * @minimum 0
+   */
   indexed_files?: number;
-  /** Chunks in the index. */
+  /**
+   * Chunks in the index.
+   * @minimum 0
+   */
   total_chunks?: number;
   /** When the index was last complete; null for never. */
   last_indexed_at?: null | string;
@@ -382,13 +438,26 @@ export interface IndexProgressMessage {
   workspace_id: string;
   /** pending or indexing. */
   index_status: string;
-  /** How far it is, from 0 to 1. */
+  /**
+   * How far it is, from 0 to 1.
+   * @minimum 0
+   * @maximum 1
+   */
   index_progress: number;
-  /** Files to index. */
+  /**
+   * Files to index.
+   * @minimum 0
+   */
   total_files?: number;
-  /** Files that are indexed. */
+  /**
+   * Files that are indexed.
+   * @minimum 0
+   */
   indexed_files?: number;
-  /** Chunks in the index. */
+  /**
+   * Chunks in the index.
+   * @minimum 0
+   */
   total_chunks?: number;
   /** When the index was last complete; null for never. */
   last_indexed_at?: null | string;
@@ -407,7 +476,10 @@ export interface RegisterWorkspaceInput {
   path: string;
   /** The path's last part where it is left out. */
   name?: string;
-  /** The front end whose index it is, such as vscode. */
+  /**
+   * The front end whose index it is, such as vscode.
+   * @default vscode
+   */
   module_id?: string;
   /** Whether to index it at once, in the background. */
   auto_index?: boolean;
@@ -419,19 +491,28 @@ export interface RegisterWorkspaceInput {
 
 /** Get a workspace. */
 export interface GetWorkspaceInput {
-  /** The workspace. */
+  /**
+   * The workspace.
+   * @minLength 1
+   */
   workspace_id: string;
 }
 
 /** Get a workspace's policy. */
 export interface GetPolicyInput {
-  /** The workspace. */
+  /**
+   * The workspace.
+   * @minLength 1
+   */
   workspace_id: string;
 }
 
 /** Change a workspace's policy. The answer is the policy as it now is. */
 export interface SetPolicyInput {
-  /** The workspace. */
+  /**
+   * The workspace.
+   * @minLength 1
+   */
   workspace_id: string;
   /** Files that the agent may read. */
   allowed_read_globs?: string[];
@@ -471,15 +552,24 @@ export interface CreateSessionInput {
   model_name?: string;
   /** The provider's URL. */
   model_url?: string;
-  /** Tokens that fit into the model's context. */
+  /**
+   * Tokens that fit into the model's context.
+   * @minimum 1
+   */
   context_window?: number;
-  /** Sampling temperature. */
+  /**
+   * Sampling temperature.
+   * @minimum 0
+   */
   temperature?: number;
 }
 
 /** List the sessions of a workspace, or all of them. */
 export interface ListSessionsInput {
-  /** Only this workspace's. */
+  /**
+   * Only this workspace's.
+   * @minLength 1
+   */
   workspace_id?: string;
   /** Only this folder's. */
   folder_id?: string;
@@ -487,13 +577,19 @@ export interface ListSessionsInput {
 
 /** Get a session. */
 export interface GetSessionInput {
-  /** The session. */
+  /**
+   * The session.
+   * @minLength 1
+   */
   session_id: string;
 }
 
 /** Delete a session. Its socket stays open. */
 export interface DeleteSessionInput {
-  /** The session. */
+  /**
+   * The session.
+   * @minLength 1
+   */
   session_id: string;
 }
 
@@ -507,9 +603,15 @@ export interface ListModelsInput {
 
 /** Index a workspace, and answer when it is done. */
 export interface IndexWorkspaceInput {
-  /** The workspace. */
+  /**
+   * The workspace.
+   * @minLength 1
+   */
   workspace_id: string;
-  /** The front end whose index it is, such as vscode. */
+  /**
+   * The front end whose index it is, such as vscode.
+   * @default vscode
+   */
   module_id?: string;
   /** Whether to watch the workspace's files afterwards. */
   watch?: boolean;
@@ -519,9 +621,15 @@ export interface IndexWorkspaceInput {
 
 /** Follow a workspace's index until it is complete, partial or failed. */
 export interface StreamIndexInput {
-  /** The workspace. */
+  /**
+   * The workspace.
+   * @minLength 1
+   */
   workspace_id: string;
-  /** The front end whose index it is. */
+  /**
+   * The front end whose index it is.
+   * @default vscode
+   */
   module_id?: string;
   /** Whether to begin indexing. */
   auto_start?: boolean;
@@ -533,9 +641,15 @@ export interface StreamIndexInput {
 
 /** Watch a workspace's files, and index what changes. */
 export interface StartWatchInput {
-  /** The workspace. */
+  /**
+   * The workspace.
+   * @minLength 1
+   */
   workspace_id: string;
-  /** The front end whose index it is, such as vscode. */
+  /**
+   * The front end whose index it is, such as vscode.
+   * @default vscode
+   */
   module_id?: string;
   /** Whether the watcher polls the files instead of asking the system. */
   use_polling?: boolean;
@@ -543,19 +657,28 @@ export interface StartWatchInput {
 
 /** Stop watching a workspace's files. */
 export interface StopWatchInput {
-  /** The workspace. */
+  /**
+   * The workspace.
+   * @minLength 1
+   */
   workspace_id: string;
 }
 
 /** Get whether a workspace's files are watched. */
 export interface GetWatchStatusInput {
-  /** The workspace. */
+  /**
+   * The workspace.
+   * @minLength 1
+   */
   workspace_id: string;
 }
 
 /** Change a session. The answer is the session as it now is. */
 export interface UpdateSessionInput {
-  /** The session. */
+  /**
+   * The session.
+   * @minLength 1
+   */
   session_id: string;
   /** Its title. */
   title?: string;
@@ -571,15 +694,24 @@ export interface UpdateSessionInput {
   model_name?: string;
   /** The provider's URL. */
   model_url?: string;
-  /** Tokens that fit into the model's context. */
+  /**
+   * Tokens that fit into the model's context.
+   * @minimum 1
+   */
   context_window?: number;
-  /** Sampling temperature. */
+  /**
+   * Sampling temperature.
+   * @minimum 0
+   */
   temperature?: number;
 }
 
 /** Get a session's history, the earliest message first. */
 export interface GetSessionMessagesInput {
-  /** The session. */
+  /**
+   * The session.
+   * @minLength 1
+   */
   session_id: string;
 }
 
@@ -591,15 +723,26 @@ export interface SwitchModelInput {
   model_name: string;
   /** The provider's URL. */
   url: string;
-  /** Tokens that fit into its context. */
+  /**
+   * Tokens that fit into its context.
+   * @default 8192
+   * @minimum 1
+   */
   context_window?: number;
-  /** Sampling temperature. */
+  /**
+   * Sampling temperature.
+   * @default 0.7
+   * @minimum 0
+   */
   temperature?: number;
 }
 
 /** The conversation of a session. */
 export interface StreamInput {
-  /** The session. */
+  /**
+   * The session.
+   * @minLength 1
+   */
   session_id: string;
   /** The bearer token, from a browser. */
   token?: string;
@@ -623,19 +766,35 @@ export interface Workspace {
   path: string;
   /** The workspace's name. */
   name: string;
-  /** When it was registered. */
+  /**
+   * When it was registered.
+   * @format date-time
+   */
   created_at: string;
   /** When the index was last complete; null for never. */
   last_indexed_at?: null | string;
   /** partial: some files could not be indexed. */
-  index_status: ("pending" | "indexing" | "complete" | "partial" | "failed") | string;
-  /** How far it is, from 0 to 1. */
+  index_status: "pending" | "indexing" | "complete" | "partial" | "failed" | (string & {});
+  /**
+   * How far it is, from 0 to 1.
+   * @minimum 0
+   * @maximum 1
+   */
   index_progress?: number;
-  /** Files to index. */
+  /**
+   * Files to index.
+   * @minimum 0
+   */
   total_files?: number;
-  /** Files that are indexed. */
+  /**
+   * Files that are indexed.
+   * @minimum 0
+   */
   indexed_files?: number;
-  /** Chunks in the index. */
+  /**
+   * Chunks in the index.
+   * @minimum 0
+   */
   total_chunks?: number;
 }
 
@@ -681,11 +840,20 @@ export interface SessionInfo {
   model_name: string;
   /** The provider's URL; null for the default one. */
   model_url?: string | null;
-  /** Tokens that fit into the model's context. */
+  /**
+   * Tokens that fit into the model's context.
+   * @minimum 1
+   */
   context_window?: number;
-  /** Sampling temperature. */
+  /**
+   * Sampling temperature.
+   * @minimum 0
+   */
   temperature?: number;
-  /** When it was created. */
+  /**
+   * When it was created.
+   * @format date-time
+   */
   created_at: string;
   /** active or closed. */
   status: string;
@@ -723,9 +891,15 @@ export interface LoadedModel {
   model_name: string;
   /** The provider's URL. */
   url: string;
-  /** Tokens that fit into its context. */
+  /**
+   * Tokens that fit into its context.
+   * @minimum 1
+   */
   context_window: number;
-  /** Sampling temperature. */
+  /**
+   * Sampling temperature.
+   * @minimum 0
+   */
   temperature: number;
   /** A name for people. */
   display_name: string;
@@ -740,9 +914,7 @@ export interface IndexedWorkspace {
   /** The front end whose index it is. */
   module_id: string;
   /** What the indexer has counted. */
-  stats: {
-    [k: string]: unknown;
-  };
+  stats: Record<string, unknown>;
 }
 
 /** Whether a workspace's files are watched. */
@@ -763,12 +935,13 @@ export interface SessionMessage {
   role: string;
   /** Its text. */
   content: string;
-  /** When it was said. */
+  /**
+   * When it was said.
+   * @format date-time
+   */
   created_at: string;
   /** Of an answer: the metadata of assistant.message_final; null otherwise. */
-  metadata?: {
-    [k: string]: unknown;
-  } | null;
+  metadata?: Record<string, unknown> | null;
 }
 
 /** Whether a model is loaded. */
@@ -804,16 +977,14 @@ export interface UnloadedModel {
 /** The body of an HTTP refusal, as FastAPI writes it. */
 export interface FaultBody {
   /** A sentence, or for a body or parameter that breaks its schema (422) what is wrong with it. */
-  detail:
-    | string
-    | {
-        /** Where: body, query or path, and then names and indexes. */
-        loc?: (string | number)[];
-        /** What is wrong. */
-        msg: string;
-        /** Which rule is broken. */
-        type?: string;
-      }[];
+  detail: string | {
+    /** Where: body, query or path, and then names and indexes. */
+    loc?: (string | number)[];
+    /** What is wrong. */
+    msg: string;
+    /** Which rule is broken. */
+    type?: string;
+  }[];
 }
 
 export type StreamIndexMessage =
