@@ -105,7 +105,10 @@ describe("The gateway of today", () => {
 
   it("refuses without its token, and answers health without one", async () => {
     const client = connect(coven, { baseUrl: await gatewayOfToday("s3cret") });
-    await expect(client.listAgents()).rejects.toMatchObject({ status: 401, message: "missing authorization header" });
+    await expect(client.listAgents()).rejects.toMatchObject({
+      status: 401,
+      message: expect.stringContaining("missing authorization header"),
+    });
     expect(await client.health()).toBe("OK");
   });
 
@@ -174,7 +177,7 @@ describe("The document's own client", () => {
         yield { type: "canceled", reason: "enough" };
       },
     };
-    const server = await listen(serve(coven, handlers), { closeAfter: 0 });
+    const server = await listen(serve(coven, handlers), { port: 0, closeAfter: 0 });
     onTestFinished(() => server.close());
     expect(await loop(server.url, { content: "é😀", sender, agent_id: "1" })).toEqual([
       ["started", { thread_id: "th1" }],

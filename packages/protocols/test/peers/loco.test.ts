@@ -154,7 +154,7 @@ const authenticate = ({ headers, url }: Request) =>
   "me";
 
 async function listening(app: App): Promise<string> {
-  const server = await listen(app, { closeAfter: 0 });
+  const server = await listen(app, { port: 0, closeAfter: 0 });
   onTestFinished(() => server.close());
   return server.url;
 }
