@@ -67,7 +67,7 @@ export function* channels(old: ContractDocument, now: ContractDocument): Generat
     }
     if (a.cancel !== b.cancel)
       yield inContract(
-        "clients",
+        ["client"],
         `${at}/cancel`,
         `the server could drop the connection after ${say(a.cancel)} and can after ${say(b.cancel)}`,
       );
