@@ -5,67 +5,46 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
 import { fastFormats } from "ajv-formats/dist/formats.js";
 import { build, transform } from "esbuild";
-import { useSmallKeywords } from "./keywords.js";
+import { expressions } from "./expressions.js";
 import { GenerateError } from "./names.js";
 import { canonical, rules } from "./rules.js";
 import { inputs } from "./schema.js";
 
-// ajv's types know this module as CommonJS only.
-const print = (standalone as unknown as { default: (ajv: Ajv2020, ids: Record<string, unknown>) => string }).default;
-
 /**
  * A module that exports `checks` of what one side writes, by title: the wire form of its messages; of the server also every
- * JSON answer and the fault body, of the client the flat inputs. No runtime of ajv is left in it, and no `new Function`.
+ * JSON answer and the fault body, of the client the flat inputs. It imports nothing, and has no `new Function`.
  */
 export async function validators(document: ContractDocument, side: Side): Promise<string> {
-  const ajv = new Ajv2020({
-    strict: true,
-    // "then": { "required": […] } names properties that stand outside of it.
-    strictRequired: false,
-    allowUnionTypes: true,
-    // The words of an error are the runtime's, made of keyword and params; they would be half of the module.
-    messages: false,
-    inlineRefs: false,
-    code: { source: true, esm: true, optimize: 2 },
-  });
-  // Both are needed by unevaluatedProperties and $dynamicRef only, which a contract may not use, and cost a tenth in size.
-  Object.assign(ajv.opts, { unevaluated: false, dynamicRef: false });
-  useSmallKeywords(ajv);
-  for (const [name, format] of Object.entries(fastFormats)) {
-    // A regular expression goes into the module by itself; a function would bring all formats with it.
-    const pattern = typeof format === "object" && "validate" in format ? format.validate : format;
-    if (pattern instanceof RegExp) ajv.addFormat(name, pattern);
-  }
-
   const schemas = wireForms(document, side);
+  const all = Object.values({ ...document.schemas, ...schemas });
+  const { compile, print } = seldom(all);
+  const { refer, declarations } = expressions((reference) => at(all, reference), compile);
   // Schemas that say the same are checked by one function.
   const first = new Map<string, string>();
-  const checks = Object.entries(schemas).map(([title, schema]) => {
-    const text = canonical(schema);
-    if (!first.has(text)) first.set(text, title);
-    return `${title}: ${first.get(text)}`;
-  });
   let source: string;
   try {
-    for (const schema of Object.values({ ...document.schemas, ...schemas })) ajv.addSchema(rules(schema) as object);
-    source = print(ajv, Object.fromEntries([...first.values()].map((title) => [title, schemas[title]!.$id])));
+    const checks = Object.entries(schemas).map(([title, schema]) => {
+      const text = canonical(schema);
+      if (!first.has(text)) first.set(text, refer(schema.$id as string));
+      return `${title}: ${first.get(text)}`;
+    });
+    source = `${print()}\n${declarations.join("\n")}\nconst made = checking.checked({ ${checks.join(", ")} });\nexport { made as checks };`;
   } catch (cause) {
     const reason = (cause as Error).message;
     throw new GenerateError(document.contract.name, `a schema has no check: ${reason}; parlance lint says where`);
   }
-  const module = withoutSchemaPaths(source).replace(/export const (?=\w+ = validate\d+;)/g, "const ");
   const bundled = await build({
     stdin: {
-      contents: `${module}export const checks = { ${checks.join(", ")} };`,
+      contents: `import * as checking from "./checking";\n${source}`,
       resolveDir: dirname(fileURLToPath(import.meta.url)),
     },
     bundle: true,
     format: "esm",
     target: "es2022",
-    minify: true,
+    minifyWhitespace: true,
     write: false,
   });
-  // Minified for size, and printed over lines again so that a change can be read; what stood between was paths of this machine.
+  // Printed over lines again so that a change can be read; what stood between was paths of this machine.
   const { code } = await transform(bundled.outputFiles[0]!.text, { format: "esm", target: "es2022" });
   return code.replace(/export \{\s*(\S+) as checks\s*\};\s*$/, "export const checks: Checks = $1;\n");
 }
@@ -87,6 +66,52 @@ export function wireForms(document: ContractDocument, side: Side): Readonly<Reco
   for (const message of messages) forms.push(schemas[contract.messages[message]!.schema]!);
   const byTitle = new Map(forms.map((schema) => [schema.title!, schema]));
   return Object.fromEntries([...byTitle].sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+function at(schemas: readonly SchemaObject[], reference: string): SchemaObject {
+  const [id, fragment = ""] = reference.split("#") as [string, string?];
+  let found = schemas.find((one) => one.$id === id) as unknown;
+  for (const step of fragment.split("/").slice(1))
+    found = (found as Record<string, unknown> | undefined)?.[step.replaceAll("~1", "/").replaceAll("~0", "~")];
+  if (!found) throw new TypeError(`nothing is at ${reference}`);
+  return found as SchemaObject;
+}
+
+// ajv's types know this module as CommonJS only.
+const write = (standalone as unknown as { default: (ajv: Ajv2020, ids: Record<string, unknown>) => string }).default;
+
+/** Compiles the keywords that are not written as expressions, by ajv. */
+function seldom(schemas: readonly SchemaObject[]) {
+  const ajv = new Ajv2020({
+    strict: true,
+    // What stands beside these keywords is checked elsewhere.
+    strictRequired: false,
+    strictTypes: false,
+    allowUnionTypes: true,
+    // The words of an error are the runtime's, made of keyword and params; they would be half of the module.
+    messages: false,
+    inlineRefs: false,
+    code: { source: true, esm: true, optimize: 2 },
+  });
+  // Both are needed by unevaluatedProperties and $dynamicRef only, which a contract may not use, and cost a tenth in size.
+  Object.assign(ajv.opts, { unevaluated: false, dynamicRef: false });
+  for (const [name, format] of Object.entries(fastFormats)) {
+    // A regular expression goes into the module by itself; a function would bring all formats with it.
+    const pattern = typeof format === "object" && "validate" in format ? format.validate : format;
+    if (pattern instanceof RegExp) ajv.addFormat(name, pattern);
+  }
+  for (const schema of schemas) ajv.addSchema(rules(schema));
+  const ids: Record<string, string> = {};
+  return {
+    compile(keywords: SchemaObject): string {
+      const name = `compiled${Object.keys(ids).length}`;
+      ajv.addSchema({ ...keywords, $id: `/${name}` });
+      ids[name] = `/${name}`;
+      return name;
+    },
+    print: () =>
+      Object.keys(ids).length === 0 ? "" : withoutSchemaPaths(write(ajv, ids)).replaceAll("export const", "const"),
+  };
 }
 
 /** An error's place in the schema is not part of `CheckError`, and repeats what keyword and instance path say. */

@@ -3,18 +3,43 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var o = r;
-function r(e, { instancePath: t = "", parentData: p, parentDataProperty: y, rootData: f = e } = {}) {
-  let i = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.content === void 0 && (s = "content")) return r.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return r.errors = [{ instancePath: t + "/content", keyword: "type", params: { type: "string" } }], false;
-    if (e.sender !== void 0 && typeof e.sender != "string") return r.errors = [{ instancePath: t + "/sender", keyword: "type", params: { type: "string" } }], false;
-    if (e.thread_id !== void 0 && typeof e.thread_id != "string") return r.errors = [{ instancePath: t + "/thread_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.agent_id !== void 0 && typeof e.agent_id != "string") return r.errors = [{ instancePath: t + "/agent_id", keyword: "type", params: { type: "string" } }], false;
-  } else return r.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return r.errors = i, n === 0;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+function object(required, optional = {}, rest) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
+    }
+    if (rest) for (const key in value) {
+      const flaws = keys.includes(key) ? void 0 : rest(value[key]);
+      if (flaws) return under(key, flaws);
+    }
+    return void 0;
+  };
 }
-var d = { SendInput: o };
-export const checks: Checks = d;
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
+}
+var $SendInput = object({ "content": string }, { "sender": string, "thread_id": string, "agent_id": string });
+var made = checked({ SendInput: $SendInput });
+export const checks: Checks = made;

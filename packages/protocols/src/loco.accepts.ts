@@ -3,709 +3,395 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var re = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
-var ee = re((B) => {
-  "use strict";
-  Object.defineProperty(B, "__esModule", { value: true });
-  function Z(e) {
-    let r = e.length, _ = 0, g = 0, u;
-    for (; g < r; ) _++, u = e.charCodeAt(g++), u >= 55296 && u <= 56319 && g < r && (u = e.charCodeAt(g), (u & 64512) === 56320 && g++);
-    return _;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+var boolean = (value) => typeof value === "boolean" ? void 0 : mistyped("boolean");
+var number = (value) => Number.isFinite(value) ? void 0 : mistyped("number");
+var integer = (value) => Number.isInteger(value) ? void 0 : mistyped("integer");
+var nil = (value) => value === null ? void 0 : mistyped("null");
+function object(required, optional = {}, rest) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
+    }
+    if (rest) for (const key in value) {
+      const flaws = keys.includes(key) ? void 0 : rest(value[key]);
+      if (flaws) return under(key, flaws);
+    }
+    return void 0;
+  };
+}
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
   }
-  B.default = Z;
-  Z.code = 'require("ajv/dist/runtime/ucs2length").default';
-});
-var te = q;
-function q(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0, o = t, s = true, p = t;
-  if (e && typeof e == "object" && !Array.isArray(e)) {
-    let a;
-    if (e.scope === void 0 && (a = "scope")) {
-      let d = {};
-      i === null ? i = [d] : i.push(d), t++;
-    } else if (e.scope !== void 0) {
-      let d = e.scope;
-      if (!(d === "file" || d === "hunk")) {
-        let n = {};
-        i === null ? i = [n] : i.push(n), t++;
+  return void 0;
+};
+var constant = (allowedValue) => (value) => value === allowedValue ? void 0 : flaw("const", { allowedValue });
+var values = (...allowedValues) => test((value) => allowedValues.includes(value), "enum", { allowedValues });
+var minimum = (limit) => test((value) => value >= limit, "minimum", { comparison: ">=", limit });
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var pattern = (source) => {
+  const form = new RegExp(source, "u");
+  return test((value) => form.test(value), "pattern", { pattern: source });
+};
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
+var any = (...tests) => (value) => {
+  const found = [];
+  for (const one of tests) {
+    const flaws = one(value);
+    if (!flaws) return void 0;
+    found.push(...flaws);
+  }
+  return [...found, ...flaw("anyOf", {})];
+};
+var compiled = (check) => (value) => check(value) ? void 0 : check.errors;
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
+}
+var compiled0 = validate52;
+function validate52(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  const _errs0 = errors;
+  let valid0 = true;
+  const _errs1 = errors;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    let missing0;
+    if (data.scope === void 0 && (missing0 = "scope")) {
+      const err0 = {};
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
       }
-    }
-  }
-  var h = p === t;
-  if (t = o, i !== null && (o ? i.length = o : i = null), h) {
-    let a = t;
-    if (e && typeof e == "object" && !Array.isArray(e)) {
-      let n;
-      if (e.file_path === void 0 && (n = "file_path")) return q.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    }
-    var h = a === t;
-    s = h;
-  }
-  if (!s) {
-    let a = { instancePath: r, keyword: "if", params: { failingKeyword: "then" } };
-    return i === null ? i = [a] : i.push(a), t++, q.errors = i, false;
-  }
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let a;
-    if (e.type === void 0 && (a = "type") || e.request_id === void 0 && (a = "request_id") || e.approved === void 0 && (a = "approved")) return q.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: a } }], false;
-    if (e.type !== void 0 && e.type !== "client.approval_response") return q.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.approval_response" } }], false;
-    if (e.request_id !== void 0 && typeof e.request_id != "string") return q.errors = [{ instancePath: r + "/request_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.approved !== void 0 && typeof e.approved != "boolean") return q.errors = [{ instancePath: r + "/approved", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.scope !== void 0) {
-      let d = e.scope;
-      if (!(d === "all" || d === "file" || d === "hunk")) return q.errors = [{ instancePath: r + "/scope", keyword: "enum", params: { allowedValues: ["all", "file", "hunk"] } }], false;
-    }
-    if (e.file_path !== void 0 && typeof e.file_path != "string") return q.errors = [{ instancePath: r + "/file_path", keyword: "type", params: { type: "string" } }], false;
-  } else return q.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return q.errors = i, t === 0;
-}
-var se = M;
-function M(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type")) return M.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "client.cancel") return M.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.cancel" } }], false;
-    if (e.reason !== void 0 && typeof e.reason != "string") return M.errors = [{ instancePath: r + "/reason", keyword: "type", params: { type: "string" } }], false;
-  } else return M.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return M.errors = i, t === 0;
-}
-var ie = x;
-function x(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.type === void 0 && (s = "type") || e.client_info === void 0 && (s = "client_info")) return x.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.type !== void 0 && e.type !== "client.hello") return x.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.hello" } }], false;
-    if (e.client_info !== void 0) {
-      let p = e.client_info;
-      if (t === t) if (p && typeof p == "object" && !Array.isArray(p)) {
-        let a;
-        if (p.name === void 0 && (a = "name") || p.version === void 0 && (a = "version") || p.capabilities === void 0 && (a = "capabilities")) return x.errors = [{ instancePath: r + "/client_info", keyword: "required", params: { missingProperty: a } }], false;
-        if (p.name !== void 0 && typeof p.name != "string") return x.errors = [{ instancePath: r + "/client_info/name", keyword: "type", params: { type: "string" } }], false;
-        if (p.version !== void 0 && typeof p.version != "string") return x.errors = [{ instancePath: r + "/client_info/version", keyword: "type", params: { type: "string" } }], false;
-        if (p.capabilities !== void 0) {
-          let d = p.capabilities;
-          if (t === t) if (Array.isArray(d)) {
-            var o = true;
-            let w = d.length;
-            for (let y = 0; y < w; y++) {
-              let f = t;
-              if (typeof d[y] != "string") return x.errors = [{ instancePath: r + "/client_info/capabilities/" + y, keyword: "type", params: { type: "string" } }], false;
-              var o = f === t;
-              if (!o) break;
-            }
-          } else return x.errors = [{ instancePath: r + "/client_info/capabilities", keyword: "type", params: { type: "array" } }], false;
-        }
-      } else return x.errors = [{ instancePath: r + "/client_info", keyword: "type", params: { type: "object" } }], false;
-    }
-  } else return x.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return x.errors = i, t === 0;
-}
-var ne = D;
-function D(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.command_id === void 0 && (o = "command_id") || e.command === void 0 && (o = "command") || e.exit_code === void 0 && (o = "exit_code")) return D.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "client.command_result") return D.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.command_result" } }], false;
-    if (e.command_id !== void 0 && typeof e.command_id != "string") return D.errors = [{ instancePath: r + "/command_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.command !== void 0 && typeof e.command != "string") return D.errors = [{ instancePath: r + "/command", keyword: "type", params: { type: "string" } }], false;
-    if (e.exit_code !== void 0) {
-      let s = e.exit_code;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return D.errors = [{ instancePath: r + "/exit_code", keyword: "type", params: { type: "integer" } }], false;
-    }
-    if (e.stdout !== void 0 && typeof e.stdout != "string") return D.errors = [{ instancePath: r + "/stdout", keyword: "type", params: { type: "string" } }], false;
-    if (e.stderr !== void 0 && typeof e.stderr != "string") return D.errors = [{ instancePath: r + "/stderr", keyword: "type", params: { type: "string" } }], false;
-    if (e.duration_ms !== void 0) {
-      let s = e.duration_ms;
-      if (t === t) if (typeof s == "number" && isFinite(s)) {
-        if (s < 0 || isNaN(s)) return D.errors = [{ instancePath: r + "/duration_ms", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-      } else return D.errors = [{ instancePath: r + "/duration_ms", keyword: "type", params: { type: "number" } }], false;
-    }
-  } else return D.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return D.errors = i, t === 0;
-}
-var oe = O;
-function A(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.line === void 0 && (o = "line") || e.character === void 0 && (o = "character")) return A.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.line !== void 0) {
-      let s = e.line, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return A.errors = [{ instancePath: r + "/line", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return A.errors = [{ instancePath: r + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.character !== void 0) {
-      let s = e.character, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return A.errors = [{ instancePath: r + "/character", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return A.errors = [{ instancePath: r + "/character", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-  } else return A.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return A.errors = i, t === 0;
-}
-function j(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.file_path === void 0 && (o = "file_path") || e.severity === void 0 && (o = "severity") || e.message === void 0 && (o = "message") || e.line === void 0 && (o = "line")) return j.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.file_path !== void 0 && typeof e.file_path != "string") return j.errors = [{ instancePath: r + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.severity !== void 0) {
-      let s = e.severity;
-      if (!(s === "error" || s === "warning" || s === "info" || s === "hint")) return j.errors = [{ instancePath: r + "/severity", keyword: "enum", params: { allowedValues: ["error", "warning", "info", "hint"] } }], false;
-    }
-    if (e.message !== void 0 && typeof e.message != "string") return j.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-    if (e.line !== void 0) {
-      let s = e.line, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return j.errors = [{ instancePath: r + "/line", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return j.errors = [{ instancePath: r + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.character !== void 0) {
-      let s = e.character, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return j.errors = [{ instancePath: r + "/character", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return j.errors = [{ instancePath: r + "/character", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.source !== void 0 && typeof e.source != "string") return j.errors = [{ instancePath: r + "/source", keyword: "type", params: { type: "string" } }], false;
-  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return j.errors = i, t === 0;
-}
-function E(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.path === void 0 && (o = "path")) return E.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "file") return E.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "file" } }], false;
-    if (e.path !== void 0 && typeof e.path != "string") return E.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
-  } else return E.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return E.errors = i, t === 0;
-}
-function P(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.name === void 0 && (o = "name")) return P.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "symbol") return P.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "symbol" } }], false;
-    if (e.name !== void 0 && typeof e.name != "string") return P.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
-    if (e.file_path !== void 0 && typeof e.file_path != "string") return P.errors = [{ instancePath: r + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.line !== void 0) {
-      let s = e.line, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return P.errors = [{ instancePath: r + "/line", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return P.errors = [{ instancePath: r + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-  } else return P.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return P.errors = i, t === 0;
-}
-function W(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0, o = t, s = false, p = null, h = t;
-  E(e, { instancePath: r, parentData: _, parentDataProperty: g, rootData: u }) || (i = i === null ? E.errors : i.concat(E.errors), t = i.length);
-  var d = h === t;
-  d && (s = true, p = 0);
-  let a = t;
-  P(e, { instancePath: r, parentData: _, parentDataProperty: g, rootData: u }) || (i = i === null ? P.errors : i.concat(P.errors), t = i.length);
-  var d = a === t;
-  if (d && s ? (s = false, p = [p, 1]) : d && (s = true, p = 1), s) t = o, i !== null && (o ? i.length = o : i = null);
-  else {
-    let n = { instancePath: r, keyword: "oneOf", params: { passingSchemas: p } };
-    return i === null ? i = [n] : i.push(n), t++, W.errors = i, false;
-  }
-  return W.errors = i, t === 0;
-}
-var T = new RegExp("^sha256:[0-9a-f]+$", "u"), pe = new RegExp("^/[a-z]+$", "u"), Q = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
-function l(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.active_editor !== void 0) {
-      let n = e.active_editor;
-      if (t === t) if (n && typeof n == "object" && !Array.isArray(n)) {
-        let y;
-        if (n.file_path === void 0 && (y = "file_path") || n.language === void 0 && (y = "language")) return l.errors = [{ instancePath: r + "/active_editor", keyword: "required", params: { missingProperty: y } }], false;
-        if (n.file_path !== void 0 && typeof n.file_path != "string") return l.errors = [{ instancePath: r + "/active_editor/file_path", keyword: "type", params: { type: "string" } }], false;
-        if (n.language !== void 0 && typeof n.language != "string") return l.errors = [{ instancePath: r + "/active_editor/language", keyword: "type", params: { type: "string" } }], false;
-        if (n.selection !== void 0) {
-          let f = n.selection;
-          if (t === t) if (f && typeof f == "object" && !Array.isArray(f)) {
-            let c;
-            if (f.start === void 0 && (c = "start") || f.end === void 0 && (c = "end")) return l.errors = [{ instancePath: r + "/active_editor/selection", keyword: "required", params: { missingProperty: c } }], false;
-            f.start !== void 0 && (A(f.start, { instancePath: r + "/active_editor/selection/start", parentData: f, parentDataProperty: "start", rootData: u }) || (i = i === null ? A.errors : i.concat(A.errors), t = i.length)), f.end !== void 0 && (A(f.end, { instancePath: r + "/active_editor/selection/end", parentData: f, parentDataProperty: "end", rootData: u }) || (i = i === null ? A.errors : i.concat(A.errors), t = i.length));
-          } else return l.errors = [{ instancePath: r + "/active_editor/selection", keyword: "type", params: { type: "object" } }], false;
-        }
-        if (n.visible_range !== void 0) {
-          let f = n.visible_range;
-          if (t === t) if (f && typeof f == "object" && !Array.isArray(f)) {
-            let c;
-            if (f.start === void 0 && (c = "start") || f.end === void 0 && (c = "end")) return l.errors = [{ instancePath: r + "/active_editor/visible_range", keyword: "required", params: { missingProperty: c } }], false;
-            if (f.start !== void 0) {
-              let m = f.start, F = t;
-              if (!(typeof m == "number" && !(m % 1) && !isNaN(m) && isFinite(m))) return l.errors = [{ instancePath: r + "/active_editor/visible_range/start", keyword: "type", params: { type: "integer" } }], false;
-              if (t === F && typeof m == "number" && isFinite(m) && (m < 0 || isNaN(m))) return l.errors = [{ instancePath: r + "/active_editor/visible_range/start", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-            }
-            if (f.end !== void 0) {
-              let m = f.end, F = t;
-              if (!(typeof m == "number" && !(m % 1) && !isNaN(m) && isFinite(m))) return l.errors = [{ instancePath: r + "/active_editor/visible_range/end", keyword: "type", params: { type: "integer" } }], false;
-              if (t === F && typeof m == "number" && isFinite(m) && (m < 0 || isNaN(m))) return l.errors = [{ instancePath: r + "/active_editor/visible_range/end", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-            }
-          } else return l.errors = [{ instancePath: r + "/active_editor/visible_range", keyword: "type", params: { type: "object" } }], false;
-        }
-        if (n.content_hash !== void 0) {
-          let f = n.content_hash;
-          if (t === t) if (typeof f == "string") {
-            if (!T.test(f)) return l.errors = [{ instancePath: r + "/active_editor/content_hash", keyword: "pattern", params: { pattern: "^sha256:[0-9a-f]+$" } }], false;
-          } else return l.errors = [{ instancePath: r + "/active_editor/content_hash", keyword: "type", params: { type: "string" } }], false;
-        }
-      } else return l.errors = [{ instancePath: r + "/active_editor", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.open_editors !== void 0) {
-      let n = e.open_editors;
-      if (t === t) if (Array.isArray(n)) {
-        var o = true;
-        let y = n.length;
-        for (let f = 0; f < y; f++) {
-          let k = n[f], c = t;
-          if (t === c) if (k && typeof k == "object" && !Array.isArray(k)) {
-            let F;
-            if (k.file_path === void 0 && (F = "file_path")) return l.errors = [{ instancePath: r + "/open_editors/" + f, keyword: "required", params: { missingProperty: F } }], false;
-            if (k.file_path !== void 0 && typeof k.file_path != "string") return l.errors = [{ instancePath: r + "/open_editors/" + f + "/file_path", keyword: "type", params: { type: "string" } }], false;
-            if (k.is_dirty !== void 0 && typeof k.is_dirty != "boolean") return l.errors = [{ instancePath: r + "/open_editors/" + f + "/is_dirty", keyword: "type", params: { type: "boolean" } }], false;
-            if (k.visible !== void 0 && typeof k.visible != "boolean") return l.errors = [{ instancePath: r + "/open_editors/" + f + "/visible", keyword: "type", params: { type: "boolean" } }], false;
-          } else return l.errors = [{ instancePath: r + "/open_editors/" + f, keyword: "type", params: { type: "object" } }], false;
-          var o = c === t;
-          if (!o) break;
-        }
-      } else return l.errors = [{ instancePath: r + "/open_editors", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.diagnostics !== void 0) {
-      let n = e.diagnostics;
-      if (t === t) if (Array.isArray(n)) {
-        var s = true;
-        let y = n.length;
-        for (let f = 0; f < y; f++) {
-          let k = t;
-          j(n[f], { instancePath: r + "/diagnostics/" + f, parentData: n, parentDataProperty: f, rootData: u }) || (i = i === null ? j.errors : i.concat(j.errors), t = i.length);
-          var s = k === t;
-          if (!s) break;
-        }
-      } else return l.errors = [{ instancePath: r + "/diagnostics", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.terminal_output !== void 0) {
-      let n = e.terminal_output;
-      if (t === t) if (n && typeof n == "object" && !Array.isArray(n)) {
-        if (n.command !== void 0 && typeof n.command != "string") return l.errors = [{ instancePath: r + "/terminal_output/command", keyword: "type", params: { type: "string" } }], false;
-        if (n.exit_code !== void 0) {
-          let y = n.exit_code;
-          if (!(typeof y == "number" && !(y % 1) && !isNaN(y) && isFinite(y))) return l.errors = [{ instancePath: r + "/terminal_output/exit_code", keyword: "type", params: { type: "integer" } }], false;
-        }
-        if (n.stdout !== void 0 && typeof n.stdout != "string") return l.errors = [{ instancePath: r + "/terminal_output/stdout", keyword: "type", params: { type: "string" } }], false;
-        if (n.stderr !== void 0 && typeof n.stderr != "string") return l.errors = [{ instancePath: r + "/terminal_output/stderr", keyword: "type", params: { type: "string" } }], false;
-        if (n.timestamp !== void 0) {
-          let y = n.timestamp, f = t;
-          if (t === f && t === f) if (typeof y == "string") {
-            if (!Q.test(y)) return l.errors = [{ instancePath: r + "/terminal_output/timestamp", keyword: "format", params: { format: "date-time" } }], false;
-          } else return l.errors = [{ instancePath: r + "/terminal_output/timestamp", keyword: "type", params: { type: "string" } }], false;
-        }
-      } else return l.errors = [{ instancePath: r + "/terminal_output", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.git_context !== void 0) {
-      let n = e.git_context;
-      if (t === t) if (n && typeof n == "object" && !Array.isArray(n)) {
-        if (n.branch !== void 0 && typeof n.branch != "string") return l.errors = [{ instancePath: r + "/git_context/branch", keyword: "type", params: { type: "string" } }], false;
-        if (n.staged_files !== void 0) {
-          let y = n.staged_files;
-          if (t === t) if (Array.isArray(y)) {
-            var p = true;
-            let k = y.length;
-            for (let c = 0; c < k; c++) {
-              let m = t;
-              if (typeof y[c] != "string") return l.errors = [{ instancePath: r + "/git_context/staged_files/" + c, keyword: "type", params: { type: "string" } }], false;
-              var p = m === t;
-              if (!p) break;
-            }
-          } else return l.errors = [{ instancePath: r + "/git_context/staged_files", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (n.modified_files !== void 0) {
-          let y = n.modified_files;
-          if (t === t) if (Array.isArray(y)) {
-            var h = true;
-            let k = y.length;
-            for (let c = 0; c < k; c++) {
-              let m = t;
-              if (typeof y[c] != "string") return l.errors = [{ instancePath: r + "/git_context/modified_files/" + c, keyword: "type", params: { type: "string" } }], false;
-              var h = m === t;
-              if (!h) break;
-            }
-          } else return l.errors = [{ instancePath: r + "/git_context/modified_files", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (n.recent_commits !== void 0) {
-          let y = n.recent_commits;
-          if (t === t) if (Array.isArray(y)) {
-            var a = true;
-            let k = y.length;
-            for (let c = 0; c < k; c++) {
-              let m = y[c], F = t;
-              if (t === F) if (m && typeof m == "object" && !Array.isArray(m)) {
-                let K;
-                if (m.sha === void 0 && (K = "sha") || m.message === void 0 && (K = "message")) return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + c, keyword: "required", params: { missingProperty: K } }], false;
-                if (m.sha !== void 0 && typeof m.sha != "string") return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + c + "/sha", keyword: "type", params: { type: "string" } }], false;
-                if (m.message !== void 0 && typeof m.message != "string") return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + c + "/message", keyword: "type", params: { type: "string" } }], false;
-                if (m.author !== void 0 && typeof m.author != "string") return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + c + "/author", keyword: "type", params: { type: "string" } }], false;
-                if (m.timestamp !== void 0) {
-                  let X = m.timestamp, Y = t;
-                  if (t === Y && t === Y) if (typeof X == "string") {
-                    if (!Q.test(X)) return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + c + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
-                  } else return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + c + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-                }
-              } else return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + c, keyword: "type", params: { type: "object" } }], false;
-              var a = F === t;
-              if (!a) break;
-            }
-          } else return l.errors = [{ instancePath: r + "/git_context/recent_commits", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (n.diff !== void 0 && typeof n.diff != "string") return l.errors = [{ instancePath: r + "/git_context/diff", keyword: "type", params: { type: "string" } }], false;
-      } else return l.errors = [{ instancePath: r + "/git_context", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.mentions !== void 0) {
-      let n = e.mentions;
-      if (t === t) if (Array.isArray(n)) {
-        var d = true;
-        let y = n.length;
-        for (let f = 0; f < y; f++) {
-          let k = t;
-          W(n[f], { instancePath: r + "/mentions/" + f, parentData: n, parentDataProperty: f, rootData: u }) || (i = i === null ? W.errors : i.concat(W.errors), t = i.length);
-          var d = k === t;
-          if (!d) break;
-        }
-      } else return l.errors = [{ instancePath: r + "/mentions", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.command !== void 0) {
-      let n = e.command;
-      if (t === t) if (typeof n == "string") {
-        if (!pe.test(n)) return l.errors = [{ instancePath: r + "/command", keyword: "pattern", params: { pattern: "^/[a-z]+$" } }], false;
-      } else return l.errors = [{ instancePath: r + "/command", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return l.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return l.errors = i, t === 0;
-}
-function O(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.updates === void 0 && (o = "updates")) return O.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "client.context_update") return O.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.context_update" } }], false;
-    e.updates !== void 0 && (l(e.updates, { instancePath: r + "/updates", parentData: e, parentDataProperty: "updates", rootData: u }) || (i = i === null ? l.errors : i.concat(l.errors), t = i.length));
-  } else return O.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return O.errors = i, t === 0;
-}
-var ae = I;
-function I(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.workspace_id === void 0 && (o = "workspace_id")) return I.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.workspace_id !== void 0 && typeof e.workspace_id != "string") return I.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.title !== void 0 && typeof e.title != "string") return I.errors = [{ instancePath: r + "/title", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_provider !== void 0 && typeof e.model_provider != "string") return I.errors = [{ instancePath: r + "/model_provider", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_name !== void 0 && typeof e.model_name != "string") return I.errors = [{ instancePath: r + "/model_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.context_window !== void 0) {
-      let s = e.context_window, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return I.errors = [{ instancePath: r + "/context_window", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return I.errors = [{ instancePath: r + "/context_window", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-  } else return I.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return I.errors = i, t === 0;
-}
-var J = C;
-var H = ee().default;
-function C(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.session_id === void 0 && (o = "session_id")) return C.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.session_id !== void 0) {
-      let s = e.session_id;
-      if (t === t) if (typeof s == "string") {
-        if (H(s) < 1) return C.errors = [{ instancePath: r + "/session_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return C.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return C.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return C.errors = i, t === 0;
-}
-var fe = V;
-function b(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.file_path === void 0 && (o = "file_path")) return b.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0) {
-      let s = e.type;
-      if (!(s === "created" || s === "modified" || s === "deleted")) return b.errors = [{ instancePath: r + "/type", keyword: "enum", params: { allowedValues: ["created", "modified", "deleted"] } }], false;
-    }
-    if (e.file_path !== void 0 && typeof e.file_path != "string") return b.errors = [{ instancePath: r + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.content_hash !== void 0) {
-      let s = e.content_hash;
-      if (t === t) if (typeof s == "string") {
-        if (!T.test(s)) return b.errors = [{ instancePath: r + "/content_hash", keyword: "pattern", params: { pattern: "^sha256:[0-9a-f]+$" } }], false;
-      } else return b.errors = [{ instancePath: r + "/content_hash", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.timestamp !== void 0) {
-      let s = e.timestamp, p = t;
-      if (t === p && t === p) if (typeof s == "string") {
-        if (!Q.test(s)) return b.errors = [{ instancePath: r + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
-      } else return b.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return b.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return b.errors = i, t === 0;
-}
-function V(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.type === void 0 && (s = "type") || e.changes === void 0 && (s = "changes")) return V.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.type !== void 0 && e.type !== "client.file_changes") return V.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.file_changes" } }], false;
-    if (e.changes !== void 0) {
-      let p = e.changes;
-      if (t === t) if (Array.isArray(p)) {
-        var o = true;
-        let a = p.length;
-        for (let d = 0; d < a; d++) {
-          let n = t;
-          b(p[d], { instancePath: r + "/changes/" + d, parentData: p, parentDataProperty: d, rootData: u }) || (i = i === null ? b.errors : i.concat(b.errors), t = i.length);
-          var o = n === t;
-          if (!o) break;
-        }
-      } else return V.errors = [{ instancePath: r + "/changes", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return V.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return V.errors = i, t === 0;
-}
-var G = L;
-function L(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.workspace_id === void 0 && (o = "workspace_id")) return L.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.workspace_id !== void 0) {
-      let s = e.workspace_id;
-      if (t === t) if (typeof s == "string") {
-        if (H(s) < 1) return L.errors = [{ instancePath: r + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return L.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return L.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return L.errors = i, t === 0;
-}
-var le = z;
-function z(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.workspace_id !== void 0) {
-      let o = e.workspace_id;
-      if (t === t) if (typeof o == "string") {
-        if (H(o) < 1) return z.errors = [{ instancePath: r + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return z.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return z.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return z.errors = i, t === 0;
-}
-var ye = N;
-function N(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.type === void 0 && (s = "type") || e.patch_id === void 0 && (s = "patch_id") || e.file_path === void 0 && (s = "file_path") || e.success === void 0 && (s = "success")) return N.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.type !== void 0 && e.type !== "client.patch_apply_result") return N.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.patch_apply_result" } }], false;
-    if (e.patch_id !== void 0 && typeof e.patch_id != "string") return N.errors = [{ instancePath: r + "/patch_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.file_path !== void 0 && typeof e.file_path != "string") return N.errors = [{ instancePath: r + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.success !== void 0 && typeof e.success != "boolean") return N.errors = [{ instancePath: r + "/success", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.error !== void 0) {
-      let p = e.error, h = t, a = false, d = t;
-      if (p !== null) {
-        let n = { instancePath: r + "/error", keyword: "type", params: { type: "null" } };
-        i === null ? i = [n] : i.push(n), t++;
-      }
-      var o = d === t;
-      if (a = a || o, !a) {
-        let n = t;
-        if (t === n) if (p && typeof p == "object" && !Array.isArray(p)) {
-          let y;
-          if (p.message === void 0 && (y = "message") || p.type === void 0 && (y = "type")) {
-            let f = { instancePath: r + "/error", keyword: "required", params: { missingProperty: y } };
-            i === null ? i = [f] : i.push(f), t++;
+      errors++;
+    } else {
+      if (data.scope !== void 0) {
+        let data0 = data.scope;
+        if (!(data0 === "file" || data0 === "hunk")) {
+          const err1 = {};
+          if (vErrors === null) {
+            vErrors = [err1];
           } else {
-            if (p.message !== void 0 && typeof p.message != "string") {
-              let f = { instancePath: r + "/error/message", keyword: "type", params: { type: "string" } };
-              i === null ? i = [f] : i.push(f), t++;
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+      }
+    }
+  }
+  var _valid0 = _errs1 === errors;
+  errors = _errs0;
+  if (vErrors !== null) {
+    if (_errs0) {
+      vErrors.length = _errs0;
+    } else {
+      vErrors = null;
+    }
+  }
+  if (_valid0) {
+    const _errs3 = errors;
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing1;
+      if (data.file_path === void 0 && (missing1 = "file_path")) {
+        validate52.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
+        return false;
+      }
+    }
+    var _valid0 = _errs3 === errors;
+    valid0 = _valid0;
+  }
+  if (!valid0) {
+    const err2 = { instancePath, keyword: "if", params: { failingKeyword: "then" } };
+    if (vErrors === null) {
+      vErrors = [err2];
+    } else {
+      vErrors.push(err2);
+    }
+    errors++;
+    validate52.errors = vErrors;
+    return false;
+  }
+  validate52.errors = vErrors;
+  return errors === 0;
+}
+var compiled1 = validate53;
+var formats0 = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
+function validate53(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (typeof data === "string") {
+      if (!formats0.test(data)) {
+        validate53.errors = [{ instancePath, keyword: "format", params: { format: "date-time" } }];
+        return false;
+      }
+    }
+  }
+  validate53.errors = vErrors;
+  return errors === 0;
+}
+var compiled2 = validate54;
+function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (typeof data === "string") {
+      if (!formats0.test(data)) {
+        validate54.errors = [{ instancePath, keyword: "format", params: { format: "date-time" } }];
+        return false;
+      }
+    }
+  }
+  validate54.errors = vErrors;
+  return errors === 0;
+}
+var compiled3 = validate55;
+function validate56(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.type === void 0 && (missing0 = "type") || data.path === void 0 && (missing0 = "path")) {
+        validate56.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        if (data.type !== void 0) {
+          const _errs1 = errors;
+          if ("file" !== data.type) {
+            validate56.errors = [{ instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "file" } }];
+            return false;
+          }
+          var valid0 = _errs1 === errors;
+        } else {
+          var valid0 = true;
+        }
+        if (valid0) {
+          if (data.path !== void 0) {
+            const _errs2 = errors;
+            if (typeof data.path !== "string") {
+              validate56.errors = [{ instancePath: instancePath + "/path", keyword: "type", params: { type: "string" } }];
+              return false;
             }
-            if (p.type !== void 0 && typeof p.type != "string") {
-              let f = { instancePath: r + "/error/type", keyword: "type", params: { type: "string" } };
-              i === null ? i = [f] : i.push(f), t++;
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+        }
+      }
+    } else {
+      validate56.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate56.errors = vErrors;
+  return errors === 0;
+}
+function validate58(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.type === void 0 && (missing0 = "type") || data.name === void 0 && (missing0 = "name")) {
+        validate58.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        if (data.type !== void 0) {
+          const _errs1 = errors;
+          if ("symbol" !== data.type) {
+            validate58.errors = [{ instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "symbol" } }];
+            return false;
+          }
+          var valid0 = _errs1 === errors;
+        } else {
+          var valid0 = true;
+        }
+        if (valid0) {
+          if (data.name !== void 0) {
+            const _errs2 = errors;
+            if (typeof data.name !== "string") {
+              validate58.errors = [{ instancePath: instancePath + "/name", keyword: "type", params: { type: "string" } }];
+              return false;
+            }
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.file_path !== void 0) {
+              const _errs4 = errors;
+              if (typeof data.file_path !== "string") {
+                validate58.errors = [{ instancePath: instancePath + "/file_path", keyword: "type", params: { type: "string" } }];
+                return false;
+              }
+              var valid0 = _errs4 === errors;
+            } else {
+              var valid0 = true;
+            }
+            if (valid0) {
+              if (data.line !== void 0) {
+                let data3 = data.line;
+                const _errs6 = errors;
+                if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
+                  validate58.errors = [{ instancePath: instancePath + "/line", keyword: "type", params: { type: "integer" } }];
+                  return false;
+                }
+                if (errors === _errs6) {
+                  if (typeof data3 == "number" && isFinite(data3)) {
+                    if (data3 < 0 || isNaN(data3)) {
+                      validate58.errors = [{ instancePath: instancePath + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                      return false;
+                    }
+                  }
+                }
+                var valid0 = _errs6 === errors;
+              } else {
+                var valid0 = true;
+              }
             }
           }
-        } else {
-          let y = { instancePath: r + "/error", keyword: "type", params: { type: "object" } };
-          i === null ? i = [y] : i.push(y), t++;
         }
-        var o = n === t;
-        a = a || o;
       }
-      if (a) t = h, i !== null && (h ? i.length = h : i = null);
-      else {
-        let n = { instancePath: r + "/error", keyword: "anyOf", params: {} };
-        return i === null ? i = [n] : i.push(n), t++, N.errors = i, false;
+    } else {
+      validate58.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate58.errors = vErrors;
+  return errors === 0;
+}
+function validate55(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  const _errs0 = errors;
+  let valid0 = false;
+  let passing0 = null;
+  const _errs1 = errors;
+  if (!validate56(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate56.errors : vErrors.concat(validate56.errors);
+    errors = vErrors.length;
+  }
+  var _valid0 = _errs1 === errors;
+  if (_valid0) {
+    valid0 = true;
+    passing0 = 0;
+  }
+  const _errs2 = errors;
+  if (!validate58(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate58.errors : vErrors.concat(validate58.errors);
+    errors = vErrors.length;
+  }
+  var _valid0 = _errs2 === errors;
+  if (_valid0 && valid0) {
+    valid0 = false;
+    passing0 = [passing0, 1];
+  } else {
+    if (_valid0) {
+      valid0 = true;
+      passing0 = 1;
+    }
+  }
+  if (!valid0) {
+    const err0 = { instancePath, keyword: "oneOf", params: { passingSchemas: passing0 } };
+    if (vErrors === null) {
+      vErrors = [err0];
+    } else {
+      vErrors.push(err0);
+    }
+    errors++;
+    validate55.errors = vErrors;
+    return false;
+  } else {
+    errors = _errs0;
+    if (vErrors !== null) {
+      if (_errs0) {
+        vErrors.length = _errs0;
+      } else {
+        vErrors = null;
       }
     }
-    if (e.applied_hash !== void 0) {
-      let p = e.applied_hash;
-      if (t === t) if (typeof p == "string") {
-        if (!T.test(p)) return N.errors = [{ instancePath: r + "/applied_hash", keyword: "pattern", params: { pattern: "^sha256:[0-9a-f]+$" } }], false;
-      } else return N.errors = [{ instancePath: r + "/applied_hash", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return N.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return N.errors = i, t === 0;
+  }
+  validate55.errors = vErrors;
+  return errors === 0;
 }
-var de = R;
-function R(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.path === void 0 && (o = "path")) return R.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.path !== void 0 && typeof e.path != "string") return R.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
-    if (e.name !== void 0 && typeof e.name != "string") return R.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
-  } else return R.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return R.errors = i, t === 0;
+var compiled4 = validate60;
+function validate60(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (typeof data === "string") {
+      if (!formats0.test(data)) {
+        validate60.errors = [{ instancePath, keyword: "format", params: { format: "date-time" } }];
+        return false;
+      }
+    }
+  }
+  validate60.errors = vErrors;
+  return errors === 0;
 }
-var ue = $;
-function $(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.provider === void 0 && (o = "provider") || e.model_name === void 0 && (o = "model_name")) return $.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.provider !== void 0 && typeof e.provider != "string") return $.errors = [{ instancePath: r + "/provider", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_name !== void 0 && typeof e.model_name != "string") return $.errors = [{ instancePath: r + "/model_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.url !== void 0 && typeof e.url != "string") return $.errors = [{ instancePath: r + "/url", keyword: "type", params: { type: "string" } }], false;
-    if (e.context_window !== void 0) {
-      let s = e.context_window, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return $.errors = [{ instancePath: r + "/context_window", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return $.errors = [{ instancePath: r + "/context_window", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.temperature !== void 0) {
-      let s = e.temperature;
-      if (t === t) if (typeof s == "number" && isFinite(s)) {
-        if (s < 0 || isNaN(s)) return $.errors = [{ instancePath: r + "/temperature", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-      } else return $.errors = [{ instancePath: r + "/temperature", keyword: "type", params: { type: "number" } }], false;
-    }
-  } else return $.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return $.errors = i, t === 0;
-}
-var me = v;
-function v(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let h;
-    if (e.workspace_id === void 0 && (h = "workspace_id")) return v.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: h } }], false;
-    if (e.workspace_id !== void 0) {
-      let a = e.workspace_id;
-      if (t === t) if (typeof a == "string") {
-        if (H(a) < 1) return v.errors = [{ instancePath: r + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return v.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.command_execution_mode !== void 0) {
-      let a = e.command_execution_mode;
-      if (!(a === "local_terminal" || a === "server_runner")) return v.errors = [{ instancePath: r + "/command_execution_mode", keyword: "enum", params: { allowedValues: ["local_terminal", "server_runner"] } }], false;
-    }
-    if (e.time_limit_ms !== void 0) {
-      let a = e.time_limit_ms, d = t;
-      if (!(typeof a == "number" && !(a % 1) && !isNaN(a) && isFinite(a))) return v.errors = [{ instancePath: r + "/time_limit_ms", keyword: "type", params: { type: "integer" } }], false;
-      if (t === d && typeof a == "number" && isFinite(a) && (a < 1 || isNaN(a))) return v.errors = [{ instancePath: r + "/time_limit_ms", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.output_limit_bytes !== void 0) {
-      let a = e.output_limit_bytes, d = t;
-      if (!(typeof a == "number" && !(a % 1) && !isNaN(a) && isFinite(a))) return v.errors = [{ instancePath: r + "/output_limit_bytes", keyword: "type", params: { type: "integer" } }], false;
-      if (t === d && typeof a == "number" && isFinite(a) && (a < 1 || isNaN(a))) return v.errors = [{ instancePath: r + "/output_limit_bytes", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.command_approval !== void 0) {
-      let a = e.command_approval;
-      if (!(a === "always" || a === "prompt" || a === "never")) return v.errors = [{ instancePath: r + "/command_approval", keyword: "enum", params: { allowedValues: ["always", "prompt", "never"] } }], false;
-    }
-    if (e.allowed_commands !== void 0) {
-      let a = e.allowed_commands;
-      if (t === t) if (Array.isArray(a)) {
-        var o = true;
-        let n = a.length;
-        for (let w = 0; w < n; w++) {
-          let y = t;
-          if (typeof a[w] != "string") return v.errors = [{ instancePath: r + "/allowed_commands/" + w, keyword: "type", params: { type: "string" } }], false;
-          var o = y === t;
-          if (!o) break;
-        }
-      } else return v.errors = [{ instancePath: r + "/allowed_commands", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.blocked_commands !== void 0) {
-      let a = e.blocked_commands;
-      if (t === t) if (Array.isArray(a)) {
-        var s = true;
-        let n = a.length;
-        for (let w = 0; w < n; w++) {
-          let y = t;
-          if (typeof a[w] != "string") return v.errors = [{ instancePath: r + "/blocked_commands/" + w, keyword: "type", params: { type: "string" } }], false;
-          var s = y === t;
-          if (!s) break;
-        }
-      } else return v.errors = [{ instancePath: r + "/blocked_commands", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.tools_requiring_approval !== void 0) {
-      let a = e.tools_requiring_approval;
-      if (t === t) if (Array.isArray(a)) {
-        var p = true;
-        let n = a.length;
-        for (let w = 0; w < n; w++) {
-          let y = t;
-          if (typeof a[w] != "string") return v.errors = [{ instancePath: r + "/tools_requiring_approval/" + w, keyword: "type", params: { type: "string" } }], false;
-          var p = y === t;
-          if (!p) break;
-        }
-      } else return v.errors = [{ instancePath: r + "/tools_requiring_approval", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return v.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return v.errors = i, t === 0;
-}
-var ce = S;
-function S(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.workspace_id === void 0 && (s = "workspace_id") || e.changes === void 0 && (s = "changes")) return S.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.workspace_id !== void 0) {
-      let p = e.workspace_id;
-      if (t === t) if (typeof p == "string") {
-        if (H(p) < 1) return S.errors = [{ instancePath: r + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return S.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.changes !== void 0) {
-      let p = e.changes;
-      if (t === t) if (Array.isArray(p)) {
-        var o = true;
-        let a = p.length;
-        for (let d = 0; d < a; d++) {
-          let n = t;
-          b(p[d], { instancePath: r + "/changes/" + d, parentData: p, parentDataProperty: d, rootData: u }) || (i = i === null ? b.errors : i.concat(b.errors), t = i.length);
-          var o = n === t;
-          if (!o) break;
-        }
-      } else return S.errors = [{ instancePath: r + "/changes", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return S.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return S.errors = i, t === 0;
-}
-var ge = U;
-function U(e, { instancePath: r = "", parentData: _, parentDataProperty: g, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.message === void 0 && (o = "message")) return U.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "client.user_message") return U.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.user_message" } }], false;
-    if (e.message !== void 0 && typeof e.message != "string") return U.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-    e.context !== void 0 && (l(e.context, { instancePath: r + "/context", parentData: e, parentDataProperty: "context", rootData: u }) || (i = i === null ? l.errors : i.concat(l.errors), t = i.length));
-  } else return U.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return U.errors = i, t === 0;
-}
-var ke = { ApprovalResponseMessage: te, CancelMessage: se, ClientHelloMessage: ie, CommandResultMessage: ne, ContextUpdateMessage: oe, CreateSessionInput: ae, DeleteSessionInput: J, FileChangesMessage: fe, GetIndexStatusInput: G, GetPolicyInput: G, GetSessionInput: J, GetWorkspaceInput: G, ListSessionsInput: le, PatchApplyResultMessage: ye, RebuildIndexInput: G, RefreshIndexInput: G, RegisterWorkspaceInput: de, SetCurrentModelInput: ue, SetPolicyInput: me, StreamInput: J, UpdateIndexInput: ce, UserMessage: ge };
-export const checks: Checks = ke;
+var $ApprovalResponseMessage = all(object({ "type": constant("client.approval_response"), "request_id": string, "approved": boolean }, { "scope": values("all", "file", "hunk"), "file_path": string }), compiled(compiled0));
+var $CancelMessage = object({ "type": constant("client.cancel") }, { "reason": string });
+var $ClientHelloMessage = object({ "type": constant("client.hello"), "client_info": object({ "name": string, "version": string, "capabilities": array(string) }) });
+var $CommandResultMessage = object({ "type": constant("client.command_result"), "command_id": string, "command": string, "exit_code": integer }, { "stdout": string, "stderr": string, "duration_ms": all(number, minimum(0)) });
+var $TextPosition = object({ "line": all(integer, minimum(0)), "character": all(integer, minimum(0)) });
+var $Diagnostic = object({ "file_path": string, "severity": values("error", "warning", "info", "hint"), "message": string, "line": all(integer, minimum(0)) }, { "character": all(integer, minimum(0)), "source": string });
+var $Mention = compiled(compiled3);
+var $MessageContext = object({}, { "active_editor": object({ "file_path": string, "language": string }, { "selection": object({ "start": $TextPosition, "end": $TextPosition }), "visible_range": object({ "start": all(integer, minimum(0)), "end": all(integer, minimum(0)) }), "content_hash": all(string, pattern("^sha256:[0-9a-f]+$")) }), "open_editors": array(object({ "file_path": string }, { "is_dirty": boolean, "visible": boolean })), "diagnostics": array($Diagnostic), "terminal_output": object({}, { "command": string, "exit_code": integer, "stdout": string, "stderr": string, "timestamp": all(string, compiled(compiled1)) }), "git_context": object({}, { "branch": string, "staged_files": array(string), "modified_files": array(string), "recent_commits": array(object({ "sha": string, "message": string }, { "author": string, "timestamp": all(string, compiled(compiled2)) })), "diff": string }), "mentions": array($Mention), "command": all(string, pattern("^/[a-z]+$")) });
+var $ContextUpdateMessage = object({ "type": constant("client.context_update"), "updates": $MessageContext });
+var $CreateSessionInput = object({ "workspace_id": string }, { "title": string, "model_provider": string, "model_name": string, "context_window": all(integer, minimum(1)) });
+var $DeleteSessionInput = object({ "session_id": all(string, minLength(1)) });
+var $FileChange = object({ "type": values("created", "modified", "deleted"), "file_path": string }, { "content_hash": all(string, pattern("^sha256:[0-9a-f]+$")), "timestamp": all(string, compiled(compiled4)) });
+var $FileChangesMessage = object({ "type": constant("client.file_changes"), "changes": array($FileChange) });
+var $GetIndexStatusInput = object({ "workspace_id": all(string, minLength(1)) });
+var $ListSessionsInput = object({}, { "workspace_id": all(string, minLength(1)) });
+var $PatchApplyResultMessage = object({ "type": constant("client.patch_apply_result"), "patch_id": string, "file_path": string, "success": boolean }, { "error": any(nil, object({ "message": string, "type": string })), "applied_hash": all(string, pattern("^sha256:[0-9a-f]+$")) });
+var $RegisterWorkspaceInput = object({ "path": string }, { "name": string });
+var $SetCurrentModelInput = object({ "provider": string, "model_name": string }, { "url": string, "context_window": all(integer, minimum(1)), "temperature": all(number, minimum(0)) });
+var $SetPolicyInput = object({ "workspace_id": all(string, minLength(1)) }, { "command_execution_mode": values("local_terminal", "server_runner"), "time_limit_ms": all(integer, minimum(1)), "output_limit_bytes": all(integer, minimum(1)), "command_approval": values("always", "prompt", "never"), "allowed_commands": array(string), "blocked_commands": array(string), "tools_requiring_approval": array(string) });
+var $UpdateIndexInput = object({ "workspace_id": all(string, minLength(1)), "changes": array($FileChange) });
+var $UserMessage = object({ "type": constant("client.user_message"), "message": string }, { "context": $MessageContext });
+var made = checked({ ApprovalResponseMessage: $ApprovalResponseMessage, CancelMessage: $CancelMessage, ClientHelloMessage: $ClientHelloMessage, CommandResultMessage: $CommandResultMessage, ContextUpdateMessage: $ContextUpdateMessage, CreateSessionInput: $CreateSessionInput, DeleteSessionInput: $DeleteSessionInput, FileChangesMessage: $FileChangesMessage, GetIndexStatusInput: $GetIndexStatusInput, GetPolicyInput: $GetIndexStatusInput, GetSessionInput: $DeleteSessionInput, GetWorkspaceInput: $GetIndexStatusInput, ListSessionsInput: $ListSessionsInput, PatchApplyResultMessage: $PatchApplyResultMessage, RebuildIndexInput: $GetIndexStatusInput, RefreshIndexInput: $GetIndexStatusInput, RegisterWorkspaceInput: $RegisterWorkspaceInput, SetCurrentModelInput: $SetCurrentModelInput, SetPolicyInput: $SetPolicyInput, StreamInput: $DeleteSessionInput, UpdateIndexInput: $UpdateIndexInput, UserMessage: $UserMessage });
+export const checks: Checks = made;

@@ -1,0 +1,134 @@
+import type { Schema, SchemaObject } from "@parlance/contract";
+import { fastFormats } from "ajv-formats/dist/formats.js";
+import { rules } from "./rules.js";
+import { mapSchema } from "./schema.js";
+
+/** Schemas as expressions of the functions in `checking`, which they call by that name. */
+export interface Expressions {
+  /** The name of a schema's declaration, by absolute reference. */
+  refer(reference: string): string;
+  /** Each after those that it refers to. */
+  readonly declarations: readonly string[];
+}
+
+const simple: Readonly<Record<string, string>> = {
+  string: "checking.string",
+  boolean: "checking.boolean",
+  number: "checking.number",
+  integer: "checking.integer",
+  null: "checking.nil",
+};
+const ANYTHING = "checking.anything";
+const scalar = (value: unknown) => typeof value !== "object" || value === null;
+const text = (value: unknown) => JSON.stringify(value);
+const record = (entries: readonly (readonly [string, string])[]) =>
+  `{ ${entries.map(([key, value]) => `${text(key)}: ${value}`).join(", ")} }`;
+
+/**
+ * `find` gets the schema of an absolute reference. `compile` gets the keywords that no function of `checking` is for, and returns the name
+ * of a function of ajv for them: what a contract may say is more than what contracts do say.
+ */
+export function expressions(
+  find: (reference: string) => SchemaObject,
+  compile: (keywords: SchemaObject) => string,
+): Expressions {
+  const declarations: string[] = [];
+  /** By absolute reference: a name of its own. A schema that stands inside of itself has no declaration yet. */
+  const names = new Map<string, string>();
+  const declared = new Set<string>();
+
+  function refer(reference: string): string {
+    const known = names.get(reference);
+    if (known !== undefined) return declared.has(known) ? known : `checking.later(() => ${known})`;
+    const schema = find(reference);
+    const title = schema.title ?? reference.replace(/.*\//, "");
+    const taken = [...names.values()];
+    let name = `$${title.replace(/\W/g, "")}`;
+    while (taken.includes(name)) name += "_";
+    names.set(reference, name);
+    declarations.push(`const ${name} = ${of(rules(schema), reference.split("#")[0]!)};`);
+    declared.add(name);
+    return name;
+  }
+
+  function of(schema: Schema, base: string): string {
+    if (typeof schema === "boolean") return schema ? ANYTHING : `checking.not(${ANYTHING})`;
+    const { $id, $defs, ...left } = schema;
+    const tests: string[] = [];
+    const inner = (value: unknown) => of(value as Schema, base);
+    /** Takes a keyword, which is then not left to ajv. */
+    const take = (keyword: string): unknown => {
+      const value = left[keyword];
+      delete (left as Record<string, unknown>)[keyword];
+      return value;
+    };
+    const add = (keyword: string, expression: (value: unknown) => string) => {
+      if (keyword in left) tests.push(expression(take(keyword)));
+    };
+
+    const { type } = left;
+    if (type === "object" && !("patternProperties" in left)) {
+      take("type");
+      tests.push(objectOf(take("properties"), take("required"), take("additionalProperties"), inner));
+    } else if (type === "array" && !("prefixItems" in left)) {
+      take("type");
+      tests.push(`checking.array(${inner(take("items") ?? true)})`);
+    } else if (typeof type === "string" && type in simple) {
+      take("type");
+      // Listed values have a type already.
+      if (!("const" in left) && !("enum" in left)) tests.push(simple[type]!);
+    } else if (Array.isArray(type) && type.every((one) => one in simple)) {
+      take("type");
+      tests.push(`checking.types(${record(type.map((one) => [one, simple[one]!]))})`);
+    }
+    const typed = !("type" in left);
+    if (scalar(left.const)) add("const", (value) => `checking.constant(${text(value)})`);
+    add("enum", (value) => `checking.values(${(value as unknown[]).map(listed).join(", ")})`);
+    if (typed && (type === "number" || type === "integer"))
+      for (const keyword of ["minimum", "maximum"]) add(keyword, (value) => `checking.${keyword}(${value})`);
+    if (typed && type === "string") {
+      for (const keyword of ["minLength", "pattern"]) add(keyword, (value) => `checking.${keyword}(${text(value)})`);
+      const known = fastFormats[left.format as keyof typeof fastFormats] as unknown;
+      if (known instanceof RegExp) add("format", (value) => `checking.format(${text(value)}, ${known})`);
+    }
+    add("$ref", (value) => refer(absolute(value as string, base)));
+    if ("allOf" in left) tests.push(...(take("allOf") as Schema[]).map(inner));
+    add("anyOf", (value) => `checking.any(${(value as Schema[]).map(inner).join(", ")})`);
+    add("not", (value) => `checking.not(${inner(value)})`);
+    if (Object.keys(left).length > 0) tests.push(`checking.compiled(${compile(elsewhere(left, base))})`);
+    if (tests.length === 0) return ANYTHING;
+    return tests.length === 1 ? tests[0]! : `checking.all(${tests.join(", ")})`;
+  }
+
+  return { refer, declarations };
+}
+
+function objectOf(properties: unknown, required: unknown, others: unknown, inner: (schema: unknown) => string): string {
+  const needed = new Set((required ?? []) as string[]);
+  const all = Object.entries((properties ?? {}) as Record<string, Schema>).map(
+    ([key, schema]) => [key, inner(schema)] as const,
+  );
+  const known = new Map(all);
+  const first = [...needed].map((key) => [key, known.get(key) ?? ANYTHING] as const);
+  const beside = others === undefined ? ANYTHING : inner(others);
+  const rest = all.filter(([key, test]) => !needed.has(key) && (test !== ANYTHING || beside !== ANYTHING));
+  const parts = [record(first)];
+  if (rest.length > 0 || beside !== ANYTHING) parts.push(record(rest));
+  if (beside !== ANYTHING) parts.push(beside);
+  return `checking.object(${parts.join(", ")})`;
+}
+
+function listed(value: unknown): string {
+  if (!scalar(value)) throw new TypeError("enum: an array or object as a value is not checked; write anyOf with const");
+  return text(value);
+}
+
+const absolute = (reference: string, base: string) =>
+  new URL(reference, `parlance:${base}`).href.slice("parlance:".length);
+
+/** A schema that means the same wherever it stands. */
+function elsewhere(schema: SchemaObject, base: string): SchemaObject {
+  return mapSchema(schema, (one) =>
+    typeof one.$ref === "string" ? { ...one, $ref: absolute(one.$ref, base) } : one,
+  ) as SchemaObject;
+}
