@@ -13,7 +13,7 @@ import {
   unbind,
   unfault,
   unfaultMessage,
-  untag,
+  untagger,
 } from "@parlance/wire";
 import { describe, expect, it } from "vitest";
 import { sample } from "../../contract/test/sample.js";
@@ -51,7 +51,7 @@ for (const { contract, document, accepts } of subjects) {
         it("is untagged as it was tagged", () => {
           for (const message of messages) {
             const { event, body } = tag(contract, message);
-            expect(untag(contract, names, { event, body: structuredClone(body) })).toEqual(message);
+            expect(untagger(contract, names)({ event, body: structuredClone(body) })).toEqual(message);
           }
         });
 
