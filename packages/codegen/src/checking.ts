@@ -38,8 +38,8 @@ export const anything: Test = () => undefined;
 export const types = (tests: Tests): Test =>
   test((value) => Object.values(tests).some((one) => !one(value)), "type", { type: Object.keys(tests) });
 
-/** An object with all of `required`, what is there of `optional`, and `rest` for each other property. */
-export function object(required: Tests, optional: Tests = {}, rest?: Test): Test {
+/** An object with all of `required`, and what is there of `optional`. */
+export function object(required: Tests, optional: Tests = {}): Test {
   const needed = Object.keys(required).length;
   // Merged as lists: an object would put keys such as "1" first.
   const keys = [required, optional].flatMap(Object.keys);
@@ -55,14 +55,20 @@ export function object(required: Tests, optional: Tests = {}, rest?: Test): Test
         if (flaws) return under(key, flaws);
       } else if (at < needed) return flaw("required", { missingProperty: key });
     }
-    if (rest)
-      for (const key in value) {
-        const flaws = keys.includes(key) ? undefined : rest(value[key]);
-        if (flaws) return under(key, flaws);
-      }
     return undefined;
   };
 }
+
+/** `test` for each property of an object but those that are known. */
+export const others =
+  (test: Test, ...known: readonly string[]): Test =>
+  (value) => {
+    for (const key in value) {
+      const flaws = known.includes(key) ? undefined : test(value[key]);
+      if (flaws) return under(key, flaws);
+    }
+    return undefined;
+  };
 
 export const array =
   (item: Test): Test =>

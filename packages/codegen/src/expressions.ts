@@ -69,7 +69,7 @@ export function expressions(
     const { type } = left;
     if (type === "object" && !("patternProperties" in left)) {
       take("type");
-      tests.push(objectOf(take("properties"), take("required"), take("additionalProperties"), inner));
+      tests.push(...objectOf(take("properties"), take("required"), take("additionalProperties"), inner));
     } else if (type === "array" && !("prefixItems" in left)) {
       take("type");
       tests.push(`checking.array(${inner(take("items") ?? true)})`);
@@ -103,19 +103,25 @@ export function expressions(
   return { refer, declarations };
 }
 
-function objectOf(properties: unknown, required: unknown, others: unknown, inner: (schema: unknown) => string): string {
+function objectOf(
+  properties: unknown,
+  required: unknown,
+  others: unknown,
+  inner: (schema: unknown) => string,
+): string[] {
   const needed = new Set((required ?? []) as string[]);
-  const all = Object.entries((properties ?? {}) as Record<string, Schema>).map(
+  const known = Object.entries((properties ?? {}) as Record<string, Schema>).map(
     ([key, schema]) => [key, inner(schema)] as const,
   );
-  const known = new Map(all);
-  const first = [...needed].map((key) => [key, known.get(key) ?? ANYTHING] as const);
-  const beside = others === undefined ? ANYTHING : inner(others);
-  const rest = all.filter(([key, test]) => !needed.has(key) && (test !== ANYTHING || beside !== ANYTHING));
-  const parts = [record(first)];
-  if (rest.length > 0 || beside !== ANYTHING) parts.push(record(rest));
-  if (beside !== ANYTHING) parts.push(beside);
-  return `checking.object(${parts.join(", ")})`;
+  const tests = new Map(known);
+  const optional = known.filter(([key, test]) => !needed.has(key) && test !== ANYTHING);
+  const parts = [record([...needed].map((key) => [key, tests.get(key) ?? ANYTHING]))];
+  if (optional.length > 0) parts.push(record(optional));
+  const rest = others === undefined ? ANYTHING : inner(others);
+  const object = `checking.object(${parts.join(", ")})`;
+  return rest === ANYTHING
+    ? [object]
+    : [object, `checking.others(${[rest, ...known.map(([key]) => text(key))].join(", ")})`];
 }
 
 function listed(value: unknown): string {

@@ -10,7 +10,7 @@ var isObject = (value) => typeof value === "object" && value !== null && !Array.
 var mistyped = (type) => flaw("type", { type });
 var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
 var integer = (value) => Number.isInteger(value) ? void 0 : mistyped("integer");
-function object(required, optional = {}, rest) {
+function object(required, optional = {}) {
   const needed = Object.keys(required).length;
   const keys = [required, optional].flatMap(Object.keys);
   const tests = [required, optional].flatMap(Object.values);
@@ -23,10 +23,6 @@ function object(required, optional = {}, rest) {
         const flaws = tests[at](found);
         if (flaws) return under(key, flaws);
       } else if (at < needed) return flaw("required", { missingProperty: key });
-    }
-    if (rest) for (const key in value) {
-      const flaws = keys.includes(key) ? void 0 : rest(value[key]);
-      if (flaws) return under(key, flaws);
     }
     return void 0;
   };

@@ -8,7 +8,7 @@ var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`$
 var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 var mistyped = (type) => flaw("type", { type });
 var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
-function object(required, optional = {}, rest) {
+function object(required, optional = {}) {
   const needed = Object.keys(required).length;
   const keys = [required, optional].flatMap(Object.keys);
   const tests = [required, optional].flatMap(Object.values);
@@ -21,10 +21,6 @@ function object(required, optional = {}, rest) {
         const flaws = tests[at](found);
         if (flaws) return under(key, flaws);
       } else if (at < needed) return flaw("required", { missingProperty: key });
-    }
-    if (rest) for (const key in value) {
-      const flaws = keys.includes(key) ? void 0 : rest(value[key]);
-      if (flaws) return under(key, flaws);
     }
     return void 0;
   };

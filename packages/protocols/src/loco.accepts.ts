@@ -13,7 +13,7 @@ var boolean = (value) => typeof value === "boolean" ? void 0 : mistyped("boolean
 var number = (value) => Number.isFinite(value) ? void 0 : mistyped("number");
 var integer = (value) => Number.isInteger(value) ? void 0 : mistyped("integer");
 var nil = (value) => value === null ? void 0 : mistyped("null");
-function object(required, optional = {}, rest) {
+function object(required, optional = {}) {
   const needed = Object.keys(required).length;
   const keys = [required, optional].flatMap(Object.keys);
   const tests = [required, optional].flatMap(Object.values);
@@ -26,10 +26,6 @@ function object(required, optional = {}, rest) {
         const flaws = tests[at](found);
         if (flaws) return under(key, flaws);
       } else if (at < needed) return flaw("required", { missingProperty: key });
-    }
-    if (rest) for (const key in value) {
-      const flaws = keys.includes(key) ? void 0 : rest(value[key]);
-      if (flaws) return under(key, flaws);
     }
     return void 0;
   };

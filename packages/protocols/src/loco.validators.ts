@@ -14,7 +14,7 @@ var number = (value) => Number.isFinite(value) ? void 0 : mistyped("number");
 var integer = (value) => Number.isInteger(value) ? void 0 : mistyped("integer");
 var nil = (value) => value === null ? void 0 : mistyped("null");
 var types = (tests) => test((value) => Object.values(tests).some((one) => !one(value)), "type", { type: Object.keys(tests) });
-function object(required, optional = {}, rest) {
+function object(required, optional = {}) {
   const needed = Object.keys(required).length;
   const keys = [required, optional].flatMap(Object.keys);
   const tests = [required, optional].flatMap(Object.values);
@@ -28,13 +28,16 @@ function object(required, optional = {}, rest) {
         if (flaws) return under(key, flaws);
       } else if (at < needed) return flaw("required", { missingProperty: key });
     }
-    if (rest) for (const key in value) {
-      const flaws = keys.includes(key) ? void 0 : rest(value[key]);
-      if (flaws) return under(key, flaws);
-    }
     return void 0;
   };
 }
+var others = (test2, ...known) => (value) => {
+  for (const key in value) {
+    const flaws = known.includes(key) ? void 0 : test2(value[key]);
+    if (flaws) return under(key, flaws);
+  }
+  return void 0;
+};
 var array = (item) => (value) => {
   if (!Array.isArray(value)) return mistyped("array");
   for (let at = 0; at < value.length; at++) {
@@ -144,7 +147,7 @@ function validate55(data, { instancePath = "", parentData, parentDataProperty, r
   validate55.errors = vErrors;
   return errors === 0;
 }
-var $CommandApprovalRequestMessage = object({ "type": constant("command.request_approval"), "command_id": string, "command": string }, { "working_directory": string, "environment": object({}, {}, string), "requires_approval": boolean, "reason": string });
+var $CommandApprovalRequestMessage = object({ "type": constant("command.request_approval"), "command_id": string, "command": string }, { "working_directory": string, "environment": all(object({}), others(string)), "requires_approval": boolean, "reason": string });
 var $DeletedSession = object({ "success": constant(true) });
 var $FaultBody = object({ "error": object({ "code": all(string, pattern("^[A-Z][A-Z0-9_]*$")), "message": string }, { "details": object({}), "recoverable": boolean }) });
 var $FinalMessage = object({ "type": constant("assistant.message_final"), "message": string }, { "metadata": object({}, { "tokens_used": all(integer, minimum(0)), "files_modified": all(integer, minimum(0)), "tools_used": array(string), "success": boolean }) });

@@ -42,9 +42,10 @@ export interface CodecOptions {
   readonly profile?: string | undefined;
 }
 
-/** A message's check, and what to say where it fails: made once, not for each message. */
+/** A message's check, what to say where it fails, and how its tag is taken off: made once, not for each message. */
 interface Known {
   readonly check: Check;
+  readonly strip: (body: JsonObject) => AnyMessage;
   readonly origin: { readonly protocol: string; readonly side: Side; readonly subject: string };
 }
 
@@ -75,11 +76,8 @@ export function messageEncoder(contract: AnyContract, options: CodecOptions): Co
 export function messageDecoder(contract: AnyContract, options: CodecOptions): Codec["decode"] {
   const { side } = options;
   const { name: protocol, tag } = contract;
-  const known = knownOf(contract, options);
-  const messages = new Map<unknown, Known & { readonly strip: (body: JsonObject) => AnyMessage }>(
-    [...known].map(([name, one]) => [name, { ...one, strip: stripper(contract, name) }]),
-  );
-  const nameOf = namer(contract, [...known.keys()]);
+  const messages = knownOf(contract, options);
+  const nameOf = namer(contract, [...messages.keys()]);
   const read = reader(contract.reading, (rule) => rule.of === side && rule.operation === undefined);
   const byEvent = tag.in === "event";
   const namedByEvent = tag.in === "property" && tag.event && tag.property;
@@ -89,7 +87,7 @@ export function messageDecoder(contract: AnyContract, options: CodecOptions): Co
     if (!byEvent && !isObject(body))
       throw new Violation("a message is a JSON object", { code: "not_an_object", protocol, side, subject: event });
     if (namedByEvent && event !== undefined && body[namedByEvent] === undefined) body[namedByEvent] = event;
-    const message = messages.get(nameOf(event, body));
+    const message = messages.get(nameOf(event, body) as string);
     if (!message) return { unknown: { event, body } };
     assertChecked(message.check, body, message.origin);
     return { message: message.strip(body) };
@@ -102,7 +100,8 @@ function knownOf(contract: AnyContract, { side, names, checks }: CodecOptions): 
   return new Map(
     ordered.map((name) => {
       const check = checks ? checkOf(contract, checks, contract.messages[name]!.schema) : unchecked;
-      return [name, { check, origin: { protocol: contract.name, side, subject: name } }];
+      const origin = { protocol: contract.name, side, subject: name };
+      return [name, { check, origin, strip: stripper(contract, name) }];
     }),
   );
 }

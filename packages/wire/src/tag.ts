@@ -65,8 +65,7 @@ export function namer(
 
 /** Takes the tag off a frame of this name. */
 export function stripper({ tag, messages }: Contract, name: string): (body: JsonObject) => AnyMessage {
-  const constants =
-    tag.in === "shape" ? Object.keys(messages[name]?.shape?.const ?? {}) : tag.in === "property" ? [tag.property] : [];
+  const constants = tag.in === "property" ? [tag.property] : Object.keys(messages[name]?.shape?.const ?? {});
   const dropped = constants.filter((key) => key !== "type");
   return (body) => {
     let message = body;
