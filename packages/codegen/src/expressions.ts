@@ -7,8 +7,8 @@ import { mapSchema } from "./schema.js";
 export interface Expressions {
   /** The name of a schema's declaration, by absolute reference. */
   refer(reference: string): string;
-  /** Each after those that it refers to. */
-  readonly declarations: readonly string[];
+  /** The expression of each name, after those that it refers to, and how often it is referred to. */
+  readonly declarations: ReadonlyMap<string, { readonly text: string; readonly uses: number }>;
 }
 
 const simple: Readonly<Record<string, string>> = {
@@ -32,22 +32,24 @@ export function expressions(
   find: (reference: string) => SchemaObject,
   compile: (keywords: SchemaObject) => string,
 ): Expressions {
-  const declarations: string[] = [];
+  const declarations = new Map<string, { text: string; uses: number }>();
   /** By absolute reference: a name of its own. A schema that stands inside of itself has no declaration yet. */
   const names = new Map<string, string>();
-  const declared = new Set<string>();
 
   function refer(reference: string): string {
     const known = names.get(reference);
-    if (known !== undefined) return declared.has(known) ? known : `checking.later(() => ${known})`;
+    const declared = known === undefined ? undefined : declarations.get(known);
+    if (declared) declared.uses++;
+    if (known !== undefined) return declared ? known : `checking.later(() => ${known})`;
     const schema = find(reference);
     const title = schema.title ?? reference.replace(/.*\//, "");
     const taken = [...names.values()];
     let name = `$${title.replace(/\W/g, "")}`;
     while (taken.includes(name)) name += "_";
     names.set(reference, name);
-    declarations.push(`const ${name} = ${of(rules(schema), reference.split("#")[0]!)};`);
-    declared.add(name);
+    const text = of(rules(schema), reference.split("#")[0]!);
+    // One that stands inside of itself has a name in any case.
+    declarations.set(name, { text, uses: text.includes(name) ? 2 : 1 });
     return name;
   }
 

@@ -23,12 +23,18 @@ export async function validators(document: ContractDocument, side: Side): Promis
   const first = new Map<string, string>();
   let source: string;
   try {
-    const checks = Object.entries(schemas).map(([title, schema]) => {
+    const names = Object.entries(schemas).map(([title, schema]) => {
       const text = canonical(schema);
-      if (!first.has(text)) first.set(text, refer(schema.$id as string));
-      return `${title}: ${first.get(text)}`;
+      if (!first.has(text)) first.set(text, schema.$id as string);
+      return [title, refer(first.get(text)!)] as const;
     });
-    source = `${print()}\n${declarations.join("\n")}\nconst made = checking.checked({ ${checks.join(", ")} });\nexport { made as checks };`;
+    // What is used in one place is written there.
+    const own = new Map(
+      names.flatMap(([, name]) => (declarations.get(name)!.uses === 1 ? [[name, declarations.get(name)!.text]] : [])),
+    );
+    const declared = [...declarations].flatMap(([name, { text }]) => (own.has(name) ? [] : `const ${name} = ${text};`));
+    const checks = names.map(([title, name]) => `${title}: ${own.get(name) ?? name}`);
+    source = `${print()}\n${declared.join("\n")}\nconst made = checking.checked({ ${checks.join(", ")} });\nexport { made as checks };`;
   } catch (cause) {
     const reason = (cause as Error).message;
     throw new GenerateError(document.contract.name, `a schema has no check: ${reason}; parlance lint says where`);

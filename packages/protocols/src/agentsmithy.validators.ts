@@ -55,11 +55,7 @@ function checked(tests) {
   }
   return checks;
 }
-var $ClassificationMessage = object({ "type": constant("classification"), "task_type": string });
 var $DiffMessage = object({ "type": constant("diff"), "file": string, "diff": string, "line_start": all(integer, minimum(1)), "line_end": all(integer, minimum(1)), "reason": string });
-var $Completion = object({ "content": string, "diffs": array($DiffMessage), "done": constant(true) });
-var $ContentMessage = object({ "content": string });
-var $DoneMessage = object({ "done": constant(true) });
 var $ErrorMessage = object({ "error": string });
-var made = checked({ ClassificationMessage: $ClassificationMessage, Completion: $Completion, ContentMessage: $ContentMessage, DiffMessage: $DiffMessage, DoneMessage: $DoneMessage, ErrorMessage: $ErrorMessage, FaultBody: $ErrorMessage });
+var made = checked({ ClassificationMessage: object({ "type": constant("classification"), "task_type": string }), Completion: object({ "content": string, "diffs": array($DiffMessage), "done": constant(true) }), ContentMessage: object({ "content": string }), DiffMessage: $DiffMessage, DoneMessage: object({ "done": constant(true) }), ErrorMessage: $ErrorMessage, FaultBody: $ErrorMessage });
 export const checks: Checks = made;

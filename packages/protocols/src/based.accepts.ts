@@ -54,10 +54,5 @@ function checked(tests) {
   }
   return checks;
 }
-var $ApplyDiffMessage = object({ "action": constant("apply_diff"), "filename": string, "diff": string });
-var $ListFilesMessage = object({ "action": constant("list_files") });
-var $PromptMessage = object({ "action": constant("prompt"), "prompt": string }, { "context": array(any(string, object({}))), "activeFile": string });
-var $ReadFileMessage = object({ "action": constant("read_file"), "filename": string });
-var $UploadFileMessage = object({ "action": constant("upload_file"), "filename": string, "content": string });
-var made = checked({ ApplyDiffMessage: $ApplyDiffMessage, ListFilesMessage: $ListFilesMessage, PromptMessage: $PromptMessage, ReadFileMessage: $ReadFileMessage, UploadFileMessage: $UploadFileMessage });
+var made = checked({ ApplyDiffMessage: object({ "action": constant("apply_diff"), "filename": string, "diff": string }), ListFilesMessage: object({ "action": constant("list_files") }), PromptMessage: object({ "action": constant("prompt"), "prompt": string }, { "context": array(any(string, object({}))), "activeFile": string }), ReadFileMessage: object({ "action": constant("read_file"), "filename": string }), UploadFileMessage: object({ "action": constant("upload_file"), "filename": string, "content": string }) });
 export const checks: Checks = made;

@@ -38,15 +38,10 @@ function checked(tests) {
   }
   return checks;
 }
-var $ApproveInput = object({ "session_id": string, "tool_call_id": string });
 var $SessionConfig = object({}, { "auto_approve_readonly": boolean, "save_transcript": boolean });
-var $CreateSessionInput = object({ "project_path": string }, { "model": string, "config": $SessionConfig });
 var $EndSessionInput = object({ "session_id": string });
-var $ListTranscriptsInput = object({}, { "project": string });
 var $CursorPosition = object({ "line": integer, "column": integer });
 var $VisibleRegion = object({ "start": integer, "end": integer });
 var $PromptContext = object({}, { "current_file": string, "cursor_position": $CursorPosition, "visible_region": $VisibleRegion });
-var $PromptInput = object({ "session_id": string, "text": string }, { "context": $PromptContext });
-var $RejectInput = object({ "session_id": string, "tool_call_id": string }, { "reason": string });
-var made = checked({ ApproveInput: $ApproveInput, CreateSessionInput: $CreateSessionInput, EndSessionInput: $EndSessionInput, EventsInput: $EndSessionInput, GetSessionInput: $EndSessionInput, GetTranscriptInput: $EndSessionInput, GetTranscriptMarkdownInput: $EndSessionInput, GetTranscriptOrgInput: $EndSessionInput, InterruptInput: $EndSessionInput, ListTranscriptsInput: $ListTranscriptsInput, PromptInput: $PromptInput, RejectInput: $RejectInput, ResumeInput: $EndSessionInput });
+var made = checked({ ApproveInput: object({ "session_id": string, "tool_call_id": string }), CreateSessionInput: object({ "project_path": string }, { "model": string, "config": $SessionConfig }), EndSessionInput: $EndSessionInput, EventsInput: $EndSessionInput, GetSessionInput: $EndSessionInput, GetTranscriptInput: $EndSessionInput, GetTranscriptMarkdownInput: $EndSessionInput, GetTranscriptOrgInput: $EndSessionInput, InterruptInput: $EndSessionInput, ListTranscriptsInput: object({}, { "project": string }), PromptInput: object({ "session_id": string, "text": string }, { "context": $PromptContext }), RejectInput: object({ "session_id": string, "tool_call_id": string }, { "reason": string }), ResumeInput: $EndSessionInput });
 export const checks: Checks = made;

@@ -58,27 +58,11 @@ function checked(tests) {
   return checks;
 }
 var $AgentState = values("idle", "thinking", "tool_execution", "waiting_approval", "error");
-var $AgentStateMessage = object({ "type": constant("agent.state"), "state": $AgentState }, { "details": string });
-var $Approved = object({ "status": constant("approved"), "tool_call_id": string });
-var $CreatedSession = object({ "session_id": string, "status": constant("active"), "created_at": string });
-var $EndedSession = object({ "status": constant("closed") }, { "transcript_path": string });
-var $ErrorMessage = object({ "type": constant("error"), "message": string }, { "code": string });
 var $FaultDetail = object({ "code": string, "message": string }, { "details": object({}) });
-var $FaultBody = object({ "error": $FaultDetail });
-var $FileChanged = object({ "type": constant("file.changed"), "path": string, "operation": string, "timestamp": string });
-var $Interrupted = object({ "status": constant("interrupted"), "agent_state": $AgentState });
-var $MessageDelta = object({ "type": constant("message.delta"), "content": string, "role": constant("assistant") });
-var $PromptAccepted = object({ "status": constant("accepted"), "agent_state": $AgentState }, { "timestamp": string });
-var $Rejected = object({ "status": constant("rejected"), "tool_call_id": string });
-var $Resumed = object({ "status": constant("resumed"), "session_id": string, "message_count": all(integer, minimum(0)) });
-var $SessionInfo = object({ "session_id": string, "status": values("active", "closed"), "project_path": string, "model": string, "message_count": all(integer, minimum(0)), "started_at": string });
-var $ToolCall = object({ "type": constant("tool.call"), "tool_call_id": string, "tool": string, "params": object({}), "requires_approval": boolean });
-var $ToolResult = object({ "type": constant("tool.result"), "tool_call_id": string, "status": values("success", "error", "rejected") }, { "result": string, "message": string });
 var $TranscriptMessage = object({ "role": values("user", "assistant"), "content": string, "timestamp": string });
 var $TranscriptToolCall = object({ "tool_call_id": string, "tool": string, "params": object({}), "status": values("success", "error", "rejected"), "timestamp": string }, { "result": string, "message": string });
 var $TranscriptFileChange = object({ "path": string, "operation": string, "timestamp": string });
 var $Transcript = object({ "session_id": string, "project_path": string, "model": string, "started_at": string, "messages": array($TranscriptMessage), "tool_calls": array($TranscriptToolCall), "file_changes": array($TranscriptFileChange) }, { "ended_at": string });
 var $TranscriptSummary = object({ "session_id": string, "project_path": string, "started_at": string, "message_count": all(integer, minimum(0)), "files_changed": array(string) });
-var $TranscriptList = object({ "transcripts": array($TranscriptSummary) });
-var made = checked({ AgentStateMessage: $AgentStateMessage, Approved: $Approved, CreatedSession: $CreatedSession, EndedSession: $EndedSession, ErrorMessage: $ErrorMessage, FaultBody: $FaultBody, FileChanged: $FileChanged, Interrupted: $Interrupted, MessageDelta: $MessageDelta, PromptAccepted: $PromptAccepted, Rejected: $Rejected, Resumed: $Resumed, SessionInfo: $SessionInfo, ToolCall: $ToolCall, ToolResult: $ToolResult, Transcript: $Transcript, TranscriptList: $TranscriptList });
+var made = checked({ AgentStateMessage: object({ "type": constant("agent.state"), "state": $AgentState }, { "details": string }), Approved: object({ "status": constant("approved"), "tool_call_id": string }), CreatedSession: object({ "session_id": string, "status": constant("active"), "created_at": string }), EndedSession: object({ "status": constant("closed") }, { "transcript_path": string }), ErrorMessage: object({ "type": constant("error"), "message": string }, { "code": string }), FaultBody: object({ "error": $FaultDetail }), FileChanged: object({ "type": constant("file.changed"), "path": string, "operation": string, "timestamp": string }), Interrupted: object({ "status": constant("interrupted"), "agent_state": $AgentState }), MessageDelta: object({ "type": constant("message.delta"), "content": string, "role": constant("assistant") }), PromptAccepted: object({ "status": constant("accepted"), "agent_state": $AgentState }, { "timestamp": string }), Rejected: object({ "status": constant("rejected"), "tool_call_id": string }), Resumed: object({ "status": constant("resumed"), "session_id": string, "message_count": all(integer, minimum(0)) }), SessionInfo: object({ "session_id": string, "status": values("active", "closed"), "project_path": string, "model": string, "message_count": all(integer, minimum(0)), "started_at": string }), ToolCall: object({ "type": constant("tool.call"), "tool_call_id": string, "tool": string, "params": object({}), "requires_approval": boolean }), ToolResult: object({ "type": constant("tool.result"), "tool_call_id": string, "status": values("success", "error", "rejected") }, { "result": string, "message": string }), Transcript: $Transcript, TranscriptList: object({ "transcripts": array($TranscriptSummary) }) });
 export const checks: Checks = made;

@@ -46,12 +46,7 @@ function checked(tests) {
   return checks;
 }
 var $Agent = object({ "id": string, "name": string, "capabilities": array(string) });
-var $Agents = array($Agent);
-var $DoneMessage = object({ "full_response": string });
 var $ErrorMessage = object({ "error": string });
-var $FileMessage = object({ "filename": string, "mime_type": string });
 var $TextMessage = object({ "text": string });
-var $ToolResultMessage = object({ "id": string, "output": string, "is_error": boolean });
-var $ToolUseMessage = object({ "id": string, "name": string, "input_json": string });
-var made = checked({ Agents: $Agents, DoneMessage: $DoneMessage, ErrorMessage: $ErrorMessage, FaultBody: $ErrorMessage, FileMessage: $FileMessage, TextMessage: $TextMessage, ThinkingMessage: $TextMessage, ToolResultMessage: $ToolResultMessage, ToolUseMessage: $ToolUseMessage });
+var made = checked({ Agents: array($Agent), DoneMessage: object({ "full_response": string }), ErrorMessage: $ErrorMessage, FaultBody: $ErrorMessage, FileMessage: object({ "filename": string, "mime_type": string }), TextMessage: $TextMessage, ThinkingMessage: $TextMessage, ToolResultMessage: object({ "id": string, "output": string, "is_error": boolean }), ToolUseMessage: object({ "id": string, "name": string, "input_json": string }) });
 export const checks: Checks = made;

@@ -47,15 +47,17 @@ export function namer(
     return { name, constants, entries: Object.entries(constants), required, forbidden };
   });
   // The property that tells the most shapes apart leads to the few that are left to try.
-  const valuesOf = (key: string) => new Set<unknown>(shapes.map(({ constants }) => constants[key]));
+  const valuesOf = (key: string) => [...new Set<unknown>(shapes.map(({ constants }) => constants[key]))];
   const keys = shapes.flatMap(({ constants }) => Object.keys(constants));
-  const key = keys.sort((a, b) => valuesOf(b).size - valuesOf(a).size)[0] ?? "";
-  const fitting = (value: unknown) =>
-    shapes.filter(({ constants }) => constants[key] === undefined || constants[key] === value);
-  const byValue = new Map([...valuesOf(key)].map((value) => [value, fitting(value)]));
-  const others = fitting(undefined);
+  const key = keys.sort((a, b) => valuesOf(b).length - valuesOf(a).length)[0]!;
+  const byValue = new Map(
+    [undefined, ...valuesOf(key)].map((value) => [
+      value,
+      shapes.filter(({ constants }) => constants[key] === undefined || constants[key] === value),
+    ]),
+  );
   return (_, body) =>
-    (byValue.get(body[key]) ?? others).find(
+    (byValue.get(body[key]) ?? byValue.get(undefined)!).find(
       ({ entries, required, forbidden }) =>
         entries.every(([key, value]) => body[key] === value) &&
         required.every((key) => Object.hasOwn(body, key)) &&
