@@ -5,7 +5,7 @@ import { assemble } from "@parlance/contract/load";
 import { contractsAt, isDirectory, type Place } from "./folders.js";
 import { contractsOf } from "./git.js";
 import { exit, type Io, UsageError } from "./io.js";
-import { fileIn, has, lineOf, print, type Remark } from "./report.js";
+import { fileIn, has, placeIn, print, type Remark } from "./report.js";
 
 export const help = `parlance compat OLD [NEW] [--json]
 
@@ -83,8 +83,7 @@ function between(before: readonly Place[], after: readonly Place[], single: bool
       return {
         contract: now.folder.name,
         ...change,
-        file: fileIn(home.path, change.file),
-        line: lineOf(home.folder, change.file, change.pointer),
+        ...placeIn(home, change.file, change.pointer),
       };
     });
   });

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
-import { basename, dirname, relative, resolve } from "node:path";
+import { basename, dirname, posix, relative, resolve } from "node:path";
+import { follow, type Open, openOnDisk, withReferred } from "@parlance/contract/load";
 import type { Place } from "./folders.js";
 import { UsageError } from "./io.js";
 
@@ -15,26 +16,65 @@ export async function contractsOf(revision: string, directory: string): Promise<
   const commit = (await parsed.catch(() => "")).toString().trim();
   if (commit === "") throw new UsageError(`${revision} is neither a folder nor a git revision`);
   const under = (path ?? relative(root, resolve(directory)).replaceAll("\\", "/")).replace(/^\.?\/|\/$/g, "");
-  const listed = (
-    await git(root, ["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, "--", under || "."])
-  ).toString();
-  const files = listed.split("\0").map((file) => (under ? file.slice(under.length + 1) : file));
-  const single = files.includes("contract.json");
-  const wanted = files.filter((file) => ofContract.test(single ? file : file.replace(/^[^/]+\//, "")));
-  if (wanted.length === 0) throw new UsageError(`${revision} has no contract in ${under || "its root"}`);
-  const asked = wanted.map((file) => `${commit}:${under && `${under}/`}${file}\n`).join("");
-  const texts = blobs(await git(root, ["cat-file", "--batch"], asked));
+  const texts = await filesOf(root, commit, under);
+  const single = "contract.json" in texts;
   const folders: Record<string, Record<string, string>> = {};
-  for (const [index, file] of wanted.entries()) {
+  for (const [file, text] of Object.entries(texts)) {
     const slash = file.indexOf("/");
     const name = single ? basename(under || root) : file.slice(0, slash);
     folders[name] ??= {};
-    folders[name][single ? file : file.slice(slash + 1)] = texts[index]!;
+    folders[name][single ? file : file.slice(slash + 1)] = text;
   }
-  return Object.entries(folders).map(([name, own]) => ({
-    path: `${ref}:${single || under === "" ? under : `${under}/${name}`}`,
-    folder: { name, files: own },
-  }));
+  if (Object.keys(folders).length === 0) throw new UsageError(`${revision} has no contract in ${under || "its root"}`);
+  // What a contract extends is read from the same revision; a package is not in it, and is read where it is installed.
+  const open: Open = async (base, from) => {
+    if (!base.startsWith(".")) return openOnDisk(base, resolve(root, from));
+    const at = posix.join(from, base);
+    const files = at.startsWith("..") ? {} : await filesOf(root, commit, at);
+    return "contract.json" in files ? { at, files } : undefined;
+  };
+  const places = Object.entries(folders).map(async ([name, own]) => {
+    const at = single ? under || "." : posix.join(under, name);
+    return { path: `${ref}:${at}`, folder: await follow(name, own, at, open) };
+  });
+  return Promise.all(places);
+}
+
+/** The files of a contract, or of the contracts, in a folder of a commit: path in the folder -> text. */
+async function filesOf(root: string, commit: string, under: string): Promise<Record<string, string>> {
+  const list = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, "--", under || "."];
+  const listed = (await git(root, list)).toString();
+  const files = listed.split("\0").map((file) => (under ? file.slice(under.length + 1) : file));
+  const single = files.includes("contract.json");
+  if (!single) {
+    const names = [
+      ...new Set(
+        files.filter((file) => ofContract.test(file.replace(/^[^/]+\//, ""))).map((file) => file.split("/")[0]!),
+      ),
+    ];
+    const all = names.map(async (name) => {
+      const inner = await contractIn(
+        root,
+        commit,
+        under ? `${under}/${name}` : name,
+        files.flatMap((file) => (file.startsWith(`${name}/`) ? file.slice(name.length + 1) : [])),
+      );
+      return Object.entries(inner).map(([file, text]) => [`${name}/${file}`, text] as const);
+    });
+    return Object.fromEntries((await Promise.all(all)).flat());
+  }
+  return contractIn(root, commit, under, files);
+}
+
+/** The files of one contract in a commit, with those beside messages/ that its schemas refer to. */
+async function contractIn(root: string, commit: string, under: string, files: readonly string[]) {
+  const wanted = files.filter((file) => ofContract.test(file));
+  const asked = wanted.map((file) => `${commit}:${under && `${under}/`}${file}\n`).join("");
+  const texts = blobs(await git(root, ["cat-file", "--batch"], asked));
+  const own = Object.fromEntries(wanted.map((file, index) => [file, texts[index]!]));
+  return withReferred(own, async (file) =>
+    (await git(root, ["show", `${commit}:${posix.join(under || ".", file)}`])).toString(),
+  );
 }
 
 const ofContract = /^(?:contract\.json|messages\/[^/]+\.json|transcripts\/[^/]+\.jsonl)$/;

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { lint } from "@parlance/contract/lint";
 import { contractsAt, type Place } from "./folders.js";
 import { exit, type Io } from "./io.js";
-import { fileIn, lineOf, print, type Remark } from "./report.js";
+import { placeIn, print, type Remark } from "./report.js";
 
 export const help = `parlance lint [DIR] [--json]
 
@@ -32,13 +32,12 @@ export async function command(argv: string[], io: Io): Promise<number> {
 
 /** What lint says about contracts, with the lines of their files. */
 export async function faults(places: readonly Place[], options?: { readonly patterns?: boolean }): Promise<Remark[]> {
-  const all = places.map(async ({ path, folder }) =>
-    (await lint(folder, options)).map(({ rule, message, file, pointer }) => ({
-      contract: folder.name,
+  const all = places.map(async (place) =>
+    (await lint(place.folder, options)).map(({ rule, message, file, pointer }) => ({
+      contract: place.folder.name,
       rule,
       message,
-      file: fileIn(path, file),
-      line: lineOf(folder, file, pointer),
+      ...placeIn(place, file, pointer),
       pointer,
     })),
   );

@@ -1,6 +1,7 @@
 import { posix, relative, resolve } from "node:path";
 import type { ContractFolder } from "@parlance/contract/load";
 import * as jsonc from "jsonc-parser";
+import type { Place } from "./folders.js";
 import type { Io } from "./io.js";
 
 /** One thing to tell about a place in a file. */
@@ -33,16 +34,24 @@ function annotation({ file, line, pointer, message, rule }: Remark, io: Io): str
   return `::error ${words}::${data(`${pointer && `${pointer}: `}${message}`)}\n`;
 }
 
-/** The line, from 1, where a JSON Pointer points in a file of a contract; of what is not there, the nearest that is. */
-export const lineOf = (folder: ContractFolder, file: string, pointer: string): number =>
-  find(folder, file, pointer).line;
-
 /** Whether a file of a contract has what a JSON Pointer points to. */
 export const has = (folder: ContractFolder, file: string, pointer: string): boolean =>
-  find(folder, file, pointer).exact;
+  find(folder.files, file, pointer).exact;
 
-function find(folder: ContractFolder, file: string, pointer: string): { line: number; exact: boolean } {
-  const text = folder.files[file];
+/**
+ * Where a JSON Pointer points in a file of a contract: the file as shown, and the line from 1; of what is not there, the nearest that is.
+ * What a contract has from the one it extends is there.
+ */
+export function placeIn({ path, folder }: Place, file: string, pointer: string): { file: string; line: number } {
+  const { extended } = folder;
+  const found = find(extended?.own ?? folder.files, file, pointer);
+  if (extended && !found.exact && find(extended.base.files, file, pointer).exact)
+    return placeIn({ path: posix.join(path, extended.at), folder: extended.base }, file, pointer);
+  return { file: fileIn(path, file), line: found.line };
+}
+
+function find(files: ContractFolder["files"], file: string, pointer: string): { line: number; exact: boolean } {
+  const text = files[file];
   if (text === undefined) return { line: 1, exact: false };
   const steps = pointer
     .split("/")

@@ -183,6 +183,40 @@ describe("generate", () => {
   });
 });
 
+/** `my-agent` as init writes it, and `their-agent`, which extends it by one optional property. */
+const extended = async () => {
+  const cwd = await started();
+  const own = JSON.parse(await readFile(join(cwd, "schemas/my-agent/messages/text.json"), "utf8"));
+  own.properties.model = { type: "string", description: "Which model says it." };
+  await write(cwd, {
+    "schemas/their-agent/contract.json": '{\n  "name": "their-agent",\n  "extends": "../my-agent"\n}\n',
+    "schemas/their-agent/messages/text.json": JSON.stringify(own, null, 2),
+  });
+  return cwd;
+};
+
+describe("a contract that extends another", () => {
+  test("is linted, generated, documented and compared as any other", async () => {
+    const cwd = await extended();
+    expect((await parlance(cwd, "lint")).err).toBe("2 contracts: nothing is wrong\n");
+    expect((await parlance(cwd, "generate --out out")).code).toBe(0);
+    expect(await readFile(join(cwd, "out/their-agent.ts"), "utf8")).toContain("model?: string");
+    expect((await parlance(cwd, "docs --out docs")).code).toBe(0);
+    expect((await parlance(cwd, "compat schemas/my-agent schemas/their-agent")).err).toBe("2 changes, 1 breaking\n");
+  });
+
+  test("has its faults told where they are written: in its own files, or in its base's", async () => {
+    const cwd = await extended();
+    await edit(cwd, "contract.json", '"end": [', '"end": [ "gone",');
+    await edit(cwd, "../their-agent/messages/text.json", '"TextMessage"', '"text message"');
+    const { out } = await parlance(cwd, "lint schemas/their-agent");
+    expect(out).toMatch(
+      /^schemas\/my-agent\/contract\.json:\d+ \/operations\/prompt\/answer\/stream\/end\/0: "gone" is/m,
+    );
+    expect(out).toMatch(/^schemas\/their-agent\/messages\/text\.json:2 \/title: "text message" is not PascalCase/m);
+  });
+});
+
 describe("compat", () => {
   const repository = async () => {
     const cwd = await started();
@@ -211,6 +245,21 @@ describe("compat", () => {
     await edit(cwd, "messages/prompt.json", '"PromptBody"', '"AskBody"');
     expect((await parlance(cwd, "compat HEAD:schemas/my-agent schemas/my-agent")).code).toBe(0);
     expect((await parlance(join(cwd, "schemas"), "compat main my-agent")).code).toBe(0);
+  });
+
+  test("reads what a contract of a revision extends from the same revision", async () => {
+    const cwd = await extended();
+    const git = (...words: string[]) => execFileSync("git", words, { cwd, stdio: "pipe" });
+    git("init", "-q", "-b", "main");
+    git("add", ".");
+    git("-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "-q", "-m", "One.");
+    expect(await parlance(cwd, "compat main")).toEqual({ code: 0, out: "", err: "0 changes, 0 breaking\n" });
+    await edit(cwd, "contract.json", '"/prompt"', '"/ask"');
+    for (const schemas of ["schemas", "schemas/their-agent"]) {
+      const { code, out } = await parlance(cwd, `compat main ${schemas}`);
+      expect(code).toBe(1);
+      expect(out).toContain("my-agent/contract.json:30 /operations/prompt/path: /prompt is gone; it is /ask now");
+    }
   });
 
   test("compares two folders, and tells contracts that are new and gone", async () => {

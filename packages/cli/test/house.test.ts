@@ -210,10 +210,11 @@ test("every entry point exports what exports.txt lists", async () => {
   await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot("./exports.txt");
 }, 60_000);
 
-/** A package's entry points with the source file behind each. `./*` of protocols stands for every file. */
+/** A package's entry points of code, with the source file behind each. `./*` of protocols stands for every file. */
 function entryPoints(name: string): { specifier: string; file: string }[] {
   const { exports = {} } = JSON.parse(readFileSync(join(root, `packages/${name}/package.json`), "utf8"));
   return Object.keys(exports).flatMap((entry) => {
+    if (typeof exports[entry] === "string") return [];
     const specifier = `@parlance/${name}${entry.slice(1)}`;
     if (!entry.includes("*")) {
       const file = entry === "." ? "index" : entry.slice(2);

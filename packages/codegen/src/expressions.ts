@@ -1,7 +1,6 @@
 import type { Schema, SchemaObject } from "@parlance/contract";
-import { fastFormats } from "ajv-formats/dist/formats.js";
+import { mapSchema } from "@parlance/contract/schema";
 import { rules } from "./rules.js";
-import { mapSchema } from "./schema.js";
 
 /** Schemas as expressions of the functions in `checking`, which they call by that name. */
 export interface Expressions {
@@ -30,6 +29,7 @@ const record = (entries: readonly (readonly [string, string])[]) =>
  */
 export function expressions(
   find: (reference: string) => SchemaObject,
+  formats: ReadonlyMap<string, RegExp | true>,
   compile: (keywords: SchemaObject) => string,
 ): Expressions {
   const declarations = new Map<string, { text: string; uses: number }>();
@@ -56,6 +56,9 @@ export function expressions(
   function of(schema: Schema, base: string): string {
     if (typeof schema === "boolean") return schema ? ANYTHING : `checking.not(${ANYTHING})`;
     const { $id, $defs, ...left } = schema;
+    // These see what every keyword beside them has seen.
+    if ("unevaluatedProperties" in left || "unevaluatedItems" in left)
+      return `checking.compiled(${compile(elsewhere(left, base))})`;
     const tests: string[] = [];
     const inner = (value: unknown) => of(value as Schema, base);
     /** Takes a keyword, which is then not left to ajv. */
@@ -85,13 +88,15 @@ export function expressions(
     }
     const typed = !("type" in left);
     if (scalar(left.const)) add("const", (value) => `checking.constant(${text(value)})`);
-    add("enum", (value) => `checking.values(${(value as unknown[]).map(listed).join(", ")})`);
+    if ((left.enum as unknown[] | undefined)?.every(scalar))
+      add("enum", (value) => `checking.values(${(value as unknown[]).map(text).join(", ")})`);
     if (typed && (type === "number" || type === "integer"))
       for (const keyword of ["minimum", "maximum"]) add(keyword, (value) => `checking.${keyword}(${value})`);
     if (typed && type === "string") {
       for (const keyword of ["minLength", "pattern"]) add(keyword, (value) => `checking.${keyword}(${text(value)})`);
-      const known = fastFormats[left.format as keyof typeof fastFormats] as unknown;
-      if (known instanceof RegExp) add("format", (value) => `checking.format(${text(value)}, ${known})`);
+      const known = formats.get(left.format as string);
+      if (known === true) take("format");
+      else if (known) add("format", (value) => `checking.format(${text(value)}, ${known})`);
     }
     add("$ref", (value) => refer(absolute(value as string, base)));
     if ("allOf" in left) tests.push(...(take("allOf") as Schema[]).map(inner));
@@ -124,11 +129,6 @@ function objectOf(
   return rest === ANYTHING
     ? [object]
     : [object, `checking.others(${[rest, ...known.map(([key]) => text(key))].join(", ")})`];
-}
-
-function listed(value: unknown): string {
-  if (!scalar(value)) throw new TypeError("enum: an array or object as a value is not checked; write anyOf with const");
-  return text(value);
 }
 
 const absolute = (reference: string, base: string) =>

@@ -1,7 +1,7 @@
 import type { ChannelContract, ContractDocument, Json, Operation, Side } from "@parlance/contract";
 import { pascal } from "@parlance/contract/schema";
 import { comment, literal, property, union } from "./literal.js";
-import { camel } from "./names.js";
+import { camel, declares } from "./names.js";
 import { hasInput } from "./schema.js";
 import { sourceOf } from "./source.js";
 
@@ -22,6 +22,8 @@ interface Page {
   readonly optional: ReadonlySet<string>;
   /** A type of `@parlance/contract` with its parameters. It is imported, by another name where a schema has its own. */
   readonly ours: (name: string, ...parameters: readonly string[]) => string;
+  /** A type of the language, which a schema's title may hide. */
+  readonly global: (name: string) => string;
 }
 
 /**
@@ -37,12 +39,14 @@ export function interfaces(
   const value = camel(contract.name);
   const used = new Set<string>();
   const ours = (name: string, ...parameters: readonly string[]) => {
-    const alias = Object.hasOwn(document.schemas, name) ? `Parlance${name}` : name;
+    let alias = name;
+    while (declares(document, alias)) alias = `Parlance${alias}`;
     used.add(alias === name ? name : `${name} as ${alias}`);
     const given = parameters.filter(Boolean);
     return given.length === 0 ? alias : `${alias}<${given.join(", ")}>`;
   };
-  const page = { document, optional, ours };
+  const global = (name: string) => (declares(document, name) ? `globalThis.${name}` : name);
+  const page = { document, optional, ours, global };
   const written = [
     ...Object.entries(contract.operations).map(([name, operation]) => writeOperation(page, name, operation)),
     ...Object.entries(contract.channels).map(([name, channel]) => writeChannel(page, name, channel)),
@@ -67,11 +71,12 @@ function writeOperation(page: Page, name: string, operation: Operation): Written
   const options = `options?: ${page.ours("CallOptions")}`;
   const { stream, json, text } = operation.answer;
   if (stream === undefined) {
+    const promise = page.global("Promise");
     const answer = json ?? (text === undefined ? "void" : "string");
     return {
       declarations: [],
-      client: `${prose}  ${name}(${given}${options}): Promise<${answer}>;`,
-      handler: `${prose}  ${name}(${handed}, ${call}): ${answer} | Promise<${answer}>;`,
+      client: `${prose}  ${name}(${given}${options}): ${promise}<${answer}>;`,
+      handler: `${prose}  ${name}(${handed}, ${call}): ${answer} | ${promise}<${answer}>;`,
     };
   }
   const messages = `${pascal(name)}Message`;
@@ -79,7 +84,7 @@ function writeOperation(page: Page, name: string, operation: Operation): Written
   return {
     declarations: [union(messages, schemasOf(page, stream.messages)), ...asks.declarations],
     client: `${prose}  ${name}(${given}${options}): ${page.ours("MessageStream", messages)};`,
-    handler: `${prose}  ${name}(${handed}, ${call}): AsyncIterable<${messages}>;`,
+    handler: `${prose}  ${name}(${handed}, ${call}): ${page.global("AsyncIterable")}<${messages}>;`,
     session: isOfSession(page, operation) ? { messages, asks: asks.name } : undefined,
   };
 }
@@ -94,7 +99,7 @@ function writeChannel(page: Page, name: string, channel: ChannelContract): Writt
   const options =
     first === undefined
       ? `options?: ${page.ours("CallOptions")}`
-      : `options: ${page.ours("CallOptions")} & { open: Omit<${schemasOf(page, [first])}, "type"> }`;
+      : `options: ${page.ours("CallOptions")} & { open: ${page.global("Omit")}<${schemasOf(page, [first])}, "type"> }`;
   const held = page.ours("Channel", client, server, clientAsks.name);
   const handled = page.ours("Channel", server, client, serverAsks.name);
   return {
@@ -104,8 +109,8 @@ function writeChannel(page: Page, name: string, channel: ChannelContract): Writt
       ...clientAsks.declarations,
       ...serverAsks.declarations,
     ],
-    client: `${prose}  ${name}(${given}${options}): Promise<${held}>;`,
-    handler: `${prose}  ${name}(${handed}, channel: ${handled}, ${call}): void | Promise<void>;`,
+    client: `${prose}  ${name}(${given}${options}): ${page.global("Promise")}<${held}>;`,
+    handler: `${prose}  ${name}(${handed}, channel: ${handled}, ${call}): void | ${page.global("Promise")}<void>;`,
     session: isOfSession(page, channel) ? { messages: server, asks: serverAsks.name } : undefined,
   };
 }

@@ -1,6 +1,7 @@
 import type { Json } from "@parlance/contract";
 
-const width = 120;
+/** The longest line of generated code. */
+export const width = 120;
 
 /** A JSON value as a TypeScript expression; what fits on a line is written on one. */
 export function literal(value: Json, indent = "", taken = 0): string {

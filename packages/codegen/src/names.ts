@@ -1,5 +1,5 @@
 import type { ContractDocument } from "@parlance/contract";
-import { pascal } from "@parlance/contract/schema";
+import { generatedNames, subschemas } from "@parlance/contract/schema";
 
 /** The contract is sound by itself but cannot be written as TypeScript: two things want one name, or a name is not one. */
 export class GenerateError extends Error {
@@ -11,9 +11,9 @@ export class GenerateError extends Error {
   }
 }
 
-/** `fold-gateway` → `foldGateway`. */
+/** `fold-gateway` → `foldGateway`; `chat-1.13` → `chat1_13`. */
 export function camel(name: string): string {
-  return name.replace(/-(.)/g, (_, first: string) => first.toUpperCase());
+  return name.replace(/(?<=\d)\.(?=\d)|[-.](.)/g, (_, first?: string) => first?.toUpperCase() ?? "_");
 }
 
 /** What a constant of a module cannot be named (ECMA-262, section 12.7.2), and what the generated module imports. */
@@ -46,9 +46,6 @@ export function refuseClashes(document: ContractDocument): void {
     if (other !== undefined) refuse(`${what} and ${other} would both be named ${name}; rename one of them`);
     names.set(name, what);
   }
-  for (const title of Object.keys(document.schemas))
-    if (/\d$/.test(title))
-      refuse(`the title ${title} ends in a digit, which is how a second type of one name is told; give it another`);
   if (reserved.has(camel(contract.name)))
     refuse("a contract's value has its name, and this is a word of the language; rename it");
 }
@@ -56,20 +53,9 @@ export function refuseClashes(document: ContractDocument): void {
 /** Every name that the generated file declares, and what it is for. */
 function* declarations({ contract, schemas, files }: ContractDocument): Generator<[name: string, what: string]> {
   for (const title of Object.keys(schemas)) yield [title, `the schema ${files[title]}`];
-  for (const [name, { answer }] of Object.entries(contract.operations)) {
-    yield [`${pascal(name)}Input`, `the input of operation ${name}`];
-    if (answer.stream === undefined) continue;
-    yield [`${pascal(name)}Message`, `the messages of stream ${name}`];
-    yield [`${pascal(name)}Asks`, `the asks of stream ${name}`];
-  }
-  for (const name of Object.keys(contract.channels)) {
-    yield [`${pascal(name)}Input`, `the input of channel ${name}`];
-    for (const side of ["client", "server"]) {
-      yield [`${pascal(name)}${pascal(side)}Message`, `the ${side}'s messages of channel ${name}`];
-      yield [`${pascal(name)}${pascal(side)}Asks`, `the ${side}'s asks of channel ${name}`];
-    }
-  }
-  if (contract.session !== undefined) yield [`${pascal(contract.name)}Session`, "a session as a handler holds it"];
-  yield [pascal(contract.name), "the client's interface"];
-  yield [`${pascal(contract.name)}Handlers`, "the handlers' interface"];
+  yield* generatedNames(contract);
 }
+
+/** Whether a schema, or a part of one, has this title. */
+export const declares = ({ schemas }: ContractDocument, name: string) =>
+  Object.values(schemas).some((root) => [...subschemas(root)].some(({ schema }) => schema.title === name));

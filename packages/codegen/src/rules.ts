@@ -1,14 +1,20 @@
 import type { Schema, SchemaObject } from "@parlance/contract";
+import { mapSchema } from "@parlance/contract/schema";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { mapSchema } from "./schema.js";
 
 /** What a check does not need: prose, and the type of a value for the compiler. */
-const annotations = new Set(["title", "description", "examples", "default", "deprecated", "tsType", "$comment"]);
+const annotations = new Set(
+  (
+    "title description examples default deprecated readOnly writeOnly discriminator contentEncoding contentMediaType " +
+    "contentSchema $comment $schema"
+  ).split(" "),
+);
+const annotates = (keyword: string) => annotations.has(keyword) || keyword.startsWith("x-");
 
 /** A schema as small as it can be with the same verdict on every value. */
 export function rules(schema: SchemaObject): SchemaObject {
   return mapSchema(schema, (one) =>
-    withoutKnownValues(Object.fromEntries(Object.entries(one).filter(([keyword]) => !annotations.has(keyword)))),
+    withoutKnownValues(Object.fromEntries(Object.entries(one).filter(([keyword]) => !annotates(keyword)))),
   ) as SchemaObject;
 }
 
@@ -24,16 +30,21 @@ const ajv = new Ajv2020({ strict: false });
 /** `anyOf` of known values and a form that all of them have, such as any string, asks no more than the form. */
 function withoutKnownValues({ anyOf, ...rest }: SchemaObject): SchemaObject {
   if (anyOf === undefined) return rest;
-  const branches = anyOf as SchemaObject[];
-  const forms = branches.filter((branch) => known(branch) === undefined && branch.$ref === undefined);
+  const branches = anyOf as Schema[];
+  // What a format or a reference allows is not known here.
+  const forms = branches.filter(
+    (branch) => known(branch) === undefined && !/"(?:\$ref|format)":/.test(JSON.stringify(branch)),
+  );
   const accepted = (value: unknown) => forms.some((form) => ajv.validate(form as Schema & object, value) === true);
   const left = branches.filter((branch) => known(branch)?.every(accepted) !== true);
   const [only] = left;
-  if (left.length > 1 || Object.keys(only!).some((keyword) => keyword in rest)) return { ...rest, anyOf: left };
+  if (left.length !== 1 || typeof only !== "object" || Object.keys(only).some((keyword) => keyword in rest))
+    return { ...rest, anyOf: left };
   return { ...rest, ...only };
 }
 
 /** The values of a schema that lists them. */
-function known(schema: SchemaObject): readonly unknown[] | undefined {
+function known(schema: Schema): readonly unknown[] | undefined {
+  if (typeof schema === "boolean") return undefined;
   return (schema.enum as unknown[] | undefined) ?? ("const" in schema ? [schema.const] : undefined);
 }

@@ -1,5 +1,5 @@
 import type { ContractDocument, Json, Method, SchemaObject } from "@parlance/contract";
-import { mapSchema } from "./schema.js";
+import { mapSchema } from "@parlance/contract/schema";
 
 /** `contract.json` as its meta-schema has it: the prose and the constraints that the runtime's contract leaves out. */
 export interface Source {

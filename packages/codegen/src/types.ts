@@ -1,81 +1,168 @@
 import type { ContractDocument, Schema, SchemaObject } from "@parlance/contract";
-import { memorySchema, tagProperties } from "@parlance/contract/schema";
-import { compile } from "json-schema-to-typescript";
-import { GenerateError } from "./names.js";
-import { inputs, mapSchema } from "./schema.js";
+import {
+  generatedNames,
+  locate,
+  memorySchema,
+  namesType,
+  pascal,
+  subschemas,
+  tagProperties,
+} from "@parlance/contract/schema";
+import { type Context, expression, type Type } from "./expression.js";
+import { linesOf } from "./jsdoc.js";
+import { comment, union } from "./literal.js";
+import { declares, GenerateError } from "./names.js";
+import { inputs } from "./schema.js";
 
-const root = "EveryTypeOfThisContract";
+/** A type of the generated file; its text is there once its schema has been read. */
+interface Declared {
+  readonly name: string;
+  text?: string;
+}
 
 /**
- * The interfaces of all messages, inputs and answers. Compiled once from one root, so that a schema that many others refer
- * to is one type. Objects are closed for the compiler though their schemas are open.
+ * The types of all messages, inputs and answers, in the order in which they are met. A schema that many others refer to is
+ * one type; one without a title is written where it is used, unless it refers to itself.
  */
-export async function types(document: ContractDocument): Promise<string> {
+export function types(document: ContractDocument): string {
   const { contract } = document;
   const messages = Object.entries(contract.messages);
   const forms: Record<string, SchemaObject> = { ...document.schemas };
   for (const [name, { schema }] of messages) forms[schema] = memorySchema(document, name);
   for (const input of inputs(document)) forms[input.title!] = input;
-  const titles = new Set([
+  const written = new Writer(document, forms);
+  for (const title of [
     ...messages.map(([, { schema }]) => schema),
     ...inputs(document).map(({ title }) => title!),
     ...Object.values(contract.operations).flatMap(({ answer }) => answer.json ?? []),
     contract.fault.schema,
-  ]);
-  const $defs = Object.fromEntries(
-    Object.entries(forms).map(([title, form]) => [title, inOneRoot(document, title, form)]),
-  );
-  const anyOf = [...titles].map((title) => ({ $ref: `#/$defs/${title}` }));
-  const text = await compile({ title: root, anyOf, $defs } as never, root, {
-    additionalProperties: false,
-    ignoreMinAndMaxItems: true,
-    bannerComment: "",
-    $refOptions: { resolve: { external: false } } as never,
-  });
-  const numbered = /^export (?:interface|type) (\w*\d)\b/m.exec(text)?.[1];
-  if (numbered !== undefined)
-    throw new GenerateError(
-      contract.name,
-      `two different types would be named ${numbered.replace(/\d+$/, "")}: a schema inside another has the title of a third, or something stands beside a $ref`,
-    );
-  return (
-    text
-      .replace(new RegExp(`^export type ${root} =[^;]*;\\n`), "")
-      // What a property of a pattern is "referenced by" says nothing.
-      .replace(/^ *\* This interface was referenced by .*\n *\* via the .*\n/gm, "")
-      .replace(/^ *\/\*\*\n *\*\/\n/gm, "")
-      .replace(/^( *)\/\*\*\n *\* ([^\n]*)\n *\*\/$/gm, "$1/** $2 */")
-      .replace(/^}\n(?=\/\*\*|export)/gm, "}\n\n")
-      .trim()
-  );
+  ])
+    written.root(title);
+  return written.text();
 }
 
-/** A form with its references turned from files into places under one root, and without what only a reader wants. */
-function inOneRoot(document: ContractDocument, title: string, form: SchemaObject): Schema {
-  const byFile = new Map(
-    Object.entries(document.files).map(([name, file]) => [`/${document.contract.name}/${file}`, name]),
-  );
-  return mapSchema(form, ({ $id, examples, ...schema }) => {
-    if (typeof schema.$ref !== "string") return schema;
-    const [file, fragment = ""] = schema.$ref.split("#") as [string, string?];
-    const target = file === "" ? title : byFile.get(new URL(file, `parlance:${form.$id}`).pathname);
-    if (target === undefined)
-      throw new GenerateError(document.contract.name, `${title} refers to ${schema.$ref}, which does not exist`);
-    if (file !== "" && fragment === "") refuseOtherForm(document, title, target);
-    return { ...schema, $ref: `#/$defs/${target}${fragment}` };
-  });
+class Writer {
+  readonly #declared = new Map<string, Declared>();
+  readonly #bySchema = new Map<Schema, Declared>();
+  readonly #taken: Set<string>;
+  readonly #document: ContractDocument;
+  readonly #forms: Readonly<Record<string, SchemaObject>>;
+
+  constructor(document: ContractDocument, forms: Readonly<Record<string, SchemaObject>>) {
+    this.#document = document;
+    this.#forms = forms;
+    this.#taken = new Set([...Object.keys(forms), ...[...generatedNames(document.contract)].map(([name]) => name)]);
+  }
+
+  /** Declares the schema of a file, or an input. */
+  root(title: string): Type {
+    if (!this.#declared.has(title)) this.#write(title, this.#forms[title]!, String(this.#forms[title]!.$id));
+    return [title];
+  }
+
+  /** Aliases first, each on its line; then interfaces. */
+  text(): string {
+    const texts = [...this.#declared.values()].map(({ text }) => text!);
+    const isInterface = (text: string) => /^(?:\/\*\*[\s\S]*?\*\/\n)?export interface /.test(text);
+    const aliases = texts.filter((text) => !isInterface(text)).join("\n");
+    return [aliases, ...texts.filter(isInterface)].filter(Boolean).join("\n\n");
+  }
+
+  #write(name: string, schema: Schema, base: string): Declared {
+    const one: Declared = { name };
+    this.#declared.set(name, one);
+    this.#bySchema.set(schema, one);
+    one.text = this.#declaration(name, schema, base);
+    return one;
+  }
+
+  #declaration(name: string, schema: Schema, base: string): string {
+    const type = expression(schema, this.#context(base, ""));
+    const [only] = type;
+    const prose = comment(linesOf(schema));
+    if (type.length === 1 && only!.startsWith("{\n")) return `${prose}export interface ${name} ${only}`;
+    return prose + union(name, type.length === 0 ? ["never"] : type);
+  }
+
+  #context(base: string, indent: string): Context {
+    return {
+      indent,
+      bare: declares(this.#document, "Record") ? "{ [k: string]: unknown }" : "Record<string, unknown>",
+      find: (ref) => locate(this.#document, base, ref)?.schema,
+      refer: (ref, { indent }) => this.#refer(ref, base, indent),
+      declare: (schema) => this.#inner(schema, base),
+    };
+  }
+
+  #titleOf(id: string) {
+    return Object.keys(this.#forms).find((title) => this.#forms[title]!.$id === id) ?? id;
+  }
+
+  #refer(ref: string, base: string, indent: string): Type {
+    const found = locate(this.#document, base, ref);
+    const refuse = (message: string) => {
+      throw new GenerateError(this.#document.contract.name, `${this.#titleOf(base)} ${message}`);
+    };
+    if (found === undefined) return refuse(`refers to ${ref}, which does not exist`);
+    const message = otherForm(this.#document, found.title);
+    if (found.pointer === "" && message !== undefined)
+      return refuse(
+        `refers to the message ${message} (${found.title}), which has another form in memory; move what they share to a schema of its own`,
+      );
+    if (found.pointer === "") return this.root(found.title);
+    const id = String(this.#document.schemas[found.title]!.$id);
+    const name = this.#inner(found.schema, id) ?? this.#ofItself(found, id);
+    return name === undefined ? expression(found.schema, this.#context(id, indent)) : [name];
+  }
+
+  /** A schema inside another that has a type of its own, by its title. */
+  #inner(schema: Schema, base: string): string | undefined {
+    const known = this.#bySchema.get(schema);
+    if (known !== undefined) return known.name;
+    if (typeof schema === "boolean" || !namesType(schema)) return undefined;
+    const name = schema.title!;
+    const other = this.#declared.get(name);
+    if (other === undefined && !this.#taken.has(name)) return this.#write(name, schema, base).name;
+    const same = other && (other.text === undefined || other.text === this.#declaration(name, schema, base));
+    if (!same)
+      throw new GenerateError(
+        this.#document.contract.name,
+        `two different types would be named ${name}: a schema inside another has the title of a third`,
+      );
+    this.#bySchema.set(schema, other);
+    return name;
+  }
+
+  /** A schema without a title that refers to itself gets a name from its place. */
+  #ofItself({ title, pointer, schema }: { title: string; pointer: string; schema: Schema }, base: string) {
+    if (!reaches(this.#document, schema, base, schema, new Set())) return undefined;
+    let name = title + pascal(pointer.split("/").at(-1)!).replace(/[^A-Za-z0-9]/g, "");
+    while (this.#taken.has(name) || this.#declared.has(name)) name += "Part";
+    return this.#write(name, schema, base).name;
+  }
 }
 
-/** A part of a body is what it is on the wire, and a message in memory is not: one type cannot be both. */
-function refuseOtherForm({ contract }: ContractDocument, title: string, target: string): void {
+/** Whether the references in a schema lead to another. */
+function reaches(document: ContractDocument, from: Schema, base: string, to: Schema, seen: Set<Schema>): boolean {
+  for (const { schema } of subschemas(from)) {
+    if (typeof schema.$ref !== "string") continue;
+    const found = locate(document, base, schema.$ref);
+    if (found === undefined) continue;
+    if (found.schema === to) return true;
+    if (seen.has(found.schema)) continue;
+    seen.add(found.schema);
+    if (reaches(document, found.schema, String(document.schemas[found.title]!.$id), to, seen)) return true;
+  }
+  return false;
+}
+
+/** The message whose schema this is, if it is not in memory what it is on the wire: one type cannot be both. */
+function otherForm({ contract }: ContractDocument, title: string): string | undefined {
   for (const [name, message] of Object.entries(contract.messages)) {
-    if (message.schema !== target) continue;
+    if (message.schema !== title) continue;
     const [property, ...others] = tagProperties(contract.tag, message);
     const said = message.shape?.const?.[property!] ?? name;
-    if (property === "type" && others.length === 0 && said === name) continue;
-    throw new GenerateError(
-      contract.name,
-      `${title} refers to the message ${name} (${target}), which has another form in memory; move what they share to a schema of its own`,
-    );
+    if (property !== "type" || others.length > 0 || said !== name) return name;
   }
+  return undefined;
 }

@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ContractDocument, SchemaObject, Side } from "@parlance/contract";
+import { declaredFormats, subschemas, uncheckedFormats } from "@parlance/contract/schema";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
 import { fastFormats } from "ajv-formats/dist/formats.js";
@@ -17,8 +18,9 @@ import { inputs } from "./schema.js";
 export async function validators(document: ContractDocument, side: Side): Promise<string> {
   const schemas = wireForms(document, side);
   const all = Object.values({ ...document.schemas, ...schemas });
-  const { compile, print } = seldom(all);
-  const { refer, declarations } = expressions((reference) => at(all, reference), compile);
+  const formats = formatsOf(document);
+  const { compile, print } = seldom(all, formats);
+  const { refer, declarations } = expressions((reference) => at(all, reference), formats, compile);
   // Schemas that say the same are checked by one function.
   const first = new Map<string, string>();
   let source: string;
@@ -33,7 +35,7 @@ export async function validators(document: ContractDocument, side: Side): Promis
       names.flatMap(([, name]) => (declarations.get(name)!.uses === 1 ? [[name, declarations.get(name)!.text]] : [])),
     );
     const declared = [...declarations].flatMap(([name, { text }]) => (own.has(name) ? [] : `const ${name} = ${text};`));
-    const checks = names.map(([title, name]) => `${title}: ${own.get(name) ?? name}`);
+    const checks = names.map(([title, name]) => `${JSON.stringify(title)}: ${own.get(name) ?? name}`);
     source = `${print()}\n${declared.join("\n")}\nconst made = checking.checked({ ${checks.join(", ")} });\nexport { made as checks };`;
   } catch (cause) {
     const reason = (cause as Error).message;
@@ -53,6 +55,16 @@ export async function validators(document: ContractDocument, side: Side): Promis
   // Printed over lines again so that a change can be read; what stood between was paths of this machine.
   const { code } = await transform(bundled.outputFiles[0]!.text, { format: "esm", target: "es2022" });
   return code.replace(/export \{\s*(\S+) as checks\s*\};\s*$/, "export const checks: Checks = $1;\n");
+}
+
+/** A regular expression goes into the module by itself; a function would bring all formats with it, so those pass any value. */
+function formatsOf({ source }: ContractDocument): Map<string, RegExp | true> {
+  const known = Object.entries(fastFormats).map(([name, format]): [string, RegExp | true] => {
+    const pattern = typeof format === "object" && "validate" in format ? format.validate : format;
+    return [name, pattern instanceof RegExp ? pattern : true];
+  });
+  const unchecked = uncheckedFormats.map((name) => [name, true] as const);
+  return new Map([...unchecked, ...known, ...declaredFormats(source)]);
 }
 
 /** The schemas of what one side writes, by title and in its order. */
@@ -87,25 +99,25 @@ function at(schemas: readonly SchemaObject[], reference: string): SchemaObject {
 const write = (standalone as unknown as { default: (ajv: Ajv2020, ids: Record<string, unknown>) => string }).default;
 
 /** Compiles the keywords that are not written as expressions, by ajv. */
-function seldom(schemas: readonly SchemaObject[]) {
+function seldom(schemas: readonly SchemaObject[], formats: ReadonlyMap<string, RegExp | true>) {
   const ajv = new Ajv2020({
     strict: true,
     // What stands beside these keywords is checked elsewhere.
     strictRequired: false,
     strictTypes: false,
+    strictTuples: false,
     allowUnionTypes: true,
     // The words of an error are the runtime's, made of keyword and params; they would be half of the module.
     messages: false,
     inlineRefs: false,
     code: { source: true, esm: true, optimize: 2 },
   });
-  // Both are needed by unevaluatedProperties and $dynamicRef only, which a contract may not use, and cost a tenth in size.
-  Object.assign(ajv.opts, { unevaluated: false, dynamicRef: false });
-  for (const [name, format] of Object.entries(fastFormats)) {
-    // A regular expression goes into the module by itself; a function would bring all formats with it.
-    const pattern = typeof format === "object" && "validate" in format ? format.validate : format;
-    if (pattern instanceof RegExp) ajv.addFormat(name, pattern);
-  }
+  const unevaluated = schemas.some((root) =>
+    [...subschemas(root)].some(({ schema }) => "unevaluatedProperties" in schema || "unevaluatedItems" in schema),
+  );
+  // To note what was evaluated costs a tenth in size; $dynamicRef is not in the vocabulary.
+  Object.assign(ajv.opts, { unevaluated, dynamicRef: false });
+  for (const [name, format] of formats) ajv.addFormat(name, format);
   for (const schema of schemas) ajv.addSchema(rules(schema));
   const ids: Record<string, string> = {};
   return {

@@ -58,7 +58,7 @@ test("two operations of one route are one, with both bodies, both answers and th
   });
   expect(Object.keys(responses[200].content)).toEqual(["text/event-stream", "application/json"]);
   expect(responses[200].content["text/event-stream"].example).toMatch(
-    /^data: \{.*\}\n\n[\s\S]*data: \{"done":true\}\n\n$/,
+    /^data: \{.*\}\n\n[\s\S]*data: \{"type":"done","done":true\}\n\n$/,
   );
 });
 

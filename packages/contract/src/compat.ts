@@ -1,8 +1,8 @@
 import { channels, operations } from "./compat/calls.js";
 import { type Change, either, inContract, match, ofNarrow, same, say, type Writers } from "./compat/change.js";
 import { titledChanges } from "./compat/schemas.js";
-import { escapePointer } from "./folder.js";
 import type { ContractDocument, Exchange, FaultPlaces } from "./model.js";
+import { escapePointer } from "./walk.js";
 
 export type { Change } from "./compat/change.js";
 
@@ -109,6 +109,9 @@ function* tolerances(old: ContractDocument, now: ContractDocument): Generator<Ch
       );
   const { gone } = match(Object.keys(old.contract.profiles ?? {}), Object.keys(now.contract.profiles ?? {}));
   for (const name of gone) yield inContract("both", `/profiles/${name}`, `the profile ${name} is gone`);
+  const [was, is] = [old.contract.profile, now.contract.profile];
+  if (was !== is)
+    yield inContract("clients", "/profile", `the profile that is written was ${was ?? "none"} and is ${is ?? "none"}`);
 }
 
 function* faults(old: ContractDocument, now: ContractDocument): Generator<Change> {

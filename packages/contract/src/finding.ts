@@ -8,6 +8,10 @@ export interface Finding {
   readonly file: string;
   /** JSON Pointer (RFC 6901) into that file; "" is the whole of it. */
   readonly pointer: string;
+  /** Where the text itself is broken, and so no pointer leads: line and column, from 1. */
+  readonly at?: { readonly line: number; readonly column: number };
+  /** A warning keeps nothing from working. Without it, the finding is an error. */
+  readonly severity?: "warning";
 }
 
 /** A contract that cannot be read. `findings` says everything that was wrong, the message says the first. */

@@ -1,12 +1,22 @@
 import { ContractError, type Finding } from "./finding.js";
+import { syntaxFault } from "./json.js";
 import type { ContractDocument, SchemaObject, TranscriptLine } from "./model.js";
 import { type Source, withoutProse } from "./prose.js";
+import { escapePointer, mapSchema, subschemas } from "./walk.js";
 
 /** A contract's folder, wherever it was read from: path relative to the folder -> text. */
 export interface ContractFolder {
   /** What the folder is called, for messages. */
   readonly name: string;
   readonly files: Readonly<Record<string, string>>;
+  /** Of a contract that extends another: what its own folder has, and the folder that it extends; `at` leads from one to the other. */
+  readonly extended?: {
+    readonly own: Readonly<Record<string, string>>;
+    readonly base: ContractFolder;
+    readonly at: string;
+  };
+  /** What was wrong already when the folder was read. */
+  readonly findings?: readonly Finding[];
 }
 
 /** What could be parsed of a folder, and what could not. */
@@ -23,15 +33,20 @@ export const isObject = (value: unknown): value is Source =>
 
 /** Parses every file of a folder; broken ones are left out and reported. */
 export function parse(folder: ContractFolder): ParsedFolder {
-  const findings: Finding[] = [];
-  const json = (file: string, text: string, pointer = ""): Source | undefined => {
+  const findings: Finding[] = [...(folder.findings ?? [])];
+  const json = (file: string, text: string, pointer = "", first = 1): Source | undefined => {
+    let value: unknown;
     try {
-      const value: unknown = JSON.parse(text);
-      if (isObject(value)) return value;
-      findings.push({ rule: "json", file, pointer, message: "must be a JSON object" });
-    } catch (error) {
-      findings.push({ rule: "json", file, pointer, message: `is not JSON: ${(error as Error).message}` });
+      value = JSON.parse(text);
+    } catch {
+      const { line, column, message } = syntaxFault(text);
+      const at = { line: line + first - 1, column };
+      const words = `is not JSON: line ${at.line}, column ${column}: ${message}`;
+      findings.push({ rule: "json", file, pointer, message: words, at });
+      return undefined;
     }
+    if (isObject(value)) return value;
+    findings.push({ rule: "json", file, pointer, message: "must be a JSON object" });
     return undefined;
   };
   const files = Object.keys(folder.files).sort();
@@ -45,17 +60,63 @@ export function parse(folder: ContractFolder): ParsedFolder {
     findings.push({ rule: "missing", file: "contract.json", pointer: "", message });
   }
   const schemas: Record<string, SchemaObject> = {};
-  for (const file of within("messages/", ".json")) {
+  for (const file of files.filter((one) => one.endsWith(".json") && one !== "contract.json")) {
     const schema = json(file, folder.files[file]!);
     if (schema) schemas[file] = schema;
   }
   const transcripts: Record<string, TranscriptLine[]> = {};
   for (const file of within("transcripts/", ".jsonl")) {
     transcripts[file.slice("transcripts/".length, -".jsonl".length)] = folder.files[file]!.split("\n").flatMap(
-      (line, index) => (line ? ((json(file, line, `/${index}`) ?? []) as TranscriptLine) : []),
+      (line, index) => (line ? ((json(file, line, `/${index}`, index + 1) ?? []) as TranscriptLine) : []),
     );
   }
-  return { source, schemas, transcripts, findings };
+  return { source, schemas: withoutAnchors(schemas), transcripts, findings };
+}
+
+/** Schemas whose references by `$anchor` are references by place, which everything else reads. */
+function withoutAnchors(schemas: Readonly<Record<string, SchemaObject>>): Record<string, SchemaObject> {
+  const places = new Map<string, string>();
+  for (const [file, root] of Object.entries(schemas))
+    for (const { schema, pointer } of subschemas(root))
+      if (typeof schema.$anchor === "string")
+        places.set(`${file}#${schema.$anchor}`, pointer.split("/").map(encodeURIComponent).join("/"));
+  if (places.size === 0) return { ...schemas };
+  const change = (file: string) => (schema: SchemaObject) => {
+    const { $anchor, ...rest } = schema;
+    if (typeof rest.$ref !== "string") return rest;
+    const [path, name] = rest.$ref.split("#") as [string, string?];
+    const place = places.get(`${fileOf(path, file) ?? ""}#${name}`);
+    return place === undefined ? rest : { ...rest, $ref: `${path}#${place}` };
+  };
+  return Object.fromEntries(
+    Object.entries(schemas).map(([file, schema]) => [file, mapSchema(schema, change(file)) as SchemaObject]),
+  );
+}
+
+/** The file that a path in a reference means, relative to the contract's folder; undefined where it leaves the folder of contracts. */
+export function fileOf(path: string, from: string): string | undefined {
+  if (/^[a-z][a-z0-9+.-]*:/i.test(path)) return undefined;
+  if (path === "") return from;
+  const steps = from.split("/").slice(0, -1);
+  for (const step of path.split("/")) {
+    if (step === "..") {
+      if (steps.length > 0 && steps.at(-1) !== "..") steps.pop();
+      else steps.push(step);
+    } else if (step !== ".") steps.push(step);
+  }
+  return steps.filter((step) => step === "..").length > 1 ? undefined : steps.join("/");
+}
+
+/** The files that the schemas of a folder refer to and that are not in it, within the folder of contracts. */
+export function referred(files: ContractFolder["files"]): string[] {
+  const found = new Set<string>();
+  for (const [from, text] of Object.entries(files))
+    if (from.endsWith(".json") && from !== "contract.json")
+      for (const [, path] of text.matchAll(/"\$ref"\s*:\s*"([^"#]*\.json)(?:#[^"]*)?"/g)) {
+        const file = fileOf(path!, from);
+        if (file !== undefined && !(file in files)) found.add(file);
+      }
+  return [...found].sort();
 }
 
 /**
@@ -78,7 +139,7 @@ export function assemble(folder: ContractFolder): ContractDocument {
       continue;
     }
     files[title] = file;
-    byTitle[title] = { $id: `/${source?.name}/${file}`, ...schema };
+    byTitle[title] = { $id: new URL(file, `parlance:/${source?.name}/`).pathname, ...schema };
   }
   const refer = (file: string) => {
     const title = schemas[file]?.title;
@@ -112,6 +173,3 @@ export function placeOf(value: unknown, text: string): string {
   }
   return "";
 }
-
-/** One step of a JSON Pointer (RFC 6901, section 3). */
-export const escapePointer = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");

@@ -2,29 +2,36 @@ import { Ajv2020, type Options } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import type { Finding } from "./finding.js";
 import { type ContractFolder, parse } from "./folder.js";
+import { declaredFormats, uncheckedFormats } from "./formats.js";
 import { conversations } from "./lint/conversations.js";
+import { descriptions } from "./lint/descriptions.js";
 import { examples, patterns } from "./lint/examples.js";
 import { exchanges } from "./lint/exchanges.js";
 import { form } from "./lint/form.js";
+import { formats } from "./lint/formats.js";
 import { names } from "./lint/names.js";
 import { routes } from "./lint/routes.js";
 import { idOf, type Rule, type Subject } from "./lint/subject.js";
 import { tags } from "./lint/tags.js";
-import { titles } from "./lint/titles.js";
+import { owned, titles } from "./lint/titles.js";
 import { vocabulary } from "./lint/vocabulary.js";
-import { withoutProse } from "./prose.js";
+import { type Source, withoutProse } from "./prose.js";
 
 export type { Finding } from "./finding.js";
 export { contractSchema } from "./lint/form.js";
 
-const rules: readonly Rule[] = [names, titles, routes, tags, exchanges, conversations];
+const rules: readonly Rule[] = [names, titles, owned, routes, tags, exchanges, conversations];
 
 /**
  * Everything that is wrong with a contract, by file and place; nothing when it is sound. One broken file does not hide the
  * faults of others: what can be read is judged. Reading the folder is `read`'s, of `@parlance/contract/load`. Whether regular
- * expressions can be made slow takes a second to tell; without `patterns` it is not asked.
+ * expressions can be made slow takes a second to tell; without `patterns` it is not asked. With `descriptions`, a property or a
+ * parameter without one is a warning.
  */
-export async function lint(folder: ContractFolder, { patterns: weighed = true } = {}): Promise<Finding[]> {
+export async function lint(
+  folder: ContractFolder,
+  { patterns: weighed = true, descriptions: described = false } = {},
+): Promise<Finding[]> {
   const { source, schemas, transcripts, findings: broken } = parse(folder);
   const findings = [...broken];
   const { findings: formal, sound } = source ? form(source) : { findings: [], sound: false };
@@ -34,34 +41,55 @@ export async function lint(folder: ContractFolder, { patterns: weighed = true } 
   const contract = withoutProse(written, (file) => file);
   const identified = Object.entries(schemas).map(([file, schema]) => [file, { ...schema, $id: idOf(file) }]);
   const ajv = vocabularyAjv({ validateSchema: false, code: { optimize: false } });
-  const compiled = vocabulary({ schemas }, ajv, judge);
+  if (sound) findings.push(...formats(written, new Set(Object.keys(ajv.formats))));
+  for (const [name, pattern] of declared(written)) ajv.addFormat(name, pattern);
+  const unreadable = new Set(broken.map(({ file }) => file));
+  const compiled = vocabulary({ schemas, unreadable }, ajv, judge);
   const subject: Subject = {
     name: folder.name,
     source: written,
     contract,
     schemas,
+    unreadable,
     broken: compiled.broken,
     identified: { schemas: Object.fromEntries(identified) },
     transcripts,
   };
-  findings.push(...compiled.findings, ...examples(subject, ajv));
+  // A parameter with a word that is none does not compile, which has been said.
+  const told = (at: string) => formal.some(({ pointer }) => pointer.startsWith(`${at}/`));
+  const shown = [...examples(subject, ajv)].filter(({ file, pointer }) => file !== "contract.json" || !told(pointer));
+  findings.push(...compiled.findings, ...shown);
   if (weighed) findings.push(...(await patterns(subject)));
   if (sound) for (const rule of rules) findings.push(...rule(subject));
+  if (described) findings.push(...descriptions(subject));
   return findings.sort(byPlace);
 }
 
-const vocabularyAjv = (options: Options = {}) =>
-  addFormats.default(
-    new Ajv2020({
-      strict: true,
-      // "then": { "required": […] } names properties that stand outside of it.
-      strictRequired: false,
-      allowUnionTypes: true,
-      allErrors: true,
-      keywords: ["tsType"],
-      ...options,
-    }),
-  ) as Ajv2020;
+const vocabularyAjv = (options: Options = {}) => {
+  const ajv = new Ajv2020({
+    strict: true,
+    // Schemas that people have leave types out; a keyword beside the wrong type is found by our own rule.
+    strictTypes: false,
+    strictTuples: false,
+    // "then": { "required": […] } names properties that stand outside of it.
+    strictRequired: false,
+    allowUnionTypes: true,
+    allErrors: true,
+    ...options,
+  });
+  addFormats.default(ajv as never);
+  for (const name of uncheckedFormats) if (!(name in ajv.formats)) ajv.addFormat(name, true);
+  return ajv;
+};
+
+/** The formats that a contract declares; what is wrong with one is said where it stands. */
+function declared(source: Source): ReadonlyMap<string, RegExp | true> {
+  try {
+    return declaredFormats(source);
+  } catch {
+    return declaredFormats({});
+  }
+}
 
 /** Judges whether schemas are JSON Schema. One for all contracts, because making ready for that takes most of the time. */
 const judge = vocabularyAjv();

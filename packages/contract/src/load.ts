@@ -1,18 +1,44 @@
 import { readdir, readFile } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { createRequire } from "node:module";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { follow, type Open } from "./dialect.js";
 import { ContractError } from "./finding.js";
-import { assemble, type ContractFolder } from "./folder.js";
+import { assemble, type ContractFolder, referred } from "./folder.js";
 import type { ContractDocument } from "./model.js";
 
+export { follow, type Open } from "./dialect.js";
 export { ContractError, type Finding } from "./finding.js";
 export { assemble, type ContractFolder } from "./folder.js";
 
-/** Reads a contract's folder as text: contract.json, messages/*.json and transcripts/*.jsonl. Throws `ContractError` if there is no such folder. */
+/**
+ * Reads a contract's folder as text, with what it extends: contract.json, messages/*.json and transcripts/*.jsonl.
+ * Throws `ContractError` if there is no such folder.
+ */
 export async function read(path: string): Promise<ContractFolder> {
   const name = basename(resolve(path));
-  const names = await readdir(path).catch(() => {
+  const files = await texts(path).catch(() => {
     throw new ContractError(name, [{ rule: "missing", file: "", pointer: "", message: `${path} is not a folder` }]);
   });
+  return follow(name, files, resolve(path), openOnDisk);
+}
+
+/** The folder that a contract on the disk extends: relative to its own, or in a package that its folder can import. */
+export const openOnDisk: Open = async (base, from) => {
+  const at = isAbsolute(base) || base.startsWith(".") ? resolve(from, base) : packaged(base, from);
+  const files = at === undefined ? undefined : await texts(at).catch(() => undefined);
+  return at !== undefined && files && "contract.json" in files ? { at, files } : undefined;
+};
+
+function packaged(base: string, from: string): string | undefined {
+  try {
+    return dirname(createRequire(join(from, "contract.json")).resolve(`${base}/contract.json`));
+  } catch {
+    return undefined;
+  }
+}
+
+async function texts(path: string): Promise<ContractFolder["files"]> {
+  const names = await readdir(path);
   const inside = async (directory: string, extension: string) =>
     names.includes(directory)
       ? (await readdir(join(path, directory)))
@@ -24,8 +50,20 @@ export async function read(path: string): Promise<ContractFolder> {
     ...(await inside("messages", ".json")),
     ...(await inside("transcripts", ".jsonl")),
   ].sort();
-  const texts = await Promise.all(files.map((file) => readFile(join(path, file), "utf8")));
-  return { name, files: Object.fromEntries(files.map((file, index) => [file, texts[index]!])) };
+  const read = await Promise.all(files.map((file) => readFile(join(path, file), "utf8")));
+  const own = Object.fromEntries(files.map((file, index) => [file, read[index]!]));
+  return withReferred(own, (file) => readFile(join(path, file), "utf8"));
+}
+
+/** A folder's texts with the files beside `messages/` that its schemas refer to. One that is not there is found by lint. */
+export async function withReferred(
+  files: ContractFolder["files"],
+  text: (file: string) => Promise<string>,
+): Promise<ContractFolder["files"]> {
+  const asked = referred(files);
+  const found = await Promise.all(asked.map((file) => text(file).catch(() => undefined)));
+  const more = asked.flatMap((file, index) => (found[index] === undefined ? [] : [[file, found[index]] as const]));
+  return more.length === 0 ? files : withReferred({ ...files, ...Object.fromEntries(more) }, text);
 }
 
 /**

@@ -37,6 +37,8 @@ export interface Contract {
   readonly reading?: readonly Reading[];
   /** Named ways to write a superset of the documented form: message name -> properties to add. */
   readonly profiles?: Readonly<Record<string, Profile>>;
+  /** The profile that is written where the caller names none. Without it, the documented form is. */
+  readonly profile?: string;
   readonly fault: Fault;
   readonly retry?: Retry;
 }

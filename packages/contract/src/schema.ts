@@ -1,8 +1,32 @@
-import type { ContractDocument, Json, Message, Operation, Schema, SchemaObject, Tag } from "./model.js";
+import type { Contract, ContractDocument, Json, Message, Operation, Schema, SchemaObject, Tag } from "./model.js";
+import { mapSchema } from "./walk.js";
+
+export { declaredFormats, uncheckedFormats } from "./formats.js";
+export { mapSchema, subschemas } from "./walk.js";
 
 /** `list_files` -> `ListFiles`, `getSession` -> `GetSession`. */
 export const pascal = (name: string) =>
-  name.replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, first: string) => first.toUpperCase());
+  name.replace(/(?<=\d)\.(?=\d)|(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, first?: string) => first?.toUpperCase() ?? "_");
+
+/** The names in a contract's generated file that no title gives, and what each is for. */
+export function* generatedNames(contract: Contract): Generator<[name: string, what: string]> {
+  for (const [name, { answer }] of Object.entries(contract.operations)) {
+    yield [`${pascal(name)}Input`, `the input of operation ${name}`];
+    if (answer.stream === undefined) continue;
+    yield [`${pascal(name)}Message`, `the messages of stream ${name}`];
+    yield [`${pascal(name)}Asks`, `the asks of stream ${name}`];
+  }
+  for (const name of Object.keys(contract.channels)) {
+    yield [`${pascal(name)}Input`, `the input of channel ${name}`];
+    for (const side of ["client", "server"]) {
+      yield [`${pascal(name)}${pascal(side)}Message`, `the ${side}'s messages of channel ${name}`];
+      yield [`${pascal(name)}${pascal(side)}Asks`, `the ${side}'s asks of channel ${name}`];
+    }
+  }
+  if (contract.session !== undefined) yield [`${pascal(contract.name)}Session`, "a session as a handler holds it"];
+  yield [pascal(contract.name), "the client's interface"];
+  yield [`${pascal(contract.name)}Handlers`, "the handlers' interface"];
+}
 
 /** What an object schema says about its own properties, through `$ref` and `allOf`. */
 export interface Members {
@@ -40,34 +64,63 @@ export function members(
   }, own);
 }
 
+/** Where a `$ref` leads: the title of a file's schema, the place in it, and what stands there. */
+export interface Located {
+  readonly title: string;
+  readonly pointer: string;
+  readonly schema: Schema;
+}
+
+/** The schema that a `$ref` in the schema with the id `base` means; undefined where there is none. */
+export function locate({ schemas }: Pick<ContractDocument, "schemas">, base: string, ref: string): Located | undefined {
+  const [file, pointer = ""] = ref.split("#") as [string, string?];
+  const id = file === "" ? base : new URL(file, `parlance:${base}`).pathname;
+  const entry = Object.entries(schemas).find(([, schema]) => schema.$id === id);
+  const schema = entry && at(entry[1], pointer);
+  return schema === undefined ? undefined : { title: entry![0], pointer, schema };
+}
+
+/** What stands at a JSON Pointer, as a fragment of a URI writes it (RFC 6901, section 6). */
+function at(root: SchemaObject, fragment: string): Schema | undefined {
+  let found: unknown = root;
+  for (const step of fragment.split("/").slice(1)) {
+    const key = decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, key)) return undefined;
+    found = (found as Record<string, unknown>)[key];
+  }
+  return typeof found === "boolean" || (typeof found === "object" && found !== null) ? (found as Schema) : undefined;
+}
+
+/** Whether an inner schema's title names a type: one of an object or of alternatives does, that of anything else is prose. */
+export function namesType({ title, ...schema }: SchemaObject): boolean {
+  if (typeof title !== "string" || !/^[A-Z][A-Za-z0-9]*$/.test(title)) return false;
+  return ["properties", "enum", "anyOf", "oneOf"].some((keyword) => keyword in schema);
+}
+
 /** The schema that a `$ref` at `from` means; its own local references are made to say their file, so that they still hold elsewhere. */
 function resolve(document: Pick<ContractDocument, "schemas">, from: SchemaObject, ref: string): SchemaObject {
-  const [file, fragment = ""] = ref.split("#") as [string, string?];
   const here = String(from.$id);
-  const id = file === "" ? here : new URL(file, `parlance:${here}`).pathname;
-  const root = Object.values(document.schemas).find((schema) => schema.$id === id);
-  let found: unknown = file === "" && !root ? from : root;
-  for (const step of fragment.split("/").slice(1))
-    found = (found as Record<string, unknown> | undefined)?.[step.replaceAll("~1", "/").replaceAll("~0", "~")];
-  if (typeof found !== "object" || found === null) return {};
-  const { $id, ...schema } = found as SchemaObject;
+  const [file, fragment = ""] = ref.split("#") as [string, string?];
+  const found = locate(document, here, ref)?.schema ?? (file === "" ? at(from, fragment) : undefined);
+  if (typeof found !== "object") return {};
+  const { $id, ...schema } = found;
   return file === "" ? schema : inFile(schema, file);
 }
 
 /** A schema as another file of messages/ may hold it: local references name their file, and so its `$defs` stay there. */
-function inFile({ $defs, ...schema }: Readonly<Record<string, unknown>>, file: string): Record<string, Schema> {
-  const point = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(point);
-    if (typeof value !== "object" || value === null) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([key, child]) =>
-        key === "$ref" && typeof child === "string" && child.startsWith("#")
-          ? [key, file + child]
-          : [key, point(child)],
-      ),
-    );
-  };
-  return point(schema) as Record<string, Schema>;
+function inFile(schema: SchemaObject, file: string): SchemaObject {
+  const { $defs, definitions, ...own } = schema;
+  return mapSchema(own, (one) => ({
+    ...one,
+    ...(typeof one.$ref === "string" && { $ref: inPlace(one.$ref, file) }),
+  })) as SchemaObject;
+}
+
+/** A reference in one file as one beside `messages/` writes it. */
+function inPlace(ref: string, file: string): string {
+  if (ref.startsWith("#")) return file + ref;
+  // Beside a file of another folder a relative reference means another file than here.
+  return file.includes("/") ? new URL(ref, `parlance:/_/messages/${file}`).pathname.replace(/^\/_\//, "../") : ref;
 }
 
 /**
@@ -94,7 +147,7 @@ export function inputSchema(document: ContractDocument, name: string): SchemaObj
     properties[key] = schema;
     if (place === "path" || needed) required.push(key);
   }
-  Object.assign(properties, inFile(inner.properties, file));
+  Object.assign(properties, inFile({ properties: inner.properties }, file).properties);
   required.push(...inner.required);
   for (const key of Object.keys(when)) delete properties[key];
   const { examples } = bodySchema;

@@ -1,6 +1,6 @@
-import { splitLines } from "./lines.js";
-import { looseLine, withoutReturn } from "./match/normal.js";
-import type { FilePatch, Hunk, Patch } from "./patch.js";
+import { splitLines, withoutReturn } from "./lines.js";
+import { looseLine } from "./match/normal.js";
+import { type FilePatch, filesOf, type Hunk, type Patch } from "./patch.js";
 import type { Conflict, ConflictReason } from "./result.js";
 import { type Sides, takeApart } from "./sides.js";
 
@@ -58,7 +58,7 @@ const ACCOUNTS: Record<ConflictReason, (facts: Facts) => Account> = {
  * line numbers, and what to send instead. `text` is the text that the patch was refused for.
  */
 export function explainConflict(conflict: Conflict, patch: FilePatch | Patch, text: string): string {
-  const files = "files" in patch ? patch.files : [patch];
+  const files = filesOf(patch);
   const file = files.find(({ hunks }) => hunks.some(({ id }) => id === conflict.hunk)) ?? files[0];
   const index = file?.hunks.findIndex(({ id }) => id === conflict.hunk) ?? -1;
   const hunk = file?.hunks[index];

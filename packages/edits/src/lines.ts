@@ -19,3 +19,7 @@ export function joinLines({ lines, newlineAtEnd }: Lines): string {
   if (lines.length === 0) return "";
   return newlineAtEnd ? `${lines.join("\n")}\n` : lines.join("\n");
 }
+
+export function withoutReturn(line: string): string {
+  return line.endsWith("\r") ? line.slice(0, -1) : line;
+}

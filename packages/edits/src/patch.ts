@@ -69,3 +69,8 @@ export interface Hunk {
   readonly oldNoNewline?: true;
   readonly newNoNewline?: true;
 }
+
+/** The files of a patch, which may be given as its only file. */
+export function filesOf(patch: FilePatch | Patch): readonly FilePatch[] {
+  return "files" in patch ? patch.files : [patch];
+}

@@ -15,7 +15,8 @@ const entries = { unified, lsp, merge, stream, based, beginPatch, editBlock, sea
 const known: Readonly<Record<string, unknown>> = whole;
 
 test.each(Object.entries(entries))("what %s and the whole both export is the same", (_name, entry) => {
-  const shared = Object.entries(entry).filter(([name]) => name in known);
+  // That of `./unified` has fewer rungs.
+  const shared = Object.entries(entry).filter(([name, value]) => name in known && value !== unified.applyPatch);
   expect(shared.length).toBeGreaterThan(0);
   for (const [name, value] of shared) expect([name, value === known[name]]).toEqual([name, true]);
 });

@@ -48,5 +48,5 @@ var $Turn = object({ "role": string, "content": string });
 var $EditorFile = object({ "path": string }, { "language": string, "content": string, "selection": string });
 var $EditorContext = object({}, { "current_file": $EditorFile, "open_files": array($EditorFile) });
 var $ChatInput = object({ "messages": array($Turn) }, { "context": $EditorContext });
-var made = checked({ ChatInput: $ChatInput, CompleteInput: $ChatInput });
+var made = checked({ "ChatInput": $ChatInput, "CompleteInput": $ChatInput });
 export const checks: Checks = made;

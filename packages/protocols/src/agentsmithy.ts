@@ -10,9 +10,15 @@ export interface DiffMessage {
   file: string;
   /** Unified diff in standard format. */
   diff: string;
-  /** Starting line number (1-indexed). */
+  /**
+   * Starting line number (1-indexed).
+   * @minimum 1
+   */
   line_start: number;
-  /** Ending line number (1-indexed, inclusive). */
+  /**
+   * Ending line number (1-indexed, inclusive).
+   * @minimum 1
+   */
   line_end: number;
   /** Human-readable explanation of the change. */
   reason: string;
@@ -172,7 +178,8 @@ export const agentsmithy: ContractValue<Agentsmithy, AgentsmithyHandlers> = {
     { of: "server", where: { "/type": "done", "/done": true }, remove: ["/type"] },
     { of: "server", where: { "/type": "error" }, remove: ["/type"] },
   ],
-  profiles: { typed: { done: { type: "done" }, error: { type: "error" } } },
+  profiles: { typed: { done: { type: "done" }, error: { type: "error" } }, bare: {} },
+  profile: "typed",
   fault: { schema: "FaultBody", text: ["/error", "/detail", "/detail/0/msg"] },
   retry: { waits: [1] },
   checks,

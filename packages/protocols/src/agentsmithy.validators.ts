@@ -57,5 +57,5 @@ function checked(tests) {
 }
 var $DiffMessage = object({ "type": constant("diff"), "file": string, "diff": string, "line_start": all(integer, minimum(1)), "line_end": all(integer, minimum(1)), "reason": string });
 var $ErrorMessage = object({ "error": string });
-var made = checked({ ClassificationMessage: object({ "type": constant("classification"), "task_type": string }), Completion: object({ "content": string, "diffs": array($DiffMessage), "done": constant(true) }), ContentMessage: object({ "content": string }), DiffMessage: $DiffMessage, DoneMessage: object({ "done": constant(true) }), ErrorMessage: $ErrorMessage, FaultBody: $ErrorMessage });
+var made = checked({ "ClassificationMessage": object({ "type": constant("classification"), "task_type": string }), "Completion": object({ "content": string, "diffs": array($DiffMessage), "done": constant(true) }), "ContentMessage": object({ "content": string }), "DiffMessage": $DiffMessage, "DoneMessage": object({ "done": constant(true) }), "ErrorMessage": $ErrorMessage, "FaultBody": $ErrorMessage });
 export const checks: Checks = made;

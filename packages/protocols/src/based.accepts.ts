@@ -54,5 +54,5 @@ function checked(tests) {
   }
   return checks;
 }
-var made = checked({ ApplyDiffMessage: object({ "action": constant("apply_diff"), "filename": string, "diff": string }), ListFilesMessage: object({ "action": constant("list_files") }), PromptMessage: object({ "action": constant("prompt"), "prompt": string }, { "context": array(any(string, object({}))), "activeFile": string }), ReadFileMessage: object({ "action": constant("read_file"), "filename": string }), UploadFileMessage: object({ "action": constant("upload_file"), "filename": string, "content": string }) });
+var made = checked({ "ApplyDiffMessage": object({ "action": constant("apply_diff"), "filename": string, "diff": string }), "ListFilesMessage": object({ "action": constant("list_files") }), "PromptMessage": object({ "action": constant("prompt"), "prompt": string }, { "context": array(any(string, object({}))), "activeFile": string }), "ReadFileMessage": object({ "action": constant("read_file"), "filename": string }), "UploadFileMessage": object({ "action": constant("upload_file"), "filename": string, "content": string }) });
 export const checks: Checks = made;

@@ -12,12 +12,7 @@ export interface PromptMessage {
   /** User's natural language request. */
   prompt: string;
   /** Context relevant to the prompt. */
-  context?: (
-    | string
-    | {
-        [k: string]: unknown;
-      }
-  )[];
+  context?: (string | Record<string, unknown>)[];
   /** The filename currently active (focused) in the editor. Needed to edit. */
   activeFile?: string;
 }

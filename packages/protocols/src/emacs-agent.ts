@@ -22,9 +22,7 @@ export interface ToolCall {
   /** The tool's name. */
   tool: string;
   /** What the tool is called with. */
-  params: {
-    [k: string]: unknown;
-  };
+  params: Record<string, unknown>;
   /** The tool waits until it is approved or rejected. */
   requires_approval: boolean;
 }
@@ -203,6 +201,7 @@ export interface SessionInfo {
   project_path: string;
   /** The language model. */
   model: string;
+  /** @minimum 0 */
   message_count: number;
   /** When it started. RFC 3339. */
   started_at: string;
@@ -274,9 +273,7 @@ export interface TranscriptToolCall {
   tool_call_id: string;
   tool: string;
   /** What the tool was called with. */
-  params: {
-    [k: string]: unknown;
-  };
+  params: Record<string, unknown>;
   status: "success" | "error" | "rejected";
   /** What the tool returned. */
   result?: string;
@@ -308,6 +305,7 @@ export interface TranscriptSummary {
   project_path: string;
   /** When the session started. RFC 3339. */
   started_at: string;
+  /** @minimum 0 */
   message_count: number;
   /** Paths relative to the project. */
   files_changed: string[];
@@ -318,6 +316,7 @@ export interface Resumed {
   status: "resumed";
   /** The session. */
   session_id: string;
+  /** @minimum 0 */
   message_count: number;
 }
 
@@ -332,9 +331,7 @@ export interface FaultDetail {
   code: string;
   message: string;
   /** More, as the code needs it. */
-  details?: {
-    [k: string]: unknown;
-  };
+  details?: Record<string, unknown>;
 }
 
 export type EventsMessage = MessageDelta | ToolCall | ToolResult | FileChanged | AgentStateMessage | ErrorMessage;

@@ -36,5 +36,5 @@ function checked(tests) {
   }
   return checks;
 }
-var made = checked({ SendInput: object({ "content": string }, { "sender": string, "thread_id": string, "agent_id": string }) });
+var made = checked({ "SendInput": object({ "content": string }, { "sender": string, "thread_id": string, "agent_id": string }) });
 export const checks: Checks = made;

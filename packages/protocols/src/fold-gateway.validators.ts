@@ -48,5 +48,5 @@ function checked(tests) {
 var $Agent = object({ "id": string, "name": string, "capabilities": array(string) });
 var $ErrorMessage = object({ "error": string });
 var $TextMessage = object({ "text": string });
-var made = checked({ Agents: array($Agent), DoneMessage: object({ "full_response": string }), ErrorMessage: $ErrorMessage, FaultBody: $ErrorMessage, FileMessage: object({ "filename": string, "mime_type": string }), TextMessage: $TextMessage, ThinkingMessage: $TextMessage, ToolResultMessage: object({ "id": string, "output": string, "is_error": boolean }), ToolUseMessage: object({ "id": string, "name": string, "input_json": string }) });
+var made = checked({ "Agents": array($Agent), "DoneMessage": object({ "full_response": string }), "ErrorMessage": $ErrorMessage, "FaultBody": $ErrorMessage, "FileMessage": object({ "filename": string, "mime_type": string }), "TextMessage": $TextMessage, "ThinkingMessage": $TextMessage, "ToolResultMessage": object({ "id": string, "output": string, "is_error": boolean }), "ToolUseMessage": object({ "id": string, "name": string, "input_json": string }) });
 export const checks: Checks = made;

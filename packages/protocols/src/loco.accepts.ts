@@ -50,6 +50,7 @@ var pattern = (source) => {
   const form = new RegExp(source, "u");
   return test((value) => form.test(value), "pattern", { pattern: source });
 };
+var format = (name, form) => test((value) => form.test(value), "format", { format: name });
 var all = (...tests) => (value) => {
   for (const one of tests) {
     const flaws = one(value);
@@ -147,40 +148,7 @@ function validate52(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var compiled1 = validate53;
-var formats0 = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
-function validate53(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (typeof data === "string") {
-      if (!formats0.test(data)) {
-        validate53.errors = [{ instancePath, keyword: "format", params: { format: "date-time" } }];
-        return false;
-      }
-    }
-  }
-  validate53.errors = vErrors;
-  return errors === 0;
-}
-var compiled2 = validate54;
 function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (typeof data === "string") {
-      if (!formats0.test(data)) {
-        validate54.errors = [{ instancePath, keyword: "format", params: { format: "date-time" } }];
-        return false;
-      }
-    }
-  }
-  validate54.errors = vErrors;
-  return errors === 0;
-}
-var compiled3 = validate55;
-function validate56(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -188,13 +156,13 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing0;
       if (data.type === void 0 && (missing0 = "type") || data.path === void 0 && (missing0 = "path")) {
-        validate56.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
+        validate54.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
         return false;
       } else {
         if (data.type !== void 0) {
           const _errs1 = errors;
           if ("file" !== data.type) {
-            validate56.errors = [{ instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "file" } }];
+            validate54.errors = [{ instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "file" } }];
             return false;
           }
           var valid0 = _errs1 === errors;
@@ -205,7 +173,7 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
           if (data.path !== void 0) {
             const _errs2 = errors;
             if (typeof data.path !== "string") {
-              validate56.errors = [{ instancePath: instancePath + "/path", keyword: "type", params: { type: "string" } }];
+              validate54.errors = [{ instancePath: instancePath + "/path", keyword: "type", params: { type: "string" } }];
               return false;
             }
             var valid0 = _errs2 === errors;
@@ -215,14 +183,14 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     } else {
-      validate56.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
+      validate54.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
       return false;
     }
   }
-  validate56.errors = vErrors;
+  validate54.errors = vErrors;
   return errors === 0;
 }
-function validate58(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate56(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -230,13 +198,13 @@ function validate58(data, { instancePath = "", parentData, parentDataProperty, r
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing0;
       if (data.type === void 0 && (missing0 = "type") || data.name === void 0 && (missing0 = "name")) {
-        validate58.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
+        validate56.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
         return false;
       } else {
         if (data.type !== void 0) {
           const _errs1 = errors;
           if ("symbol" !== data.type) {
-            validate58.errors = [{ instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "symbol" } }];
+            validate56.errors = [{ instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "symbol" } }];
             return false;
           }
           var valid0 = _errs1 === errors;
@@ -247,7 +215,7 @@ function validate58(data, { instancePath = "", parentData, parentDataProperty, r
           if (data.name !== void 0) {
             const _errs2 = errors;
             if (typeof data.name !== "string") {
-              validate58.errors = [{ instancePath: instancePath + "/name", keyword: "type", params: { type: "string" } }];
+              validate56.errors = [{ instancePath: instancePath + "/name", keyword: "type", params: { type: "string" } }];
               return false;
             }
             var valid0 = _errs2 === errors;
@@ -258,7 +226,7 @@ function validate58(data, { instancePath = "", parentData, parentDataProperty, r
             if (data.file_path !== void 0) {
               const _errs4 = errors;
               if (typeof data.file_path !== "string") {
-                validate58.errors = [{ instancePath: instancePath + "/file_path", keyword: "type", params: { type: "string" } }];
+                validate56.errors = [{ instancePath: instancePath + "/file_path", keyword: "type", params: { type: "string" } }];
                 return false;
               }
               var valid0 = _errs4 === errors;
@@ -270,13 +238,13 @@ function validate58(data, { instancePath = "", parentData, parentDataProperty, r
                 let data3 = data.line;
                 const _errs6 = errors;
                 if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
-                  validate58.errors = [{ instancePath: instancePath + "/line", keyword: "type", params: { type: "integer" } }];
+                  validate56.errors = [{ instancePath: instancePath + "/line", keyword: "type", params: { type: "integer" } }];
                   return false;
                 }
                 if (errors === _errs6) {
                   if (typeof data3 == "number" && isFinite(data3)) {
                     if (data3 < 0 || isNaN(data3)) {
-                      validate58.errors = [{ instancePath: instancePath + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                      validate56.errors = [{ instancePath: instancePath + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
                       return false;
                     }
                   }
@@ -290,14 +258,14 @@ function validate58(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     } else {
-      validate58.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
+      validate56.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
       return false;
     }
   }
-  validate58.errors = vErrors;
+  validate56.errors = vErrors;
   return errors === 0;
 }
-function validate55(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate53(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -305,8 +273,8 @@ function validate55(data, { instancePath = "", parentData, parentDataProperty, r
   let valid0 = false;
   let passing0 = null;
   const _errs1 = errors;
-  if (!validate56(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate56.errors : vErrors.concat(validate56.errors);
+  if (!validate54(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs1 === errors;
@@ -315,8 +283,8 @@ function validate55(data, { instancePath = "", parentData, parentDataProperty, r
     passing0 = 0;
   }
   const _errs2 = errors;
-  if (!validate58(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate58.errors : vErrors.concat(validate58.errors);
+  if (!validate56(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate56.errors : vErrors.concat(validate56.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs2 === errors;
@@ -337,7 +305,7 @@ function validate55(data, { instancePath = "", parentData, parentDataProperty, r
       vErrors.push(err0);
     }
     errors++;
-    validate55.errors = vErrors;
+    validate53.errors = vErrors;
     return false;
   } else {
     errors = _errs0;
@@ -349,31 +317,15 @@ function validate55(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
   }
-  validate55.errors = vErrors;
-  return errors === 0;
-}
-var compiled4 = validate60;
-function validate60(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (typeof data === "string") {
-      if (!formats0.test(data)) {
-        validate60.errors = [{ instancePath, keyword: "format", params: { format: "date-time" } }];
-        return false;
-      }
-    }
-  }
-  validate60.errors = vErrors;
+  validate53.errors = vErrors;
   return errors === 0;
 }
 var $TextPosition = object({ "line": all(integer, minimum(0)), "character": all(integer, minimum(0)) });
 var $Diagnostic = object({ "file_path": string, "severity": values("error", "warning", "info", "hint"), "message": string, "line": all(integer, minimum(0)) }, { "character": all(integer, minimum(0)), "source": string });
-var $Mention = compiled(compiled3);
-var $MessageContext = object({}, { "active_editor": object({ "file_path": string, "language": string }, { "selection": object({ "start": $TextPosition, "end": $TextPosition }), "visible_range": object({ "start": all(integer, minimum(0)), "end": all(integer, minimum(0)) }), "content_hash": all(string, pattern("^sha256:[0-9a-f]+$")) }), "open_editors": array(object({ "file_path": string }, { "is_dirty": boolean, "visible": boolean })), "diagnostics": array($Diagnostic), "terminal_output": object({}, { "command": string, "exit_code": integer, "stdout": string, "stderr": string, "timestamp": all(string, compiled(compiled1)) }), "git_context": object({}, { "branch": string, "staged_files": array(string), "modified_files": array(string), "recent_commits": array(object({ "sha": string, "message": string }, { "author": string, "timestamp": all(string, compiled(compiled2)) })), "diff": string }), "mentions": array($Mention), "command": all(string, pattern("^/[a-z]+$")) });
+var $Mention = compiled(compiled1);
+var $MessageContext = object({}, { "active_editor": object({ "file_path": string, "language": string }, { "selection": object({ "start": $TextPosition, "end": $TextPosition }), "visible_range": object({ "start": all(integer, minimum(0)), "end": all(integer, minimum(0)) }), "content_hash": all(string, pattern("^sha256:[0-9a-f]+$")) }), "open_editors": array(object({ "file_path": string }, { "is_dirty": boolean, "visible": boolean })), "diagnostics": array($Diagnostic), "terminal_output": object({}, { "command": string, "exit_code": integer, "stdout": string, "stderr": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), "git_context": object({}, { "branch": string, "staged_files": array(string), "modified_files": array(string), "recent_commits": array(object({ "sha": string, "message": string }, { "author": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) })), "diff": string }), "mentions": array($Mention), "command": all(string, pattern("^/[a-z]+$")) });
 var $DeleteSessionInput = object({ "session_id": all(string, minLength(1)) });
-var $FileChange = object({ "type": values("created", "modified", "deleted"), "file_path": string }, { "content_hash": all(string, pattern("^sha256:[0-9a-f]+$")), "timestamp": all(string, compiled(compiled4)) });
+var $FileChange = object({ "type": values("created", "modified", "deleted"), "file_path": string }, { "content_hash": all(string, pattern("^sha256:[0-9a-f]+$")), "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) });
 var $GetIndexStatusInput = object({ "workspace_id": all(string, minLength(1)) });
-var made = checked({ ApprovalResponseMessage: all(object({ "type": constant("client.approval_response"), "request_id": string, "approved": boolean }, { "scope": values("all", "file", "hunk"), "file_path": string }), compiled(compiled0)), CancelMessage: object({ "type": constant("client.cancel") }, { "reason": string }), ClientHelloMessage: object({ "type": constant("client.hello"), "client_info": object({ "name": string, "version": string, "capabilities": array(string) }) }), CommandResultMessage: object({ "type": constant("client.command_result"), "command_id": string, "command": string, "exit_code": integer }, { "stdout": string, "stderr": string, "duration_ms": all(number, minimum(0)) }), ContextUpdateMessage: object({ "type": constant("client.context_update"), "updates": $MessageContext }), CreateSessionInput: object({ "workspace_id": string }, { "title": string, "model_provider": string, "model_name": string, "context_window": all(integer, minimum(1)) }), DeleteSessionInput: $DeleteSessionInput, FileChangesMessage: object({ "type": constant("client.file_changes"), "changes": array($FileChange) }), GetIndexStatusInput: $GetIndexStatusInput, GetPolicyInput: $GetIndexStatusInput, GetSessionInput: $DeleteSessionInput, GetWorkspaceInput: $GetIndexStatusInput, ListSessionsInput: object({}, { "workspace_id": all(string, minLength(1)) }), PatchApplyResultMessage: object({ "type": constant("client.patch_apply_result"), "patch_id": string, "file_path": string, "success": boolean }, { "error": any(nil, object({ "message": string, "type": string })), "applied_hash": all(string, pattern("^sha256:[0-9a-f]+$")) }), RebuildIndexInput: $GetIndexStatusInput, RefreshIndexInput: $GetIndexStatusInput, RegisterWorkspaceInput: object({ "path": string }, { "name": string }), SetCurrentModelInput: object({ "provider": string, "model_name": string }, { "url": string, "context_window": all(integer, minimum(1)), "temperature": all(number, minimum(0)) }), SetPolicyInput: object({ "workspace_id": all(string, minLength(1)) }, { "command_execution_mode": values("local_terminal", "server_runner"), "time_limit_ms": all(integer, minimum(1)), "output_limit_bytes": all(integer, minimum(1)), "command_approval": values("always", "prompt", "never"), "allowed_commands": array(string), "blocked_commands": array(string), "tools_requiring_approval": array(string) }), StreamInput: $DeleteSessionInput, UpdateIndexInput: object({ "workspace_id": all(string, minLength(1)), "changes": array($FileChange) }), UserMessage: object({ "type": constant("client.user_message"), "message": string }, { "context": $MessageContext }) });
+var made = checked({ "ApprovalResponseMessage": all(object({ "type": constant("client.approval_response"), "request_id": string, "approved": boolean }, { "scope": values("all", "file", "hunk"), "file_path": string }), compiled(compiled0)), "CancelMessage": object({ "type": constant("client.cancel") }, { "reason": string }), "ClientHelloMessage": object({ "type": constant("client.hello"), "client_info": object({ "name": string, "version": string, "capabilities": array(string) }) }), "CommandResultMessage": object({ "type": constant("client.command_result"), "command_id": string, "command": string, "exit_code": integer }, { "stdout": string, "stderr": string, "duration_ms": all(number, minimum(0)) }), "ContextUpdateMessage": object({ "type": constant("client.context_update"), "updates": $MessageContext }), "CreateSessionInput": object({ "workspace_id": string }, { "title": string, "model_provider": string, "model_name": string, "context_window": all(integer, minimum(1)) }), "DeleteSessionInput": $DeleteSessionInput, "FileChangesMessage": object({ "type": constant("client.file_changes"), "changes": array($FileChange) }), "GetIndexStatusInput": $GetIndexStatusInput, "GetPolicyInput": $GetIndexStatusInput, "GetSessionInput": $DeleteSessionInput, "GetWorkspaceInput": $GetIndexStatusInput, "ListSessionsInput": object({}, { "workspace_id": all(string, minLength(1)) }), "PatchApplyResultMessage": object({ "type": constant("client.patch_apply_result"), "patch_id": string, "file_path": string, "success": boolean }, { "error": any(nil, object({ "message": string, "type": string })), "applied_hash": all(string, pattern("^sha256:[0-9a-f]+$")) }), "RebuildIndexInput": $GetIndexStatusInput, "RefreshIndexInput": $GetIndexStatusInput, "RegisterWorkspaceInput": object({ "path": string }, { "name": string }), "SetCurrentModelInput": object({ "provider": string, "model_name": string }, { "url": string, "context_window": all(integer, minimum(1)), "temperature": all(number, minimum(0)) }), "SetPolicyInput": object({ "workspace_id": all(string, minLength(1)) }, { "command_execution_mode": values("local_terminal", "server_runner"), "time_limit_ms": all(integer, minimum(1)), "output_limit_bytes": all(integer, minimum(1)), "command_approval": values("always", "prompt", "never"), "allowed_commands": array(string), "blocked_commands": array(string), "tools_requiring_approval": array(string) }), "StreamInput": $DeleteSessionInput, "UpdateIndexInput": object({ "workspace_id": all(string, minLength(1)), "changes": array($FileChange) }), "UserMessage": object({ "type": constant("client.user_message"), "message": string }, { "context": $MessageContext }) });
 export const checks: Checks = made;

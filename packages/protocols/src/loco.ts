@@ -5,10 +5,10 @@ import { checks } from "./loco.validators.js";
 
 /** An explicit @ mention in the user's message. */
 export type Mention = FileMention | SymbolMention;
-/** How far a workspace's index is. partial: some files could not be indexed. */
-export type IndexState = "pending" | "indexing" | "complete" | "partial" | "failed";
 /** All registered workspaces. */
 export type Workspaces = Workspace[];
+/** How far a workspace's index is. partial: some files could not be indexed. */
+export type IndexState = "pending" | "indexing" | "complete" | "partial" | "failed";
 /** Sessions, the latest first. */
 export type Sessions = SessionInfo[];
 /** Available models. */
@@ -45,12 +45,21 @@ export interface MessageContext {
       end: TextPosition;
     };
     visible_range?: {
-      /** Line. */
+      /**
+       * Line.
+       * @minimum 0
+       */
       start: number;
-      /** Line. */
+      /**
+       * Line.
+       * @minimum 0
+       */
       end: number;
     };
-    /** Hash of the file's bytes. */
+    /**
+     * Hash of the file's bytes.
+     * @pattern ^sha256:[0-9a-f]+$
+     */
     content_hash?: string;
   };
   /** Open editors (for multi-file context). */
@@ -68,6 +77,7 @@ export interface MessageContext {
     exit_code?: number;
     stdout?: string;
     stderr?: string;
+    /** @format date-time */
     timestamp?: string;
   };
   /** Git status. */
@@ -79,6 +89,7 @@ export interface MessageContext {
       sha: string;
       message: string;
       author?: string;
+      /** @format date-time */
       timestamp?: string;
     }[];
     /** The working tree's changes as a unified diff. Ours: the document gathers a git diff for /fix and names no place for it. */
@@ -87,12 +98,14 @@ export interface MessageContext {
   /** Explicit @ mentions. */
   mentions?: Mention[];
   /** Slash command (if used). */
-  command?: ("/fix" | "/test" | "/explain" | "/refactor") | string;
+  command?: "/fix" | "/test" | "/explain" | "/refactor" | (string & {});
 }
 
 /** A place in a document, as the editor counts. */
 export interface TextPosition {
+  /** @minimum 0 */
   line: number;
+  /** @minimum 0 */
   character: number;
 }
 
@@ -103,7 +116,9 @@ export interface Diagnostic {
   /** The document shows error; the others are the editor's. */
   severity: "error" | "warning" | "info" | "hint";
   message: string;
+  /** @minimum 0 */
   line: number;
+  /** @minimum 0 */
   character?: number;
   /** Who says so. */
   source?: string;
@@ -122,6 +137,7 @@ export interface SymbolMention {
   name: string;
   /** Relative to the workspace root. */
   file_path?: string;
+  /** @minimum 0 */
   line?: number;
 }
 
@@ -154,9 +170,12 @@ export interface PatchApplyResultMessage {
   error?: null | {
     message: string;
     /** What went wrong, in one word. */
-    type: "conflict" | string;
+    type: "conflict" | (string & {});
   };
-  /** Hash of the file's bytes after the patch. */
+  /**
+   * Hash of the file's bytes after the patch.
+   * @pattern ^sha256:[0-9a-f]+$
+   */
   applied_hash?: string;
 }
 
@@ -168,7 +187,10 @@ export interface CommandResultMessage {
   exit_code: number;
   stdout?: string;
   stderr?: string;
-  /** Milliseconds. */
+  /**
+   * Milliseconds.
+   * @minimum 0
+   */
   duration_ms?: number;
 }
 
@@ -189,8 +211,12 @@ export interface FileChange {
   type: "created" | "modified" | "deleted";
   /** Relative to the workspace root. */
   file_path: string;
-  /** Hash of the file's bytes; a deleted file needs none. */
+  /**
+   * Hash of the file's bytes; a deleted file needs none.
+   * @pattern ^sha256:[0-9a-f]+$
+   */
   content_hash?: string;
+  /** @format date-time */
   timestamp?: string;
 }
 
@@ -230,6 +256,7 @@ export interface PlanMessage {
 
 /** A step of a plan. */
 export interface PlanStep {
+  /** @minimum 1 */
   step_number: number;
   description: string;
   files_involved?: string[];
@@ -239,6 +266,7 @@ export interface PlanStep {
 export interface RetrieveStatusMessage {
   type: "agent.retrieve.status";
   stage: "symbol_search" | "text_search" | "vector_search" | "reranking";
+  /** @minimum 0 */
   results_count?: number;
   message?: string;
 }
@@ -247,16 +275,12 @@ export interface RetrieveStatusMessage {
 export interface ToolExecuteMessage {
   type: "tool.execute";
   /** The document's tools, or another of the server's. */
-  tool_name: ("read_file" | "search_symbols" | "search_text" | "vector_search") | string;
+  tool_name: "read_file" | "search_symbols" | "search_text" | "vector_search" | (string & {});
   /** The tool's arguments. */
-  args: {
-    [k: string]: unknown;
-  };
+  args: Record<string, unknown>;
   status: "started" | "completed" | "failed";
   /** Tool-specific result. */
-  result?: {
-    [k: string]: unknown;
-  };
+  result?: Record<string, unknown>;
 }
 
 /** Patch proposal: a minimal, stable unified diff (git-style, UTF-8) of one file. Every proposal includes its file, its hunks' line numbers, its rationale and its acceptance criteria; they are optional here because real servers leave some out. */
@@ -271,7 +295,10 @@ export interface PatchProposedMessage {
   rationale?: string;
   /** How to verify. */
   acceptance_criteria?: string[];
-  /** Whether the user must accept it before it is applied. */
+  /**
+   * Whether the user must accept it before it is applied.
+   * @default true
+   */
   requires_approval?: boolean;
   /** Per-hunk line numbers. */
   hunks?: PatchHunk[];
@@ -279,9 +306,13 @@ export interface PatchProposedMessage {
 
 /** Line numbers and text of a hunk, for a preview. */
 export interface PatchHunk {
+  /** @minimum 0 */
   old_start: number;
+  /** @minimum 0 */
   old_lines: number;
+  /** @minimum 0 */
   new_start: number;
+  /** @minimum 0 */
   new_lines: number;
   content?: string;
 }
@@ -291,11 +322,9 @@ export interface ToolApprovalRequestMessage {
   type: "tool.request_approval";
   request_id: string;
   /** The document's tools, or another of the server's. */
-  tool_name: ("write_file" | "execute_command" | "delete_file") | string;
+  tool_name: "write_file" | "execute_command" | "delete_file" | (string & {});
   /** The tool's arguments, such as file_path and reason. */
-  args: {
-    [k: string]: unknown;
-  };
+  args: Record<string, unknown>;
   risk_level?: "low" | "medium" | "high";
 }
 
@@ -308,7 +337,10 @@ export interface CommandApprovalRequestMessage {
   environment?: {
     [k: string]: string;
   };
-  /** False where the policy lets the command run without asking the user. */
+  /**
+   * False where the policy lets the command run without asking the user.
+   * @default true
+   */
   requires_approval?: boolean;
   reason?: string;
 }
@@ -326,7 +358,9 @@ export interface FinalMessage {
   type: "assistant.message_final";
   message: string;
   metadata?: {
+    /** @minimum 0 */
     tokens_used?: number;
+    /** @minimum 0 */
     files_modified?: number;
     tools_used?: string[];
     success?: boolean;
@@ -337,13 +371,14 @@ export interface FinalMessage {
 export interface ServerErrorMessage {
   type: "server.error";
   error: {
-    /** UPPER_SNAKE_CASE. The document names RETRIEVAL_FAILED, MODEL_ERROR and POLICY_VIOLATION; contract.json lists every code. */
+    /**
+     * UPPER_SNAKE_CASE. The document names RETRIEVAL_FAILED, MODEL_ERROR and POLICY_VIOLATION; contract.json lists every code.
+     * @pattern ^[A-Z][A-Z0-9_]*$
+     */
     code: string;
     message: string;
     /** Error-specific details. */
-    details?: {
-      [k: string]: unknown;
-    };
+    details?: Record<string, unknown>;
     /** Whether the session can go on. */
     recoverable?: boolean;
   };
@@ -359,7 +394,9 @@ export interface SessionStateMessage {
     applied_patches: string[];
     /** Ids of requests not yet answered. */
     pending_approvals: string[];
+    /** @minimum 0 */
     current_step?: number;
+    /** @minimum 0 */
     total_steps?: number;
   };
 }
@@ -374,51 +411,81 @@ export interface RegisterWorkspaceInput {
 
 /** Get a workspace. */
 export interface GetWorkspaceInput {
+  /** @minLength 1 */
   workspace_id: string;
 }
 
 /** Get a workspace's policy. */
 export interface GetPolicyInput {
+  /** @minLength 1 */
   workspace_id: string;
 }
 
 /** Set a workspace's policy. The answer is the policy as it now is. */
 export interface SetPolicyInput {
+  /** @minLength 1 */
   workspace_id: string;
-  /** local_terminal: the client runs commands in the user's terminal. server_runner: the server runs them in a controlled environment and streams the output. */
+  /**
+   * local_terminal: the client runs commands in the user's terminal. server_runner: the server runs them in a controlled environment and streams the output.
+   * @default local_terminal
+   */
   command_execution_mode?: "local_terminal" | "server_runner";
-  /** Of one command of the server_runner, in milliseconds. */
+  /**
+   * Of one command of the server_runner, in milliseconds.
+   * @default 60000
+   * @minimum 1
+   */
   time_limit_ms?: number;
-  /** Of one command of the server_runner: stdout and stderr together, in bytes of UTF-8. */
+  /**
+   * Of one command of the server_runner: stdout and stderr together, in bytes of UTF-8.
+   * @default 1000000
+   * @minimum 1
+   */
   output_limit_bytes?: number;
-  /** always: every command asks. prompt: a command asks unless it is in allowed_commands. never: no command asks. */
+  /**
+   * always: every command asks. prompt: a command asks unless it is in allowed_commands. never: no command asks.
+   * @default prompt
+   */
   command_approval?: "always" | "prompt" | "never";
-  /** Leading words of commands that run without asking, such as "npm test". */
+  /**
+   * Leading words of commands that run without asking, such as "npm test".
+   * @default []
+   */
   allowed_commands?: string[];
-  /** Words that no command that runs may hold one after the other, such as "rm -rf". */
+  /**
+   * Words that no command that runs may hold one after the other, such as "rm -rf".
+   * @default []
+   */
   blocked_commands?: string[];
-  /** Tools that ask before they run. */
+  /**
+   * Tools that ask before they run.
+   * @default ["write_file","execute_command","delete_file"]
+   */
   tools_requiring_approval?: string[];
 }
 
 /** Drop a workspace's index and build it anew, in the background. */
 export interface RebuildIndexInput {
+  /** @minLength 1 */
   workspace_id: string;
 }
 
 /** Index what has changed since the last time, in the background. */
 export interface RefreshIndexInput {
+  /** @minLength 1 */
   workspace_id: string;
 }
 
 /** Index the files of file watcher events, without a full rebuild. */
 export interface UpdateIndexInput {
+  /** @minLength 1 */
   workspace_id: string;
   changes: FileChange[];
 }
 
 /** Get the state of a workspace's index. */
 export interface GetIndexStatusInput {
+  /** @minLength 1 */
   workspace_id: string;
 }
 
@@ -428,22 +495,28 @@ export interface CreateSessionInput {
   title?: string;
   model_provider?: string;
   model_name?: string;
-  /** Tokens. */
+  /**
+   * Tokens.
+   * @minimum 1
+   */
   context_window?: number;
 }
 
 /** List the sessions of a workspace, or all of them. */
 export interface ListSessionsInput {
+  /** @minLength 1 */
   workspace_id?: string;
 }
 
 /** Get a session. */
 export interface GetSessionInput {
+  /** @minLength 1 */
   session_id: string;
 }
 
 /** Delete a session and close its stream. */
 export interface DeleteSessionInput {
+  /** @minLength 1 */
   session_id: string;
 }
 
@@ -454,13 +527,18 @@ export interface SetCurrentModelInput {
   model_name: string;
   /** Of the provider. */
   url?: string;
-  /** Tokens. */
+  /**
+   * Tokens.
+   * @minimum 1
+   */
   context_window?: number;
+  /** @minimum 0 */
   temperature?: number;
 }
 
 /** The conversation of a session. */
 export interface StreamInput {
+  /** @minLength 1 */
   session_id: string;
 }
 
@@ -478,39 +556,77 @@ export interface Workspace {
   /** Absolute path on the server's machine. */
   path: string;
   name: string;
+  /** @format date-time */
   created_at: string;
   last_indexed_at?: null | string;
   index_status?: IndexState;
+  /**
+   * @minimum 0
+   * @maximum 1
+   */
   index_progress?: number;
+  /** @minimum 0 */
   total_files?: number;
+  /** @minimum 0 */
   indexed_files?: number;
+  /** @minimum 0 */
   total_chunks?: number;
 }
 
 /** What may run in a workspace, where, within which limits, and what needs approval. The server must respect it. An absent field has its default. */
 export interface WorkspacePolicy {
-  /** local_terminal: the client runs commands in the user's terminal. server_runner: the server runs them in a controlled environment and streams the output. */
+  /**
+   * local_terminal: the client runs commands in the user's terminal. server_runner: the server runs them in a controlled environment and streams the output.
+   * @default local_terminal
+   */
   command_execution_mode?: "local_terminal" | "server_runner";
-  /** Of one command of the server_runner, in milliseconds. */
+  /**
+   * Of one command of the server_runner, in milliseconds.
+   * @default 60000
+   * @minimum 1
+   */
   time_limit_ms?: number;
-  /** Of one command of the server_runner: stdout and stderr together, in bytes of UTF-8. */
+  /**
+   * Of one command of the server_runner: stdout and stderr together, in bytes of UTF-8.
+   * @default 1000000
+   * @minimum 1
+   */
   output_limit_bytes?: number;
-  /** always: every command asks. prompt: a command asks unless it is in allowed_commands. never: no command asks. */
+  /**
+   * always: every command asks. prompt: a command asks unless it is in allowed_commands. never: no command asks.
+   * @default prompt
+   */
   command_approval?: "always" | "prompt" | "never";
-  /** Leading words of commands that run without asking, such as "npm test". */
+  /**
+   * Leading words of commands that run without asking, such as "npm test".
+   * @default []
+   */
   allowed_commands?: string[];
-  /** Words that no command that runs may hold one after the other, such as "rm -rf". */
+  /**
+   * Words that no command that runs may hold one after the other, such as "rm -rf".
+   * @default []
+   */
   blocked_commands?: string[];
-  /** Tools that ask before they run. */
+  /**
+   * Tools that ask before they run.
+   * @default ["write_file","execute_command","delete_file"]
+   */
   tools_requiring_approval?: string[];
 }
 
 /** State of a workspace's index. */
 export interface IndexStatus {
   index_status: IndexState;
+  /**
+   * @minimum 0
+   * @maximum 1
+   */
   index_progress?: number;
+  /** @minimum 0 */
   total_files?: number;
+  /** @minimum 0 */
   indexed_files?: number;
+  /** @minimum 0 */
   total_chunks?: number;
   last_indexed_at?: null | string;
 }
@@ -523,11 +639,15 @@ export interface SessionInfo {
   title?: string | null;
   model_provider?: string;
   model_name?: string;
-  /** Tokens. */
+  /**
+   * Tokens.
+   * @minimum 1
+   */
   context_window?: number;
+  /** @format date-time */
   created_at: string;
   /** Of the session. */
-  status: ("active" | "closed") | string;
+  status: "active" | "closed" | (string & {});
 }
 
 /** The session is gone and its stream is closed. */
@@ -542,21 +662,26 @@ export interface ModelConfiguration {
   model_name: string;
   /** Of the provider. */
   url?: string;
-  /** Tokens. */
+  /**
+   * Tokens.
+   * @minimum 1
+   */
   context_window?: number;
+  /** @minimum 0 */
   temperature?: number;
 }
 
 /** The body of an HTTP refusal. The shape is ours: server.error's, without its type. */
 export interface FaultBody {
   error: {
-    /** UPPER_SNAKE_CASE. The document names RETRIEVAL_FAILED, MODEL_ERROR and POLICY_VIOLATION; contract.json lists every code. */
+    /**
+     * UPPER_SNAKE_CASE. The document names RETRIEVAL_FAILED, MODEL_ERROR and POLICY_VIOLATION; contract.json lists every code.
+     * @pattern ^[A-Z][A-Z0-9_]*$
+     */
     code: string;
     message: string;
     /** Error-specific details. */
-    details?: {
-      [k: string]: unknown;
-    };
+    details?: Record<string, unknown>;
     /** Whether the session can go on. */
     recoverable?: boolean;
   };

@@ -54,6 +54,7 @@ var pattern = (source) => {
   const form = new RegExp(source, "u");
   return test((value) => form.test(value), "pattern", { pattern: source });
 };
+var format = (name, form) => test((value) => form.test(value), "format", { format: name });
 var all = (...tests) => (value) => {
   for (const one of tests) {
     const flaws = one(value);
@@ -70,7 +71,6 @@ var any = (...tests) => (value) => {
   }
   return [...found, ...flaw("anyOf", {})];
 };
-var compiled = (check) => (value) => check(value) ? void 0 : check.errors;
 function checked(tests) {
   const checks = {};
   for (const title in tests) {
@@ -82,76 +82,11 @@ function checked(tests) {
   }
   return checks;
 }
-var compiled0 = validate52;
-var formats0 = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
-function validate52(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (typeof data === "string") {
-      if (!formats0.test(data)) {
-        validate52.errors = [{ instancePath, keyword: "format", params: { format: "date-time" } }];
-        return false;
-      }
-    }
-  }
-  validate52.errors = vErrors;
-  return errors === 0;
-}
-var compiled1 = validate53;
-function validate53(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (typeof data === "string") {
-      if (!formats0.test(data)) {
-        validate53.errors = [{ instancePath, keyword: "format", params: { format: "date-time" } }];
-        return false;
-      }
-    }
-  }
-  validate53.errors = vErrors;
-  return errors === 0;
-}
-var compiled2 = validate54;
-function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (typeof data === "string") {
-      if (!formats0.test(data)) {
-        validate54.errors = [{ instancePath, keyword: "format", params: { format: "date-time" } }];
-        return false;
-      }
-    }
-  }
-  validate54.errors = vErrors;
-  return errors === 0;
-}
-var compiled3 = validate55;
-function validate55(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (typeof data === "string") {
-      if (!formats0.test(data)) {
-        validate55.errors = [{ instancePath, keyword: "format", params: { format: "date-time" } }];
-        return false;
-      }
-    }
-  }
-  validate55.errors = vErrors;
-  return errors === 0;
-}
 var $IndexState = values("pending", "indexing", "complete", "partial", "failed");
 var $Model = object({ "provider": string, "model_name": string }, { "capabilities": array(string) });
 var $PatchHunk = object({ "old_start": all(integer, minimum(0)), "old_lines": all(integer, minimum(0)), "new_start": all(integer, minimum(0)), "new_lines": all(integer, minimum(0)) }, { "content": string });
 var $PlanStep = object({ "step_number": all(integer, minimum(1)), "description": string }, { "files_involved": array(string) });
-var $SessionInfo = object({ "id": string, "workspace_id": string, "created_at": all(string, compiled(compiled1)), "status": string }, { "title": types({ "string": string, "null": nil }), "model_provider": string, "model_name": string, "context_window": all(integer, minimum(1)) });
-var $Workspace = object({ "id": string, "path": string, "name": string, "created_at": all(string, compiled(compiled2)) }, { "last_indexed_at": any(nil, all(string, compiled(compiled3))), "index_status": $IndexState, "index_progress": all(number, minimum(0), maximum(1)), "total_files": all(integer, minimum(0)), "indexed_files": all(integer, minimum(0)), "total_chunks": all(integer, minimum(0)) });
-var made = checked({ CommandApprovalRequestMessage: object({ "type": constant("command.request_approval"), "command_id": string, "command": string }, { "working_directory": string, "environment": all(object({}), others(string)), "requires_approval": boolean, "reason": string }), DeletedSession: object({ "success": constant(true) }), FaultBody: object({ "error": object({ "code": all(string, pattern("^[A-Z][A-Z0-9_]*$")), "message": string }, { "details": object({}), "recoverable": boolean }) }), FinalMessage: object({ "type": constant("assistant.message_final"), "message": string }, { "metadata": object({}, { "tokens_used": all(integer, minimum(0)), "files_modified": all(integer, minimum(0)), "tools_used": array(string), "success": boolean }) }), Health: object({ "status": values("healthy", "degraded") }, { "version": string }), IndexStatus: object({ "index_status": $IndexState }, { "index_progress": all(number, minimum(0), maximum(1)), "total_files": all(integer, minimum(0)), "indexed_files": all(integer, minimum(0)), "total_chunks": all(integer, minimum(0)), "last_indexed_at": any(nil, all(string, compiled(compiled0))) }), ModelConfiguration: object({ "provider": string, "model_name": string }, { "url": string, "context_window": all(integer, minimum(1)), "temperature": all(number, minimum(0)) }), Models: array($Model), PatchProposedMessage: object({ "type": constant("patch.proposed"), "patch_id": string, "file_path": string, "diff": string }, { "rationale": string, "acceptance_criteria": array(string), "requires_approval": boolean, "hunks": array($PatchHunk) }), PlanMessage: object({ "type": constant("agent.plan"), "steps": array($PlanStep) }, { "rationale": string }), RetrieveStatusMessage: object({ "type": constant("agent.retrieve.status"), "stage": values("symbol_search", "text_search", "vector_search", "reranking") }, { "results_count": all(integer, minimum(0)), "message": string }), ServerErrorMessage: object({ "type": constant("server.error"), "error": object({ "code": all(string, pattern("^[A-Z][A-Z0-9_]*$")), "message": string }, { "details": object({}), "recoverable": boolean }) }), ServerHelloMessage: object({ "type": constant("server.hello"), "server_info": object({ "version": string }, { "model": $Model, "capabilities": array(string) }) }), SessionInfo: $SessionInfo, SessionStateMessage: object({ "type": constant("session.state"), "state": object({ "pending_patches": array(string), "applied_patches": array(string), "pending_approvals": array(string) }, { "current_step": all(integer, minimum(0)), "total_steps": all(integer, minimum(0)) }) }), Sessions: array($SessionInfo), ThinkingMessage: object({ "type": constant("assistant.thinking"), "phase": values("analyzing", "planning", "retrieving", "executing"), "message": string }), TokenMessage: object({ "type": constant("assistant.token"), "token": string }, { "cumulative_text": string }), ToolApprovalRequestMessage: object({ "type": constant("tool.request_approval"), "request_id": string, "tool_name": string, "args": object({}) }, { "risk_level": values("low", "medium", "high") }), ToolExecuteMessage: object({ "type": constant("tool.execute"), "tool_name": string, "args": object({}), "status": values("started", "completed", "failed") }, { "result": object({}) }), Workspace: $Workspace, WorkspacePolicy: object({}, { "command_execution_mode": values("local_terminal", "server_runner"), "time_limit_ms": all(integer, minimum(1)), "output_limit_bytes": all(integer, minimum(1)), "command_approval": values("always", "prompt", "never"), "allowed_commands": array(string), "blocked_commands": array(string), "tools_requiring_approval": array(string) }), Workspaces: array($Workspace) });
+var $SessionInfo = object({ "id": string, "workspace_id": string, "created_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)), "status": string }, { "title": types({ "string": string, "null": nil }), "model_provider": string, "model_name": string, "context_window": all(integer, minimum(1)) });
+var $Workspace = object({ "id": string, "path": string, "name": string, "created_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }, { "last_indexed_at": any(nil, all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i))), "index_status": $IndexState, "index_progress": all(number, minimum(0), maximum(1)), "total_files": all(integer, minimum(0)), "indexed_files": all(integer, minimum(0)), "total_chunks": all(integer, minimum(0)) });
+var made = checked({ "CommandApprovalRequestMessage": object({ "type": constant("command.request_approval"), "command_id": string, "command": string }, { "working_directory": string, "environment": all(object({}), others(string)), "requires_approval": boolean, "reason": string }), "DeletedSession": object({ "success": constant(true) }), "FaultBody": object({ "error": object({ "code": all(string, pattern("^[A-Z][A-Z0-9_]*$")), "message": string }, { "details": object({}), "recoverable": boolean }) }), "FinalMessage": object({ "type": constant("assistant.message_final"), "message": string }, { "metadata": object({}, { "tokens_used": all(integer, minimum(0)), "files_modified": all(integer, minimum(0)), "tools_used": array(string), "success": boolean }) }), "Health": object({ "status": values("healthy", "degraded") }, { "version": string }), "IndexStatus": object({ "index_status": $IndexState }, { "index_progress": all(number, minimum(0), maximum(1)), "total_files": all(integer, minimum(0)), "indexed_files": all(integer, minimum(0)), "total_chunks": all(integer, minimum(0)), "last_indexed_at": any(nil, all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i))) }), "ModelConfiguration": object({ "provider": string, "model_name": string }, { "url": string, "context_window": all(integer, minimum(1)), "temperature": all(number, minimum(0)) }), "Models": array($Model), "PatchProposedMessage": object({ "type": constant("patch.proposed"), "patch_id": string, "file_path": string, "diff": string }, { "rationale": string, "acceptance_criteria": array(string), "requires_approval": boolean, "hunks": array($PatchHunk) }), "PlanMessage": object({ "type": constant("agent.plan"), "steps": array($PlanStep) }, { "rationale": string }), "RetrieveStatusMessage": object({ "type": constant("agent.retrieve.status"), "stage": values("symbol_search", "text_search", "vector_search", "reranking") }, { "results_count": all(integer, minimum(0)), "message": string }), "ServerErrorMessage": object({ "type": constant("server.error"), "error": object({ "code": all(string, pattern("^[A-Z][A-Z0-9_]*$")), "message": string }, { "details": object({}), "recoverable": boolean }) }), "ServerHelloMessage": object({ "type": constant("server.hello"), "server_info": object({ "version": string }, { "model": $Model, "capabilities": array(string) }) }), "SessionInfo": $SessionInfo, "SessionStateMessage": object({ "type": constant("session.state"), "state": object({ "pending_patches": array(string), "applied_patches": array(string), "pending_approvals": array(string) }, { "current_step": all(integer, minimum(0)), "total_steps": all(integer, minimum(0)) }) }), "Sessions": array($SessionInfo), "ThinkingMessage": object({ "type": constant("assistant.thinking"), "phase": values("analyzing", "planning", "retrieving", "executing"), "message": string }), "TokenMessage": object({ "type": constant("assistant.token"), "token": string }, { "cumulative_text": string }), "ToolApprovalRequestMessage": object({ "type": constant("tool.request_approval"), "request_id": string, "tool_name": string, "args": object({}) }, { "risk_level": values("low", "medium", "high") }), "ToolExecuteMessage": object({ "type": constant("tool.execute"), "tool_name": string, "args": object({}), "status": values("started", "completed", "failed") }, { "result": object({}) }), "Workspace": $Workspace, "WorkspacePolicy": object({}, { "command_execution_mode": values("local_terminal", "server_runner"), "time_limit_ms": all(integer, minimum(1)), "output_limit_bytes": all(integer, minimum(1)), "command_approval": values("always", "prompt", "never"), "allowed_commands": array(string), "blocked_commands": array(string), "tools_requiring_approval": array(string) }), "Workspaces": array($Workspace) });
 export const checks: Checks = made;

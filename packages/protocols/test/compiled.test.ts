@@ -14,7 +14,7 @@ describe.each(subjects)(`Of $contract.name, with seed ${seed},`, ({ contract, do
   const rules = contract.reading ?? [];
   const written = names.flatMap((name) =>
     (sample(document, memorySchema(document, name), { seed, count: 4 }) as unknown as AnyMessage[]).map((message) =>
-      tag(contract, message),
+      tag(contract, message, contract.profile && "bare"),
     ),
   );
   // What the tags and the rules look at, and values of both: a body has any of them anywhere.

@@ -1,12 +1,8 @@
+import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Checks, ContractDocument } from "@parlance/contract";
 import { load } from "@parlance/contract/load";
 import type { AnyContract } from "@parlance/wire";
-import { agentsmithy } from "../src/agentsmithy.js";
-import { based } from "../src/based.js";
-import { emacsAgent } from "../src/emacs-agent.js";
-import { foldGateway } from "../src/fold-gateway.js";
-import { loco } from "../src/loco.js";
 
 export interface Subject {
   readonly contract: AnyContract;
@@ -15,11 +11,16 @@ export interface Subject {
   readonly accepts: Checks;
 }
 
-/** The five contracts, generated and as they were written. */
+const names = readdirSync(new URL("../src", import.meta.url))
+  .filter((file) => !/\.(accepts|validators)\.ts$/.test(file))
+  .map((file) => file.slice(0, -".ts".length));
+
+/** Every contract that is shipped, generated and as it was written. */
 export const subjects: readonly Subject[] = await Promise.all(
-  ([agentsmithy, based, emacsAgent, foldGateway, loco] as readonly AnyContract[]).map(async (contract) => ({
-    contract,
-    document: await load(fileURLToPath(new URL(`../../../schemas/${contract.name}`, import.meta.url))),
-    accepts: (await contract.accepts()).checks,
-  })),
+  names.map(async (name) => {
+    const module: Record<string, AnyContract> = await import(`../src/${name}.ts`);
+    const contract = Object.values(module).find((value) => value.name === name)!;
+    const folder = fileURLToPath(new URL(`../../../schemas/${name}`, import.meta.url));
+    return { contract, document: await load(folder), accepts: (await contract.accepts()).checks };
+  }),
 );

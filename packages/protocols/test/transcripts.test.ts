@@ -1,19 +1,11 @@
-import { fileURLToPath } from "node:url";
 import type { Checks, TranscriptLine } from "@parlance/contract";
-import { load } from "@parlance/contract/load";
 import { type AnyContract, bind, codec, decoder, encode, fault, reader, router, unbind, unfault } from "@parlance/wire";
 import { describe, expect, it } from "vitest";
-import { agentsmithy } from "../src/agentsmithy.js";
-import { based } from "../src/based.js";
-import { emacsAgent } from "../src/emacs-agent.js";
-import { foldGateway } from "../src/fold-gateway.js";
-import { loco } from "../src/loco.js";
+import { subjects } from "./contracts.js";
 
 // Every line of every transcript is read as it says, and written as it stands unless it is of the form that is only read.
-for (const contract of [agentsmithy, based, emacsAgent, foldGateway, loco] as readonly AnyContract[]) {
-  const folder = fileURLToPath(new URL(`../../../schemas/${contract.name}`, import.meta.url));
-  const { transcripts } = await load(folder);
-  const { checks: accepts } = await contract.accepts();
+for (const { contract, document, accepts } of subjects) {
+  const { transcripts } = document;
 
   describe.each(Object.entries(transcripts))(`The ${contract.name} transcript %s`, (_, lines) => {
     let call = "";
@@ -86,8 +78,7 @@ function message(
   const written = messages.encode(message as { type: string });
   expect(channel ? written.data : encode(written)).toBe(wire);
   for (const profile of Object.keys(contract.profiles ?? {})) {
-    const superset = codec(contract, { side: from, names, checks, profile }).encode(message as { type: string });
-    expect(JSON.parse(superset.data)).toMatchObject(JSON.parse(written.data));
-    expect(messages.decode(superset)).toEqual({ message });
+    const other = codec(contract, { side: from, names, checks, profile }).encode(message as { type: string });
+    expect(messages.decode(other)).toEqual({ message });
   }
 }

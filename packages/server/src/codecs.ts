@@ -1,14 +1,51 @@
-import { type AnyContract, type CodecOptions, messageDecoder, messageEncoder, type Written } from "@parlance/wire";
+import {
+  type AnyContract,
+  type AnyMessage,
+  type CodecOptions,
+  encode,
+  messageDecoder,
+  messageEncoder,
+  type Written,
+} from "@parlance/wire";
+import type { Batch } from "./ports.js";
+
+/** A message and its text: one for all readers of a batch. */
+export class Encoded implements Written {
+  readonly message: AnyMessage;
+  readonly event: string | undefined;
+  readonly data: string;
+  /** Absent where the stream's or channel's own handler sent it. */
+  readonly batch: Batch | undefined;
+  #block: string | undefined;
+
+  constructor(message: AnyMessage, { event, data }: Written, batch: Batch | undefined) {
+    this.message = message;
+    this.event = event;
+    this.data = data;
+    this.batch = batch;
+  }
+
+  /** As a block of Server-Sent Events. */
+  block(id?: string): string {
+    if (id !== undefined) return encode({ event: this.event, data: this.data, id });
+    this.#block ??= encode(this);
+    return this.#block;
+  }
+}
+
+/** Throws `Violation` where the message is not one of the encoder's or breaks its schema. */
+export type Encode = (message: AnyMessage, batch?: Batch) => Encoded;
 
 /** `messageEncoder`, made once for all who write the same. */
-export const encoderFor: typeof messageEncoder = once((contract, options) => {
-  const encode = messageEncoder(contract, options);
-  let last: { readonly saying: object; readonly written: Written } | undefined;
+export const encoderFor: (contract: AnyContract, options: CodecOptions) => Encode = once((contract, options) => {
+  const write = messageEncoder(contract, options);
+  let last: Encoded | undefined;
   // One message to many connections is encoded once.
-  return (message, saying) => {
-    if (saying === undefined) return encode(message);
-    if (last?.saying !== saying) last = { saying, written: encode(message) };
-    return last.written;
+  return (message, batch) => {
+    if (batch !== undefined && last?.batch === batch) return last;
+    const encoded = new Encoded(message, write(message), batch);
+    if (batch) last = encoded;
+    return encoded;
   };
 });
 /** `messageDecoder`, made once for all who read the same. */

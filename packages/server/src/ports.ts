@@ -17,7 +17,7 @@ export interface Production {
   /** The reader has everything up to a place. */
   delivered(seq: number): void;
   /** Messages that were sent to the session and that no reader has got. */
-  undelivered(): readonly AnyMessage[];
+  undelivered(): readonly Sent[];
 }
 
 /** Starts a stream's handler in a scope. Resolves when headers are due: with the first message, or after a heartbeat without one. */
@@ -51,10 +51,22 @@ export interface ChannelDelivery {
 
 export type AnySession = Session<AnyMessage, Record<string, AnyMessage>>;
 
+/** One message to all readers of a session. */
+export interface Batch {
+  /** Messages of the session store are counted: a reader that came after this one was not sent it. */
+  readonly place: number;
+}
+
+/** A message, and the batch in which it was sent to readers. */
+export interface Sent {
+  readonly message: AnyMessage;
+  readonly batch?: Batch | undefined;
+}
+
 /** A reader of a session: a stream, or a channel that can also ask. */
 export interface Subscriber {
   /** All subscribers of one message get the same `batch`, so that it is encoded once. */
-  send(message: AnyMessage, batch?: object): void;
+  send(message: AnyMessage, batch: Batch): void;
   ask?(message: AnyMessage, options?: { readonly signal?: AbortSignal }): Promise<AnyMessage>;
   /** The session is over. */
   end(): void;
@@ -69,7 +81,7 @@ export interface SessionStore {
   /** Reads a session until the scope closes. A new reader gets what waits, and the asks that are open. */
   subscribe(key: string, subscriber: Subscriber, scope: Scope): void;
   /** Puts messages back that a reader was sent and never got. They wait for the next reader, unless another has them. */
-  requeue(key: string, messages: readonly AnyMessage[]): void;
+  requeue(key: string, messages: readonly Sent[]): void;
   /** Finds the open ask that an operation answers. Throws `Refusal` (409) where it is settled: the first answer counts. */
   find(key: string, reply: AnyMessage): OpenAskFound | undefined | Promise<OpenAskFound | undefined>;
   /** Settles it. Throws `Refusal` (409) where another answer was first. */

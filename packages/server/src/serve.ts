@@ -6,7 +6,7 @@ import type { Context, Handlers } from "./call.js";
 import { callbacks } from "./callback.js";
 import { callChannel, converse, refuseSocket } from "./channel/converse.js";
 import { type Converse, directChannels } from "./channel/direct.js";
-import { cutOnFailure } from "./channel/socket.js";
+import { SafePort } from "./channel/socket.js";
 import { ClusterChannels } from "./cluster/channels.js";
 import { wiring } from "./cluster/publish.js";
 import { ClusterSessions } from "./cluster/sessions.js";
@@ -206,7 +206,7 @@ function isChannel(route: Route | undefined): boolean {
 
 /** The same decision, for any adapter's socket. */
 function sturdy(accepted: Accepted): Accepted {
-  return "refused" in accepted ? accepted : { ...accepted, run: (port) => accepted.run(cutOnFailure(port)) };
+  return "refused" in accepted ? accepted : { ...accepted, run: (port) => accepted.run(new SafePort(port)) };
 }
 
 /** Rejects as soon as the request is aborted, as any fetch does. */

@@ -1,6 +1,6 @@
 import type { Contract, Side } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
-import { openAsks } from "./exchange.js";
+import { OpenAsks } from "./exchange.js";
 
 /** Refuses what a peer may not ask while another of its asks is open. */
 export interface Busy {
@@ -12,13 +12,13 @@ export interface Busy {
 
 /** Counts the open asks of `peer`. `fault` makes the refusal of an exchange, by the name that its `busy` has. */
 export function busy(contract: Contract, peer: Side, fault: (name: string) => AnyMessage): Busy {
-  const asks = openAsks(contract, peer);
+  const asks = new OpenAsks(contract, peer);
   return {
     received(message) {
       const name = asks.exchangeOf(message)?.busy;
       if (name !== undefined && asks.list().some((ask) => ask.exchange.busy === name)) return fault(name);
       asks.open(message);
     },
-    sent: asks.answer,
+    sent: (message) => void asks.answer(message),
   };
 }

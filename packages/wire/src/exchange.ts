@@ -21,34 +21,48 @@ export interface Answered {
   readonly partial: boolean;
 }
 
-/** The open asks of one side of one conversation, in the order they were made. */
-export interface OpenAsks {
+/** The open asks of one side of one conversation, in the order they were made. A reply that is an operation has the operation's name as its type. */
+export class OpenAsks {
+  readonly #contract: Contract;
+  readonly #side: Side;
+  #asks: Waiting[] = NONE;
+
+  constructor(contract: Contract, side: Side) {
+    this.#contract = contract;
+    this.#side = side;
+  }
+
   /** The exchange that a message begins, if it is an ask. */
-  exchangeOf(message: AnyMessage): Exchange | undefined;
-  /** Notes an ask. Returns undefined for a message that asks nothing. */
-  open(message: AnyMessage, on?: Pick<Waiting, "settle" | "fail">): Waiting | undefined;
-  /** Finds the ask that a message or an operation answers, and closes it unless the answer is partial. It is not settled here. */
-  answer(reply: AnyMessage): Answered | undefined;
-  /** The same without closing it. */
-  find(reply: AnyMessage): Answered | undefined;
-  withdraw(ask: Waiting): void;
-  list(): readonly Waiting[];
-}
-
-/** The open asks of `side`. A reply that is an operation has the operation's name as its type. */
-export function openAsks(contract: Contract, side: Side): OpenAsks {
-  const exchanges = (contract.exchanges ?? []).filter((exchange) => exchange.by === side);
-  let asks: Waiting[] = [];
-
-  function exchangeOf(message: AnyMessage): Exchange | undefined {
-    return exchanges.find(
-      ({ ask, when = {} }) => ask === message.type && matches(message as AnyMessage & JsonObject, when),
+  exchangeOf(message: AnyMessage): Exchange | undefined {
+    return this.#contract.exchanges?.find(
+      ({ by, ask, when = {} }) =>
+        by === this.#side && ask === message.type && matches(message as AnyMessage & JsonObject, when),
     );
   }
 
-  function find(reply: AnyMessage): Answered | undefined {
+  /** Notes an ask. Returns undefined for a message that asks nothing. */
+  open(message: AnyMessage, on?: Pick<Waiting, "settle" | "fail">): Waiting | undefined {
+    const exchange = this.exchangeOf(message);
+    if (!exchange) return undefined;
+    const key = exchange.key === undefined ? undefined : (message as AnyMessage & JsonObject)[exchange.key];
+    const ask: Waiting = { message, exchange, key, ...on };
+    if (this.#asks === NONE) this.#asks = [ask];
+    else this.#asks.push(ask);
+    return ask;
+  }
+
+  /** Finds the ask that a message or an operation answers, and closes it unless the answer is partial. It is not settled here. */
+  answer(reply: AnyMessage): Answered | undefined {
+    const found = this.find(reply);
+    if (found && !found.partial) this.withdraw(found.ask);
+    return found;
+  }
+
+  /** The same without closing it. */
+  find(reply: AnyMessage): Answered | undefined {
+    if (this.#asks === NONE) return undefined;
     const fields = reply as AnyMessage & JsonObject;
-    const able = asks.flatMap((ask) => {
+    const able = this.#asks.flatMap((ask) => {
       const answers = ask.exchange.answers.filter((answer) => (answer.message ?? answer.operation) === reply.type);
       const how = answers.find(
         (answer) => ask.exchange.key === undefined || fields[answer.key ?? ask.exchange.key] === ask.key,
@@ -63,30 +77,18 @@ export function openAsks(contract: Contract, side: Side): OpenAsks {
     return { ask: chosen.ask, partial };
   }
 
-  function withdraw(ask: Waiting): void {
-    asks = asks.filter((other) => other !== ask);
+  withdraw(ask: Waiting): void {
+    const asks = this.#asks.filter((other) => other !== ask);
+    this.#asks = asks.length > 0 ? asks : NONE;
   }
 
-  return {
-    exchangeOf,
-    find,
-    withdraw,
-    open(message, on) {
-      const exchange = exchangeOf(message);
-      if (!exchange) return undefined;
-      const key = exchange.key === undefined ? undefined : (message as AnyMessage & JsonObject)[exchange.key];
-      const ask: Waiting = { message, exchange, key, ...on };
-      asks.push(ask);
-      return ask;
-    },
-    answer(reply) {
-      const found = find(reply);
-      if (found && !found.partial) withdraw(found.ask);
-      return found;
-    },
-    list: () => asks,
-  };
+  list(): readonly Waiting[] {
+    return this.#asks;
+  }
 }
+
+/** Shared by all that have none. */
+const NONE: Waiting[] = [];
 
 /**
  * By order, an answer is for the oldest ask that can have it. Two things know better: an answer that echoes the ask it is for,

@@ -1,16 +1,3 @@
-/** A queue from a writer to a reader, bounded by the sum of the weights that wait. */
-export interface Queue<T> extends AsyncIterable<T> {
-  /** False when the item would put the queue over its limit; it is then not taken. */
-  push(item: T, weight: number): boolean;
-  /** Ends the queue. The reader gets the items that wait, and then the error. The first call counts. */
-  end(error?: unknown): void;
-  /** Takes the items that wait, oldest first, up to a weight. */
-  rest(limit: number): T[];
-  readonly ended: boolean;
-  /** The sum of the weights that wait. */
-  readonly weight: number;
-}
-
 export interface QueueOptions {
   /** The sum of weights that may wait; one item is always taken into an empty queue. */
   readonly limit: number;
@@ -18,81 +5,103 @@ export interface QueueOptions {
   readonly onTake?: () => void;
 }
 
-/** Leaving a loop keeps the items that wait, and a new loop goes on from there. */
-export function queue<T>({ limit, onTake }: QueueOptions): Queue<T> {
-  let items: { item: T; weight: number }[] = [];
-  let head = 0;
-  let over: { error?: unknown } | undefined;
-  let wake: (() => void) | undefined;
-  /** One promise for all that wait: a second `next` does not displace the first. */
-  let waiting: Promise<void> | undefined;
+/** A reader that waits for an item, and those behind it. */
+interface Waiting<T> {
+  readonly resolve: (step: IteratorResult<T> | Promise<IteratorResult<T>>) => void;
+  next: Waiting<T> | undefined;
+}
 
-  function take(): IteratorResult<T> | undefined {
-    if (head < items.length) {
-      const { item, weight } = items[head++]!;
-      queue.weight -= weight;
-      if (head === items.length || (head > 1024 && head * 2 > items.length)) {
-        items = items.slice(head);
-        head = 0;
-      }
-      onTake?.();
-      return { value: item, done: false };
+/**
+ * A queue from a writer to a reader, bounded by the sum of the weights that wait. Leaving a loop keeps the items that wait, and a new loop goes
+ * on from there.
+ */
+export class Queue<T> implements AsyncIterable<T>, AsyncIterator<T> {
+  ended = false;
+  /** The sum of the weights that wait. */
+  weight = 0;
+  readonly #options: QueueOptions;
+  #items: T[] = [];
+  #weights: number[] = [];
+  #head = 0;
+  #failure: { readonly error: unknown } | undefined;
+  #waiting: Waiting<T> | undefined;
+
+  constructor(options: QueueOptions) {
+    this.#options = options;
+  }
+
+  /** False when the item would put the queue over its limit; it is then not taken. */
+  push(item: T, weight: number): boolean {
+    if (this.ended) return true;
+    const reader = this.#waiting;
+    if (reader) {
+      this.#waiting = reader.next;
+      this.#options.onTake?.();
+      reader.resolve({ value: item, done: false });
+      return true;
     }
-    if (!over) return undefined;
-    if ("error" in over) {
-      const { error } = over;
-      over = {};
-      throw error;
+    if (this.weight > 0 && this.weight + weight > this.#options.limit) return false;
+    this.#items.push(item);
+    this.#weights.push(weight);
+    this.weight += weight;
+    return true;
+  }
+
+  /** Ends the queue. The reader gets the items that wait, and then the error. The first call counts. */
+  end(error?: unknown): void {
+    if (this.ended) return;
+    this.ended = true;
+    if (error !== undefined) this.#failure = { error };
+    for (let reader = this.#waiting; reader; reader = reader.next) reader.resolve(this.next());
+    this.#waiting = undefined;
+  }
+
+  /** Takes the items that wait, oldest first, up to a weight. */
+  rest(limit: number): T[] {
+    const taken: T[] = [];
+    for (let left = limit; this.#head < this.#items.length; ) {
+      left -= this.#weights[this.#head]!;
+      if (left < 0) break;
+      taken.push(this.#take());
     }
+    return taken;
+  }
+
+  next(): Promise<IteratorResult<T>> {
+    if (this.#head < this.#items.length) return Promise.resolve({ value: this.#take(), done: false });
+    if (!this.ended) return new Promise((resolve) => this.#wait({ resolve, next: undefined }));
+    const failure = this.#failure;
+    this.#failure = undefined;
+    return failure ? Promise.reject(failure.error) : Promise.resolve({ value: undefined, done: true });
+  }
+
+  async return(): Promise<IteratorResult<T>> {
     return { value: undefined, done: true };
   }
 
-  function rouse(): void {
-    wake?.();
-    wake = waiting = undefined;
+  [Symbol.asyncIterator](): AsyncIterator<T> {
+    return this;
   }
 
-  // Plain properties: accessors would give each of thousands of queues a hidden class of its own.
-  const queue = {
-    ended: false,
-    weight: 0,
-    push(item: T, weight: number): boolean {
-      if (over) return true;
-      if (queue.weight > 0 && queue.weight + weight > limit) return false;
-      items.push({ item, weight });
-      queue.weight += weight;
-      rouse();
-      return true;
-    },
-    end(...error: readonly unknown[]): void {
-      over ??= error.length > 0 && error[0] !== undefined ? { error: error[0] } : {};
-      queue.ended = true;
-      rouse();
-    },
-    rest(limit: number): T[] {
-      const taken: T[] = [];
-      for (let left = limit; head < items.length; ) {
-        left -= items[head]!.weight;
-        if (left < 0) break;
-        taken.push(take()!.value);
-      }
-      return taken;
-    },
-    [Symbol.asyncIterator](): AsyncIterator<T> {
-      return {
-        async next() {
-          for (;;) {
-            const taken = take();
-            if (taken) return taken;
-            waiting ??= new Promise((resolve) => {
-              wake = resolve;
-            });
-            await waiting;
-          }
-        },
-        return: async () => ({ value: undefined, done: true }),
-      };
-    },
-  };
-  return queue;
+  #wait(reader: Waiting<T>): void {
+    let last = this.#waiting;
+    if (!last) this.#waiting = reader;
+    else {
+      while (last.next) last = last.next;
+      last.next = reader;
+    }
+  }
+
+  #take(): T {
+    const item = this.#items[this.#head]!;
+    this.weight -= this.#weights[this.#head++]!;
+    // One that is empty holds no memory: thousands of connections have a queue each.
+    if (this.#head === this.#items.length || (this.#head > 1024 && this.#head * 2 > this.#items.length)) {
+      this.#items = this.#items.slice(this.#head);
+      this.#weights = this.#weights.slice(this.#head);
+      this.#head = 0;
+    }
+    this.#options.onTake?.();
+    return item;
+  }
 }

@@ -1,70 +1,23 @@
 import { Disconnected } from "./errors.js";
-
-/** What is counted while it is held. */
-export type Gauge =
-  | "calls"
-  | "streams"
-  | "channels"
-  | "readers"
-  | "sessions"
-  | "asks"
-  | "places"
-  | "timers"
-  | "subscriptions";
-
-/** Characters that wait for a reader, and characters that are kept for one that may come back. */
-export type Measure = "queued" | "logged";
-
-/** Counts of everything that is held, and sums of the characters that wait. */
-export type Stats = Readonly<Record<Gauge | Measure, number>>;
-
-const GAUGES: readonly Gauge[] = [
-  "calls",
-  "streams",
-  "channels",
-  "readers",
-  "sessions",
-  "asks",
-  "places",
-  "timers",
-  "subscriptions",
-];
+import { Books, everything, type Gauge, type Measure, type Stats } from "./gauges.js";
 
 /** The longest delay that a timer takes (2^31 - 1 ms): a longer one would fire at once. */
 const LONGEST = 2 ** 31 - 1;
 
-/** Counts and measures of one root scope. */
-class Books {
-  readonly counts = new Map<Gauge, number>();
-  readonly measures = new Set<{ readonly of: Measure; readonly read: () => number }>();
+type Timer = ReturnType<typeof setTimeout>;
 
-  add(gauge: Gauge | undefined, difference: number): void {
-    if (gauge) this.counts.set(gauge, (this.counts.get(gauge) ?? 0) + difference);
-  }
-
-  stats(): Stats {
-    const stats: Record<string, number> = { queued: 0, logged: 0 };
-    for (const gauge of GAUGES) stats[gauge] = this.counts.get(gauge) ?? 0;
-    for (const { of, read } of this.measures) stats[of]! += read();
-    return stats as Stats;
-  }
-}
-
-/** Everything that any scope of this process holds. */
-const everything = new Books();
-
-/** What all scopes of this process hold together: zero at rest. */
-export function totals(): Stats {
-  return everything.stats();
-}
-
-const NOTHING: Held[] = [];
-/** More are a set, where each is found at once. */
-const FEW = 8;
-
-interface Held {
-  readonly release: () => unknown;
+/** One thing that a scope owns, in the list of all that it owns: thousands of connections have some scopes each. */
+class Held {
+  /** Undefined once it is released: what is kept to release it earlier keeps nothing else then. */
+  what: (() => unknown) | Scope | Timer | undefined;
   readonly gauge: Gauge | undefined;
+  older: Held | undefined;
+  newer: Held | undefined;
+
+  constructor(what: (() => unknown) | Scope | Timer, gauge: Gauge | undefined) {
+    this.what = what;
+    this.gauge = gauge;
+  }
 }
 
 /**
@@ -75,30 +28,29 @@ interface Held {
  */
 export class Scope {
   readonly #books: Books;
-  readonly #report: (error: unknown) => void;
-  readonly #leaveParent: (() => void) | undefined;
-  /** A few are a list, which is smaller: thousands of connections have some scopes each. */
-  #held: Held[] | Set<Held> = NOTHING;
+  readonly #parent: Scope | undefined;
+  /** This scope among what its parent owns. */
+  readonly #place: Held | undefined;
+  #newest: Held | undefined;
   #controller: AbortController | undefined;
   #open = true;
   #reason: unknown;
 
-  private constructor(books: Books, report: (error: unknown) => void, leaveParent?: () => void) {
+  private constructor(books: Books, parent?: Scope, gauge?: Gauge) {
     this.#books = books;
-    this.#report = report;
-    this.#leaveParent = leaveParent;
+    this.#parent = parent;
+    this.#place = parent && new Held(this, gauge);
   }
 
   /** Opens a scope without a parent. `report` gets what a release throws. */
   static open(report: (error: unknown) => void): Scope {
-    return new Scope(new Books(), report);
+    return new Scope(new Books(report));
   }
 
   /** Opens a scope that closes with this one, for the same reason. It is counted until then. */
   child(gauge?: Gauge): Scope {
-    const held: Held = { gauge, release: () => child.close(this.#reason) };
-    const child: Scope = new Scope(this.#books, this.#report, () => this.#forget(held));
-    this.#take(held);
+    const child = new Scope(this.#books, this, gauge);
+    this.#take(child.#place!);
     return child;
   }
 
@@ -120,47 +72,37 @@ export class Scope {
 
   /** Owns a release. */
   add(release: () => unknown, gauge?: Gauge): void {
-    this.#take({ release, gauge });
+    this.#take(new Held(release, gauge));
   }
 
   /** Owns a release, and returns a function that releases earlier. Either way it runs once. */
   hold(release: () => unknown, gauge?: Gauge): () => void {
-    const held: Held = { release, gauge };
-    this.#take(held);
-    return () => {
-      if (this.#forget(held)) this.#run(release);
-    };
+    return this.#hold(new Held(release, gauge));
   }
 
   /** Runs a function after a delay unless the scope closes first. Returns a function that cancels it. */
   timeout(milliseconds: number, run: () => void): () => void {
-    if (milliseconds === Number.POSITIVE_INFINITY) return () => {};
-    const timer = setTimeout(
-      () => {
-        cancel();
-        this.#run(run);
-      },
-      Math.min(milliseconds, LONGEST),
-    );
-    (timer as { unref?: () => void }).unref?.();
-    const cancel = this.hold(() => clearTimeout(timer), "timers");
+    if (milliseconds === Number.POSITIVE_INFINITY) return nothing;
+    const fire = (): void => {
+      cancel();
+      this.#run(run);
+    };
+    const cancel = this.#time(setTimeout(fire, Math.min(milliseconds, LONGEST)));
     return cancel;
   }
 
   /** Runs a function again and again until the scope closes. Returns a function that stops it. */
   interval(milliseconds: number, run: () => void): () => void {
-    if (milliseconds === Number.POSITIVE_INFINITY) return () => {};
-    const timer = setInterval(() => this.#run(run), Math.min(milliseconds, LONGEST));
-    (timer as { unref?: () => void }).unref?.();
-    return this.hold(() => clearInterval(timer), "timers");
+    if (milliseconds === Number.POSITIVE_INFINITY) return nothing;
+    return this.#time(setInterval(() => this.#run(run), Math.min(milliseconds, LONGEST)));
   }
 
   /** Runs a function when a signal aborts, which may be now. The listener goes with the scope. */
   onAbort(signal: AbortSignal, run: () => void): () => void {
-    if (!this.#open) return () => {};
+    if (!this.#open) return nothing;
     if (signal.aborted) {
       this.#run(run);
-      return () => {};
+      return nothing;
     }
     const listener = () => this.#run(run);
     signal.addEventListener("abort", listener, { once: true });
@@ -182,9 +124,12 @@ export class Scope {
     if (!this.#open) return;
     this.#open = false;
     this.#reason = reason;
-    this.#leaveParent?.();
+    if (this.#parent && this.#place) this.#parent.#forget(this.#place);
     if (reason !== undefined) this.#controller?.abort(reason);
-    for (const held of [...this.#held].reverse()) if (this.#forget(held)) this.#run(held.release);
+    for (let held = this.#newest; held; held = this.#newest) {
+      this.#forget(held);
+      this.#release(held);
+    }
   }
 
   /** What this scope's root and all below it hold. */
@@ -193,35 +138,57 @@ export class Scope {
   }
 
   #take(held: Held): void {
-    if (!this.#open) return this.#run(held.release);
-    if (this.#held === NOTHING) this.#held = [held];
-    else if (!Array.isArray(this.#held)) this.#held.add(held);
-    else if (this.#held.length < FEW) this.#held.push(held);
-    else this.#held = new Set(this.#held).add(held);
+    if (!this.#open) return this.#release(held);
+    held.older = this.#newest;
+    if (held.older) held.older.newer = held;
+    this.#newest = held;
     this.#count(held, 1);
   }
 
+  #hold(held: Held): () => void {
+    this.#take(held);
+    return () => {
+      if (this.#forget(held)) this.#release(held);
+    };
+  }
+
+  #time(timer: Timer): () => void {
+    (timer as { unref?: () => void }).unref?.();
+    return this.#hold(new Held(timer, "timers"));
+  }
+
+  /** False where it is released already. */
   #forget(held: Held): boolean {
-    if (Array.isArray(this.#held)) {
-      const index = this.#held.indexOf(held);
-      if (index < 0) return false;
-      this.#held.splice(index, 1);
-    } else if (!this.#held.delete(held)) return false;
+    if (held.what === undefined) return false;
+    const { older, newer } = held;
+    if (older) older.newer = newer;
+    if (newer) newer.older = older;
+    else this.#newest = older;
+    held.older = held.newer = undefined;
     this.#count(held, -1);
     return true;
   }
 
   #count({ gauge }: Held, difference: number): void {
+    if (gauge === undefined) return;
     this.#books.add(gauge, difference);
     everything.add(gauge, difference);
+  }
+
+  #release(held: Held): void {
+    const { what } = held;
+    held.what = undefined;
+    if (typeof what === "function") this.#run(what);
+    else if (what instanceof Scope) what.close(this.#reason);
+    else clearTimeout(what);
   }
 
   #run(release: () => unknown): void {
     try {
       const done = release();
-      if (isThenable(done)) done.then(undefined, this.#report);
+      if (isThenable(done)) done.then(undefined, this.#books.report);
     } catch (error) {
-      this.#report(error);
+      this.#books.report(error);
     }
   }
 }
@@ -279,6 +246,8 @@ function settled<T>(
   });
 }
 
+function nothing(): void {}
+
 function reasonOf({ reason }: Scope): unknown {
   return reason ?? new DOMException("it is over", "AbortError");
 }
@@ -286,3 +255,5 @@ function reasonOf({ reason }: Scope): unknown {
 function isThenable(value: unknown): value is PromiseLike<never> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
 }
+
+export { type Gauge, type Measure, type Stats, totals } from "./gauges.js";

@@ -9,8 +9,8 @@ export interface Frame {
   readonly body: JsonObject;
 }
 
-/** Turns `type` into the contract's tag. With a profile, writes the superset that the profile names. */
-export function tag(contract: Contract, message: AnyMessage, profile?: string): Frame {
+/** Turns `type` into the contract's tag. With a profile, the contract's own or this one, writes the superset that the profile names. */
+export function tag(contract: Contract, message: AnyMessage, profile = contract.profile): Frame {
   const { type, ...fields } = message as { type: string } & JsonObject;
   const extra = profile === undefined ? undefined : contract.profiles?.[profile]?.[type];
   switch (contract.tag.in) {

@@ -1,6 +1,6 @@
 import { based } from "@parlance/protocols/based";
 import type { AnyContract, AnyMessage } from "@parlance/wire";
-import { openAsks } from "@parlance/wire/link";
+import { OpenAsks } from "@parlance/wire/link";
 import { describe, expect, it } from "vitest";
 
 /** Asks that a peer pipelines to a server of based, the answers that come back, and which ask each is for (by its place). */
@@ -57,7 +57,7 @@ const pipelined: Readonly<
 
 describe("By order,", () => {
   it.each(Object.entries(pipelined))("%s", (_, [asked, answers]) => {
-    const asks = openAsks(based as AnyContract, "client");
+    const asks = new OpenAsks(based as AnyContract, "client");
     const open = asked.map((type) => asks.open({ type } as AnyMessage));
     for (const [said, place] of answers) {
       const [type, action] = said.split(" ");

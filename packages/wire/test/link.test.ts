@@ -1,9 +1,9 @@
 import { type Port, type PortEvents, parseResumable } from "@parlance/wire";
-import { durable, queue } from "@parlance/wire/link";
+import { durable, Queue } from "@parlance/wire/link";
 import { describe, expect, it, vi } from "vitest";
 
 it("two readers of one queue that wait at the same time each get an item, in the order in which they asked", async () => {
-  const items = queue<string>({ limit: 10 });
+  const items = new Queue<string>({ limit: 10 });
   const [first, second] = [items[Symbol.asyncIterator](), items[Symbol.asyncIterator]()];
   const reads = [first.next(), second.next(), first.next()];
   items.push("a", 1);

@@ -1,6 +1,6 @@
-import { escapePointer } from "../folder.js";
 import type { ContractDocument, Schema, SchemaObject } from "../model.js";
 import { members } from "../schema.js";
+import { escapePointer } from "../walk.js";
 import { type Change, either, match, ofNarrow, ofRemove, ofWiden, same, type Writers } from "./change.js";
 
 /** One version of a schema: what it says and where that stands. */

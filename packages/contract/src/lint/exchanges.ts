@@ -1,5 +1,6 @@
 import type { Finding } from "../finding.js";
 import type { Exchange } from "../model.js";
+import { didYouMean } from "../nearest.js";
 import { inContract, inputNames, list, membersOf, type Subject, said } from "./subject.js";
 
 /** What answers exists, goes the other way, and repeats the key. */
@@ -17,19 +18,27 @@ function* one(exchange: Exchange, at: string, subject: Subject): Generator<Findi
     yield inContract(
       "exchange",
       `${at}/ask`,
-      `"${exchange.ask}" is not a message of the ${exchange.by}: ${list(asked)}`,
+      `"${exchange.ask}" is not a message of the ${exchange.by}: ${list(asked)}${didYouMean(exchange.ask, asked)}`,
     );
   const ask = propertiesOf(subject, exchange.ask);
   if (exchange.key !== undefined && ask && !ask.includes(exchange.key))
-    yield inContract("exchange", `${at}/key`, `the ask ${exchange.ask} has no property ${exchange.key}`);
+    yield inContract(
+      "exchange",
+      `${at}/key`,
+      `the ask ${exchange.ask} has no property ${exchange.key}${didYouMean(exchange.key, ask)}`,
+    );
   for (const name of Object.keys(exchange.when ?? {}))
     if (ask && !ask.includes(name))
-      yield inContract("exchange", `${at}/when/${name}`, `the ask ${exchange.ask} has no property ${name}`);
+      yield inContract(
+        "exchange",
+        `${at}/when/${name}`,
+        `the ask ${exchange.ask} has no property ${name}${didYouMean(name, ask)}`,
+      );
   if (exchange.busy !== undefined && !answered.includes(exchange.busy))
     yield inContract(
       "exchange",
       `${at}/busy`,
-      `"${exchange.busy}" is not a message of the ${other}: ${list(answered)}`,
+      `"${exchange.busy}" is not a message of the ${other}: ${list(answered)}${didYouMean(exchange.busy, answered)}`,
     );
   if (exchange.busy !== undefined && exchange.key !== undefined)
     yield inContract("exchange", `${at}/busy`, "is for answers by order; with a key, asks do not exclude each other");
@@ -42,16 +51,21 @@ function* one(exchange: Exchange, at: string, subject: Subject): Generator<Findi
       yield inContract(
         "exchange",
         `${here}/message`,
-        `"${answer}" is not a message of the ${other}: ${list(answered)}`,
+        `"${answer}" is not a message of the ${other}: ${list(answered)}${didYouMean(answer, answered)}`,
       );
     if (kind === "operation" && !(answer in contract.operations))
-      yield inContract("exchange", `${here}/operation`, `there is no operation ${answer}`);
+      yield inContract(
+        "exchange",
+        `${here}/operation`,
+        `there is no operation ${answer}${didYouMean(answer, Object.keys(contract.operations))}`,
+      );
     if (kind === "operation" && exchange.by === "client")
       yield inContract(
         "exchange",
         `${here}/operation`,
         "only a client calls operations, so one answers only what a server asks",
       );
+    if (kind === "message" && !answered.includes(answer)) continue;
     const properties =
       kind === "message"
         ? propertiesOf(subject, answer)
@@ -64,14 +78,14 @@ function* one(exchange: Exchange, at: string, subject: Subject): Generator<Findi
       yield inContract(
         "exchange",
         reply.key ? `${here}/key` : here,
-        `the answer ${answer} has no property ${key}, the key of this exchange`,
+        `the answer ${answer} has no property ${key}, the key of this exchange${didYouMean(key!, properties)}`,
       );
     for (const name of [...Object.keys(reply.partial ?? {}), ...(reply.echo === undefined ? [] : [reply.echo])])
       if (!properties.includes(name))
         yield inContract(
           "exchange",
           reply.echo === name ? `${here}/echo` : `${here}/partial/${name}`,
-          `the answer ${answer} has no property ${name}`,
+          `the answer ${answer} has no property ${name}${didYouMean(name, properties)}`,
         );
   }
 }

@@ -1,40 +1,101 @@
-import { Ajv2020 } from "ajv/dist/2020.js";
+import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import metaSchema from "../../../../schemas/contract.schema.json" with { type: "json" };
 import type { Finding } from "../finding.js";
-import { escapePointer } from "../folder.js";
+import { didYouMean, nearest } from "../nearest.js";
 import type { Source } from "../prose.js";
+import { escapePointer } from "../walk.js";
 import { inContract, list } from "./subject.js";
 
 /** What a contract.json may say, as a JSON Schema: for editors, and for the `$schema` of a contract. */
 export const contractSchema: Readonly<Record<string, unknown>> = metaSchema;
 
-/** Faults of values, after which the contract still has the form that other rules read. */
+/** Faults of values, after which the contract still has the form that other rules read. Only a tag that is none leaves nothing to read. */
 const harmless = new Set(["additionalProperties", "enum", "const", "pattern", "propertyNames", "minimum", "maximum"]);
 
 const validate = new Ajv2020({
   allErrors: true,
+  verbose: true,
   strictTypes: false,
   strictRequired: false,
   validateSchema: false,
 }).compile(metaSchema);
 
-/** Whether contract.json has the form of a contract; `sound` when other rules can read it. */
+/** Whether contract.json has the form of a contract; `sound` when other rules can read it. One finding for one mistake. */
 export function form(source: Source): { findings: Finding[]; sound: boolean } {
   if (validate(source)) return { findings: [], sound: true };
-  const errors = validate.errors ?? [];
+  const errors = (validate.errors ?? []).filter(tells);
   const findings = errors
-    .filter(({ keyword }) => keyword !== "propertyNames" && keyword !== "oneOf")
-    .map(({ instancePath, keyword, message, params, propertyName }) => {
-      if (keyword === "additionalProperties") {
-        const pointer = `${instancePath}/${escapePointer(params.additionalProperty)}`;
-        return inContract("form", pointer, `"${params.additionalProperty}" is not a word of a contract here`);
-      }
-      if (propertyName !== undefined) {
-        const pointer = `${instancePath}/${escapePointer(propertyName)}`;
-        return inContract("form", pointer, `the name "${propertyName}" ${message}`);
-      }
-      const allowed = keyword === "enum" ? `: ${list(params.allowedValues)}` : "";
-      return inContract("form", instancePath, `${message}${allowed}`);
-    });
-  return { findings, sound: errors.every(({ keyword }) => harmless.has(keyword)) };
+    .filter((error) => !isMisspelt(error, errors))
+    .map((error) => inContract("form", ...words(error)));
+  return {
+    findings,
+    sound: errors.every(({ keyword, instancePath }) => harmless.has(keyword) && instancePath !== "/tag/in"),
+  };
+}
+
+/** An alternative's own errors, and those of a condition around others, repeat what is said once. */
+const tells = ({ keyword, schemaPath }: ErrorObject) =>
+  keyword !== "if" && keyword !== "propertyNames" && !schemaPath.includes("/oneOf/");
+
+/** A word that is missing because it is there with a slip, which is told of the word that is there. */
+function isMisspelt({ keyword, instancePath, params }: ErrorObject, errors: readonly ErrorObject[]): boolean {
+  if (keyword !== "required") return false;
+  return errors.some(
+    (other) =>
+      other.keyword === "additionalProperties" &&
+      other.instancePath === instancePath &&
+      nearest(other.params.additionalProperty, wordsOf(other)) === params.missingProperty,
+  );
+}
+
+const wordsOf = ({ parentSchema }: ErrorObject) => Object.keys((parentSchema?.properties as object | undefined) ?? {});
+
+/** Where the mistake is, what it is and what to write. */
+function words(error: ErrorObject): [pointer: string, message: string] {
+  const { instancePath, keyword, params, data, parentSchema, propertyName } = error;
+  const meaning = parentSchema?.description === undefined ? "" : `: ${parentSchema.description}`;
+  const shown = JSON.stringify(data);
+  if (propertyName !== undefined)
+    return [`${instancePath}/${escapePointer(propertyName)}`, `the name "${propertyName}" does not fit${meaning}`];
+  switch (keyword) {
+    case "additionalProperties": {
+      const word: string = params.additionalProperty;
+      const near = didYouMean(word, wordsOf(error));
+      return [
+        `${instancePath}/${escapePointer(word)}`,
+        `"${word}" is not a word of a contract here${near || `; there are ${list(wordsOf(error))}`}`,
+      ];
+    }
+    case "required":
+      return [instancePath, `needs "${params.missingProperty}"${describe(error, params.missingProperty)}`];
+    case "enum":
+      return [
+        instancePath,
+        `${shown} is none of ${list(params.allowedValues)}${didYouMean(String(data), params.allowedValues)}`,
+      ];
+    case "const":
+      return [instancePath, `is ${shown}, and can only be ${JSON.stringify(params.allowedValue)}`];
+    case "type":
+      return [
+        instancePath,
+        `is ${data === null ? "null" : Array.isArray(data) ? "array" : typeof data}, and must be ${params.type}${meaning}`,
+      ];
+    case "false schema":
+      return [instancePath, 'does not belong here: it is for a tag whose "in" is "property"'];
+    case "oneOf":
+      return [instancePath, `does not fit${meaning}`];
+    case "uniqueItems":
+      return [
+        `${instancePath}/${Math.max(params.i, params.j)}`,
+        `${JSON.stringify((data as unknown[])[params.i])} is there twice`,
+      ];
+    default:
+      return [instancePath, meaning ? `${shown} does not fit${meaning}` : `${shown} ${error.message}`];
+  }
+}
+
+function describe({ parentSchema }: ErrorObject, name: string): string {
+  const { description } =
+    (parentSchema?.properties as Record<string, { description?: string }> | undefined)?.[name] ?? {};
+  return description === undefined ? "" : `: ${description}`;
 }

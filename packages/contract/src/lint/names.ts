@@ -1,6 +1,7 @@
 import type { Finding } from "../finding.js";
-import { escapePointer } from "../folder.js";
 import type { FaultPlaces, SchemaObject, Stream, TextPlaces } from "../model.js";
+import { didYouMean } from "../nearest.js";
+import { escapePointer } from "../walk.js";
 import { inContract, list, membersOf, type Subject } from "./subject.js";
 
 /** Everything that contract.json names is there, and every message is said by somebody. */
@@ -11,7 +12,8 @@ export function* names(subject: Subject): Generator<Finding> {
 
   const file = function* (name: unknown, pointer: string): Generator<Finding> {
     if (typeof name !== "string") return;
-    if (!(name in schemas)) yield inContract("name", pointer, `names ${name}, which does not exist or is not JSON`);
+    if (name in schemas || subject.unreadable.has(name)) return;
+    yield inContract("name", pointer, `names ${name}, which does not exist${didYouMean(name, Object.keys(schemas))}`);
   };
   for (const [name, { schema }] of Object.entries(contract.messages))
     yield* file(schema, `/messages/${escapePointer(name)}/schema`);
@@ -45,11 +47,23 @@ export function* names(subject: Subject): Generator<Finding> {
   yield* places(contract.fault, contract.fault.schema, "/fault", subject);
   for (const [index, { operation }] of (contract.reading ?? []).entries())
     if (operation !== undefined && !(operation in contract.operations))
-      yield inContract("name", `/reading/${index}/operation`, `there is no operation ${operation}`);
+      yield inContract(
+        "name",
+        `/reading/${index}/operation`,
+        `there is no operation ${operation}${didYouMean(operation, Object.keys(contract.operations))}`,
+      );
   for (const [profile, additions] of Object.entries(contract.profiles ?? {}))
     yield* among(Object.keys(additions), Object.keys(contract.messages), `/profiles/${profile}`, "the messages");
+  yield* among([contract.profile], Object.keys(contract.profiles ?? {}), "/profile", "the profiles");
   if (contract.session !== undefined && !owners(subject).some((owner) => contract.session! in (owner.parameters ?? {})))
-    yield inContract("name", "/session", `no operation or channel has a parameter ${contract.session}`);
+    yield inContract(
+      "name",
+      "/session",
+      `no operation or channel has a parameter ${contract.session}${didYouMean(
+        contract.session,
+        owners(subject).flatMap(({ parameters }) => Object.keys(parameters ?? {})),
+      )}`,
+    );
 }
 
 const owners = ({ contract }: Subject) => [...Object.values(contract.operations), ...Object.values(contract.channels)];
@@ -79,7 +93,7 @@ function* among(
 ): Generator<Finding> {
   for (const name of names)
     if (name !== undefined && !there.includes(name))
-      yield inContract("name", at, `"${name}" is not among ${what}: ${list(there)}`);
+      yield inContract("name", at, `"${name}" is not among ${what}: ${list(there)}${didYouMean(name, there)}`);
 }
 
 function* text(
@@ -91,10 +105,17 @@ function* text(
   for (const [kind, pairs] of Object.entries(places ?? {}))
     for (const [message, property] of Object.entries(pairs as Record<string, string>)) {
       const pointer = `${at}/${kind}/${escapePointer(message)}`;
-      yield* among([message], there, pointer, "the messages here");
+      if (!there.includes(message)) {
+        yield* among([message], there, pointer, "the messages here");
+        continue;
+      }
       const inner = membersOf(subject, subject.contract.messages[message]?.schema);
       if (inner && !(property in inner.properties))
-        yield inContract("name", pointer, `the message ${message} has no property ${property}`);
+        yield inContract(
+          "name",
+          pointer,
+          `the message ${message} has no property ${property}${didYouMean(property, Object.keys(inner.properties))}`,
+        );
     }
 }
 

@@ -27,14 +27,26 @@ function* placeholders({ path, alsoAt = [], parameters = {} }: Operation | Chann
   }
 }
 
-function* input({ parameters = {}, when = {}, body }: Operation, at: string, subject: Subject): Generator<Finding> {
+function* input(
+  { method, parameters = {}, when = {}, body }: Operation,
+  at: string,
+  subject: Subject,
+): Generator<Finding> {
   const schema = subject.schemas[body ?? ""];
   const { properties = {} } = membersOf(subject, body) ?? {};
-  if (schema && !subject.broken.has(body!) && schema.type !== "object" && Object.keys(properties).length === 0)
+  if (schema && !subject.broken.has(body!) && schema.type !== "object" && Object.keys(properties).length === 0) {
     yield inContract(
       "input",
       `${at}/body`,
       `${body} is not the schema of an object; a body's properties join one flat input`,
+    );
+    return;
+  }
+  if (body !== undefined && method === "GET")
+    yield inContract(
+      "input",
+      `${at}/body`,
+      "stands on a GET, which no client sends with a body; write its properties as parameters in the query, or use POST",
     );
   for (const name of Object.keys(properties))
     if (name in parameters)

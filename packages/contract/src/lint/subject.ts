@@ -1,8 +1,8 @@
 import type { Finding } from "../finding.js";
-import { escapePointer } from "../folder.js";
 import type { Contract, ContractDocument, Json, Operation, SchemaObject, Side, TranscriptLine } from "../model.js";
 import type { Source } from "../prose.js";
 import { type Members, members } from "../schema.js";
+import { escapePointer } from "../walk.js";
 
 /** What the rules look at. Schemas are named by file here, so that two with one title are still two. */
 export interface Subject {
@@ -11,6 +11,8 @@ export interface Subject {
   readonly source: Source;
   readonly contract: Contract;
   readonly schemas: Readonly<Record<string, SchemaObject>>;
+  /** Files that are there and are not JSON, which has been said. */
+  readonly unreadable: ReadonlySet<string>;
   /** Files whose schema cannot be judged, because it or what it refers to is not one. */
   readonly broken: ReadonlySet<string>;
   /** The same with the `$id`s that load gives, as `members` wants them. */
@@ -29,7 +31,7 @@ export const inContract = (rule: string, pointer: string, message: string): Find
 });
 
 /** Where a schema is while it is judged: not below the contract's name, which may be anything yet. */
-export const idOf = (file: string) => `/contract/${file}`;
+export const idOf = (file: string) => new URL(file, "parlance:/contract/").pathname;
 
 /** Names for a sentence. */
 export const list = (names: readonly string[]) => (names.length > 0 ? names.join(", ") : "none");

@@ -1,7 +1,7 @@
 import type { Finding } from "../finding.js";
-import { escapePointer } from "../folder.js";
 import type { Json, Message, SchemaObject } from "../model.js";
 import { tagProperties } from "../schema.js";
+import { escapePointer } from "../walk.js";
 import { examplesOf, inContract, list, membersOf, type Subject, said } from "./subject.js";
 
 /** Every frame says which message it is, and `type` stays free to say it in memory. */
@@ -11,11 +11,12 @@ export function* tags(subject: Subject): Generator<Finding> {
     const file = message.schema;
     const schema = schemas[file];
     const at = `/messages/${escapePointer(name)}`;
-    if (message.shape && contract.tag.in !== "shape")
+    const shaped = Object.keys(contract.messages).find((one) => contract.messages[one]!.shape);
+    if (name === shaped && contract.tag.in !== "shape")
       yield inContract(
         "tag",
         `${at}/shape`,
-        `is for contracts whose tag is in the shape; this one's is in the ${contract.tag.in}`,
+        `is for contracts whose tag is in the shape; this one's is in the ${contract.tag.in}: write "tag": { "in": "shape" }, or leave shapes out`,
       );
     const inner = membersOf(subject, file);
     if (!schema || !inner) continue;
@@ -64,7 +65,9 @@ function* shapes(subject: Subject): Generator<Finding> {
     for (const name of names)
       for (const [index, example] of examplesOf(subject, contract.messages[name]!.schema).entries()) {
         const fitting = names.filter((one) => fits(contract.messages[one]!, example));
-        if (fitting[0] === name) continue;
+        // Two messages of one schema are a mistake of their own.
+        if (fitting[0] === name || contract.messages[fitting[0] ?? ""]?.schema === contract.messages[name]!.schema)
+          continue;
         yield {
           rule: "shape",
           file: contract.messages[name]!.schema,

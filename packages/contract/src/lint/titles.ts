@@ -1,53 +1,84 @@
 import type { Finding } from "../finding.js";
-import { pascal } from "../schema.js";
-import { subschemas } from "../walk.js";
-import type { Subject } from "./subject.js";
+import { fileOf } from "../folder.js";
+import { generatedNames, namesType, pascal, tagProperties } from "../schema.js";
+import { escapePointer, subschemas } from "../walk.js";
+import { inContract, type Subject } from "./subject.js";
 
-/** Types that JavaScript, the web and TypeScript have; a type of the same name would hide them in the generated file. */
-const taken = new Set(
+/** What a constant of a module cannot be named (ECMA-262, section 12.7.2), and what the generated module imports. */
+const reserved = new Set(
   (
-    "Array ArrayBuffer AsyncIterable AsyncIterator Awaited BigInt Blob Boolean Buffer Capitalize Comment DataView Date Document Element " +
-    "Error Event EventSource EventTarget Exclude Extract File FormData Function Generator Headers History Image InstanceType Intl Iterable " +
-    "Iterator JSON Location Lock Lowercase Map Math MessageEvent MessageChannel NaN Navigator Node NonNullable Notification Number Object " +
-    "Omit Option Parameters Partial Performance Pick Plugin Process Promise PromiseLike PropertyKey Proxy Range RangeError Readonly " +
-    "ReadonlyArray ReadableStream Record Reflect RegExp Report Request Required Response ReturnType Selection Set Storage String Symbol " +
-    "SyntaxError Text Thenable This TypeError URL Uint8Array Uncapitalize Uppercase WeakMap WeakSet WebSocket Window Worker"
+    "await break case catch class const continue debugger default delete do else enum export extends false finally for function " +
+    "if implements import in instanceof interface let new null package private protected public return static super switch this " +
+    "throw true try typeof var void while with yield checks"
   ).split(" "),
 );
 
-/** A title is the name of a type: PascalCase, nobody else's, and not one that looks like a merged duplicate. */
+/** A title is the name of a type, and of one only. */
 export function* titles({ schemas, contract }: Subject): Generator<Finding> {
   const owners = new Map<string, string>();
-  const generated: [string, string][] = [
-    ...Object.entries(contract.operations).flatMap<[string, string]>(([name, { answer }]) => [
-      [`${pascal(name)}Input`, `the input of operation ${name}`],
-      ...(answer.stream
-        ? ([[`${pascal(name)}Message`, `the messages of operation ${name}`]] as [string, string][])
-        : []),
-    ]),
-    ...Object.keys(contract.channels).flatMap<[string, string]>((name) => [
-      [`${pascal(name)}Input`, `the input of channel ${name}`],
-      [`${pascal(name)}ClientMessage`, `the client's messages of channel ${name}`],
-      [`${pascal(name)}ServerMessage`, `the server's messages of channel ${name}`],
-    ]),
-    [pascal(contract.name), "the client's interface"],
-    [`${pascal(contract.name)}Handlers`, "the handlers' interface"],
-  ];
-  for (const [name, what] of generated) owners.set(name, `${what} is generated with that name`);
+  for (const [name, what] of generatedNames(contract)) {
+    const other = owners.get(name);
+    if (other !== undefined)
+      yield inContract("title", "", `${what} and ${other} would both be named ${name}; rename one of them`);
+    owners.set(name, what);
+  }
+  if (reserved.has(contract.name))
+    yield inContract(
+      "name",
+      "/name",
+      `"${contract.name}" is a word of the language, and names a constant; add a word, such as ${contract.name}-agent`,
+    );
 
   for (const [file, root] of Object.entries(schemas)) {
     if (root.title === undefined)
-      yield { rule: "title", file, pointer: "", message: 'needs a "title": the name of its type, such as TextMessage' };
+      yield {
+        rule: "title",
+        file,
+        pointer: "",
+        message: `needs a "title", the name of its type, such as "${suggestion(file.replace(/^.*\//, "").replace(/\.json$/, ""))}"`,
+      };
     for (const { schema, pointer } of subschemas(root)) {
       const { title } = schema;
-      if (typeof title !== "string") continue;
+      if (typeof title !== "string" || (pointer !== "" && !namesType(schema))) continue;
       const finding = (message: string): Finding => ({ rule: "title", file, pointer: `${pointer}/title`, message });
       const owner = owners.get(title);
-      if (!/^[A-Z][A-Za-z0-9]*$/.test(title)) yield finding(`"${title}" is not PascalCase; it names a type`);
-      else if (/\d$/.test(title)) yield finding(`"${title}" ends in a digit, as the names of merged duplicates do`);
-      else if (taken.has(title)) yield finding(`"${title}" hides the type that every program knows by that name`);
-      else if (owner) yield finding(`"${title}" is taken: ${owner}`);
-      else owners.set(title, `${file} has it`);
+      if (!/^[A-Z][A-Za-z0-9]*$/.test(title))
+        yield finding(`"${title}" is not PascalCase, and it names a type; write "${suggestion(title)}"`);
+      else if (owner) yield finding(`"${title}" is taken: ${owner} has it; give this one another`);
+      else owners.set(title, file);
     }
   }
+}
+
+const suggestion = (text: string) => pascal(text.replace(/^[^A-Za-z]+/, "")).replace(/[^A-Za-z0-9]/g, "") || "Message";
+
+/** Each message has a schema of its own, which is no part of another where it has another form in memory. */
+export function* owned({ schemas, contract }: Subject): Generator<Finding> {
+  const messages = new Map<string, string>();
+  for (const [name, { schema }] of Object.entries(contract.messages)) {
+    const other = messages.get(schema);
+    if (other !== undefined)
+      yield inContract(
+        "name",
+        `/messages/${escapePointer(name)}/schema`,
+        `is also the schema of ${other}, and each message needs a type of its own; copy the file`,
+      );
+    else messages.set(schema, name);
+  }
+  for (const [file, root] of Object.entries(schemas))
+    for (const { schema, pointer } of subschemas(root)) {
+      const [path, fragment = ""] = typeof schema.$ref === "string" ? schema.$ref.split("#") : [undefined];
+      const target = path === undefined || fragment !== "" ? undefined : fileOf(path, file);
+      const name = messages.get(target ?? "");
+      if (name === undefined) continue;
+      const message = contract.messages[name]!;
+      const [property, ...others] = tagProperties(contract.tag, message);
+      if (property === "type" && others.length === 0 && (message.shape?.const?.type ?? name) === name) continue;
+      yield {
+        rule: "ref",
+        file,
+        pointer: `${pointer}/$ref`,
+        message: `refers to the message ${name}, which has another form in memory; move what they share to a schema of its own`,
+      };
+    }
 }

@@ -1,19 +1,12 @@
 import type { Ajv2020 } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
-import { escapePointer, isObject } from "../folder.js";
-import type { SchemaObject } from "../model.js";
-import { subschemas } from "../walk.js";
+import type { Schema, SchemaObject } from "../model.js";
+import { mapSchema } from "../walk.js";
+import { ignored, keywords, malformed } from "./keywords.js";
+import { loops, references, users } from "./references.js";
 import { idOf, type Subject } from "./subject.js";
 
-type Schemas = Pick<Subject, "schemas">;
-
-/** Words that a contract does without: identities are given by the loader, and the rest has no counterpart in a type. */
-const without = new Set(
-  (
-    "$id $schema $anchor $dynamicRef $dynamicAnchor $vocabulary $recursiveRef $recursiveAnchor definitions dependencies " +
-    "unevaluatedProperties unevaluatedItems"
-  ).split(" "),
-);
+type Schemas = Pick<Subject, "schemas" | "unreadable">;
 
 /**
  * Whether every schema is written in the vocabulary, refers to something, and compiles. Those that do are left in `ajv`;
@@ -25,16 +18,21 @@ export function vocabulary(
   judge: Ajv2020,
 ): { findings: Finding[]; broken: ReadonlySet<string> } {
   const findings: Finding[] = [];
+  const formats = new Set(Object.keys(ajv.formats));
   for (const [file, schema] of Object.entries(subject.schemas)) {
-    const own = [...keywords(file, schema, ajv), ...references(file, schema, subject)];
-    if (own.length === 0 && !judge.validateSchema(schema))
-      for (const { instancePath, message } of judge.errors ?? [])
-        own.push({ rule: "keyword", file, pointer: instancePath, message: `${message} (JSON Schema 2020-12)` });
-    findings.push(...own);
+    // A value of a wrong form is told before what its keywords mean; both would be one mistake told twice.
+    const formed = judge.validateSchema(significant(schema) as SchemaObject);
+    const form = formed ? [] : [...malformed(judge.errors ?? [], schema, file)];
+    const told = (pointer: string) =>
+      form.some((one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`));
+    const own = [...keywords(file, schema, ajv, formats), ...references(file, subject)];
+    findings.push(...form, ...own.filter(({ pointer }) => !told(pointer)));
   }
-  const broken = users(new Set(findings.map(({ file }) => file)), subject);
+  if (findings.length === 0) findings.push(...loops(subject));
+  const broken = users([...subject.unreadable, ...findings.map(({ file }) => file)], subject);
   const whole = Object.keys(subject.schemas).filter((file) => !broken.has(file));
-  for (const file of whole) ajv.addSchema({ ...subject.schemas[file], $id: idOf(file) });
+  for (const file of whole)
+    ajv.addSchema({ ...(significant(subject.schemas[file]!) as SchemaObject), $id: idOf(file) });
   for (const file of whole) {
     try {
       ajv.getSchema(idOf(file));
@@ -46,56 +44,6 @@ export function vocabulary(
   return { findings, broken };
 }
 
-function* keywords(file: string, root: SchemaObject, ajv: Ajv2020): Generator<Finding> {
-  for (const { schema, pointer } of subschemas(root)) {
-    const names = Object.keys(schema);
-    for (const name of names) {
-      const finding = (rule: string, message: string): Finding => ({
-        rule,
-        file,
-        pointer: `${pointer}/${escapePointer(name)}`,
-        message,
-      });
-      if (without.has(name)) yield finding("keyword", `"${name}" is not used in a contract's schemas; leave it out`);
-      else if (!Object.hasOwn(ajv.RULES.keywords, name))
-        yield finding("keyword", `"${name}" is not a keyword of JSON Schema 2020-12`);
-      if (name === "additionalProperties" && schema[name] === false)
-        yield finding("open", "closes the object; schemas stay open, so that a new field breaks nobody");
-      if (name === "prefixItems" && !names.includes("tsType"))
-        yield finding("keyword", 'needs "tsType" beside it: the tuple as TypeScript, such as "[string, number]"');
-      if (name === "required" && isObject(schema.properties) && !names.includes("allOf"))
-        for (const one of [schema.required].flat())
-          if (!Object.hasOwn(schema.properties, String(one)))
-            yield finding("keyword", `"${one}" is required and is no property`);
-      if (name === "$ref" && names.length > 1)
-        yield finding("ref", 'stands beside other words; write { "description": …, "allOf": [{ "$ref": … }] }');
-    }
-  }
-}
-
-function* references(file: string, root: SchemaObject, { schemas }: Schemas): Generator<Finding> {
-  for (const { schema, pointer } of subschemas(root)) {
-    const { $ref } = schema;
-    if (typeof $ref !== "string") continue;
-    const [path, fragment = ""] = $ref.split("#") as [string, string?];
-    const target = path === "" ? root : schemas[`messages/${path}`];
-    const at = { rule: "ref", file, pointer: `${pointer}/$ref` };
-    if (!target) yield { ...at, message: `refers to ${$ref}, and there is no messages/${path}` };
-    else if (![...subschemas(target)].some((one) => one.pointer === fragment))
-      yield { ...at, message: `refers to ${$ref}, and ${path || file} has no schema at ${fragment}` };
-  }
-}
-
-/** The files given, and all that refer to them. */
-function users(files: ReadonlySet<string>, { schemas }: Schemas): Set<string> {
-  const reached = new Set(files);
-  const refers = Object.entries(schemas).map(([file, schema]) => {
-    const refs = [...subschemas(schema)].flatMap(({ schema: { $ref } }) => (typeof $ref === "string" ? $ref : []));
-    return { file, targets: refs.map((ref) => `messages/${ref.split("#")[0]}`) };
-  });
-  for (let before = -1; before < reached.size; ) {
-    before = reached.size;
-    for (const { file, targets } of refers) if (targets.some((target) => reached.has(target))) reached.add(file);
-  }
-  return reached;
-}
+/** A schema without the keywords that have no meaning here. */
+const significant = (schema: Schema): Schema =>
+  mapSchema(schema, (one) => Object.fromEntries(Object.entries(one).filter(([keyword]) => !ignored(keyword))));

@@ -1,3 +1,4 @@
+import { commonEnds } from "../common.js";
 import { identifyHunks } from "../hunk.js";
 import type { Hunk } from "../patch.js";
 import { takeApart } from "../sides.js";
@@ -148,11 +149,7 @@ export function writeHunks(turns: readonly Turn[], shown: ReadonlyMap<number, st
 
 /** A turn as lines of a hunk. Equal lines at its ends, one side's undone by the other, are context. */
 function compare(before: readonly string[], after: readonly string[]): string[] {
-  const least = Math.min(before.length, after.length);
-  let head = 0;
-  while (head < least && before[head] === after[head]) head++;
-  let tail = 0;
-  while (tail < least - head && before.at(-1 - tail) === after.at(-1 - tail)) tail++;
+  const { head, tail } = commonEnds(before, after);
   const [beforeEnd, afterEnd] = [before.length - tail, after.length - tail];
   return [
     ...before.slice(0, head).map((line) => ` ${line}`),

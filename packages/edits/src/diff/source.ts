@@ -4,7 +4,7 @@
  */
 export interface Source {
   readonly text: string;
-  /** Where each line starts; one more element says where the last one ends. */
+  /** Where each line starts, and behind that where the last one ends. The array may be longer. */
   readonly starts: Int32Array;
   /** Number of lines. */
   readonly length: number;
@@ -23,7 +23,7 @@ export function readSource(text: string): Source {
     }
     starts[length] = end;
   }
-  return { text, starts: starts.subarray(0, length + 1), length };
+  return { text, starts, length };
 }
 
 /** The line without its line feed. */

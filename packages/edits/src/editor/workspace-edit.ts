@@ -1,6 +1,7 @@
 import type { ChangeAnnotation, WorkspaceEdit } from "vscode-languageserver-types";
 import { applyPatch } from "../apply.js";
 import type { ApplyOptions } from "../match/aligner.js";
+import { fileConflict } from "../match/file.js";
 import type { FilePatch, Patch } from "../patch.js";
 import type { AppliedHunk, Conflict, Rung } from "../result.js";
 import { diffTexts } from "./text-edits.js";
@@ -56,8 +57,7 @@ export function toWorkspaceEdit(
   for (const file of patch.files) {
     const { kind, before, after, whole, reason } = file;
     const path = before ?? after!;
-    const refuse = (reason: Conflict["reason"], at = path) =>
-      conflicts.push({ path: at, hunk: "", reason, at: null, candidates: [], total: 0, rung: "exact" });
+    const refuse = (reason: Conflict["reason"], at = path) => conflicts.push({ ...fileConflict(reason), path: at });
     for (const name of new Set([path, after ?? path])) {
       if (seen.has(name)) refuse("overlap", name);
       seen.add(name);

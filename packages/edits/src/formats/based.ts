@@ -2,7 +2,7 @@ import { applyPatch } from "../apply.js";
 import { createPatch } from "../diff/create.js";
 import { countLines, identifyHunks } from "../hunk.js";
 import type { ApplyOptions } from "../match/aligner.js";
-import type { FilePatch, Hunk, Patch } from "../patch.js";
+import { type FilePatch, filesOf, type Hunk, type Patch } from "../patch.js";
 import type { Conflict } from "../result.js";
 import { formatPatch } from "../unified/format.js";
 
@@ -36,7 +36,7 @@ const CONTEXT = 3;
  * cannot say is refused: send the whole file then.
  */
 export function formatForBased(patch: FilePatch | Patch, text: string, options: ApplyOptions = {}): BasedWriting {
-  const files = "files" in patch ? patch.files : [patch];
+  const files = filesOf(patch);
   const [file] = files;
   if (!file) return { ok: true, diff: "" };
   const { kind, before: path, oldMode, newMode } = file;

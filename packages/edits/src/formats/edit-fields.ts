@@ -1,3 +1,4 @@
+import { commonEnds } from "../common.js";
 import { closesFence, type Fence, indentOf, openInner, unindent } from "./fence.js";
 
 export type Key = "file" | "action" | "line_start" | "line_end" | "old_content" | "new_content" | "reason";
@@ -142,10 +143,7 @@ export function sharedIndent(fields: readonly Field[]): number {
     .flatMap(({ lines, loose }) => lines.filter((line, i) => !loose.has(i) && line.trim() !== "").map(indentOf))
     .sort();
   // What the first and the last of sorted texts begin with, all begin with.
-  const [first = "", last] = [indents[0], indents.at(-1)];
-  let same = 0;
-  while (same < first.length && first[same] === last![same]) same++;
-  return same;
+  return commonEnds(indents[0] ?? "", indents.at(-1) ?? "").head;
 }
 
 /** Writes lines as a block scalar, exactly as `readContent` reads them. Null where no block scalar can say them. */

@@ -1,3 +1,4 @@
+import { commonEnds } from "../common.js";
 import type { Change, Sides } from "../sides.js";
 import type { Aligner, Alignment } from "./aligner.js";
 import { looseLine } from "./normal.js";
@@ -172,10 +173,7 @@ function nearestKnown(rows: readonly number[], from: number, step: 1 | -1): numb
 /** More than half of both lines is the same, at their beginnings and ends. */
 function isLike(old: string, now: string): boolean {
   const [a, b] = [looseLine(old), looseLine(now)];
-  let head = 0;
-  while (head < a.length && a[head] === b[head]) head++;
-  let tail = 0;
-  while (tail < Math.min(a.length, b.length) - head && a.at(-1 - tail) === b.at(-1 - tail)) tail++;
+  const { head, tail } = commonEnds(a, b);
   return 2 * (head + tail) > Math.max(a.length, b.length);
 }
 

@@ -1,5 +1,5 @@
+import { withoutReturn } from "../lines.js";
 import type { Hunk } from "../patch.js";
-import { withoutReturn } from "./normal.js";
 
 /** Gives hunks the text's line endings, where each of the two has one kind only and they differ; else the same hunks. */
 export function evenEndings(hunks: readonly Hunk[], text: string): readonly Hunk[] {

@@ -3,7 +3,8 @@ import type { Hunk } from "../patch.js";
 import { hintOf, takeApart } from "../sides.js";
 import type { Splice } from "../splice.js";
 import { type Effort, startEffort } from "./effort.js";
-import { fitsLoosely, lastUpTo, lineStarts } from "./target.js";
+import { lastUpTo } from "./sorted.js";
+import { fitsLoosely, lineStarts } from "./target.js";
 
 const LINE_FEED = 10;
 const PLUS = 43;

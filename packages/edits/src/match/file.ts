@@ -1,18 +1,16 @@
-import type { FilePatch, Hunk, Patch } from "../patch.js";
-import type { ApplyResult, ConflictReason, Rung } from "../result.js";
+import { type FilePatch, filesOf, type Hunk, type Patch } from "../patch.js";
+import type { ApplyResult, Conflict, ConflictReason, Rung } from "../result.js";
 import { takeApart } from "../sides.js";
-import { spliceText } from "../splice.js";
 import { hasReturns } from "./endings.js";
-import { standInPlace } from "./exact.js";
 
 /** What is decided by the file alone; the hunks are left to `apply`. */
 export function applyFile(
   patch: FilePatch | Patch,
   text: string,
-  apply: (hunks: readonly Hunk[]) => ApplyResult,
+  apply: (hunks: readonly Hunk[], text: string) => ApplyResult,
 ): ApplyResult {
-  if ("files" in patch && patch.files.length > 1) return refuse("not-found");
-  const file = "files" in patch ? patch.files[0] : patch;
+  const [file, another] = filesOf(patch);
+  if (another) return refuse("not-found");
   if (!file) return { ok: true, text, hunks: [] };
   if (file.whole) return replaceWhole(file, text);
   const { hunks, kind } = file;
@@ -20,10 +18,10 @@ export function applyFile(
   const empty = isEmptyBlob(from);
   if (hunks.length === 0 && !empty) return { ok: true, text: kind === "delete" ? "" : text, hunks: [] };
   if ((kind === "create" || empty) && text !== "") {
-    const made = standInPlace(hunks, "");
-    return refuse(made && spliceText("", made.splices) === text ? "already-applied" : "stale");
+    const made = apply(hunks, "");
+    return refuse(made.ok && made.text === text ? "already-applied" : "stale");
   }
-  const result = apply(hunks);
+  const result = apply(hunks, text);
   return (kind === "delete" || isEmptyBlob(to)) && result.ok && result.text !== "" ? refuse("stale") : result;
 }
 
@@ -48,6 +46,10 @@ function replaceWhole({ hunks, kind }: FilePatch, text: string): ApplyResult {
 }
 
 /** A conflict that is the file's and not a hunk's. */
+export function fileConflict(reason: ConflictReason): Conflict {
+  return { hunk: "", reason, at: null, candidates: [], total: 0, rung: "exact" };
+}
+
 export function refuse(reason: ConflictReason): ApplyResult {
-  return { ok: false, conflicts: [{ hunk: "", reason, at: null, candidates: [], total: 0, rung: "exact" }] };
+  return { ok: false, conflicts: [fileConflict(reason)] };
 }

@@ -26,27 +26,27 @@ export interface NewIndent {
 }
 
 const WIDTHS = [4, 2, 8, 3];
-const asIs = (own: string) => own;
+const SAME: Indenting = { changed: false, write: (own) => own, spaced: false };
 
 /**
  * One rule for all lines, or none: the same; markers lost; a constant piece more or less, if the new lines lack it as the
  * old ones do; tabs for spaces or spaces for tabs; and where the text mixes those, what the nearest line alike has.
  */
 export function learnIndenting(pairs: readonly IndentPair[], inserts: readonly NewIndent[]): Indenting | null {
-  if (pairs.every(({ patch, text }) => patch === text)) return { changed: false, write: asIs, spaced: false };
+  if (pairs.every(({ patch, text }) => patch === text)) return SAME;
   const lost = loseMarkers(pairs, inserts);
-  if (lost !== null) return lost ? { changed: false, write: asIs, spaced: false } : null;
+  if (lost !== null) return lost ? SAME : null;
   const { patch, text } = pairs[0]!;
   const more = text.slice(0, Math.max(0, text.length - patch.length));
   const less = patch.slice(0, Math.max(0, patch.length - text.length));
   if (pairs.every(({ patch, text }) => less + text === more + patch)) {
     const moved = areMoved(pairs, inserts);
     if (moved === null) return null;
-    if (!moved) return { changed: false, write: asIs, spaced: false };
+    if (!moved) return SAME;
     const write = (own: string) => (own.startsWith(less) ? more + own.slice(less.length) : null);
     return { changed: true, write, spaced: false };
   }
-  return areStripped(pairs, inserts) ? { changed: false, write: asIs, spaced: false } : changeTabs(pairs);
+  return areStripped(pairs, inserts) ? SAME : changeTabs(pairs);
 }
 
 /**

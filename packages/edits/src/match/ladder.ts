@@ -1,46 +1,65 @@
 import type { Hunk } from "../patch.js";
-import { type ApplyResult, type ConflictReason, type Rung, rungs } from "../result.js";
+import { type ApplyResult, type Conflict, type ConflictReason, type Rung, rungs } from "../result.js";
 import { type Sides, takeApart } from "../sides.js";
-import { readAddress } from "./address.js";
 import type { Aligner, ApplyOptions } from "./aligner.js";
 import { findApplied } from "./applied.js";
-import { contextual } from "./context.js";
-import { exactStyle, type LineStyle, learnStyle, type Pair } from "./line-style.js";
 import { type Candidate, conflict, type Match } from "./match.js";
-import { looseLine, plainTabs, plainTypography, withoutReturn } from "./normal.js";
 import { rewrite } from "./rewrite.js";
+import type { Address, ReadAddress } from "./section.js";
 import { settle } from "./settle.js";
-import { asIs, findRows, type Key, lastUpTo, readTarget, type Target } from "./target.js";
+import { lastUpTo } from "./sorted.js";
+import { exactStyle, type LearnStyle, pairUp } from "./style.js";
+import { findRows, type Key, readTarget, type Target } from "./target.js";
 
 /** On each rung that compares lines as wholes: what it compares of a line of the text, and of a line of the patch. */
-type Step = readonly [rung: Rung, text: Key, patch: Key];
+export type Step = readonly [rung: Rung, text: Key, patch: Key];
+
+/**
+ * Places hunks that stand byte for byte, without a look at every line of the text; null where that is not beyond doubt. It
+ * gives what the steps would give. `isFirst`: asked before line endings and byte order mark are looked at.
+ */
+export type Stand = (
+  hunks: readonly Hunk[],
+  text: string,
+  given: readonly Rung[],
+  isFirst: boolean,
+) => ApplyResult | null;
+
+/** Places a hunk whose lines do not all stand in a row; null where there is no such place. */
+export type Align = (
+  sides: Sides,
+  target: Target,
+  address: Address | null,
+  beyond: Aligner | undefined,
+) => readonly Match[] | Conflict | null;
+
+/** The ways in which a hunk may fit, mildest first: a value, so that a page has only those that it passes in. */
+export interface Ladder {
+  readonly steps: readonly Step[];
+  /** For what no step finds. */
+  readonly align?: Align;
+  readonly learnStyle: LearnStyle;
+  readonly readAddress: ReadAddress;
+  /** A short cut for large texts. */
+  readonly stand?: Stand;
+}
 
 /** Places of one hunk that are kept; a hunk with more is placed by its number or not at all. */
 const MOST = 200;
-
-const trimmedEnd = (line: string) => line.trimEnd();
-const trimmedPlain = (line: string) => plainTypography(line).trimEnd();
-
-const steps: readonly Step[] = [
-  ["exact", asIs, asIs],
-  ["line-endings", withoutReturn, withoutReturn],
-  ["trailing-space", trimmedEnd, trimmedEnd],
-  ["typography", trimmedPlain, trimmedPlain],
-  ["escapes", trimmedEnd, (line) => plainTabs(line).trimEnd()],
-  ["indentation", looseLine, looseLine],
-];
 
 /** Finds for every hunk the first rung that has a place for it, and writes them all; or says what is in the way. */
 export function climb(
   hunks: readonly Hunk[],
   text: string,
   given: readonly Rung[],
+  ladder: Ladder,
   { loosest = "context", beyond }: ApplyOptions,
 ): ApplyResult {
   const target = readTarget(text, hunks);
   const candidates = hunks.map((hunk): Candidate => {
     const sides = takeApart(hunk);
-    const found = sides.old.length === 0 ? findBare(sides, target) : findMatches(sides, target, loosest, beyond);
+    const found =
+      sides.old.length === 0 ? findBare(sides, target) : findMatches(sides, target, ladder, loosest, beyond);
     return { sides, ...found };
   });
   return rewrite(settle(candidates, target), target, given);
@@ -57,18 +76,18 @@ function findBare(sides: Sides, { text, starts, lines }: Target): Places {
 }
 
 /** On each rung it is looked whether the new text already stands there. */
-function findMatches(sides: Sides, target: Target, loosest: Rung, beyond?: Aligner): Places {
+function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung, beyond?: Aligner): Places {
   const refuse = (reason: ConflictReason, rung: Rung, at: readonly number[] = []) => ({
     found: conflict(sides, reason, rung, at),
   });
   const applied = sides.hint === null ? null : findApplied(sides, [0], target);
   if (applied !== null) return refuse("already-applied", "exact", [applied]);
-  const address = readAddress(sides, target);
+  const address = ladder.readAddress(sides, target);
   const highest = rungs.indexOf(loosest);
   let last: Rung = "exact";
   /** Where the hunk would fit if its address were not against it. */
   let elsewhere: readonly number[] = [];
-  for (const [rung, text, patch] of steps) {
+  for (const [rung, text, patch] of ladder.steps) {
     if (rungs.indexOf(rung) > highest) break;
     last = rung;
     const all = findRows(sides.old, text, patch, target);
@@ -76,6 +95,7 @@ function findMatches(sides: Sides, target: Target, loosest: Rung, beyond?: Align
     const asked = sides.inserts && (all?.length === 0 || sides.new.length > sides.old.length || hasAnchors(sides));
     const made = asked ? findRows(sides.new, text, patch, target) : [];
     if (all === null || made === null) return refuse("ambiguous", rung);
+    if (all.length + made.length === 0) continue;
     const places = address ? all.filter((row) => address.inside(row, inARow(row, sides.old))) : all;
     const applied = address ? made.filter((row) => address.inside(row, inARow(row, sides.new))) : made;
     if (elsewhere.length === 0) elsewhere = all;
@@ -86,27 +106,16 @@ function findMatches(sides: Sides, target: Target, loosest: Rung, beyond?: Align
     if (fresh.length > 0 && (agreed.length === 0 || (fresh.includes(sides.hint!) && !agreed.includes(sides.hint!))))
       return refuse("ambiguous", rung, fresh);
     const kept = keepNear(agreed, sides, target);
-    const found = kept.flatMap((row) => readMatch(sides, row, rung, target) ?? []);
+    const found = kept.flatMap((row) => readMatch(sides, row, rung, ladder, target) ?? []);
     if (found.length > 0) return { found, total: found.length + agreed.length - kept.length };
     // Only the final newline is to change: a text whose lines fit but not their end is already as the patch wants it.
     if (fresh.length > 0 && sides.old.join("\n") === sides.new.join("\n"))
       return refuse("already-applied", rung, fresh);
   }
-  const aligners = highest < rungs.indexOf("context") ? [] : beyond ? [contextual, beyond] : [contextual];
-  for (const { rung, align } of aligners) {
-    last = rung;
-    const alignments = align(sides, target);
-    if (alignments === null) return refuse("ambiguous", rung);
-    const found = alignments.flatMap(({ rows, mistyped }): Match[] => {
-      const style = contextStyle(sides, rows, mistyped, target);
-      const first = rows.findIndex((at) => at >= 0);
-      const row = Math.max(rows[first]! - first, 0);
-      if (!style || (address && (!address.inside(row, rows) || address.contradicted(row, rows)))) return [];
-      return [{ row, rows, rung, style }];
-    });
-    if (found.length === 1) return { found };
-    const at = found.map(({ row }) => row);
-    if (at.length > 1) return refuse("ambiguous", rung, at);
+  if (ladder.align && highest >= rungs.indexOf("context")) {
+    const found = ladder.align(sides, target, address, beyond);
+    if (found) return { found };
+    last = beyond?.rung ?? "context";
   }
   const fragments = elsewhere.length === 0 && sides.hint === null ? findFragments(sides.old, target) : [];
   if (fragments.length > 1)
@@ -142,32 +151,11 @@ function findFragments(old: readonly string[], { text, starts }: Target): number
 }
 
 /** A place where all old lines stand in a row, if there is a style for what is to be inserted. */
-function readMatch(sides: Sides, row: number, rung: Rung, target: Target): Match | null {
+function readMatch(sides: Sides, row: number, rung: Rung, { learnStyle }: Ladder, target: Target): Match | null {
   const rows = sides.old.map((_, i) => row + i);
   if (rung === "exact") return endsAlike(rows, sides, target) ? { row, rows, rung, style: exactStyle } : null;
   const style = learnStyle(pairUp(sides, rows, target), sides.changes, target.text);
   return style && { row, rows, rung, style };
-}
-
-/** Where not all lines agree on a style the deleted ones say how the place is written; without any, it must be as the patch is. */
-function contextStyle(
-  sides: Sides,
-  rows: readonly number[],
-  mistyped: ReadonlySet<number>,
-  target: Target,
-): LineStyle | null {
-  const matched = rows.map((row, i) => (mistyped.has(i) ? -1 : row));
-  const style = learnStyle(pairUp(sides, matched, target), sides.changes, target.text);
-  if (style) return style;
-  const gone = matched.map((row, i) => (sides.deleted[i] ? row : -1));
-  const deleted = pairUp(sides, gone, target);
-  return deleted.some(({ text }) => text.trim() !== "") ? learnStyle(deleted, sides.changes, target.text) : null;
-}
-
-function pairUp(sides: Sides, rows: readonly number[], target: Target): Pair[] {
-  return rows.flatMap((row, i) =>
-    row < 0 ? [] : { patch: sides.old[i]!, text: target.lines[row]!, deleted: sides.deleted[i]!, at: i },
-  );
 }
 
 /** The old lines at this place are part of the new ones: the hunk has been applied here. A longer old side proves it has not. */

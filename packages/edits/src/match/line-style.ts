@@ -1,27 +1,8 @@
-import type { Rung } from "../result.js";
+import { withoutReturn } from "../lines.js";
 import type { Change } from "../sides.js";
 import { learnIndenting } from "./indentation.js";
-import { plainTabs, plainTypography, withoutReturn } from "./normal.js";
-
-/** How a hunk's new lines are written at a place, learned from its old lines and those they matched. */
-export interface LineStyle {
-  readonly repairs: readonly Rung[];
-  /**
-   * The body of an inserted line as the place writes it; null where nothing shows how that would be. `at` counts the old
-   * lines before the change it is part of.
-   */
-  readonly write: (line: string, at: number) => string | null;
-}
-
-/** An old line, the text's line that it matched, whether it is deleted, and its index. */
-export interface Pair {
-  readonly patch: string;
-  readonly text: string;
-  readonly deleted: boolean;
-  readonly at: number;
-}
-
-export const exactStyle: LineStyle = { repairs: [], write: (line) => line };
+import { plainTabs, plainTypography } from "./normal.js";
+import { type LineStyle, type Pair, readEnds, writeEnd } from "./style.js";
 
 const FANCY = /[\u2010-\u2015\u2018-\u201f\u2026\u2212\u00a0\u2000-\u200a\u202f\u205f]/;
 
@@ -30,11 +11,9 @@ const FANCY = /[\u2010-\u2015\u2018-\u201f\u2026\u2212\u00a0\u2000-\u200a\u202f\
  * not cover cannot be written: guessing its indentation or its quotes would be as wrong as guessing its place.
  */
 export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], text: string): LineStyle | null {
-  const repairs = new Set<Rung>();
+  const ends = readEnds(pairs);
+  const { repairs, padded } = ends;
   const bare = pairs.map((pair) => ({ ...pair, patch: withoutReturn(pair.patch), text: withoutReturn(pair.text) }));
-  if (pairs.some(({ patch, text }) => patch.endsWith("\r") !== text.endsWith("\r"))) repairs.add("line-endings");
-  if (bare.some(({ patch, text }) => patch !== text && tail(patch) !== tail(text))) repairs.add("trailing-space");
-  const padded = bare.some(({ patch, text }) => tail(patch) !== "" && tail(text) === "" && text !== "");
   const escaped = bare.some(
     ({ patch, text }) => patch.includes("\\t") && !text.includes("\\t") && text.trimEnd().includes("\t"),
   );
@@ -73,8 +52,7 @@ export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], t
   if (indents.some(({ patch, text }) => patch !== text) || inner.length > 0) repairs.add("indentation");
   const doubtfulTabs = inner.length > 0 || indenting.spaced || (indenting.changed && /\S *\t/.test(text));
   const write = (line: string, at: number): string | null => {
-    let body = withoutReturn(line);
-    if (padded) body = body.trimEnd();
+    let body = writeEnd(line, ends);
     if (body.trim() === "") return indenting.changed || padded ? "" : body;
     if (escaped) body = body.replace(/^(?:\s|\\t)+/, plainTabs);
     if (escaped && body.includes("\\t")) return null;
@@ -93,9 +71,4 @@ export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], t
 /** The white space that a line begins with. */
 function head(line: string): string {
   return line.slice(0, line.length - line.trimStart().length);
-}
-
-/** The white space that it ends with. */
-function tail(line: string): string {
-  return line.slice(line.trimEnd().length);
 }

@@ -1,6 +1,6 @@
 import type { Conflict, ConflictReason, Rung } from "../result.js";
 import type { Sides } from "../sides.js";
-import type { LineStyle } from "./line-style.js";
+import type { LineStyle } from "./style.js";
 
 /** A place for a hunk: the text's line for each of its old lines, or -1 where a context line has no partner. */
 export interface Match {

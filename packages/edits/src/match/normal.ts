@@ -1,9 +1,5 @@
 // What lines have in common that differ only in how they were typed.
 
-export function withoutReturn(line: string): string {
-  return line.endsWith("\r") ? line.slice(0, -1) : line;
-}
-
 /** Quotes, dashes and spaces as a keyboard has them. */
 export function plainTypography(line: string): string {
   if (!/[^ -~\s]|[\u00a0\u2000-\u205f]/.test(line)) return line;
@@ -22,6 +18,7 @@ export function plainTabs(line: string): string {
 
 /** White space at the ends is not compared, and inside a line a run of it counts as one space. */
 export function looseLine(line: string): string {
+  if (line === "") return line;
   return plainTypography(line)
     .trim()
     .replace(/[ \t]+/g, " ");

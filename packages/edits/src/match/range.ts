@@ -1,4 +1,4 @@
-import type { FilePatch, Patch } from "../patch.js";
+import { type FilePatch, filesOf, type Patch } from "../patch.js";
 import type { ApplyResult, Conflict } from "../result.js";
 import type { LineRange } from "./aligner.js";
 import { endingAt } from "./endings.js";
@@ -12,7 +12,7 @@ export function applyInRange(
   { line_start, line_end }: LineRange,
   apply: (part: string) => ApplyResult,
 ): ApplyResult {
-  const file = "files" in patch ? patch.files[0] : patch;
+  const [file] = filesOf(patch);
   if (file?.whole || file?.kind === "create" || file?.kind === "delete") return apply(text);
   const starts = lineStarts(text);
   const lines = starts.length - 1;

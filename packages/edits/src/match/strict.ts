@@ -1,11 +1,11 @@
-import type { FilePatch, Patch } from "../patch.js";
+import { type FilePatch, filesOf, type Patch } from "../patch.js";
 import type { ApplyResult, Conflict } from "../result.js";
 import { type Sides, takeApart } from "../sides.js";
 import { applyFile, refuse } from "./file.js";
-import { exactStyle } from "./line-style.js";
 import type { Match } from "./match.js";
 import { conflict } from "./match.js";
 import { rewrite } from "./rewrite.js";
+import { exactStyle } from "./style.js";
 import { asIs, findRows, readTarget, type Target } from "./target.js";
 
 export interface StrictOptions {
@@ -28,10 +28,10 @@ interface Taken {
  * an overlap (git puts it between them), and an `index` line that calls a text empty is believed.
  */
 export function applyStrictly(patch: FilePatch | Patch, text: string, options: StrictOptions = {}): ApplyResult {
-  const { kind, hunks, whole } = ("files" in patch ? patch.files[0] : patch) ?? {};
+  const { kind, hunks, whole } = filesOf(patch)[0] ?? {};
   // Where no hunk says what is taken or made, git takes and makes an empty file only.
   if ((kind === "delete" || kind === "create") && !whole && hunks?.length === 0 && text !== "") return refuse("stale");
-  return applyFile(patch, text, (hunks) => {
+  return applyFile(patch, text, (hunks, text) => {
     const target = readTarget(text, hunks);
     const taken: Taken = { blocks: [], grown: 0 };
     const place = (sides: Sides) => findPlace(sides, options.unidiffZero === true, taken, target);

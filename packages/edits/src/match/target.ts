@@ -1,8 +1,8 @@
 import { splitLines } from "../lines.js";
 import type { Hunk } from "../patch.js";
-import type { Blocks } from "./blocks.js";
 import { type Effort, startEffort } from "./effort.js";
 import { looseLine, plainTabs } from "./normal.js";
+import type { Outline } from "./outline.js";
 
 /** What of a line is compared. */
 export type Key = (line: string) => string;
@@ -23,7 +23,8 @@ export interface Target {
   readonly indexes: Map<Key, LineIndex>;
   readonly effort: Effort;
   /** Read when the first hunk needs them. */
-  blocks?: Blocks;
+  outline?: Outline;
+  endOf?: (row: number) => number;
   readonly belows: Map<string, Below>;
   words?: ReadonlySet<string>;
 }
@@ -48,18 +49,6 @@ export function lineStarts(text: string): number[] {
   return starts;
 }
 
-/** The last of sorted numbers that is at most this one, as an index; -1 where all are larger. */
-export function lastUpTo(sorted: readonly number[], limit: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (sorted[middle]! <= limit) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
-}
-
 /** Do these lines stand at this offset up to white space? */
 export function fitsLoosely(lines: readonly string[], text: string, start: number): boolean {
   let at = start;
@@ -77,10 +66,15 @@ export function indexBy(key: Key, { lines, hunks, indexes }: Target): LineIndex 
   const known = indexes.get(key);
   if (known) return known;
   const places = new Map<string, number[]>();
+  const seek = (line: string) => {
+    const sought = key(line);
+    if (!places.has(sought)) places.set(sought, []);
+  };
   for (const hunk of hunks)
     for (const line of hunk.lines) {
       const body = line.slice(1);
-      places.set(key(body), []).set(key(plainTabs(body)), []);
+      seek(body);
+      if (body.includes("\\t")) seek(plainTabs(body));
     }
   const index = { keys: key === asIs ? lines : lines.map(key), places };
   for (const [row, line] of index.keys.entries()) places.get(line)?.push(row);

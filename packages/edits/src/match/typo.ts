@@ -1,3 +1,5 @@
+import { commonEnds } from "../common.js";
+
 /** Words of the languages: a slip in one of them is seldom a word of its own. */
 const RESERVED = new Set(
   (
@@ -7,19 +9,17 @@ const RESERVED = new Set(
     "void while with yield false boolean number strict object abstract assert"
   ).split(" "),
 );
-/** Words that differ from others by a letter and mean something of their own in one language or another. */
+/** Other words that differ from some word by a letter and mean something of their own in one language or another. */
 const KEYWORDS = new Set(
   (
-    "abstract alias also alter array assert async await begin bool boolean break byte case catch char class clone close const " +
-    "continue copy cost data date debug default defer delete desc double each elif elsif else emit empty enum error even event " +
-    "exec exit export extend extends extern false file final finally first float flow fold form format from func function goto " +
-    "head hide host implement import inner input into items join keep left less line link list load lock long loop loose lower main mask match meet " +
-    "maybe merge need mode module more most move name next nonlocal none null number open order outer output over package page pair " +
-    "parse part pass past path peek poll port post prev print private proc protected public pull push quit raise read redo rest " +
-    "return right role root rows rule save seek select self send sent serial set shift short show side sign size skip slice sort " +
-    "split start state static step stop store string struct style super swap switch sync table tail take task test text then this " +
-    "throw throws time token trim true tuple type typeof unable undo union unit unlock until upper user value void wait warn when " +
-    "where while width with word wrap write yield zero"
+    "alias also alter array begin bool byte case char clone close copy cost data date debug defer desc double each " +
+    "elsif emit empty error even event exec exit extend extern file first float flow fold form format func goto head " +
+    "hide host implement inner input into items join keep left less line link list load lock long loop loose lower " +
+    "main mask match meet maybe merge need mode module more most move name next nonlocal none open order outer output " +
+    "over page pair parse part pass past path peek poll port post prev print proc pull push quit read redo rest right " +
+    "role root rows rule save seek select self send sent serial set shift short show side sign size skip slice sort " +
+    "split start state step stop store style swap sync table tail take task test text then time token trim tuple " +
+    "unable undo union unit unlock until upper user value wait warn when where width word wrap write zero"
   ).split(" "),
 );
 
@@ -85,10 +85,7 @@ function isMisspelt(word: string, right: string, isWord: (word: string) => boole
 }
 
 function isOneSlip(a: string, b: string, isReserved: boolean): boolean {
-  let head = 0;
-  while (head < a.length && a[head] === b[head]) head++;
-  let tail = 0;
-  while (tail < Math.min(a.length, b.length) - head && a.at(-1 - tail) === b.at(-1 - tail)) tail++;
+  const { head, tail } = commonEnds(a, b);
   const [left, right] = [a.slice(head, a.length - tail), b.slice(head, b.length - tail)];
   if (isReserved && /^[sd]$/.test(left) && tail === 0) return false;
   if (left.length === 2 && right.length === 2) return left[0] === right[1] && left[1] === right[0];

@@ -26,7 +26,7 @@ export interface OpenBlock {
 
 /** The line as the block reads it. */
 export function lineOf(raw: string, fence: Fence | null): string {
-  return outdent(raw.replace(/\n$/, ""), fence);
+  return outdent(raw.endsWith("\n") ? raw.slice(0, -1) : raw, fence);
 }
 
 /** Says what is new of the block. One that may turn out to be text is told of when it is over. */

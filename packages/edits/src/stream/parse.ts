@@ -4,7 +4,7 @@ import { unreadable } from "../formats/message.js";
 import type { FilePatch } from "../patch.js";
 import type { ReadError, Reading, Repair } from "../reading.js";
 import type { ReadOptions } from "./event.js";
-import { scanEdits } from "./scan.js";
+import { startScan } from "./scan.js";
 
 /** Reads a whole text by the formats given, into one patch. All or nothing: a block that cannot be read refuses the text. */
 export function parseWith(formats: readonly Format[], text: string, options: ReadOptions): Reading {
@@ -18,20 +18,19 @@ export function parseWith(formats: readonly Format[], text: string, options: Rea
 
 /** What the blocks of a text say, and of which formats they are. */
 export function readAll(formats: readonly Format[], text: string, options: ReadOptions) {
-  const reader = scanEdits(formats, options);
   const files: FilePatch[] = [];
   const repairs: Repair[] = [];
   const errors: ReadError[] = [];
   const found = new Set<FormatName>();
-  for (const events of [reader.push(text), reader.end({ complete: true })]) {
-    for (const event of events) {
-      if (event.type === "start") found.add(event.format);
-      else if (event.type === "error") errors.push(event.error);
-      else if (event.type === "edit") {
-        for (const file of event.patch.files) files.push(file);
-        for (const repair of event.repairs) repairs.push(repair);
-      }
+  const scanner = startScan(formats, options, (event) => {
+    if (event.type === "start") found.add(event.format);
+    else if (event.type === "error") errors.push(event.error);
+    else if (event.type === "edit") {
+      for (const file of event.patch.files) files.push(file);
+      for (const repair of event.repairs) repairs.push(repair);
     }
-  }
+  });
+  scanner.push(text);
+  scanner.end({ complete: true });
   return { files, repairs, errors, found };
 }

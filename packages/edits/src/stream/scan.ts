@@ -10,6 +10,7 @@ import {
   parseInfoPath,
   parsePathLine,
 } from "../formats/fence.js";
+import { withoutReturn } from "../lines.js";
 import type { EditEvent, EditReader, ReadOptions } from "./event.js";
 import { closeBlock, lineOf, type OpenBlock, overflow, tell } from "./open-block.js";
 
@@ -30,8 +31,28 @@ const NOTHING: Held = { raws: [], path: null, innerPath: null, fence: null, inne
  * Law: the events, adjacent text joined, are a function of the whole output and not of how it was cut.
  */
 export function scanEdits(formats: readonly Format[], options: ReadOptions = {}): EditReader {
-  const limit = options.limit ?? 4 << 20;
   let events: EditEvent[] = [];
+  const scanner = startScan(formats, options, (event) => events.push(event));
+  const drain = () => {
+    const drained = events;
+    events = [];
+    return drained;
+  };
+  return {
+    push(text) {
+      scanner.push(text);
+      return drain();
+    },
+    end(how) {
+      scanner.end(how);
+      return drain();
+    },
+  };
+}
+
+/** The same with a function that is given each event, so that nobody keeps those that are not used. */
+export function startScan(formats: readonly Format[], options: ReadOptions, give: (event: EditEvent) => void) {
+  const limit = options.limit ?? 4 << 20;
   /** The line at hand as far as it has come; or `passing`: its start went out as text and its rest will. */
   let partial = "";
   let passing = false;
@@ -48,7 +69,7 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
   let failed = false;
 
   return {
-    push(text) {
+    push(text: string): void {
       let from = 0;
       for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", from)) {
         takePiece(text.slice(from, end + 1));
@@ -56,9 +77,8 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
         from = end + 1;
       }
       if (from < text.length) takePiece(text.slice(from));
-      return drain();
     },
-    end({ complete = false } = {}) {
+    end({ complete = false }: { complete?: boolean } = {}): void {
       if (partial !== "" || passing) endLine();
       // No line follows that could settle what a fence at the end holds.
       lineNumber++;
@@ -66,7 +86,6 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
       if (open === null) release();
       else if (open.block.tentative) giveUp(open);
       else finish(open, complete);
-      return drain();
     },
   };
 
@@ -74,7 +93,7 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
   function finish(current: OpenBlock, complete: boolean): void {
     const { block, maybe, fence } = current;
     const kept = maybe.length > 0 && block.settle?.() === "kept";
-    if (kept) keep(current, maybe);
+    if (kept) keep(current, ...maybe);
     const closed = !kept && fence !== null && maybe.some((raw) => closesFence(lineOf(raw, fence), fence, 0));
     closeBlock(current, closed ? "closed" : complete ? "complete" : "cut", emit);
     open = null;
@@ -82,15 +101,9 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
     if (closed && held !== NOTHING) release();
   }
 
-  function drain(): EditEvent[] {
-    const drained = events;
-    events = [];
-    return drained;
-  }
-
   function emit(event: EditEvent): void {
     failed ||= event.type === "error";
-    events.push(failed && event.type === "edit" ? { ...event, type: "doubtful" } : event);
+    give(failed && event.type === "edit" ? { ...event, type: "doubtful" } : event);
   }
 
   function emitText(text: string): void {
@@ -116,6 +129,7 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
 
   /** Whether the line at hand may become anything but text. */
   function mayMatter(): boolean {
+    if (partial === "\n") return true;
     if (held.fence !== null) return partial.length <= limit;
     return prose === null ? mayOpen(partial) : partial.length <= HEAD_LIMIT && /^[`~]*$/.test(partial.trim());
   }
@@ -139,7 +153,8 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
     } else if (held.fence !== null && raw.replace(/\n$/, "").length > limit) {
       release();
       route(raw);
-    } else if (tryOpen(raw, false) || hold(raw) || tryOpen(raw, true)) {
+    } else if (held === NOTHING && raw === "\n") emitText(raw);
+    else if (tryOpen(raw, false) || hold(raw) || tryOpen(raw, true)) {
       return;
     } else if (held === NOTHING) emitText(raw);
     else {
@@ -231,11 +246,13 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
     if (current.raws === null && raw.length > HEAD_LIMIT) return;
     const { block } = current;
     const taken = block.take(lineOf(raw, current.fence), opening);
+    // By far the commonest, so without a list for it.
+    if (taken === "more" && current.maybe.length === 0) return keep(current, raw);
     const pending = taken === "kept" ? [raw] : [...current.maybe, raw];
-    if (taken === "kept") keep(current, current.maybe);
+    if (taken === "kept") keep(current, ...current.maybe);
     current.maybe = taken === "maybe" ? pending : [];
     if (taken === "maybe") return;
-    if (taken !== "past" && taken !== "kept") keep(current, pending);
+    if (taken !== "past" && taken !== "kept") keep(current, ...pending);
     if (taken === "text") giveUp(current);
     else if (taken !== "more") {
       closeBlock(current, "closed", emit);
@@ -247,7 +264,7 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
   }
 
   /** Adds lines to the block. */
-  function keep(current: OpenBlock, lines: readonly string[]): void {
+  function keep(current: OpenBlock, ...lines: readonly string[]): void {
     if (current.raws === null) return;
     for (const each of lines) {
       current.raws.push(each);
@@ -270,5 +287,5 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
 }
 
 function chomp(raw: string): string {
-  return raw.replace(/\r?\n$/, "");
+  return raw.endsWith("\n") ? withoutReturn(raw.slice(0, -1)) : raw;
 }

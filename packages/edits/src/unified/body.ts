@@ -1,4 +1,5 @@
 import { countLines, hunkId, lastLines } from "../hunk.js";
+import { withoutReturn } from "../lines.js";
 import type { Hunk } from "../patch.js";
 import { quote } from "../reading.js";
 import { endByMarks, goesOn, isNoNewline, startsFile } from "./end.js";
@@ -19,7 +20,7 @@ interface Body {
 export function readHunk(input: Input, { file, git, tellApart }: OpenFile): void {
   const { at, text, offset } = input;
   const line = take(input);
-  const header = parseHunkHeader(line.endsWith("\r") ? line.slice(0, -1) : line, text, offset);
+  const header = parseHunkHeader(withoutReturn(line), text, offset);
   if (header === null) return refuse(input, at, "glued-header", quote(line));
   const { oldStart, newStart, oldCount, newCount, section } = header;
   const counted = takeDoubled(input, header) ?? takeCounted(input, header, git);

@@ -1,4 +1,5 @@
 import { ordinals } from "../hunk.js";
+import { withoutReturn } from "../lines.js";
 import type { FileKind, GitHeader } from "../patch.js";
 import { quote } from "../reading.js";
 import { startsNames } from "./end.js";
@@ -93,10 +94,6 @@ function takeName(input: Input): NameLine {
   const line = take(input);
   if (line.endsWith("\r") && line.startsWith("---")) repair(input, input.at - 1, "carriage-return");
   return parseNameLine(withoutReturn(line).slice(4), input.strict);
-}
-
-function withoutReturn(line: string): string {
-  return line.endsWith("\r") ? line.slice(0, -1) : line;
 }
 
 /** The file that the header at this line is about; null where it was refused. */

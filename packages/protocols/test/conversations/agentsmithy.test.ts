@@ -42,19 +42,22 @@ overEachCarrier("agentsmithy", (carrier) => {
     expect(seen).toEqual(["request complete"]);
   });
 
-  it("a profile writes the superset that the newest editor client understands, and it is read the same", async () => {
-    const { client, connection } = await hold(carrier, agentsmithy, handlers, { served: { profile: "typed" } });
-    expect(await all(client.chat(input))).toEqual(flow);
-    const request = new Request(`${connection.baseUrl}/api/chat`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(input),
-    });
-    const text = await (await (connection.fetch ?? fetch)(request)).text();
-    expect(JSON.parse(text.trimEnd().split("\n").at(-1)!.slice("data: ".length))).toEqual({
-      type: "done",
-      done: true,
-    });
+  it("the end is written as every editor client knows it, and in the document's bare form where that is asked for", async () => {
+    const forms: [served: { profile?: string }, end: object][] = [
+      [{}, { type: "done", done: true }],
+      [{ profile: "bare" }, { done: true }],
+    ];
+    for (const [served, end] of forms) {
+      const { client, connection } = await hold(carrier, agentsmithy, handlers, { served });
+      expect(await all(client.chat(input))).toEqual(flow);
+      const request = new Request(`${connection.baseUrl}/api/chat`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify(input),
+      });
+      const text = await (await (connection.fetch ?? fetch)(request)).text();
+      expect(JSON.parse(text.trimEnd().split("\n").at(-1)!.slice("data: ".length))).toEqual(end);
+    }
   });
 
   it("a refusal before the first message has a status of its own", async () => {

@@ -54,7 +54,6 @@ async function hold(context: Context, called: Called, port: Port, scope: Scope):
     () => scope.close(shutdown.draining ? closing() : cancelled()),
     (error) => scope.close(error),
   );
-  const ended = new Promise<void>((resolve) => scope.add(resolve));
   shutdown.onDrain(scope, () => void channel.close(1001, "the server is closing"));
   callbacks.open(called);
   let how: How = "done";
@@ -64,7 +63,10 @@ async function hold(context: Context, called: Called, port: Port, scope: Scope):
     if (!handler) throw new TypeError(`${contract.name} is served without a handler for ${name}`);
     const handled = (async () => handler(called.input, channel, callOf(context, called, scope.signal)))();
     // A handler that ignores its signal is not waited for.
-    await Promise.race([handled, ended]);
+    await new Promise<unknown>((resolve, reject) => {
+      scope.add(() => resolve(undefined));
+      handled.then(resolve, reject);
+    });
     if (scope.closed) {
       how = "gone";
       handled.catch((error) => !isAbort(error) && isHidden(error) && callbacks.report(error, "handler", name));

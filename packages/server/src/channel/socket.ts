@@ -2,44 +2,66 @@ import type { Port, PortEvents } from "@parlance/wire";
 import { invoke } from "../callback.js";
 
 /** A socket whose failures are a cut (1006): what an adapter's port throws or rejects with ends its conversation and nothing else. */
-export function cutOnFailure(port: Port): Port {
-  let on: PortEvents | undefined;
-  let over: { readonly code: number; readonly reason: string } | undefined;
+export class SafePort implements Port {
+  readonly #port: Port;
+  #on: PortEvents | undefined;
+  #over: { readonly code: number; readonly reason: string } | undefined;
 
-  function end(code: number, reason: string): void {
-    if (over) return;
-    over = { code, reason };
-    on?.close(code, reason);
+  constructor(port: Port) {
+    this.#port = port;
   }
 
-  function fail(): void {
-    if (over) return;
+  send(frame: string): void {
+    if (this.#over) return;
+    try {
+      const sent: unknown = this.#port.send(frame);
+      if (sent !== undefined) this.#call(() => sent);
+    } catch {
+      this.#fail();
+    }
+  }
+
+  close(code: number, reason: string): void {
+    this.#call(() => this.#port.close(code, reason));
+  }
+
+  cut(): void {
+    this.#call(() => this.#port.cut?.());
+  }
+
+  buffered(): number {
+    return this.#port.buffered?.() ?? 0;
+  }
+
+  listen(on: PortEvents): void {
+    this.#on = on;
+    // Frames that were sent before may have failed.
+    if (this.#over) return on.close(this.#over.code, this.#over.reason);
+    const events: PortEvents = {
+      frame: (text) => {
+        if (!this.#over) on.frame(text);
+      },
+      close: (code, reason) => this.#end(code, reason),
+    };
+    this.#call(() => this.#port.listen(events));
+  }
+
+  #call(act: () => unknown): void {
+    invoke(act, () => this.#fail());
+  }
+
+  #end(code: number, reason: string): void {
+    if (this.#over) return;
+    this.#over = { code, reason };
+    this.#on?.close(code, reason);
+  }
+
+  #fail(): void {
+    if (this.#over) return;
     invoke(
-      () => port.cut?.(),
+      () => this.#port.cut?.(),
       () => {},
     );
-    end(1006, "the socket failed");
+    this.#end(1006, "the socket failed");
   }
-
-  return {
-    // By hand, because every frame goes this way.
-    send(frame) {
-      if (over) return;
-      try {
-        const sent: unknown = port.send(frame);
-        if (sent !== undefined) invoke(() => sent, fail);
-      } catch {
-        fail();
-      }
-    },
-    close: (code, reason) => invoke(() => port.close(code, reason), fail),
-    cut: () => invoke(() => port.cut?.(), fail),
-    ...(port.buffered && { buffered: () => port.buffered!() }),
-    listen(events) {
-      on = events;
-      // Frames that were sent before may have failed.
-      if (over) return events.close(over.code, over.reason);
-      invoke(() => port.listen({ frame: (text) => over || events.frame(text), close: end }), fail);
-    },
-  };
 }

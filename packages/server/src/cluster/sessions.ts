@@ -1,6 +1,6 @@
 import { type AnyContract, type AnyMessage, newKey, Refusal } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
-import type { AnySession, OpenAskFound, SessionStore, Subscriber } from "../ports.js";
+import type { AnySession, Batch, OpenAskFound, Sent, SessionStore, Subscriber } from "../ports.js";
 import { type LocalSessions, SETTLED } from "../session/local.js";
 import { type Following, following } from "./follow.js";
 import { outbox } from "./outbox.js";
@@ -112,7 +112,7 @@ export class ClusterSessions implements SessionStore {
       this.#mention(this.#topicOf(key), { type: "reads", key, from: this.#me, readers: [name] });
   }
 
-  requeue(key: string, messages: readonly AnyMessage[]): void {
+  requeue(key: string, messages: readonly Sent[]): void {
     try {
       this.#local.requeue(key, messages);
       this.#followed.follow(key);
@@ -216,6 +216,7 @@ export class ClusterSessions implements SessionStore {
     this.#followed.stay(key);
     const scope = session.scope.child("readers");
     this.#distant.set(reader, scope);
+    const batches = new WeakMap<AnyMessage, Batch>();
     scope.add(() => {
       if (this.#distant.get(reader) === scope) this.#distant.delete(reader);
     });
@@ -229,15 +230,19 @@ export class ClusterSessions implements SessionStore {
       onLost: (messages) => {
         if (scope.closed) return;
         scope.close();
-        this.requeue(key, messages);
+        this.requeue(
+          key,
+          messages.map((message) => ({ message, batch: batches.get(message) })),
+        );
         // It may have reconnected before we noticed the loss.
         this.#introduce(key);
       },
     });
     scope.measure("queued", () => out.size);
-    const send = (message: AnyMessage, batch?: object): void => {
+    const send = (message: AnyMessage, batch: Batch): void => {
       // The sender's mistake must not reach a reader on another server.
       this.#local.check(message, batch);
+      batches.set(message, batch);
       out.send(message);
     };
     this.#local.subscribe(key, { end: () => scope.close(), send }, scope);
@@ -245,13 +250,14 @@ export class ClusterSessions implements SessionStore {
 
   #deliver({ key, from, reader, count, messages }: Extract<Packet, { type: "messages" }>): void {
     const here = this.#readers.get(reader);
-    if (!here) return this.requeue(key, messages);
+    if (!here)
+      return this.requeue(
+        key,
+        messages.map((message) => ({ message })),
+      );
     if (count <= (here.counts.get(from) ?? 0)) return;
     here.counts.set(from, count);
-    for (const message of messages) {
-      this.#local.note(message);
-      here.subscriber.send(message);
-    }
+    for (const message of messages) here.subscriber.send(message, this.#local.batch());
   }
 
   #answerFor(what: "find" | "settle", key: string, reply: AnyMessage): Answer | undefined {

@@ -40,7 +40,7 @@ async function write({ status, headers, body }: Answer, outgoing: ServerResponse
   if (typeof body === "string") outgoing.end(body);
   else {
     outgoing.flushHeaders();
-    await body.run(sinkOf(outgoing));
+    await body.run(new ResponseSink(outgoing));
   }
   // A pipelined answer has no socket before those of earlier requests are written.
   const cut = () => void call.timeout(stall, () => outgoing.destroy());
@@ -48,15 +48,28 @@ async function write({ status, headers, body }: Answer, outgoing: ServerResponse
   else outgoing.once("socket", cut);
 }
 
-function sinkOf(outgoing: ServerResponse): Sink {
-  const over = (): boolean => outgoing.destroyed || outgoing.writableEnded;
-  return {
-    write(text) {
-      // Writing to a destroyed response is an error event, and ends the process.
-      if (over() || outgoing.write(text)) return undefined;
-      return new Promise((resolve) => outgoing.once("drain", resolve));
-    },
-    end: () => void (over() || outgoing.end()),
-    cut: () => void outgoing.destroy(),
-  };
+class ResponseSink implements Sink {
+  readonly #outgoing: ServerResponse;
+
+  constructor(outgoing: ServerResponse) {
+    this.#outgoing = outgoing;
+  }
+
+  write(text: string): Promise<void> | undefined {
+    // Writing to a destroyed response is an error event, and ends the process.
+    if (this.#isOver() || this.#outgoing.write(text)) return undefined;
+    return new Promise((resolve) => this.#outgoing.once("drain", resolve));
+  }
+
+  end(): void {
+    if (!this.#isOver()) this.#outgoing.end();
+  }
+
+  cut(): void {
+    this.#outgoing.destroy();
+  }
+
+  #isOver(): boolean {
+    return this.#outgoing.destroyed || this.#outgoing.writableEnded;
+  }
 }

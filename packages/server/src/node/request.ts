@@ -43,6 +43,10 @@ export function isBusy(socket: Socket): boolean {
   return (callsOn.get(socket)?.size ?? 0) > 0;
 }
 
+function closeAll(this: Socket): void {
+  for (const call of [...(callsOn.get(this) ?? [])]) call.close(gone());
+}
+
 /** Closes the call when its connection is lost. Returns a function that takes this back. */
 export function closeWith(socket: Socket, call: Scope): () => void {
   if (socket.destroyed) {
@@ -52,12 +56,8 @@ export function closeWith(socket: Socket, call: Scope): () => void {
   const calls = callsOn.get(socket) ?? new Set<Scope>();
   if (!callsOn.has(socket)) {
     callsOn.set(socket, calls);
-    socket.once("close", () => {
-      for (const call of [...calls]) call.close(gone());
-    });
+    socket.once("close", closeAll);
   }
   calls.add(call);
-  const stop = () => void calls.delete(call);
-  call.add(stop);
-  return stop;
+  return call.hold(() => calls.delete(call));
 }

@@ -2,15 +2,13 @@ import { type IncomingMessage, type Server, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Server as TlsServer } from "node:tls";
-import { type Port, parseTicket } from "@parlance/wire";
-import { socketPort } from "@parlance/wire/link";
-import type { Scope } from "@parlance/wire/scope";
+import { parseTicket } from "@parlance/wire";
 import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
-import { defer } from "../defer.js";
 import { LISTEN_LIMITS } from "../limits.js";
 import type { Accepted } from "../ports.js";
 import type { App } from "../serve.js";
 import { type Apps, asList, choose } from "./apps.js";
+import { ServerPort } from "./port.js";
 import { closeWith, isBusy, toRequest } from "./request.js";
 
 /** The listener of a server's `upgrade` event. */
@@ -23,7 +21,7 @@ export function boundUpgrade(app: Apps, bound: string | undefined) {
   const apps = asList(app);
   const acceptors = new Map(apps.map((one) => [one, acceptorFor(one)]));
   return (incoming: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    socket.on("error", () => socket.destroy());
+    socket.on("error", destroy);
     // Pipelined behind a request: two parts of the program would answer on one connection, in any order.
     if (isBusy(socket as Socket)) return void socket.destroy();
     const request = isWebSocket(incoming) ? toRequest(incoming) : undefined;
@@ -33,23 +31,36 @@ export function boundUpgrade(app: Apps, bound: string | undefined) {
     const chosen = choose(apps, pathname);
     const call = chosen.open();
     const stop = closeWith(socket as Socket, call);
-    const stopWatching = destroyAtEnd(socket);
+    socket.on("end", destroy).on("readable", look);
     chosen
       .accept(request, protocolsOf(incoming), call, bound)
       .then((accepted) => {
         if (socket.destroyed) return;
-        stopWatching();
+        socket.off("end", destroy).off("readable", look);
         if ("refused" in accepted) return refuse(socket, accepted.refused);
         if (call.closed) return socket.destroy();
         acceptors.get(chosen)!.handleUpgrade(incoming, socket, head, (opened: WebSocket) => {
           // The socket's own close event follows, and tells more.
           stop();
-          if (chosen.limits.heartbeat > 0) beat(opened, chosen.limits.heartbeat, call);
-          accepted.run(batched(closedByFault(socketPort(opened), opened), socket));
+          const port = new ServerPort(opened, socket);
+          if (chosen.limits.heartbeat > 0) port.beat(chosen.limits.heartbeat, call);
+          accepted.run(port);
         });
       })
       .catch(() => socket.destroy());
   };
+}
+
+// Functions of their own, which hold nothing: one in the listener above would keep the request for as long as its socket.
+
+/** Destroys a socket that failed, or whose peer has ended it: nobody reads it between the handshake and the 101, so nobody else would notice. */
+function destroy(this: Duplex): void {
+  this.destroy();
+}
+
+/** What a peer sends too early stays in the buffer. An empty read lets the end through. */
+function look(this: Duplex): void {
+  if (this.readableLength === 0) this.read();
 }
 
 function acceptorFor({ limits }: App): WebSocketServer {
@@ -65,42 +76,6 @@ function acceptorFor({ limits }: App): WebSocketServer {
     handleProtocols: (protocols) => [...protocols].find((protocol) => parseTicket([protocol])) ?? false,
   } satisfies ServerOptions & { readonly closeTimeout: number };
   return new WebSocketServer(options);
-}
-
-/** Destroys a socket whose peer has ended it. Nobody reads it between the handshake and the 101, so nobody else would notice. */
-function destroyAtEnd(socket: Duplex): () => void {
-  const end = () => void socket.destroy();
-  // What a peer sends too early stays in the buffer. An empty read lets the end through.
-  const look = () => void (socket.readableLength === 0 && socket.read());
-  socket.on("end", end).on("readable", look);
-  return () => socket.off("end", end).off("readable", look);
-}
-
-/**
- * Closes the port at the first frame that breaks RFC 6455. `ws` has sent a close frame then, and waits for the peer to end the connection:
- * the handler need not.
- */
-function closedByFault(port: Port, opened: WebSocket): Port {
-  let failed = false;
-  let fail = (): void => {
-    failed = true;
-  };
-  opened.on("error", () => fail());
-  return {
-    ...port,
-    listen(events) {
-      let over = false;
-      const close = (code: number, reason: string): void => {
-        if (over) return;
-        over = true;
-        events.close(code, reason);
-      };
-      fail = () => close(1006, "the peer broke the framing");
-      port.listen({ frame: events.frame, close });
-      // It came before anybody listened, but after the frames that have waited.
-      if (failed) fail();
-    },
-  };
 }
 
 function isWebSocket({ method, headers }: IncomingMessage): boolean {
@@ -134,45 +109,6 @@ function refuse(
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join("")}\r\n${body}`);
   (socket as Socket).destroySoon();
-}
-
-/** Bytes that are written without waiting for the end of the tick. */
-const FULL = 64 * 1024;
-const corked: Duplex[] = [];
-
-/** Makes all frames of one tick one write: sixteen batched frames cost a third of single ones. */
-function batched(port: Port, socket: Duplex): Port {
-  return {
-    ...port,
-    send(frame) {
-      if (socket.writableCorked === 0) {
-        socket.cork();
-        if (corked.push(socket) === 1) defer(uncork);
-      }
-      port.send(frame);
-      if (socket.writableLength > FULL) socket.uncork();
-    },
-  };
-}
-
-function uncork(): void {
-  for (const socket of corked.splice(0)) socket.uncork();
-}
-
-/** Pings, and cuts a peer that is silent for 2.5 heartbeats. Any frame is a sign of life. */
-function beat(socket: WebSocket, heartbeat: number, call: Scope): void {
-  let heard = performance.now();
-  const hear = () => {
-    heard = performance.now();
-  };
-  socket.on("pong", hear);
-  socket.on("message", hear);
-  let ticks = 0;
-  const stop = call.interval(heartbeat / 2, () => {
-    if (performance.now() - heard > 2.5 * heartbeat) socket.terminate();
-    else if (ticks++ % 2 === 0) socket.ping();
-  });
-  socket.on("close", stop);
 }
 
 function protocolsOf({ headers }: IncomingMessage): string[] {

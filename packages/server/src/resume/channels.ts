@@ -7,6 +7,7 @@ import {
   isKey,
   newKey,
   type Port,
+  type PortEvents,
   parseCursor,
   RESUME,
 } from "@parlance/wire";
@@ -121,7 +122,7 @@ export function resumableChannels(
       return {
         protocol: formatTicket(ticket),
         run(port) {
-          if (!take(closing(port, call))) call.close();
+          if (!take(new CallPort(port, call))) call.close();
         },
       };
     },
@@ -139,18 +140,40 @@ export function resumableChannels(
 }
 
 /** The port of a call, which is over when the port closes. */
-function closing(port: Port, call: Scope): Port {
-  return {
-    ...port,
-    listen: (events) =>
-      port.listen({
-        frame: events.frame,
-        close(code, reason) {
-          events.close(code, reason);
-          call.close();
-        },
-      }),
-  };
+class CallPort implements Port {
+  readonly #port: Port;
+  readonly #call: Scope;
+
+  constructor(port: Port, call: Scope) {
+    this.#port = port;
+    this.#call = call;
+  }
+
+  send(frame: string): void {
+    this.#port.send(frame);
+  }
+
+  close(code: number, reason: string): void {
+    this.#port.close(code, reason);
+  }
+
+  cut(): void {
+    this.#port.cut?.();
+  }
+
+  buffered(): number {
+    return this.#port.buffered?.() ?? 0;
+  }
+
+  listen(on: PortEvents): void {
+    this.#port.listen({
+      frame: (text) => on.frame(text),
+      close: (code, reason) => {
+        on.close(code, reason);
+        this.#call.close();
+      },
+    });
+  }
 }
 
 function offerAnswer({ epoch, ...offer }: ChannelOffer & { readonly epoch: string }, grace: number): Answer {

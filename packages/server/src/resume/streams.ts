@@ -6,7 +6,7 @@ import { STREAM_HEADERS } from "../http/response.js";
 import type { Called } from "../options.js";
 import type { Produce, StreamDelivery } from "../ports.js";
 import { cancelled, closing, gone } from "../reason.js";
-import { sseWriter } from "../stream/writer.js";
+import { BlockWriter } from "../stream/writer.js";
 import type { EventLog, EventWriter } from "./event-log.js";
 import { conversationName } from "./key.js";
 import { pump } from "./pump.js";
@@ -188,7 +188,7 @@ export class ResumableStreams implements StreamDelivery {
     return {
       status: 200,
       headers: { ...STREAM_HEADERS, [RESUME]: resumable },
-      body: sseWriter(blocks, reader, { limits, headersDue, batched: true }),
+      body: new BlockWriter(blocks, reader, { limits, headersDue, batched: true }),
     };
   }
 

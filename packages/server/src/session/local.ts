@@ -1,9 +1,9 @@
-import { type AnyContract, type AnyMessage, type Codec, Disconnected, Refusal } from "@parlance/wire";
-import { type OpenAsks, openAsks, type Waiting } from "@parlance/wire/link";
+import { type AnyContract, type AnyMessage, Disconnected, Refusal } from "@parlance/wire";
+import { OpenAsks, type Waiting } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
-import { encoderFor } from "../codecs.js";
+import { type Encode, encoderFor } from "../codecs.js";
 import type { Limits } from "../limits.js";
-import type { AnySession, OpenAskFound, SessionStore, Subscriber } from "../ports.js";
+import type { AnySession, Batch, OpenAskFound, Sent, SessionStore, Subscriber } from "../ports.js";
 
 /** One session, for as long as it has a reader, a waiting message or an open ask. */
 interface Hub {
@@ -28,13 +28,11 @@ export class LocalSessions implements SessionStore {
   readonly #hubs = new Map<string, Hub>();
   readonly #settled: SettledAsks;
   /** Throws `Violation` to the sender of a wrong message: a reader could only fail for it. */
-  readonly check: Codec["encode"];
-
-  /** `onIdle` is called when a session has ended, or nothing of it is left. */
-  /** Messages that readers were sent, counted: which of them a later reader lacks is known when an earlier one has not got it. */
-  readonly #places = new WeakMap<AnyMessage, number>();
+  readonly check: Encode;
+  /** Batches are counted: which of them a later reader lacks is known when an earlier one has not got it. */
   #sent = 0;
 
+  /** `onIdle` is called when a session has ended, or nothing of it is left. */
   constructor(contract: AnyContract, limits: Limits, root: Scope, onIdle?: (key: string) => void) {
     this.#contract = contract;
     this.#limits = limits;
@@ -59,8 +57,8 @@ export class LocalSessions implements SessionStore {
     const waiting = hub.waiting.map(({ message }) => message);
     hub.waiting = [];
     const since = this.#sent;
-    for (const message of waiting) this.note(message);
-    for (const message of [...open.filter((one) => !waiting.includes(one)), ...waiting]) subscriber.send(message);
+    for (const message of [...open.filter((one) => !waiting.includes(one)), ...waiting])
+      subscriber.send(message, this.batch());
     hub.subscribers.set(subscriber, since);
     scope.add(() => {
       hub.subscribers.delete(subscriber);
@@ -69,16 +67,16 @@ export class LocalSessions implements SessionStore {
     for (const put of hub.put) put(subscriber);
   }
 
-  /** Notes that the readers of this moment are sent a message, and later ones are not. */
-  note(message: AnyMessage): void {
-    this.#places.set(message, ++this.#sent);
+  /** A message to the readers of this moment. */
+  batch(): Batch {
+    return { place: ++this.#sent };
   }
 
-  requeue(key: string, messages: readonly AnyMessage[]): void {
+  requeue(key: string, messages: readonly Sent[]): void {
     // Readers that were there already have a copy of their own, and an open ask is shown to the next reader anyway.
-    const asks = openAsks(this.#contract, "server");
-    for (const message of messages) {
-      const place = this.#places.get(message) ?? Number.POSITIVE_INFINITY;
+    const asks = new OpenAsks(this.#contract, "server");
+    for (const { message, batch } of messages) {
+      const place = batch?.place ?? Number.POSITIVE_INFINITY;
       const isHad = [...(this.#hubs.get(key)?.subscribers.values() ?? [])].some((since) => since < place);
       if (!isHad && !asks.exchangeOf(message)) this.#send(key, message);
     }
@@ -108,7 +106,7 @@ export class LocalSessions implements SessionStore {
     const known = this.#hubs.get(key);
     if (known) return known;
     const scope = this.#root.child("sessions");
-    const asks = openAsks(this.#contract, "server");
+    const asks = new OpenAsks(this.#contract, "server");
     const hub: Hub = { scope, subscribers: new Map(), waiting: [], asks, put: new Set() };
     this.#hubs.set(key, hub);
     scope.measure("queued", () => weightOf(hub));
@@ -121,10 +119,7 @@ export class LocalSessions implements SessionStore {
 
   #send(key: string, message: AnyMessage): void {
     const known = this.#hubs.get(key);
-    if (known && known.subscribers.size > 0) {
-      this.note(message);
-      return sendToAll(known.subscribers.keys(), message);
-    }
+    if (known && known.subscribers.size > 0) return sendToAll(known.subscribers.keys(), message, this.batch());
     // Where there are readers, encoding it for them checks it.
     this.check(message);
     const hub = this.#hubOf(key);
@@ -221,8 +216,7 @@ function askChannels(hub: Hub, message: AnyMessage, scope: Scope, { settle, fail
 }
 
 /** Sends to each, whatever happens to the others. Throws where the message itself is wrong. */
-function sendToAll(subscribers: Iterable<Subscriber>, message: AnyMessage): void {
-  const batch = {};
+function sendToAll(subscribers: Iterable<Subscriber>, message: AnyMessage, batch: Batch): void {
   const failures: unknown[] = [];
   for (const subscriber of subscribers) {
     try {

@@ -2,7 +2,7 @@ import type { Context } from "../call.js";
 import { STREAM_HEADERS } from "../http/response.js";
 import type { StreamDelivery } from "../ports.js";
 import { closing } from "../reason.js";
-import { sseWriter } from "./writer.js";
+import { BlockWriter } from "./writer.js";
 
 /** Delivers a stream to the connection that asked for it: it ends with its reader. */
 export function directStreams({ contract, limits, places, shutdown }: Context): StreamDelivery {
@@ -17,7 +17,7 @@ export function directStreams({ contract, limits, places, shutdown }: Context): 
         const production = await produce(scope);
         const reader = scope.child("readers");
         reader.add(() => scope.close(reader.reason));
-        const body = sseWriter(production.blocks(), reader, { limits, headersDue: production.headersDue });
+        const body = new BlockWriter(production.blocks(), reader, { limits, headersDue: production.headersDue });
         return { status: 200, headers: STREAM_HEADERS, body };
       } catch (error) {
         scope.close(error);

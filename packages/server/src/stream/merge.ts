@@ -1,102 +1,119 @@
-import { type AnyMessage, type Codec, Refusal, type Written } from "@parlance/wire";
-import { queue } from "@parlance/wire/link";
+import { type AnyMessage, Refusal } from "@parlance/wire";
+import { Queue } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import { type Context, sessionOf } from "../call.js";
+import type { Encode, Encoded } from "../codecs.js";
 import type { Called } from "../options.js";
-
-/** A message beside its encoded form. */
-export interface Encoded {
-  readonly message: AnyMessage;
-  readonly written: Written;
-  /** It was sent to the session, not by the stream's own handler. */
-  readonly foreign?: boolean;
-}
+import type { Batch, Sent, Subscriber } from "../ports.js";
 
 /** Characters of its own messages that a handler may have waiting beside those that others send. */
 const AHEAD = 64 * 1024;
 /** Characters that are taken at once: what waits is bounded by `maxQueued`, and what is taken comes on top. */
 const TAKEN = 64 * 1024;
 
-/** A handler's messages, and those that others send to its session, in one order. */
-export interface Merged extends AsyncIterator<readonly Encoded[]> {
-  /** Resolves when the handler has returned before its first message: the caller is let in, and messages of others may follow. */
-  readonly handlerDone: Promise<void>;
+/**
+ * A handler's messages, and those that others send to its session, in one order, until the session ends or the scope closes. The handler's
+ * first step comes before anything else, because it may refuse.
+ */
+export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
+  /** Called when the handler has returned before its first message: the caller is let in, and messages of others may follow. */
+  onHandlerDone: (() => void) | undefined;
+  readonly #context: Context;
+  readonly #key: string;
+  readonly #own: AsyncIterator<AnyMessage>;
+  readonly #encode: Encode;
+  readonly #scope: Scope;
+  readonly #inbox: Queue<Encoded>;
+  #stage: "new" | "begun" | "joined" = "new";
+  #taken: (() => void) | undefined;
+  /** Messages of others that are on their way to a reader, with their places in the stream. */
+  readonly #placed: { readonly sent: Sent; readonly seq: number }[] = [];
+
+  constructor(context: Context, called: Called, own: AsyncIterator<AnyMessage>, encode: Encode, scope: Scope) {
+    this.#context = context;
+    this.#key = sessionOf(context, called) ?? "";
+    this.#own = own;
+    this.#encode = encode;
+    this.#scope = scope;
+    this.#inbox = new Queue({ limit: context.limits.maxQueued, onTake: () => this.#taken?.() });
+    scope.measure("queued", () => this.#inbox.weight);
+    scope.add(() => {
+      this.#inbox.end();
+      this.#taken?.();
+    });
+  }
+
+  next(): Promise<IteratorResult<Encoded>> {
+    if (this.#stage === "new") return this.#begin();
+    if (this.#stage === "begun") this.#join(this.#own.next());
+    return this.#inbox.next();
+  }
+
+  /** More that is there already, beside what `next` gave. */
+  rest(): readonly Encoded[] {
+    return this.#stage === "joined" ? this.#inbox.rest(TAKEN) : [];
+  }
+
+  /** Throws `Violation` for a wrong message. */
+  send(message: AnyMessage, batch: Batch): void {
+    this.#put(this.#encode(message, batch));
+  }
+
+  end(): void {
+    this.#inbox.end();
+  }
+
   /** Notes the place of a message that others sent. */
-  place(message: AnyMessage, seq: number): void;
+  place(sent: Sent, seq: number): void {
+    this.#placed.push({ sent, seq });
+  }
+
   /** The reader has everything up to a place. */
-  delivered(seq: number): void;
+  delivered(seq: number): void {
+    const count = this.#placed.findIndex((one) => one.seq > seq);
+    this.#placed.splice(0, count < 0 ? this.#placed.length : count);
+  }
+
   /** Messages of others that no reader has got, oldest first. */
-  undelivered(): readonly AnyMessage[];
-}
+  undelivered(): readonly Sent[] {
+    const waiting = this.#inbox.rest(Number.POSITIVE_INFINITY).filter(({ batch }) => batch !== undefined);
+    return [...this.#placed.map(({ sent }) => sent), ...waiting];
+  }
 
-/** Merges until the session ends or the scope closes. The handler's first step comes before anything else, because it may refuse. */
-export function mergeSession(
-  context: Context,
-  called: Called,
-  own: AsyncIterator<AnyMessage>,
-  encode: Codec["encode"],
-  scope: Scope,
-): Merged {
-  const key = sessionOf(context, called) ?? "";
-  const { sessions, limits } = context;
-  let taken = () => {};
-  const inbox = queue<Encoded>({ limit: limits.maxQueued, onTake: () => taken() });
-  scope.measure("queued", () => inbox.weight);
-  scope.add(() => {
-    inbox.end();
-    taken();
-  });
-  let handlerIsDone = () => {};
-  const handlerDone = new Promise<void>((resolve) => {
-    handlerIsDone = resolve;
-  });
-  const placed: { readonly message: AnyMessage; readonly seq: number }[] = [];
+  async #begin(): Promise<IteratorResult<Encoded>> {
+    this.#stage = "begun";
+    const coming = this.#own.next();
+    coming.catch(() => {});
+    const first = await stepWithin(this.#context.limits.heartbeat, coming, this.#scope);
+    if (first && !first.done) return { done: false, value: this.#encode(first.value) };
+    if (first) this.onHandlerDone?.();
+    this.#join(first ? undefined : coming);
+    return this.#inbox.next();
+  }
 
-  /** Throws `Violation` for a wrong message. A reader that is too far behind ends. */
-  function put(message: AnyMessage, foreign: boolean, batch?: object): void {
-    const written = encode(message, batch);
-    if (inbox.push({ message, written, foreign }, written.data.length)) return;
-    const behind = `the reader of session ${key} is more than ${limits.maxQueued} characters behind`;
-    inbox.end(new Refusal(behind, { status: 503 }));
+  #join(coming: Promise<IteratorResult<AnyMessage>> | undefined): void {
+    this.#stage = "joined";
+    this.#context.sessions.subscribe(this.#key, this, this.#scope);
+    if (coming) this.#drain(coming).catch((error) => this.#inbox.end(error));
   }
 
   /** The handler is paused while its reader is behind; senders of other messages cannot be. */
-  async function drain(coming: Promise<IteratorResult<AnyMessage>>): Promise<void> {
-    for (let step = await coming; !step.done && !scope.closed; step = await own.next()) {
-      put(step.value, false);
-      while (inbox.weight > AHEAD && !inbox.ended)
+  async #drain(coming: Promise<IteratorResult<AnyMessage>>): Promise<void> {
+    for (let step = await coming; !step.done && !this.#scope.closed; step = await this.#own.next()) {
+      this.#put(this.#encode(step.value));
+      while (this.#inbox.weight > AHEAD && !this.#inbox.ended)
         await new Promise<void>((resolve) => {
-          taken = resolve;
+          this.#taken = resolve;
         });
     }
   }
 
-  async function* both(): AsyncGenerator<readonly Encoded[]> {
-    const coming = own.next();
-    coming.catch(() => {});
-    const first = await stepWithin(limits.heartbeat, coming, scope);
-    if (first?.done) handlerIsDone();
-    else if (first) yield [{ message: first.value, written: encode(first.value) }];
-    const send = (message: AnyMessage, batch?: object): void => put(message, true, batch);
-    sessions.subscribe(key, { send, end: () => inbox.end() }, scope);
-    if (!first?.done) drain(first ? own.next() : coming).catch((error) => inbox.end(error));
-    for await (const encoded of inbox) yield [encoded, ...inbox.rest(TAKEN)];
+  /** A reader that is too far behind ends. */
+  #put(encoded: Encoded): void {
+    if (this.#inbox.push(encoded, encoded.data.length)) return;
+    const behind = `the reader of session ${this.#key} is more than ${this.#context.limits.maxQueued} characters behind`;
+    this.#inbox.end(new Refusal(behind, { status: 503 }));
   }
-
-  const messages = both();
-  return {
-    next: () => messages.next(),
-    handlerDone,
-    place: (message, seq) => void placed.push({ message, seq }),
-    delivered(seq) {
-      const count = placed.findIndex((one) => one.seq > seq);
-      placed.splice(0, count < 0 ? placed.length : count);
-    },
-    undelivered() {
-      const waiting = inbox.rest(Number.POSITIVE_INFINITY).filter(({ foreign }) => foreign);
-      return [...placed, ...waiting].map(({ message }) => message);
-    },
-  };
 }
 
 async function stepWithin<T>(milliseconds: number, coming: Promise<T>, scope: Scope): Promise<T | undefined> {

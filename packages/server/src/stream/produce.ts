@@ -1,13 +1,13 @@
 import type { Stream } from "@parlance/contract";
-import { type AnyMessage, encode, faultMessage, type Written } from "@parlance/wire";
+import { type AnyMessage, faultMessage } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
 import { type Context, callOf, isHidden, refusalOf } from "../call.js";
 import { invoke } from "../callback.js";
-import { encoderFor } from "../codecs.js";
+import { type Encode, type Encoded, encoderFor } from "../codecs.js";
 import type { Called, How } from "../options.js";
-import type { Production } from "../ports.js";
+import type { Production, Sent } from "../ports.js";
 import { cancelled } from "../reason.js";
-import { type Encoded, mergeSession } from "./merge.js";
+import { SessionMerge } from "./merge.js";
 
 /**
  * Turns a handler's messages into blocks of Server-Sent Events. Resolves with the first message, so that a handler can still refuse with a
@@ -17,7 +17,7 @@ import { type Encoded, mergeSession } from "./merge.js";
 export async function produce(context: Context, called: Called, scope: Scope): Promise<Production> {
   const { contract, options, callbacks, limits, handlers } = context;
   const described = contract.operations[called.operation]!.answer.stream!;
-  const encodeMessage = encoderFor(contract, {
+  const encode = encoderFor(contract, {
     side: "server",
     names: described.messages,
     checks: contract.checks,
@@ -36,131 +36,136 @@ export async function produce(context: Context, called: Called, scope: Scope): P
       (error) => callbacks.report(error, "handler", called.operation),
     ),
   );
-  const merged =
-    described.closedBy === undefined ? undefined : mergeSession(context, called, own, encodeMessage, scope);
-  const source: AsyncIterator<readonly Encoded[]> = merged ?? {
-    async next() {
-      const { done, value } = await own.next();
-      return done ? { done, value: undefined } : { done, value: [{ message: value, written: encodeMessage(value) }] };
-    },
-  };
-  const ends = new Set(described.end);
-  const first = source.next();
-  // It may reject when nobody reads it any more.
-  first.catch(() => {});
-  const early = await firstWithin(limits.heartbeat, first, scope, merged?.handlerDone);
+  const merged = described.closedBy === undefined ? undefined : new SessionMerge(context, called, own, encode, scope);
+  const handled = new Handled({ context, called, described, scope, encode, own, merged });
+  const early = await firstWithin(limits.heartbeat, handled.first, scope, merged);
   if (scope.closed) throw scope.reason ?? cancelled();
-  if (early?.done && ends.size > 0) throw unended(called.operation, ends);
-
-  let how: How = "gone";
-  callbacks.open(called);
-  scope.add(() => callbacks.close(called, how));
-  const setHow = (value: How): void => {
-    how = value;
-  };
-  return {
-    headersDue: early === undefined,
-    delivered: (seq) => merged?.delivered(seq),
-    undelivered: () => merged?.undelivered() ?? [],
-    blocks: (id) =>
-      blocksOf({
-        context,
-        called,
-        described,
-        scope,
-        encodeMessage,
-        source,
-        first,
-        setHow,
-        place: id && merged?.place,
-        id,
-      }),
-  };
+  if (early?.done && described.end?.length) throw unended(called.operation, described.end);
+  handled.open(early === undefined);
+  return handled;
 }
 
-interface Blocks {
+interface Handling {
   readonly context: Context;
   readonly called: Called;
   readonly described: Stream;
   readonly scope: Scope;
-  readonly encodeMessage: (message: AnyMessage) => Written;
-  readonly source: AsyncIterator<readonly Encoded[]>;
-  /** The first step, which was asked for already. */
-  readonly first: Promise<IteratorResult<readonly Encoded[]>>;
-  readonly setHow: (how: How) => void;
-  /** Notes the place of a message that was sent to the session, for a reader that may not get it. */
-  readonly place: ((message: AnyMessage, seq: number) => void) | undefined;
-  readonly id: ((seq: number) => string) | undefined;
+  readonly encode: Encode;
+  readonly own: AsyncIterator<AnyMessage>;
+  readonly merged: SessionMerge | undefined;
 }
 
 const DONE = { done: true, value: undefined } as const;
 
-// An iterator by hand: an async generator around the handler's own would cost each message three more promises.
-function blocksOf({ context, called, described, scope, encodeMessage, source, first, setHow, place, id }: Blocks) {
-  const { callbacks, contract } = context;
-  const ends = new Set(described.end);
-  const mayEnd = new Set(described.mayEnd);
-  let waiting: typeof first | undefined = first;
-  let last = "";
-  let seq = 0;
-  let over = false;
+/** What a handler produces. An iterator by hand: an async generator around the handler's own would cost each message three more promises. */
+class Handled implements Production, AsyncIterator<readonly string[]> {
+  readonly #handling: Handling;
+  /** The first step, which is asked for at once. */
+  readonly first: Promise<IteratorResult<Encoded | AnyMessage>>;
+  headersDue = false;
+  #waiting: typeof this.first | undefined;
+  #id: ((seq: number) => string) | undefined;
+  #last = "";
+  #seq = 0;
+  #over = false;
+  #how: How = "gone";
 
-  function block({ message, written: { event, data }, foreign }: Encoded): string {
-    callbacks.message(called, message, "server");
-    seq++;
-    if (foreign) place?.(message, seq);
-    return encode({ event, data, id: id?.(seq) });
+  constructor(handling: Handling) {
+    this.#handling = handling;
+    this.first = Promise.resolve(this.#step());
+    this.#waiting = this.first;
+    // It may reject when nobody reads it any more.
+    this.first.catch(() => {});
   }
 
-  function end(how: How): typeof DONE {
-    if (!over) setHow(how);
-    over = true;
+  /** The caller is let in. */
+  open(headersDue: boolean): void {
+    const { context, called, scope } = this.#handling;
+    this.headersDue = headersDue;
+    context.callbacks.open(called);
+    scope.add(() => context.callbacks.close(called, this.#how));
+  }
+
+  blocks(id?: (seq: number) => string): AsyncIterator<readonly string[]> {
+    this.#id = id;
+    return this;
+  }
+
+  delivered(seq: number): void {
+    this.#handling.merged?.delivered(seq);
+  }
+
+  undelivered(): readonly Sent[] {
+    return this.#handling.merged?.undelivered() ?? [];
+  }
+
+  async next(): Promise<IteratorResult<readonly string[]>> {
+    const { called, described, scope, encode, merged } = this.#handling;
+    if (this.#over) return DONE;
+    if (this.#isEnded()) return this.#end("done");
+    const blocks: string[] = [];
+    try {
+      const step = await (this.#waiting ?? this.#step());
+      this.#waiting = undefined;
+      if (!step.done) {
+        blocks.push(this.#block(merged ? (step.value as Encoded) : encode(step.value as AnyMessage)));
+        for (const encoded of merged?.rest() ?? []) {
+          if (this.#isEnded()) break;
+          blocks.push(this.#block(encoded));
+        }
+        return { done: false, value: blocks };
+      }
+      if (described.end?.length && !described.mayEnd?.includes(this.#last) && !scope.closed)
+        throw unended(called.operation, described.end);
+      return this.#end(scope.closed ? "gone" : "done");
+    } catch (error) {
+      blocks.push(...this.#fail(error));
+      return blocks.length > 0 ? { done: false, value: blocks } : DONE;
+    }
+  }
+
+  #step(): Promise<IteratorResult<Encoded | AnyMessage>> {
+    return (this.#handling.merged ?? this.#handling.own).next();
+  }
+
+  #isEnded(): boolean {
+    return this.#handling.described.end?.includes(this.#last) === true;
+  }
+
+  #block(encoded: Encoded): string {
+    const { context, called, merged } = this.#handling;
+    context.callbacks.message(called, encoded.message, "server");
+    this.#seq++;
+    this.#last = encoded.message.type;
+    if (!this.#id) return encoded.block();
+    if (encoded.batch) merged?.place(encoded, this.#seq);
+    return encoded.block(this.#id(this.#seq));
+  }
+
+  #end(how: How): typeof DONE {
+    if (!this.#over) this.#how = how;
+    this.#over = true;
     return DONE;
   }
 
   /** The protocol's own error, where its stream has one. */
-  function fail(error: unknown): readonly string[] {
-    if (over || scope.closed) {
-      end("gone");
+  #fail(error: unknown): readonly string[] {
+    const { context, called, described, scope, encode } = this.#handling;
+    if (this.#over || scope.closed) {
+      this.#end("gone");
       return [];
     }
-    end("failed");
+    this.#end("failed");
     const refusal = refusalOf(error);
-    callbacks.refuse(called.request, refusal, error, called.operation);
-    if (isHidden(error)) callbacks.report(error, "handler", called.operation);
+    context.callbacks.refuse(called.request, refusal, error, called.operation);
+    if (isHidden(error)) context.callbacks.report(error, "handler", called.operation);
     if (described.fault === undefined) return [];
-    const message = faultMessage(contract, described.fault, refusal);
-    return [block({ message, written: encodeMessage(message) })];
+    return [this.#block(encode(faultMessage(context.contract, described.fault, refusal)))];
   }
-
-  return {
-    async next(): Promise<IteratorResult<readonly string[]>> {
-      if (over) return DONE;
-      if (ends.has(last)) return end("done");
-      const texts: string[] = [];
-      try {
-        const step = await (waiting ?? source.next());
-        waiting = undefined;
-        if (!step.done) {
-          for (const encoded of step.value) {
-            texts.push(block(encoded));
-            last = encoded.message.type;
-            if (ends.has(last)) break;
-          }
-          return { done: false, value: texts };
-        }
-        if (ends.size > 0 && !mayEnd.has(last) && !scope.closed) throw unended(called.operation, ends);
-        return end(scope.closed ? "gone" : "done");
-      } catch (error) {
-        texts.push(...fail(error));
-        return texts.length > 0 ? { done: false, value: texts } : DONE;
-      }
-    },
-  };
 }
 
-function unended(operation: string, ends: ReadonlySet<string>): TypeError {
-  return new TypeError(`the handler of ${operation} returned without ${[...ends].join(" or ")}`);
+function unended(operation: string, ends: readonly string[]): TypeError {
+  return new TypeError(`the handler of ${operation} returned without ${ends.join(" or ")}`);
 }
 
 function messagesOf(returned: unknown, operation: string): AsyncIterable<AnyMessage> {
@@ -174,17 +179,18 @@ async function firstWithin<T>(
   milliseconds: number,
   first: Promise<T>,
   scope: Scope,
-  handlerDone: Promise<void> | undefined,
+  merged: SessionMerge | undefined,
 ): Promise<T | undefined> {
   let due = () => {};
   const without = new Promise<undefined>((resolve) => {
     due = () => resolve(undefined);
   });
   const stops = [scope.hold(due), ...(milliseconds > 0 ? [scope.timeout(milliseconds, due)] : [])];
-  handlerDone?.then(due);
+  if (merged) merged.onHandlerDone = due;
   try {
     return await Promise.race([first, without]);
   } finally {
     for (const stop of stops) stop();
+    if (merged) merged.onHandlerDone = undefined;
   }
 }

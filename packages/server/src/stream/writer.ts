@@ -13,12 +13,6 @@ export interface Sink {
   cut(): void;
 }
 
-/** Writes one stream to one sink. */
-export interface SseWriter {
-  /** Resolves when the stream is over, or its reader's scope is closed. */
-  run(sink: Sink): Promise<void>;
-}
-
 export interface WriterOptions {
   readonly limits: Pick<Limits, "heartbeat" | "stall">;
   /** The headers were due before the first message: a comment follows them. */
@@ -30,129 +24,169 @@ export interface WriterOptions {
 /** Characters that are written without waiting for the end of the tick. */
 export const FULL = 64 * 1024;
 
+/** Writes one stream to one sink. */
+export interface SseWriter {
+  /** Resolves when the stream is over, or its reader's scope is closed. */
+  run(sink: Sink): Promise<void>;
+}
+
 /**
- * Writes blocks of text to a sink. All blocks of one tick are one write, because joined events cost a third of single ones. The source is
- * read only while the sink has room, so a slow reader pauses a generator. `reader` closes with the last block.
+ * Writes one stream of text blocks to one sink. All blocks of one tick are one write, because joined events cost a third of single ones. The
+ * source is read only while the sink has room, so a slow reader pauses a generator. `reader` closes with the last block.
  */
-export function sseWriter(
-  blocks: AsyncIterator<readonly string[]>,
-  reader: Scope,
-  { limits, headersDue, batched }: WriterOptions,
-): SseWriter {
-  return {
-    async run(sink) {
-      let failure: { readonly error: unknown } | undefined;
-      /** A sink that fails is a connection that is lost. */
-      const fail = (error: unknown): void => {
-        failure ??= { error };
-        out.cut();
-        reader.close(error);
-      };
-      const out = output(sink, fail);
-      if (reader.closed) return out.end();
-      const closed = new Promise<void>((resolve) => reader.add(resolve));
-      reader.add(() => out.end());
-      if (limits.heartbeat > 0) reader.interval(limits.heartbeat, out.beat);
-      if (headersDue) out.comment();
-      async function pass(): Promise<void> {
-        try {
-          while (!reader.closed) {
-            const step = await blocks.next();
-            if (step.done || reader.closed) break;
-            out.push(step.value, batched === true);
-            if (out.room) await writable(out, reader, closed, limits.stall);
-          }
-        } finally {
-          reader.close();
-        }
-      }
-      // A handler that ignores its signal keeps `pass` waiting.
-      await Promise.race([pass(), closed]);
-      if (failure) throw failure.error;
-    },
-  };
-}
-
-/** Waits for room in the sink; a reader that takes nothing for too long is cut. */
-async function writable(out: Output, reader: Scope, closed: Promise<void>, stall: number): Promise<void> {
-  const stop = reader.timeout(stall, () => {
-    out.cut();
-    reader.close(new Error("the reader takes nothing"));
-  });
-  await Promise.race([out.room, closed]);
-  stop();
-}
-
-interface Output {
+export class BlockWriter implements SseWriter {
+  readonly #blocks: AsyncIterator<readonly string[]>;
+  readonly #reader: Scope;
+  readonly #options: WriterOptions;
+  #sink!: Sink;
+  #buffer: string[] = NOTHING;
+  #size = 0;
+  /** Nothing was written since the last heartbeat. */
+  #quiet = true;
+  #over = false;
   /** Pending while the sink has no room. */
-  readonly room: Promise<void> | undefined;
-  push(texts: readonly string[], now: boolean): void;
-  comment(): void;
-  /** A comment, where nothing was written since the last one. */
-  beat(): void;
-  /** Forgets what is not written, and cuts the sink. */
-  cut(): void;
-  /** Writes what is left, and ends the sink. */
-  end(): void;
-}
+  #room: Promise<void> | undefined;
+  #failure: { readonly error: unknown } | undefined;
 
-/** Buffers the text of one tick. `fail` gets what the sink throws or rejects with. */
-function output(sink: Sink, fail: (error: unknown) => void): Output {
-  let buffer = "";
-  let scheduled = false;
-  let quiet = true;
-  let over = false;
-  let room: Promise<void> | undefined;
+  constructor(blocks: AsyncIterator<readonly string[]>, reader: Scope, options: WriterOptions) {
+    this.#blocks = blocks;
+    this.#reader = reader;
+    this.#options = options;
+  }
 
-  function write(text: string): void {
+  run(sink: Sink): Promise<void> {
+    const { limits, headersDue } = this.#options;
+    const reader = this.#reader;
+    this.#sink = sink;
+    // A handler that ignores its signal keeps `#pass` waiting: the scope's end counts.
+    return new Promise((resolve, reject) => {
+      reader.add(() => {
+        this.#end();
+        if (this.#failure) reject(this.#failure.error);
+        else resolve();
+      });
+      if (reader.closed) return;
+      if (limits.heartbeat > 0) reader.interval(limits.heartbeat, () => this.#beat());
+      if (headersDue) this.#write(encodeComment(""));
+      void this.#pass();
+    });
+  }
+
+  /** Writes the blocks of this tick. Many writers have the same ones: they are joined once, given the last ones that were. */
+  flush(last?: Joined): Joined | undefined {
+    if (this.#size === 0 || this.#over) return last;
+    const blocks = this.#buffer;
+    this.#buffer = NOTHING;
+    this.#size = 0;
+    this.#quiet = false;
+    const joined = last && isSame(last.blocks, blocks) ? last : { blocks, text: blocks.join("") };
+    this.#write(joined.text);
+    return joined;
+  }
+
+  async #pass(): Promise<void> {
     try {
-      // Heartbeats need to know of new room, also when no block waits for it.
-      const full = sink.write(text)?.then(() => {
-        if (room === full) room = undefined;
-      }, fail);
-      room = full;
+      while (!this.#reader.closed) {
+        const step = await this.#blocks.next();
+        if (step.done || this.#reader.closed) break;
+        this.#push(step.value);
+        if (this.#room) await this.#writable(this.#room);
+      }
     } catch (error) {
-      fail(error);
+      this.#failure ??= { error };
+    } finally {
+      this.#reader.close();
     }
   }
 
-  function flush(): void {
-    scheduled = false;
-    if (buffer === "" || over) return;
-    const text = buffer;
-    buffer = "";
-    quiet = false;
-    write(text);
+  #push(blocks: readonly string[]): void {
+    const first = this.#size === 0;
+    if (first) this.#buffer = [...blocks];
+    else this.#buffer.push(...blocks);
+    for (const { length } of blocks) this.#size += length;
+    if (this.#options.batched || this.#size >= FULL) this.flush();
+    else if (first && due.push(this) === 1) defer(flushAll);
   }
 
-  return {
-    get room() {
-      return room;
-    },
-    push(texts, now) {
-      for (const text of texts) buffer += text;
-      if (now || buffer.length >= FULL) flush();
-      else if (!scheduled) {
-        scheduled = true;
-        defer(flush);
-      }
-    },
-    comment: () => write(encodeComment("")),
-    beat() {
-      if (quiet && !room && !over) write(encodeComment(""));
-      quiet = true;
-    },
-    cut() {
-      if (over) return;
-      over = true;
-      invoke(() => sink.cut(), fail);
-    },
-    end() {
-      if (over) return;
-      flush();
-      if (over) return;
-      over = true;
-      invoke(() => sink.end(), fail);
-    },
-  };
+  /** Waits for room in the sink; a reader that takes nothing for too long is cut. */
+  #writable(room: Promise<void>): Promise<void> {
+    return new Promise((resolve) => {
+      const reader = this.#reader;
+      const done = reader.hold(resolve);
+      const stop = reader.timeout(this.#options.limits.stall, () => {
+        this.#cut();
+        reader.close(new Error("the reader takes nothing"));
+      });
+      void room.then(stop).then(done);
+    });
+  }
+
+  #write(text: string): void {
+    try {
+      // Heartbeats need to know of new room, also when no block waits for it.
+      const full = this.#sink.write(text)?.then(
+        () => {
+          if (this.#room === full) this.#room = undefined;
+        },
+        (error) => this.#fail(error),
+      );
+      this.#room = full;
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** A comment, where nothing was written since the last one. */
+  #beat(): void {
+    if (this.#quiet && !this.#room && !this.#over) this.#write(encodeComment(""));
+    this.#quiet = true;
+  }
+
+  /** A sink that fails is a connection that is lost. */
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#cut();
+    this.#reader.close(error);
+  }
+
+  /** Forgets what is not written, and cuts the sink. */
+  #cut(): void {
+    if (this.#over) return;
+    this.#over = true;
+    invoke(
+      () => this.#sink.cut(),
+      (error) => this.#fail(error),
+    );
+  }
+
+  /** Writes what is left, and ends the sink. */
+  #end(): void {
+    this.flush();
+    if (this.#over) return;
+    this.#over = true;
+    invoke(
+      () => this.#sink.end(),
+      (error) => this.#fail(error),
+    );
+  }
+}
+
+const NOTHING: string[] = [];
+
+/** Blocks as one text. */
+interface Joined {
+  readonly blocks: readonly string[];
+  readonly text: string;
+}
+
+function isSame(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((block, i) => block === others[i]);
+}
+
+/** Writers with blocks of this tick. */
+const due: BlockWriter[] = [];
+
+function flushAll(): void {
+  let last: Joined | undefined;
+  for (const writer of due.splice(0)) last = writer.flush(last);
 }

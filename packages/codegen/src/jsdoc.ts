@@ -1,0 +1,22 @@
+import type { Json, Schema } from "@parlance/contract";
+
+/** Keywords that a type cannot express, as JSDoc tags. */
+const tags = (
+  "format default minimum exclusiveMinimum maximum exclusiveMaximum multipleOf minLength maxLength pattern minItems maxItems " +
+  "uniqueItems minProperties maxProperties"
+).split(" ");
+
+/** The lines of a schema's doc comment: its description, then what its type cannot express. */
+export function linesOf(schema: Schema): string[] {
+  if (typeof schema === "boolean") return [];
+  const lines = typeof schema.description === "string" ? [schema.description] : [];
+  if (schema.deprecated === true) lines.push("@deprecated");
+  for (const tag of tags) {
+    const value = schema[tag];
+    if (value === undefined || value === false) continue;
+    lines.push(value === true && tag !== "default" ? `@${tag}` : `@${tag} ${text(value as Json)}`);
+  }
+  return lines;
+}
+
+const text = (value: Json) => (typeof value === "string" && value !== "" ? value : JSON.stringify(value));

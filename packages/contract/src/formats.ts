@@ -1,0 +1,17 @@
+import type { Source } from "./prose.js";
+
+/**
+ * Formats that say what a value means and that no validator of ours checks: of internationalised names, and of OpenAPI's numbers
+ * and bytes. A format is an annotation in 2020-12, so they pass any value.
+ */
+export const uncheckedFormats =
+  "idn-email idn-hostname iri iri-reference regex int32 int64 float double byte binary password".split(" ");
+
+/** The formats that a contract declares itself; one without a pattern is an annotation. */
+export function declaredFormats(source: Source): ReadonlyMap<string, RegExp | true> {
+  const entries = Object.entries<Source>(source.formats ?? {}).map(([name, { pattern }]): [string, RegExp | true] => [
+    name,
+    typeof pattern === "string" ? new RegExp(pattern, "u") : true,
+  ]);
+  return new Map(entries);
+}

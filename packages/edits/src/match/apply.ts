@@ -1,0 +1,27 @@
+import type { FilePatch, Hunk, Patch } from "../patch.js";
+import type { ApplyResult, Rung } from "../result.js";
+import type { ApplyOptions } from "./aligner.js";
+import { evenEndings } from "./endings.js";
+import { applyFile } from "./file.js";
+import { climb, type Ladder } from "./ladder.js";
+import { applyInRange } from "./range.js";
+
+/** Applies a patch by the rungs of a ladder. */
+export function applyBy(ladder: Ladder, patch: FilePatch | Patch, text: string, options: ApplyOptions): ApplyResult {
+  const { at } = options;
+  if (at !== undefined)
+    return applyInRange(patch, text, at, (part) => applyBy(ladder, patch, part, { ...options, at: undefined }));
+  return applyFile(patch, text, (hunks, text) => applyHunks(ladder, hunks, text, options));
+}
+
+function applyHunks(ladder: Ladder, hunks: readonly Hunk[], text: string, options: ApplyOptions): ApplyResult {
+  const standing = ladder.stand?.(hunks, text, [], true);
+  if (standing) return standing;
+  const even = options.loosest === "exact" ? hunks : evenEndings(hunks, text);
+  const repairs: Rung[] = even === hunks ? [] : ["line-endings"];
+  // A byte order mark belongs to no line, unless the patch itself writes one.
+  const mark = text[0] === "\ufeff" && !hunks.some(({ lines }) => lines.some((line) => line.includes("\ufeff")));
+  const body = mark ? text.slice(1) : text;
+  const result = ladder.stand?.(even, body, repairs, false) ?? climb(even, body, repairs, ladder, options);
+  return mark && result.ok ? { ...result, text: `\ufeff${result.text}` } : result;
+}

@@ -1,0 +1,107 @@
+import type { Duplex } from "node:stream";
+import type { Port, PortEvents } from "@parlance/wire";
+import type { Scope } from "@parlance/wire/scope";
+import type { WebSocket } from "ws";
+import { defer } from "../defer.js";
+
+/** Bytes that are written without waiting for the end of the tick. */
+const FULL = 64 * 1024;
+const corked: Duplex[] = [];
+
+function uncork(): void {
+  for (const socket of corked.splice(0)) socket.uncork();
+}
+
+/** A WebSocket of the `ws` package and the connection under it, as a port. What comes before `listen` waits for it. */
+export class ServerPort implements Port {
+  readonly #opened: WebSocket;
+  readonly #socket: Duplex;
+  #on: PortEvents | undefined;
+  #early: string[] | undefined;
+  #over: { readonly code: number; readonly reason: string } | undefined;
+  /** Any frame since the last look is a sign of life. */
+  #heard = false;
+  #stopLooking: (() => void) | undefined;
+
+  constructor(opened: WebSocket, socket: Duplex) {
+    this.#opened = opened;
+    this.#socket = socket;
+    opened.on("message", (data, isBinary) => {
+      this.#heard = true;
+      if (this.#over) return;
+      if (!isBinary) return this.#receive(String(data));
+      this.close(1003, "text frames only");
+      // A peer that sends such frames may not confirm the close either.
+      this.#end(1003, "text frames only");
+    });
+    // At the first frame that breaks RFC 6455, `ws` sends a close frame and waits for the peer to end the connection: the handler need not.
+    opened.on("error", () => this.#end(1006, "the peer broke the framing"));
+    opened.on("close", (code, reason) => {
+      this.#stopLooking?.();
+      this.#end(code, String(reason));
+    });
+  }
+
+  /** Pings once a heartbeat, and cuts a peer that is silent for 2.5 heartbeats. */
+  beat(heartbeat: number, call: Scope): void {
+    let looks = 0;
+    let silent = 0;
+    this.#opened.on("pong", () => {
+      this.#heard = true;
+    });
+    this.#stopLooking = call.interval(heartbeat / 2, () => {
+      silent = this.#heard ? 0 : silent + 1;
+      this.#heard = false;
+      if (silent >= 5) this.#opened.terminate();
+      else if (looks++ % 2 === 0) this.#opened.ping();
+    });
+  }
+
+  /** All frames of one tick are one write: sixteen together cost a third of single ones. */
+  send(frame: string): void {
+    const socket = this.#socket;
+    if (socket.writableCorked === 0) {
+      socket.cork();
+      if (corked.push(socket) === 1) defer(uncork);
+    }
+    this.#opened.send(frame);
+    if (socket.writableLength > FULL) socket.uncork();
+  }
+
+  close(code: number, reason: string): void {
+    try {
+      this.#opened.close(code, reason);
+    } catch {
+      // One that is not to be sent (RFC 6455, section 7.4).
+      this.#opened.close(4000 + (code % 1000), reason);
+    }
+  }
+
+  buffered(): number {
+    return this.#opened.bufferedAmount;
+  }
+
+  cut(): void {
+    this.#opened.terminate();
+  }
+
+  listen(on: PortEvents): void {
+    this.#on = on;
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const frame of early) on.frame(frame);
+    if (this.#over) on.close(this.#over.code, this.#over.reason);
+  }
+
+  #receive(frame: string): void {
+    if (this.#on) return this.#on.frame(frame);
+    this.#early ??= [];
+    this.#early.push(frame);
+  }
+
+  #end(code: number, reason: string): void {
+    if (this.#over) return;
+    this.#over = { code, reason };
+    this.#on?.close(code, reason);
+  }
+}
