@@ -116,7 +116,8 @@ function objectOf(
   others: unknown,
   inner: (schema: unknown) => string,
 ): string[] {
-  const needed = new Set((required ?? []) as string[]);
+  // An empty name is never missing for ajv, by which lint judges the examples.
+  const needed = new Set(((required ?? []) as string[]).filter(Boolean));
   const known = Object.entries((properties ?? {}) as Record<string, Schema>).map(
     ([key, schema]) => [key, inner(schema)] as const,
   );

@@ -179,7 +179,7 @@ const keywords: readonly Schema[] = [
   { type: "object", patternProperties: { "^a": { type: "number" } }, additionalProperties: { type: "string" } },
   { type: "object", dependentRequired: { a: ["b"] }, maxProperties: 2 },
   { type: "array", uniqueItems: true },
-  { type: "array", prefixItems: [{ type: "string" }], minItems: 1, maxItems: 1, tsType: "[string]" },
+  { type: "array", prefixItems: [{ type: "string" }], minItems: 1, maxItems: 1 },
   { anyOf: [{ type: "string" }, { type: "array", items: { type: "number" } }] },
   { oneOf: [{ type: "number" }, { type: "integer" }] },
   {
