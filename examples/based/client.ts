@@ -14,6 +14,11 @@ export async function talkBased({ baseUrl, connection, workspace, prompt, print 
 
   for (const filename of files.keys()) {
     const proposal = await session.ask({ type: "prompt", prompt, activeFile: filename });
+    if (proposal.type === "file_created") {
+      const created = await workspace.write(proposal.filename, proposal.content);
+      print.note(created.ok ? `created ${proposal.filename}` : `refused a file: ${created.reason}`);
+      continue;
+    }
     if (proposal.type !== "diff_generated") throw new Error(JSON.stringify(proposal));
     // It is a success even when there is nothing to change.
     if (proposal.diff === "") continue;
@@ -21,7 +26,8 @@ export async function talkBased({ baseUrl, connection, workspace, prompt, print 
     const applied = await session.ask({ type: "apply_diff", filename, diff: proposal.diff });
     if (applied.type !== "diff_applied") throw new Error(applied.error);
     if (applied.new_code !== proposal.new_code) throw new Error(`${filename} is not what the preview said`);
-    await workspace.write(filename, applied.new_code);
+    const written = await workspace.write(filename, applied.new_code);
+    if (!written.ok) throw new Error(written.reason);
     print.note(`the server applied ${filename}`);
   }
 }

@@ -1,23 +1,33 @@
 import { based, type SessionClientMessage, type SessionServerMessage } from "@parlance/protocols/based";
 import { type App, serve } from "@parlance/server";
-import { think } from "../demo/agent.js";
-import { applyDiff } from "../demo/workspace.js";
+import { type Think, think } from "../demo/agent.js";
+import { applyDiff, type Workspace } from "../demo/workspace.js";
 
 /** The agent on one socket a user. The files are the session's own: uploaded, changed here, and read back. */
-export function serveBased(): App {
+export function serveBased(_workspace?: Workspace, thinking: Think = think): App {
   return serve(based, {
     async session(_, channel) {
       const files = new Map<string, string>();
       channel.send({ type: "initial_state", files: [], activeFile: null });
       // One message after the other; a second prompt or diff meanwhile is rejected by the runtime.
-      for await (const message of channel) channel.send(answer(files, message));
+      for await (const message of channel) {
+        try {
+          channel.send(answer(files, message, thinking));
+        } catch (error) {
+          // The agent failed, and the session goes on.
+          console.error(error);
+          channel.send({ type: "error", error: "Internal server error", action: message.type });
+        }
+      }
     },
   });
 }
 
-function answer(files: Map<string, string>, message: SessionClientMessage): SessionServerMessage {
+function answer(files: Map<string, string>, message: SessionClientMessage, thinking: Think): SessionServerMessage {
   switch (message.type) {
     case "prompt": {
+      // The intent: where there is no file to edit yet, or one is asked for, a file is created.
+      if (files.size === 0 || /^\s*create\b/i.test(message.prompt)) return create(files, message.prompt);
       const code = files.get(message.activeFile ?? "");
       if (message.activeFile === undefined || code === undefined)
         return {
@@ -25,7 +35,7 @@ function answer(files: Map<string, string>, message: SessionClientMessage): Sess
           error: `Please select a file to edit. Active file '${message.activeFile}' not found or invalid.`,
         };
       const filename = message.activeFile;
-      const steps = think(message.prompt, new Map([[filename, code]]));
+      const steps = thinking(message.prompt, new Map([[filename, code]]));
       const edit = [...steps].flatMap((step) => (step.does === "edit" ? [step.edit] : []))[0];
       return {
         type: "diff_generated",
@@ -38,13 +48,10 @@ function answer(files: Map<string, string>, message: SessionClientMessage): Sess
     case "apply_diff": {
       const code = files.get(message.filename);
       if (code === undefined) return { type: "apply_diff_error", error: `File not found: ${message.filename}` };
-      try {
-        const new_code = applyDiff(message.diff, code);
-        files.set(message.filename, new_code);
-        return { type: "diff_applied", filename: message.filename, new_code };
-      } catch (error) {
-        return { type: "apply_diff_error", error: `Patch failed: ${(error as Error).message}` };
-      }
+      const applied = applyDiff(message.filename, message.diff, code);
+      if (!applied.ok) return { type: "apply_diff_error", error: `Patch failed: ${applied.reason}` };
+      files.set(message.filename, applied.text);
+      return { type: "diff_applied", filename: message.filename, new_code: applied.text };
     }
     case "upload_file":
       files.set(message.filename, message.content);
@@ -57,4 +64,18 @@ function answer(files: Map<string, string>, message: SessionClientMessage): Sess
       return { type: "file_content", filename: message.filename, content };
     }
   }
+}
+
+function create(files: Map<string, string>, prompt: string): SessionServerMessage {
+  const words = prompt.toLowerCase().match(/[a-z0-9]+/g) ?? [];
+  const name =
+    words
+      .filter((word) => !/^(please|create|a|an|the)$/.test(word))
+      .join("-")
+      .slice(0, 60) || "agent";
+  let filename = `${name}.based`;
+  for (let next = 2; files.has(filename); next++) filename = `${name}-${next}.based`;
+  const content = `// ${prompt.replace(/\s+/g, " ").trim()}\n`;
+  files.set(filename, content);
+  return { type: "file_created", filename, content, files: [...files.keys()] };
 }

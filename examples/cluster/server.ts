@@ -76,6 +76,6 @@ const agent = serve(
   cluster,
 );
 
-const server = await listen([gateway, agent]);
+const server = await listen([gateway, agent], { port: 0 });
 process.send!({ url: server.url });
 process.on("disconnect", () => process.exit());

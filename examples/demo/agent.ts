@@ -4,7 +4,8 @@ import { createPatch, formatPatch } from "@parlance/edits";
 export type Step =
   | { readonly does: "say"; readonly text: string }
   | { readonly does: "search"; readonly query: string; readonly found: readonly string[] }
-  | { readonly does: "edit"; readonly edit: Edit };
+  | { readonly does: "edit"; readonly edit: Edit }
+  | { readonly does: "run"; readonly command: string };
 
 export interface Edit {
   readonly path: string;
@@ -18,8 +19,17 @@ export interface Edit {
   readonly reason: string;
 }
 
-/** A coding agent with no model behind it: it understands `rename OLD to NEW`, and does that in every file. */
+/** What works a prompt off over the files of a workspace, step by step. */
+export type Think = (prompt: string, files: ReadonlyMap<string, string>) => Iterable<Step>;
+
+/** A coding agent with no model behind it: it understands `rename OLD to NEW`, and does that in every file, and a command in backticks after `run`. */
 export function* think(prompt: string, files: ReadonlyMap<string, string>): Generator<Step> {
+  const command = /\brun `([^`]+)`/i.exec(prompt)?.[1];
+  if (command !== undefined) {
+    yield* say(`I'll run ${command}. `);
+    yield { does: "run", command };
+    return;
+  }
   const [, from, to] = /\brename\s+([A-Za-z_$][\w$]*)\s+to\s+([A-Za-z_$][\w$]*)/i.exec(prompt) ?? [];
   if (from === undefined || to === undefined) {
     yield* say("I only understand `rename OLD to NEW`.");

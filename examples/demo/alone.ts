@@ -14,7 +14,7 @@ export async function runAlone(
 ): Promise<void> {
   if (url !== pathToFileURL(process.argv[1] ?? "").href) return;
   const workspace = await copyWorkspace();
-  const server = await listen(serveIt(workspace));
+  const server = await listen(serveIt(workspace), { port: 0 });
   const print = {
     text: (text: string) => void process.stdout.write(text),
     note: (what: string) => console.log(`\n  · ${what}`),

@@ -77,7 +77,7 @@ async function tell(names: readonly string[]): Promise<void> {
   for (const name of names) {
     const { carrier, serve, talk } = protocols[name]!;
     const workspace = await copyWorkspace();
-    const server = await listen(serve(workspace));
+    const server = await listen(serve(workspace), { port: 0 });
     const counted = meter();
     console.log(`\n── ${name} (${carrier}) at ${server.url}`);
     const start = performance.now();

@@ -1,65 +1,99 @@
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { applyPatch, parsePatch } from "@parlance/edits";
+import { applyPatch, createPatch, explainConflict, type LineRange, type Patch, parsePatch } from "@parlance/edits";
+import { applyPlan, type Plan, planEdits } from "@parlance/edits/node";
 
-/** A folder of source files that a conversation may change. */
+export type Applied =
+  | { readonly ok: true; readonly text: string }
+  /** In words for a user: it does not fit, is for another file, or leaves the folder. */
+  | { readonly ok: false; readonly reason: string };
+
+/** A folder of source files that a conversation may change. Nothing outside of it is read or written, whatever a peer names. */
 export interface Workspace {
   readonly root: string;
+  /** A folder beside it, for what an agent keeps. */
+  readonly kept: string;
   /** Path, relative to the root, to text. */
   files(): Promise<Map<string, string>>;
   read(path: string): Promise<string>;
-  write(path: string, text: string): Promise<void>;
-  /** Applies a unified diff of one file, or throws with the reason why it does not fit. */
-  apply(diff: string): Promise<{ path: string; text: string }>;
+  /** Replaces a file, or makes it. */
+  write(path: string, text: string): Promise<Applied>;
+  /** Applies a change of the file that its message names. `at` is where the hunks are numbered from, if not from the first line. */
+  apply(path: string, change: string | Patch, at?: LineRange): Promise<Applied>;
   remove(): Promise<void>;
 }
 
 /** A copy of the demo's files in a temporary folder. */
 export async function copyWorkspace(): Promise<Workspace> {
-  const root = await mkdtemp(join(tmpdir(), "parlance-demo-"));
-  await cp(fileURLToPath(new URL("./workspace", import.meta.url)), root, { recursive: true });
-  return openWorkspace(root);
+  const folder = await mkdtemp(join(tmpdir(), "parlance-demo-"));
+  await cp(fileURLToPath(new URL("./workspace", import.meta.url)), join(folder, "project"), { recursive: true });
+  await mkdir(join(folder, "kept"));
+  return openWorkspace(join(folder, "project"), join(folder, "kept"), folder);
 }
 
-export function openWorkspace(root: string): Workspace {
-  const read = (path: string) => readFile(join(root, path), "utf8");
-  const write = (path: string, text: string) => writeFile(join(root, path), text);
+export function openWorkspace(root: string, kept = root, folder = root): Workspace {
+  async function read(path: string): Promise<string> {
+    const text = (await readFolder(root)).get(path);
+    if (text === undefined) throw new Error(`${path} is no file of the workspace`);
+    return text;
+  }
   return {
     root,
+    kept,
     read,
-    write,
-    async files() {
-      const entries = await readdir(root, { recursive: true, withFileTypes: true });
-      const paths = entries
-        .filter((entry) => entry.isFile())
-        .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
-      return new Map(await Promise.all(paths.sort().map(async (path) => [path, await read(path)] as const)));
+    files: () => readFolder(root),
+    write: (path, text) => writeWithin(root, path, text),
+    async apply(path, change, at) {
+      const read = changeOf(path, change);
+      if (!read.ok) return read;
+      return carryOut(await planEdits(read.patch, { root, ...(at && { at: { [path]: at } }) }), root);
     },
-    async apply(diff) {
-      const path = pathOf(diff);
-      const text = applyDiff(diff, await read(path));
-      await write(path, text);
-      return { path, text };
-    },
-    remove: () => rm(root, { recursive: true, force: true }),
+    remove: () => rm(folder, { recursive: true, force: true }),
   };
 }
 
-/** The text after a diff of one file, or an error that says why it does not fit. */
-export function applyDiff(diff: string, text: string): string {
-  const read = parsePatch(diff);
-  if (!read.ok) throw new Error(`not a diff: ${JSON.stringify(read)}`);
-  const applied = applyPatch(read.patch, text);
-  if (!applied.ok) throw new Error(`the diff does not fit: ${JSON.stringify(applied.conflicts)}`);
-  return applied.text;
+/** The regular files below a folder. Symbolic links are left out: they may lead elsewhere. */
+async function readFolder(root: string): Promise<Map<string, string>> {
+  const entries = await readdir(root, { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
+  return new Map(
+    await Promise.all(paths.sort().map(async (path) => [path, await readFile(join(root, path), "utf8")] as const)),
+  );
 }
 
-function pathOf(diff: string): string {
-  const read = parsePatch(diff);
-  const path = read.ok ? read.patch.files[0]?.after : undefined;
-  if (!path || read.ok === false || read.patch.files.length !== 1)
-    throw new Error(`the diff of one file is needed: ${diff}`);
-  return path;
+/** Writes a whole file below a folder, through the same checks as an edit. */
+export async function writeWithin(root: string, path: string, text: string): Promise<Applied> {
+  const before = (await readFolder(root)).get(path);
+  const patch = createPatch(before ?? "", text, { oldPath: before === undefined ? null : path, newPath: path });
+  return carryOut(await planEdits(patch, { root }), root);
+}
+
+async function carryOut(plan: Plan, root: string): Promise<Applied> {
+  const written = await applyPlan(plan, { root });
+  if (written.ok) return { ok: true, text: written.files[0]?.after?.text ?? "" };
+  return { ok: false, reason: written.conflicts.map(({ message }) => message).join(" ") };
+}
+
+/** Applies a diff of one file to its text in memory. */
+export function applyDiff(path: string, diff: string, text: string): Applied {
+  const read = changeOf(path, diff);
+  if (!read.ok) return read;
+  const applied = applyPatch(read.patch, text);
+  if (applied.ok) return applied;
+  return { ok: false, reason: explainConflict(applied.conflicts[0]!, read.patch, text) };
+}
+
+/** The change of one file. A message says which file it is for, and a change of another one is refused. */
+function changeOf(path: string, change: string | Patch): { ok: true; patch: Patch } | { ok: false; reason: string } {
+  const read = typeof change === "string" ? parsePatch(change, { path }) : { ok: true as const, patch: change };
+  if (!read.ok) return { ok: false, reason: read.errors.map(({ message }) => message).join(" ") };
+  const [file, another] = read.patch.files;
+  if (!file || another) return { ok: false, reason: `${read.patch.files.length} files are changed, not one` };
+  const other = [file.before, file.after].find((name) => name !== null && name !== path);
+  if (other !== undefined) return { ok: false, reason: `the diff is for ${other}, and its message for ${path}` };
+  return { ok: true, patch: read.patch };
 }

@@ -7,19 +7,21 @@ import { serveEmacsAgent } from "./server.js";
 /** Prompts in one request, listens in another, and approves the agent's write tools in a third. */
 export async function talkEmacsAgent({ baseUrl, connection, workspace, prompt, print }: Story): Promise<void> {
   const agent = connect(emacsAgent, { baseUrl, ...connection });
+  const project_path = workspace.root;
   const { session_id } = await agent.createSession({
-    project_path: workspace.root,
-    config: { auto_approve_readonly: true },
+    project_path,
+    config: { auto_approve_readonly: true, save_transcript: true },
   });
   const events = agent.events({ session_id });
   await events.opened;
   await agent.prompt({ session_id, text: prompt, context: { current_file: "src/cart.ts" } });
   let working = false;
+  let failure: string | undefined;
   for await (const message of events) {
     switch (message.type) {
       case "agent.state":
         // Idle before the work is how the stream begins; idle after it is how a turn ends.
-        if (working && message.state === "idle") await agent.endSession({ session_id });
+        if (message.state === "error" || (working && message.state === "idle")) await agent.endSession({ session_id });
         working = message.state !== "idle";
         break;
       case "message.delta":
@@ -30,15 +32,19 @@ export async function talkEmacsAgent({ baseUrl, connection, workspace, prompt, p
         print.note(`${message.requires_approval ? "approved " : ""}${message.tool}`);
         break;
       case "tool.result":
-        print.note(`${message.status}: ${message.result?.split("\n").join(", ")}`);
+        print.note(`${message.status}: ${(message.result ?? message.message ?? "").split("\n").join(", ")}`);
         break;
       case "file.changed":
         print.note(`changed ${message.path}`);
         break;
       case "error":
-        throw new Error(message.message);
+        // The stream goes on: the agent's state follows.
+        failure = message.message;
     }
   }
+  if (failure !== undefined) throw new Error(failure);
+  const { transcripts } = await agent.listTranscripts({ project: project_path });
+  if (!transcripts.some((one) => one.session_id === session_id)) throw new Error("the transcript was not kept");
   const { tool_calls } = await agent.getTranscript({ session_id });
   print.note(`ended after ${tool_calls.length} tool calls`);
 }

@@ -1,5 +1,5 @@
 import { connect } from "@parlance/client";
-import { formatPatch, parsePatch } from "@parlance/edits";
+import { parsePatch } from "@parlance/edits";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { runAlone } from "../demo/alone.js";
 import type { Story } from "../demo/story.js";
@@ -30,8 +30,9 @@ export async function talkFoldGateway({ baseUrl, connection, workspace, prompt, 
   const read = parsePatch(answer);
   if (!read.ok) throw new Error(`no diff in the answer: ${JSON.stringify(read)}`);
   for (const file of read.patch.files) {
-    await workspace.apply(formatPatch({ files: [file] }));
-    print.note(`applied ${file.after}`);
+    const path = file.after ?? file.before ?? "";
+    const applied = await workspace.apply(path, { files: [file] });
+    print.note(applied.ok ? `applied ${path}` : `refused a diff: ${applied.reason}`);
   }
 }
 

@@ -1,7 +1,8 @@
-import { createHash } from "node:crypto";
 import { connect } from "@parlance/client";
+import { contentHash } from "@parlance/edits/node";
 import { loco } from "@parlance/protocols/loco";
 import { runAlone } from "../demo/alone.js";
+import { runCommand } from "../demo/run.js";
 import type { Story } from "../demo/story.js";
 import { serveLoco, TOKEN } from "./server.js";
 
@@ -9,6 +10,7 @@ import { serveLoco, TOKEN } from "./server.js";
 export async function talkLoco({ baseUrl, connection, workspace, prompt, print }: Story): Promise<void> {
   const agent = connect(loco, { baseUrl, token: TOKEN, ...connection });
   const { id: workspace_id } = await agent.registerWorkspace({ path: workspace.root });
+  const policy = await agent.getPolicy({ workspace_id });
   const { id: session_id } = await agent.createSession({ workspace_id, title: "demo" });
   const client_info = { name: "demo", version: "0.1.0", capabilities: ["diff_preview"] };
   await using session = await agent.stream({ session_id }, { open: { client_info } });
@@ -32,17 +34,32 @@ export async function talkLoco({ baseUrl, connection, workspace, prompt, print }
         });
         break;
       case "patch.proposed": {
-        const { path, text } = await workspace.apply(message.diff);
-        const applied_hash = `sha256:${createHash("sha256").update(text).digest("hex")}`;
+        const { patch_id, file_path } = message;
+        const applied = await workspace.apply(file_path, message.diff);
         session.send({
           type: "client.patch_apply_result",
-          patch_id: message.patch_id,
-          file_path: path,
-          success: true,
-          error: null,
-          applied_hash,
+          patch_id,
+          file_path,
+          success: applied.ok,
+          ...(applied.ok
+            ? { error: null, applied_hash: contentHash(applied.text) }
+            : { error: { message: applied.reason, type: "conflict" } }),
         });
-        print.note(`applied ${path}: ${message.rationale}`);
+        print.note(applied.ok ? `applied ${file_path}: ${message.rationale}` : `refused a patch: ${applied.reason}`);
+        break;
+      }
+      case "command.request_approval": {
+        const { command_id, command } = message;
+        print.note(`approved ${command}`);
+        // In the mode server_runner the server runs what is approved; otherwise it runs in the terminal of the editor.
+        if (policy.command_execution_mode === "server_runner") {
+          session.send({ type: "client.approval_response", request_id: command_id, approved: true, scope: "all" });
+          break;
+        }
+        const ran = await runCommand(command, { cwd: workspace.root, timeLimit: 60_000, outputLimit: 1_000_000 });
+        const { exitCode, stdout, stderr, durationMs: duration_ms } = ran;
+        const exit_code = exitCode ?? -1;
+        session.send({ type: "client.command_result", command_id, command, exit_code, stdout, stderr, duration_ms });
         break;
       }
       case "server.error":

@@ -19,10 +19,10 @@ export function memory(): {
   const sessions = new Map<string, SessionInfo>();
   let model: ModelConfiguration = { provider: "none", model_name: "rename-agent" };
 
-  function known<T>(map: ReadonlyMap<string, T>, id: string, what: string): T {
+  function known<T>(map: ReadonlyMap<string, T>, id: string, what: "workspace" | "session"): T {
     const value = map.get(id);
-    if (value === undefined) throw new Refusal(`${what} ${id} does not exist`, { status: 404 });
-    return value;
+    if (value !== undefined) return value;
+    throw new Refusal(`${what} ${id} does not exist`, { code: `${what.toUpperCase()}_NOT_FOUND` });
   }
   const workspace = (id: string): Workspace => known(workspaces, id, "workspace");
   const session = (id: string): SessionInfo => known(sessions, id, "session");

@@ -15,7 +15,7 @@ const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
 const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
 const provider = new MeterProvider({ readers: [reader] });
 const app = serveMetered(provider.getMeter("parlance"));
-const server = await listen(app);
+const server = await listen(app, { port: 0 });
 
 /** The values of one metric as they are now, by their attributes. */
 async function read(name: string): Promise<Record<string, unknown>> {

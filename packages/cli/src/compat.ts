@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { type Change, compat } from "@parlance/contract/compat";
@@ -7,61 +8,118 @@ import { contractsOf } from "./git.js";
 import { exit, type Io, UsageError } from "./io.js";
 import { fileIn, has, placeIn, print, type Remark } from "./report.js";
 
-export const help = `parlance compat OLD [NEW] [--json]
+export const help = `parlance compat OLD [NEW] [--fail-on WHO] [--accepted FILE] [--json]
 
-Says what changed from OLD to NEW (default ./schemas), and for whom it breaks, taking it that a server takes up a contract
+Says what changed from OLD to NEW (default ./schemas), whom it breaks and why, taking it that a server takes up a contract
 before its clients do. NEW is a contract's folder or a folder of contracts. OLD is one too, or a git revision: "main" is NEW
-as it is there, "HEAD~1:schemas/loco" another path of the repository.
+as it is there, "HEAD~1:schemas/loco" another path of the repository, and "v1..v2" compares two revisions.
 
-  --json    one JSON document: { "changes": [{ contract, breaking, what, file, line, pointer }] }
-            with breaking one of clients, servers, both, none
+Whom: client, a client of before at a server of now; server, a server that reads what clients of now no longer write; source,
+a program that is compiled against the types of now.
 
-Exit codes: 0 nothing breaks, 1 something does, 2 usage, or a contract that cannot be read.
+  --fail-on WHO      what is an error: client, server, source, none, or several with commas (default client,server)
+  --accepted FILE    changes that are known (default compat.json, where it is): [{ "change": "FILE#POINTER", "reason", "until" }],
+                     with the last day they are accepted as YYYY-MM-DD
+  --json             one JSON document: { "changes": [{ contract, breaks, what, why, file, line, pointer, accepted? }] }
+
+Exit codes: 0 nothing breaks whom --fail-on names, 1 something does, 2 usage, or a contract that cannot be read.
 `;
 
 interface Located extends Change {
   readonly contract: string;
   readonly line: number;
+  /** The reason that compat.json gives. */
+  readonly accepted?: string;
 }
+
+const parties = ["client", "server", "source"];
 
 export async function command(argv: string[], io: Io): Promise<number> {
   const { values, positionals } = parseArgs({
     args: argv,
-    options: { json: { type: "boolean" } },
+    options: { json: { type: "boolean" }, "fail-on": { type: "string" }, accepted: { type: "string" } },
     allowPositionals: true,
   });
-  const [old, now = "schemas"] = positionals;
-  if (old === undefined) throw new UsageError("OLD is needed: a folder, or a git revision such as main");
-  const after = await contractsAt(now, io);
-  const before = (await isDirectory(resolve(io.cwd, old)))
-    ? (await contractsAt(old, io)).places
-    : await contractsOf(old, resolve(io.cwd, now));
-  const changes = between(before, after.places, after.single);
-  const breaking = changes.filter((change) => change.breaking !== "none");
+  const failing = (values["fail-on"] ?? "client,server").split(",");
+  const wrong = failing.find((one) => one !== "none" && !parties.includes(one));
+  if (wrong !== undefined)
+    throw new UsageError(`--fail-on ${wrong}: it is client, server, source or none, or several with commas`);
+  const [first, now = "schemas"] = positionals;
+  if (first === undefined) throw new UsageError("OLD is needed: a folder, or a git revision such as main");
+  const accepted = await acceptedIn(values.accepted, io);
+  const changes = (await compared(first, now, io)).map((change) => {
+    const reason = accepted.get(keyOf(change));
+    return reason === undefined ? change : { ...change, accepted: reason };
+  });
+  const breaking = changes.filter(
+    (one) => one.accepted === undefined && one.breaks.some((who) => failing.includes(who)),
+  );
   if (values.json) {
     io.out(`${JSON.stringify({ changes }, null, 2)}\n`);
     return breaking.length === 0 ? exit.fine : exit.findings;
   }
-  for (const { breaking, what, file, line } of changes)
-    if (breaking === "none") io.out(`${file}:${line}: ${what} [breaks nobody]\n`);
+  for (const change of changes)
+    if (!breaking.includes(change)) {
+      const whom = change.accepted === undefined ? named(change) : `accepted: ${change.accepted}`;
+      io.out(`${change.file}:${change.line}: ${change.what} [${whom}]\n`);
+    }
   print(breaking.map(remark), io);
   io.err(`${changes.length} ${changes.length === 1 ? "change" : "changes"}, ${breaking.length} breaking\n`);
   return breaking.length === 0 ? exit.fine : exit.findings;
 }
 
-const remark = ({ contract, breaking, what, file, line, pointer }: Located): Remark => ({
-  contract,
-  rule: `breaks ${breaking === "both" ? "clients and servers" : breaking}`,
-  message: what,
-  file,
-  line,
-  pointer,
-});
+/** How compat.json names a change: as it is printed, without the line. */
+const keyOf = ({ file, pointer }: Change) => `${file}#${pointer}`;
+
+const named = ({ breaks }: Change) => `breaks ${breaks.length === 0 ? "nobody" : breaks.join(" and ")}`;
+
+const remark = (change: Located): Remark => {
+  const { contract, what, why, file, line, pointer } = change;
+  return { contract, rule: named(change), message: `${what}: ${why}`, file, line, pointer };
+};
+
+/** The changes that a team knows of, with the reason of each. One whose day is over, or that has no reason, is an error. */
+async function acceptedIn(path: string | undefined, io: Io): Promise<ReadonlyMap<string, string>> {
+  const file = path ?? "compat.json";
+  const text = await readFile(resolve(io.cwd, file), "utf8").catch((error: Error) => {
+    if (path !== undefined) throw error;
+    return "[]";
+  });
+  let list: { change?: unknown; reason?: unknown; until?: unknown }[];
+  try {
+    list = JSON.parse(text);
+  } catch {
+    throw new UsageError(`${file} is not JSON`);
+  }
+  const today = new Date().toISOString().slice(0, 10);
+  const accepted = new Map<string, string>();
+  for (const { change, reason, until } of list) {
+    if (typeof change !== "string" || typeof reason !== "string" || !/^\d{4}-\d\d-\d\d$/.test(String(until)))
+      throw new UsageError(`${file}: each entry has "change", "reason" and "until", a day such as 2027-01-31`);
+    if (String(until) < today) io.err(`${file}: ${change} was accepted until ${until}\n`);
+    else accepted.set(change, reason);
+  }
+  return accepted;
+}
+
+async function compared(first: string, now: string, io: Io): Promise<Located[]> {
+  const [, from, to] = /^(.*?[^.])\.\.([^./].*)$/.exec(first) ?? [];
+  if (from !== undefined && !(await isDirectory(resolve(io.cwd, first)))) {
+    const [before, after] = await Promise.all([from, to!].map((one) => contractsOf(one, resolve(io.cwd, now))));
+    return between(before!, after!, before!.length === 1 && after!.length === 1);
+  }
+  const after = await contractsAt(now, io);
+  const before = (await isDirectory(resolve(io.cwd, first)))
+    ? (await contractsAt(first, io)).places
+    : await contractsOf(first, resolve(io.cwd, now));
+  return between(before, after.places, after.single);
+}
 
 function between(before: readonly Place[], after: readonly Place[], single: boolean): Located[] {
-  const whole = (breaking: Change["breaking"], what: string, { path, folder }: Place): Located => ({
+  const whole = (breaks: Change["breaks"], what: string, { path, folder }: Place): Located => ({
     contract: folder.name,
-    breaking,
+    breaks,
+    why: breaks.length > 0 ? "both sides are made for it" : "nobody knows it yet",
     what,
     file: fileIn(path, "contract.json"),
     line: 1,
@@ -76,8 +134,8 @@ function between(before: readonly Place[], after: readonly Place[], single: bool
           return [of(before), of(after)];
         });
   return pairs.flatMap(([old, now]) => {
-    if (!now) return whole("both", `the contract ${old!.folder.name} is gone`, old!);
-    if (!old) return whole("none", `the contract ${now.folder.name} is new`, now);
+    if (!now) return whole(["client", "server", "source"], `the contract ${old!.folder.name} is gone`, old!);
+    if (!old) return whole([], `the contract ${now.folder.name} is new`, now);
     return compat(assemble(old.folder), assemble(now.folder)).map((change): Located => {
       const home = has(now.folder, change.file, change.pointer) ? now : old;
       return {

@@ -14,7 +14,13 @@ export async function contractsOf(revision: string, directory: string): Promise<
   const root = (await git(near, ["rev-parse", "--show-toplevel"])).toString().trim();
   const parsed = git(near, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`]);
   const commit = (await parsed.catch(() => "")).toString().trim();
-  if (commit === "") throw new UsageError(`${revision} is neither a folder nor a git revision`);
+  if (commit === "") {
+    const shallow = (await git(near, ["rev-parse", "--is-shallow-repository"])).toString().trim() === "true";
+    const fetch = shallow
+      ? "; this clone has a part of the history only: fetch more of it (in CI, fetch-depth: 0)"
+      : "";
+    throw new UsageError(`${revision} is neither a folder nor a git revision${fetch}`);
+  }
   const under = (path ?? relative(root, resolve(directory)).replaceAll("\\", "/")).replace(/^\.?\/|\/$/g, "");
   const texts = await filesOf(root, commit, under);
   const single = "contract.json" in texts;

@@ -40,12 +40,12 @@ const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
 /** A sound contract: a prompt, answered by a stream of text that ends well or with an error. */
 function first(name: string): Record<string, string> {
-  const text = (title: string, description: string, property: string, example: string) => ({
+  const text = (title: string, description: string, property: string, example: string, what = description) => ({
     title,
     description,
     type: "object",
     required: [property],
-    properties: { [property]: { type: "string" } },
+    properties: { [property]: { type: "string", description: what } },
     examples: [{ [property]: example }],
   });
   return {

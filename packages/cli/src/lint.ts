@@ -4,11 +4,12 @@ import { contractsAt, type Place } from "./folders.js";
 import { exit, type Io } from "./io.js";
 import { placeIn, print, type Remark } from "./report.js";
 
-export const help = `parlance lint [DIR] [--json]
+export const help = `parlance lint [DIR] [--strict] [--json]
 
 Says everything that is wrong with the contract in DIR, or with every contract in it (default ./schemas).
 
-  --json    one JSON document: { "findings": [{ contract, rule, message, file, line, pointer }] }
+  --strict  a warning, such as a property without a description, is an error
+  --json    one JSON document: { "findings": [{ contract, rule, message, file, line, pointer, column?, severity? }] }
 
 Exit codes: 0 nothing is wrong, 1 something is, 2 usage, or a folder that cannot be read.
 `;
@@ -16,29 +17,38 @@ Exit codes: 0 nothing is wrong, 1 something is, 2 usage, or a folder that cannot
 export async function command(argv: string[], io: Io): Promise<number> {
   const { values, positionals } = parseArgs({
     args: argv,
-    options: { json: { type: "boolean" } },
+    options: { json: { type: "boolean" }, strict: { type: "boolean" } },
     allowPositionals: true,
   });
   const { places } = await contractsAt(positionals[0] ?? "schemas", io);
-  const findings = await faults(places);
+  const found = await faults(places, { descriptions: true });
+  const findings: readonly Remark[] = values.strict ? found.map(({ severity, ...finding }) => finding) : found;
+  const errors = findings.filter(({ severity }) => severity === undefined).length;
   if (values.json) io.out(`${JSON.stringify({ findings }, null, 2)}\n`);
   else print(findings, io);
   if (!values.json) {
     const contracts = `${places.length} ${places.length === 1 ? "contract" : "contracts"}`;
-    io.err(findings.length === 0 ? `${contracts}: nothing is wrong\n` : `${contracts}: ${findings.length} wrong\n`);
+    const warnings = findings.length - errors;
+    const warned = warnings === 0 ? "" : `, ${warnings} ${warnings === 1 ? "warning" : "warnings"}`;
+    io.err(`${contracts}: ${errors === 0 ? "nothing is wrong" : `${errors} wrong`}${warned}\n`);
   }
-  return findings.length === 0 ? exit.fine : exit.findings;
+  return errors === 0 ? exit.fine : exit.findings;
 }
 
 /** What lint says about contracts, with the lines of their files. */
-export async function faults(places: readonly Place[], options?: { readonly patterns?: boolean }): Promise<Remark[]> {
+export async function faults(
+  places: readonly Place[],
+  options?: { readonly patterns?: boolean; readonly descriptions?: boolean },
+): Promise<Remark[]> {
   const all = places.map(async (place) =>
-    (await lint(place.folder, options)).map(({ rule, message, file, pointer }) => ({
+    (await lint(place.folder, options)).map(({ rule, message, file, pointer, at, severity }) => ({
       contract: place.folder.name,
       rule,
       message,
       ...placeIn(place, file, pointer),
       pointer,
+      ...(at && { line: at.line, column: at.column }),
+      ...(severity && { severity }),
     })),
   );
   return (await Promise.all(all)).flat();

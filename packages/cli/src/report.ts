@@ -14,24 +14,28 @@ export interface Remark {
   /** From 1. */
   readonly line: number;
   readonly pointer: string;
+  /** From 1, where the text itself is broken. */
+  readonly column?: number;
+  readonly severity?: "warning";
 }
 
 /** Prints remarks for people, and for GitHub where it runs the command: an annotation at the line of a pull request. */
 export function print(remarks: readonly Remark[], io: Io): void {
   for (const remark of remarks) {
-    const { file, line, pointer, message, rule } = remark;
-    io.out(`${file}:${line}${pointer && ` ${pointer}`}: ${message} [${rule}]\n`);
+    const { file, line, column, pointer, message, rule, severity } = remark;
+    const place = `${file}:${line}${column === undefined ? "" : `:${column}`}${pointer && ` ${pointer}`}`;
+    io.out(`${place}: ${severity ? `${severity}: ` : ""}${message} [${rule}]\n`);
     if (io.env.GITHUB_ACTIONS) io.out(annotation(remark, io));
   }
 }
 
 /** https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions: paths are relative to the repository. */
-function annotation({ file, line, pointer, message, rule }: Remark, io: Io): string {
+function annotation({ file, line, pointer, message, rule, severity }: Remark, io: Io): string {
   const path = relative(io.env.GITHUB_WORKSPACE ?? io.cwd, resolve(io.cwd, file)).replaceAll("\\", "/");
   const data = (text: string) => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
   const property = (text: string) => data(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
   const words = `file=${property(path)},line=${line},title=${property(`parlance ${rule}`)}`;
-  return `::error ${words}::${data(`${pointer && `${pointer}: `}${message}`)}\n`;
+  return `::${severity ?? "error"} ${words}::${data(`${pointer && `${pointer}: `}${message}`)}\n`;
 }
 
 /** Whether a file of a contract has what a JSON Pointer points to. */

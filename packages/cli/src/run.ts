@@ -1,4 +1,5 @@
 import { ContractError } from "@parlance/contract/load";
+import packageJson from "../package.json" with { type: "json" };
 import { exit, type Io, UsageError } from "./io.js";
 
 interface Command {
@@ -25,7 +26,7 @@ ${Object.entries(commands)
   .map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`)
   .join("\n")}
 
-parlance <command> --help tells the rest.
+parlance <command> --help tells the rest; parlance --version, which this is.
 Exit codes: 0 fine, 1 findings, 2 usage, or a file that cannot be read or written.
 `;
 
@@ -35,6 +36,10 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
     (name === undefined ? io.err : io.out)(help);
     return name === undefined ? exit.usage : exit.fine;
+  }
+  if (name === "--version" || name === "-v" || name === "version") {
+    io.out(`${packageJson.version}\n`);
+    return exit.fine;
   }
   const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!entry) {

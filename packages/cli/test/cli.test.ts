@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import packageJson from "../package.json" with { type: "json" };
 import { folder, parlance, write } from "./terminal.js";
 
 const contents = async (path: string) =>
@@ -40,8 +41,13 @@ describe("parlance", () => {
     expect(out).toContain("Exit codes: 0 ");
   });
 
+  test.each(["--version", "-v", "version"])("%s tells its version", async (word) => {
+    expect(await parlance("/", word)).toEqual({ code: 0, out: `${packageJson.version}\n`, err: "" });
+  });
+
   const wrong: [string, string][] = [
     ["sing", "there is no command sing; there are init, lint"],
+    ["lnit", "there is no command lnit; there are init, lint"],
     ["lint --loud", "Unknown option '--loud'"],
     ["lint nowhere", "nowhere is not a folder; parlance init starts a contract"],
     ["lint .", ". has no contract.json, and neither has a folder in it"],
@@ -90,11 +96,35 @@ describe("lint", () => {
     const { code, out, err } = await parlance(cwd, "lint");
     expect(code).toBe(1);
     expect(out.split("\n")).toEqual([
-      "schemas/my-agent/contract.json:29 /operations/prompt/method: must be equal to one of the allowed values: GET, POST, PUT, PATCH, DELETE [form]",
-      "schemas/my-agent/messages/text.json:15 /examples/0/text: breaks its schema: must be string [example]",
+      'schemas/my-agent/contract.json:29 /operations/prompt/method: "SEND" is none of GET, POST, PUT, PATCH, DELETE [form]',
+      "schemas/my-agent/messages/text.json:16 /examples/0/text: breaks its schema: must be string [example]",
       "",
     ]);
     expect(err).toBe("1 contract: 2 wrong\n");
+  });
+
+  test("names line and column where a file is not JSON", async () => {
+    const cwd = await started();
+    await edit(cwd, "messages/text.json", '"type": "object",', '"type": "object"');
+    expect((await parlance(cwd, "lint")).out).toBe(
+      "schemas/my-agent/messages/text.json:5:3: is not JSON: line 5, column 3: a comma is expected [json]\n",
+    );
+  });
+
+  test("warns of what has no description, which is an error with --strict", async () => {
+    const cwd = await started();
+    await edit(cwd, "messages/text.json", '"description": "A piece of the answer\'s text.",', "");
+    const { code, out, err } = await parlance(cwd, "lint");
+    const words = 'has no "description": say what it is in a sentence [description]';
+    expect({ code, out, err }).toEqual({
+      code: 0,
+      out: `schemas/my-agent/messages/text.json:1: warning: ${words}\n`,
+      err: "1 contract: nothing is wrong, 1 warning\n",
+    });
+    expect(await parlance(cwd, "lint --strict")).toMatchObject({
+      code: 1,
+      out: `schemas/my-agent/messages/text.json:1: ${words}\n`,
+    });
   });
 
   test("speaks JSON", async () => {
@@ -110,7 +140,7 @@ describe("lint", () => {
           rule: "example",
           message: "breaks its schema: must be string",
           file: "schemas/my-agent/messages/text.json",
-          line: 15,
+          line: 16,
           pointer: "/examples/0/text",
         },
       ],
@@ -123,7 +153,7 @@ describe("lint", () => {
     const env = { GITHUB_ACTIONS: "true", GITHUB_WORKSPACE: cwd };
     const { out } = await parlance(join(cwd, "schemas"), "lint my-agent", env);
     expect(out).toContain(
-      "\n::error file=schemas/my-agent/messages/text.json,line=15,title=parlance example::/examples/0/text: breaks its schema: must be string\n",
+      "\n::error file=schemas/my-agent/messages/text.json,line=16,title=parlance example::/examples/0/text: breaks its schema: must be string\n",
     );
   });
 
@@ -202,7 +232,7 @@ describe("a contract that extends another", () => {
     expect((await parlance(cwd, "generate --out out")).code).toBe(0);
     expect(await readFile(join(cwd, "out/their-agent.ts"), "utf8")).toContain("model?: string");
     expect((await parlance(cwd, "docs --out docs")).code).toBe(0);
-    expect((await parlance(cwd, "compat schemas/my-agent schemas/their-agent")).err).toBe("2 changes, 1 breaking\n");
+    expect((await parlance(cwd, "compat schemas/my-agent schemas/their-agent")).err).toBe("2 changes, 0 breaking\n");
   });
 
   test("has its faults told where they are written: in its own files, or in its base's", async () => {
@@ -235,7 +265,7 @@ describe("compat", () => {
     expect(code).toBe(1);
     expect(out.split("\n")).toEqual([
       "schemas/my-agent/contract.json:30: /ask is new [breaks nobody]",
-      "schemas/my-agent/contract.json:30 /operations/prompt/path: /prompt is gone; it is /ask now [breaks clients]",
+      "schemas/my-agent/contract.json:30 /operations/prompt/path: /prompt is gone; it is /ask now: a client of before knows it the other way [breaks client]",
       "",
     ]);
   });
@@ -275,7 +305,8 @@ describe("compat", () => {
       changes: [
         {
           contract: "other",
-          breaking: "both",
+          breaks: ["client", "server", "source"],
+          why: "both sides are made for it",
           what: "the contract other is gone",
           file: "next/other/contract.json",
           line: 1,
@@ -283,6 +314,36 @@ describe("compat", () => {
         },
       ],
     });
+  });
+
+  test("accepts what compat.json names, until its day, and fails on whom --fail-on names", async () => {
+    const cwd = await repository();
+    await edit(cwd, "messages/prompt.json", '"PromptBody"', '"AskBody"');
+    expect((await parlance(cwd, "compat main")).code).toBe(0);
+    expect((await parlance(cwd, "compat main --fail-on source")).code).toBe(1);
+    const change = "schemas/my-agent/messages/prompt.json#/title";
+    const known = (until: string) => JSON.stringify([{ change, reason: "Nobody imports it.", until }]);
+    await write(cwd, { "compat.json": known("2999-12-31") });
+    const { code, out } = await parlance(cwd, "compat main --fail-on source");
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: "schemas/my-agent/messages/prompt.json:2: the type PromptBody is called AskBody now [accepted: Nobody imports it.]\n",
+    });
+    await write(cwd, { "compat.json": known("2020-01-01") });
+    const over = await parlance(cwd, "compat main --fail-on source");
+    expect(over.code).toBe(1);
+    expect(over.err).toContain(`compat.json: ${change} was accepted until 2020-01-01\n`);
+    expect((await parlance(cwd, "compat main --fail-on everyone")).err).toContain(
+      "it is client, server, source or none",
+    );
+  });
+
+  test("compares two revisions, and says in a shallow clone that more history is needed", async () => {
+    const cwd = await repository();
+    expect((await parlance(cwd, "compat main..HEAD")).err).toBe("0 changes, 0 breaking\n");
+    const shallow = await folder();
+    execFileSync("git", ["clone", "-q", "--depth", "1", `file://${cwd}`, shallow], { stdio: "pipe" });
+    expect((await parlance(shallow, "compat v1")).err).toContain("fetch more of it (in CI, fetch-depth: 0)");
   });
 
   test("says that a revision is none, and that it has no contract", async () => {

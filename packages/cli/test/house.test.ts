@@ -15,7 +15,7 @@ const below: Readonly<Record<string, readonly string[]>> = {
   client: ["contract", "wire"],
   server: ["contract", "wire"],
   "store-redis": ["server"],
-  protocols: ["contract"],
+  protocols: ["contract", "edits", "wire"],
   edits: [],
   codegen: ["contract"],
   cli: ["contract", "codegen", "edits"],
@@ -94,6 +94,13 @@ describe.each(Object.keys(below))("%s", (name) => {
     expect(existsSync(join(root, `packages/${name}/README.md`))).toBe(true);
     expect(readFileSync(join(root, `packages/${name}/test/readme.test.ts`), "utf8")).toContain("testFences");
   });
+});
+
+test("a protocol itself loads the contract only; its helpers may need more", () => {
+  const strays = filesIn("packages/protocols/src").filter((file) =>
+    importsOf(file).some((one) => /parlance\/(?!contract)/.test(one)),
+  );
+  expect(strays).toEqual([]);
 });
 
 test.each(anywhere)("%s reaches no module of Node", async (entry) => {

@@ -14,6 +14,7 @@ const gateway = await listen(
       yield { type: "done", full_response: content };
     },
   }),
+  { port: 0 },
 );
 process.env.GATEWAY = gateway.url;
 process.env.PORT = "0";

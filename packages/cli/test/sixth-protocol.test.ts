@@ -129,7 +129,7 @@ async function elsewhere(name: string, files: Record<string, string>): Promise<{
 const carriers = {
   "in memory": async (app: App) => ({ fetch: app.fetch, webSocket: app.webSocket }),
   "over a socket": async (app: App) => {
-    const server = await listen(app);
+    const server = await listen(app, { port: 0 });
     onTestFinished(() => server.close());
     return { baseUrl: server.url, webSocket };
   },

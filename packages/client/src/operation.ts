@@ -15,6 +15,7 @@ import { timedOut } from "./disconnected.js";
 import { type Lifetime, lifetime, pause, within } from "./lifetime.js";
 import { ANSWER_TIMEOUT, type ConnectOptions } from "./options.js";
 import type { Fields, Requests } from "./request.js";
+import { explained } from "./token.js";
 
 /** The operations of one connection. */
 export interface Operations {
@@ -39,9 +40,11 @@ export function operations(contract: AnyContract, connection: ConnectOptions, { 
     };
     const response = await ask(method, name, input, own, life, fields, body && JSON.stringify(body));
     const type = response.headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase();
-    if (response.ok && (wanted === undefined || type === wanted)) return response;
+    if (response.ok && (wanted === undefined || type === wanted || (answer.text && TEXT.test(type ?? ""))))
+      return response;
     const quote = await read(response, name, life, true).catch(() => "");
-    if (!response.ok) throw unfault(contract, response.status, quote, retryAfter(response));
+    if (!response.ok)
+      throw explained(unfault(contract, response.status, quote, retryAfter(response)), connection.token);
     throw new Violation(
       `${name} is answered with ${wanted}, not ${type ?? "nothing"}: ${JSON.stringify(quote.slice(0, 80))}`,
       { code: "content_type", protocol: contract.name, side: "server", subject: name },
@@ -74,7 +77,7 @@ export function operations(contract: AnyContract, connection: ConnectOptions, { 
       const body = parseJson(text, origin);
       const reads = reader(contract.reading, (rule) => rule.of === "server" && rule.operation === name);
       const documented = reads ? reads(body) : body;
-      assertChecked(checkOf(contract, contract.checks, answer.json), documented, origin);
+      assertChecked(checkOf(contract, contract.checks, answer.json), documented, origin, "the answer of");
       return documented;
     } catch (error) {
       life.abort(error);
@@ -86,6 +89,9 @@ export function operations(contract: AnyContract, connection: ConnectOptions, { 
 
   return { send, call };
 }
+
+/** A text that was asked for, whatever its server calls it: `text/plain`, `text/x-org`, `application/json`. A page is none. */
+const TEXT = /^(text\/(?!html$)|application\/json$)/;
 
 /** Seconds, from either form of Retry-After (RFC 9110, section 10.2.3). */
 function retryAfter({ headers }: Response): number | undefined {

@@ -123,9 +123,13 @@ export function discard(response: Response): void {
   response.body?.cancel().catch(() => {});
 }
 
-/** Whether no connection was made. Node has the reason in the cause. */
-function neverSent(error: unknown): boolean {
-  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
-  if (code === "ECONNREFUSED" || code === "ENOTFOUND") return true;
-  return cause !== undefined && cause !== error && neverSent(cause);
+/** What no connection is known by: an error's code, or the system call that failed. */
+const UNCONNECTED = /^(ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT|connect|getaddrinfo)$/;
+
+/** Whether no connection was made, so that nothing was sent. Node has the reason in the cause, or one for each address in `errors`. */
+// biome-ignore lint/suspicious/noExplicitAny: whatever a user's `fetch` throws
+function neverSent(error: any): boolean {
+  const { code, syscall, errors, cause } = error ?? {};
+  if (UNCONNECTED.test(code) || UNCONNECTED.test(syscall)) return true;
+  return errors?.length ? errors.every(neverSent) : cause && cause !== error && neverSent(cause);
 }

@@ -48,7 +48,7 @@ function agents(says: boolean) {
       await waits(signal);
     },
   } as Partial<LocoHandlers> as LocoHandlers;
-  const options = { grace: GRACE, heartbeat: 0 };
+  const options = { grace: GRACE, heartbeat: 0, allowAnonymous: true };
   const apps = { get: serve(emacsAgent, emacs, options), post: serve(foldGateway, fold, options) };
   return { seen, apps: { ...apps, socket: serve(loco, agent, options) } };
 }
@@ -75,7 +75,7 @@ const rows = carriers.flatMap((carrier) => whens.flatMap((when) => ways.map((way
 
 it.each(rows)("$way cancels the handler of $carrier at once, $when", async ({ way, carrier, when }) => {
   const { seen, apps } = agents(when === "after its first message");
-  server = await listen(Object.values(apps), { closeAfter: 0 });
+  server = await listen(Object.values(apps), { port: 0, closeAfter: 0 });
   const caller = new AbortController();
   let left = 0;
   const leave = (cancel: () => unknown): void => {
@@ -235,7 +235,10 @@ it.each([
       for await (const { type } of channel) if (type === "client.cancel") work.abort();
     },
   } as Partial<LocoHandlers> as LocoHandlers;
-  server = await listen([serve(emacsAgent, emacs), serve(loco, agent)], { closeAfter: 0 });
+  server = await listen([serve(emacsAgent, emacs), serve(loco, agent, { allowAnonymous: true })], {
+    port: 0,
+    closeAfter: 0,
+  });
   const baseUrl = server.url;
   let left: number;
   if (word === "interrupt") {

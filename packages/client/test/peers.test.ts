@@ -274,6 +274,65 @@ describe("When nobody answers", () => {
   });
 });
 
+/** What Node's fetch throws where it never had a connection. */
+const unconnected: [string, object][] = [
+  ["a refused connection", { code: "ECONNREFUSED", syscall: "connect" }],
+  ["a connection time-out", { code: "UND_ERR_CONNECT_TIMEOUT" }],
+  ["a time-out of the system", { code: "ETIMEDOUT", syscall: "connect" }],
+  ["an unreachable host", { code: "EHOSTUNREACH", syscall: "connect" }],
+  ["an unreachable network", { code: "ENETUNREACH", syscall: "connect" }],
+  ["a failed look-up", { code: "ENOTFOUND", syscall: "getaddrinfo" }],
+  ["a look-up to try again", { code: "EAI_AGAIN", syscall: "getaddrinfo" }],
+  [
+    "several addresses, none of which was reached",
+    {
+      code: "ETIMEDOUT",
+      errors: [
+        { code: "ETIMEDOUT", syscall: "connect" },
+        { code: "ENETUNREACH", syscall: "connect" },
+      ],
+    },
+  ],
+];
+const connected: [string, object][] = [
+  ["a reset", { code: "ECONNRESET", syscall: "read" }],
+  ["a time-out of a read", { code: "ETIMEDOUT", syscall: "read" }],
+  ["a host that was lost on the way", { code: "EHOSTUNREACH", syscall: "write" }],
+  ["headers that did not come", { code: "UND_ERR_HEADERS_TIMEOUT" }],
+  ["nothing known", {}],
+  [
+    "several failures, one after sending",
+    { errors: [{ syscall: "connect" }, { code: "ECONNRESET", syscall: "read" }] },
+  ],
+];
+it.each([
+  ...unconnected.map(([what, cause]) => [what, cause, 4] as const),
+  ...connected.map(([what, cause]) => [what, cause, 1] as const),
+])("a prompt after %s is sent again only where nothing was sent", async (_, cause, times) => {
+  let sent = 0;
+  const fetch = async () => {
+    sent++;
+    throw new TypeError("fetch failed", { cause: Object.assign(new Error("failed"), cause) });
+  };
+  const client = connect(emacsAgent, { fetch, retryWaits: [0, 0, 0] });
+  await expect(client.prompt({ session_id: "s", text: "x" })).rejects.toMatchObject({ retryable: times > 1 });
+  expect(sent).toBe(times);
+});
+
+it.each(["text/markdown; charset=utf-8", "text/plain", "text/org", "text/x-org", "application/json"])(
+  "a transcript in Org mode is read, though it is called %s: the format asked for decides",
+  async (type) => {
+    const fetch = async () => new Response("#+TITLE: x\n", { headers: { "Content-Type": type } });
+    expect(await connect(emacsAgent, { fetch }).getTranscriptOrg({ session_id: "s" })).toBe("#+TITLE: x\n");
+  },
+);
+
+it("a page in place of a transcript is a Violation", async () => {
+  const fetch = async () => new Response("<html>", { headers: { "Content-Type": "text/html" } });
+  const answer = connect(emacsAgent, { fetch }).getTranscriptOrg({ session_id: "s" });
+  await expect(answer).rejects.toMatchObject({ name: "Violation", code: "content_type" });
+});
+
 async function listening(server: ReturnType<typeof createServer>): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());

@@ -212,7 +212,7 @@ const channels = () => {
       for await (const _message of channel);
     },
   } as Partial<LocoHandlers> as LocoHandlers;
-  return serve(loco, handlers, { grace: 100_000 });
+  return serve(loco, handlers, { grace: 100_000, allowAnonymous: true });
 };
 
 it("a handshake that nobody answers is tried anew after 30 s, by a `webSocket` that heeds no signal too", async () => {

@@ -34,6 +34,7 @@ export const number: Test = (value) => (Number.isFinite(value) ? undefined : mis
 export const integer: Test = (value) => (Number.isInteger(value) ? undefined : mistyped("integer"));
 export const nil: Test = (value) => (value === null ? undefined : mistyped("null"));
 export const anything: Test = () => undefined;
+export const nothing: Test = () => flaw("false schema", {});
 
 export const types = (tests: Tests): Test =>
   test((value) => Object.values(tests).some((one) => !one(value)), "type", { type: Object.keys(tests) });
@@ -67,6 +68,14 @@ export const others =
       const flaws = known.includes(key) ? undefined : test(value[key]);
       if (flaws) return under(key, flaws);
     }
+    return undefined;
+  };
+
+/** An object's properties are these. */
+export const only =
+  (...known: readonly string[]): Test =>
+  (value) => {
+    for (const key in value) if (!known.includes(key)) return flaw("additionalProperties", { additionalProperty: key });
     return undefined;
   };
 

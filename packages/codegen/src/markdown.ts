@@ -141,7 +141,12 @@ function readingOf(document: ContractDocument): string[] {
 }
 
 function faultOf(document: ContractDocument): string[] {
-  const { codes = {} } = sourceOf(document).fault;
+  const { fault, faults = {} } = sourceOf(document);
+  const { codes = {} } = fault;
+  const common = table(
+    ["Status", "When"],
+    Object.entries(faults).map(([status, { description }]) => [status, description]),
+  );
   const rows = Object.entries(codes).map(([one, { status, description }]) => [
     code(one),
     String(status ?? ""),
@@ -151,6 +156,7 @@ function faultOf(document: ContractDocument): string[] {
   return [
     "## Faults",
     `The body of a refusal is ${schemaLink(document, document.contract.fault.schema)}.`,
+    ...(common ? ["Beside its own statuses any operation may answer these:", common] : []),
     ...(text ? [text] : []),
   ];
 }

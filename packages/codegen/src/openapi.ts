@@ -133,9 +133,10 @@ function faultsOf(
   document: ContractDocument,
   { told }: Part,
 ): Record<string, { description: string; content: Content }> {
-  const { codes = {} } = sourceOf(document).fault;
+  const { fault, faults: common } = sourceOf(document);
+  const { codes = {} } = fault;
   const title = document.contract.fault.schema;
-  const faults = Object.entries(told.faults ?? {}).map(([status, { description, text, examples }]) => {
+  const faults = Object.entries({ ...common, ...told.faults }).map(([status, { description, text, examples }]) => {
     const lines = Object.entries(codes)
       .filter(([, code]) => String(code.status) === status)
       .map(([code, { description: meaning }]) => `- \`${code}\`: ${meaning}`);

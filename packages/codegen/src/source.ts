@@ -9,6 +9,7 @@ export interface Source {
   readonly auth?: { readonly description?: string };
   readonly operations: Readonly<Record<string, SourceCall>>;
   readonly channels: Readonly<Record<string, SourceCall>>;
+  readonly faults?: SourceFaults;
   readonly exchanges?: readonly { readonly description?: string }[];
   readonly reading?: readonly { readonly description: string }[];
   readonly fault: {
@@ -24,10 +25,12 @@ export interface SourceCall {
   readonly description?: string;
   readonly parameters?: Readonly<Record<string, SourceParameter>>;
   readonly answer: { readonly description?: string; readonly examples?: readonly string[] };
-  readonly faults?: Readonly<
-    Record<string, { readonly description: string; readonly text?: true; readonly examples?: readonly string[] }>
-  >;
+  readonly faults?: SourceFaults;
 }
+
+type SourceFaults = Readonly<
+  Record<string, { readonly description: string; readonly text?: true; readonly examples?: readonly string[] }>
+>;
 
 export interface SourceParameter extends SchemaObject {
   readonly in: "path" | "query";

@@ -1,15 +1,14 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ContractDocument, SchemaObject, Side } from "@parlance/contract";
-import { declaredFormats, subschemas, uncheckedFormats } from "@parlance/contract/schema";
-import { Ajv2020 } from "ajv/dist/2020.js";
-import standalone from "ajv/dist/standalone/index.js";
+import { declaredFormats, locate, uncheckedFormats } from "@parlance/contract/schema";
 import { fastFormats } from "ajv-formats/dist/formats.js";
 import { build, transform } from "esbuild";
-import { expressions } from "./expressions.js";
+import { expressions } from "./checks.js";
 import { GenerateError } from "./names.js";
-import { canonical, rules } from "./rules.js";
+import { canonical } from "./rules.js";
 import { inputs } from "./schema.js";
+import { seldom } from "./seldom.js";
 
 /**
  * A module that exports `checks` of what one side writes, by title: the wire form of its messages; of the server also every
@@ -17,10 +16,15 @@ import { inputs } from "./schema.js";
  */
 export async function validators(document: ContractDocument, side: Side): Promise<string> {
   const schemas = wireForms(document, side);
-  const all = Object.values({ ...document.schemas, ...schemas });
+  const all = { ...document.schemas, ...schemas };
   const formats = formatsOf(document);
-  const { compile, print } = seldom(all, formats);
-  const { refer, declarations } = expressions((reference) => at(all, reference), formats, compile);
+  const { compile, print } = seldom(Object.values(all), formats);
+  const find = (reference: string) => {
+    const found = locate({ schemas: all }, reference.split("#")[0]!, reference);
+    if (!found) throw new TypeError(`can't resolve reference ${reference}`);
+    return found.schema;
+  };
+  const { refer, declarations } = expressions(find, formats, compile);
   // Schemas that say the same are checked by one function.
   const first = new Map<string, string>();
   let source: string;
@@ -85,52 +89,3 @@ export function wireForms(document: ContractDocument, side: Side): Readonly<Reco
   const byTitle = new Map(forms.map((schema) => [schema.title!, schema]));
   return Object.fromEntries([...byTitle].sort(([one], [other]) => (one < other ? -1 : 1)));
 }
-
-function at(schemas: readonly SchemaObject[], reference: string): SchemaObject {
-  const [id, fragment = ""] = reference.split("#") as [string, string?];
-  let found = schemas.find((one) => one.$id === id) as unknown;
-  for (const step of fragment.split("/").slice(1))
-    found = (found as Record<string, unknown> | undefined)?.[step.replaceAll("~1", "/").replaceAll("~0", "~")];
-  if (!found) throw new TypeError(`nothing is at ${reference}`);
-  return found as SchemaObject;
-}
-
-// ajv's types know this module as CommonJS only.
-const write = (standalone as unknown as { default: (ajv: Ajv2020, ids: Record<string, unknown>) => string }).default;
-
-/** Compiles the keywords that are not written as expressions, by ajv. */
-function seldom(schemas: readonly SchemaObject[], formats: ReadonlyMap<string, RegExp | true>) {
-  const ajv = new Ajv2020({
-    strict: true,
-    // What stands beside these keywords is checked elsewhere.
-    strictRequired: false,
-    strictTypes: false,
-    strictTuples: false,
-    allowUnionTypes: true,
-    // The words of an error are the runtime's, made of keyword and params; they would be half of the module.
-    messages: false,
-    inlineRefs: false,
-    code: { source: true, esm: true, optimize: 2 },
-  });
-  const unevaluated = schemas.some((root) =>
-    [...subschemas(root)].some(({ schema }) => "unevaluatedProperties" in schema || "unevaluatedItems" in schema),
-  );
-  // To note what was evaluated costs a tenth in size; $dynamicRef is not in the vocabulary.
-  Object.assign(ajv.opts, { unevaluated, dynamicRef: false });
-  for (const [name, format] of formats) ajv.addFormat(name, format);
-  for (const schema of schemas) ajv.addSchema(rules(schema));
-  const ids: Record<string, string> = {};
-  return {
-    compile(keywords: SchemaObject): string {
-      const name = `compiled${Object.keys(ids).length}`;
-      ajv.addSchema({ ...keywords, $id: `/${name}` });
-      ids[name] = `/${name}`;
-      return name;
-    },
-    print: () =>
-      Object.keys(ids).length === 0 ? "" : withoutSchemaPaths(write(ajv, ids)).replaceAll("export const", "const"),
-  };
-}
-
-/** An error's place in the schema is not part of `CheckError`, and repeats what keyword and instance path say. */
-const withoutSchemaPaths = (source: string) => source.replace(/schemaPath:"(?:[^"\\]|\\.)*",/g, "");

@@ -12,7 +12,7 @@ import { definitions, draw, others, pick, type Random, random, titles } from "./
 
 const seed = Number(process.env.SEED ?? 2026);
 const long = process.env.PARLANCE_LONG !== undefined;
-const drawn = long ? 2000 : 80;
+const drawn = long ? 2000 : 50;
 
 /** A schema at three places: in a message, in a body beside parameters, and as an answer. */
 interface Subject {
@@ -81,7 +81,7 @@ function* subjects(random: Random): Generator<Subject> {
   for (const draft of ["draft3", "draft4"])
     for (const { schemas } of suite.loadAllSync(draft))
       for (const { schema, tests } of schemas)
-        if (long || count++ % 3 === 0) yield subject(schema, [...tests.map(({ data }) => data), ...junk], names());
+        if (long || count++ % 6 === 0) yield subject(schema, [...tests.map(({ data }) => data), ...junk], names());
   for (count = 0; count < drawn; count += 1) {
     const one = draw(random);
     const schema = typeof one === "boolean" ? { allOf: [one] } : one;
@@ -94,7 +94,6 @@ test("whatever lint passes generates, compiles, and has ajv's verdict; whatever 
 }, async () => {
   const sources: Record<string, string> = {};
   let refused = 0;
-  const reasons: Record<string, number> = {};
   let passed = 0;
   for (const { folder, schema, values } of subjects(random(seed))) {
     const where = `seed ${seed}: ${JSON.stringify(schema)}`;
@@ -102,10 +101,7 @@ test("whatever lint passes generates, compiles, and has ajv's verdict; whatever 
     const faults = findings.filter(({ message, rule }) => rule !== "example" && !message.startsWith("has no example"));
     if (faults.length > 0) {
       refused += 1;
-      for (const { message } of faults)
-        reasons[message.replace(/"[^"]*"/g, "…").slice(0, 50)] =
-          (reasons[message.replace(/"[^"]*"/g, "…").slice(0, 50)] ?? 0) + 1;
-      for (const { message } of faults) expect(message, where).toMatch(/\w/);
+      for (const { message } of faults) expect(message, where).not.toMatch(/strict mode/);
       continue;
     }
     passed += 1;
@@ -126,11 +122,10 @@ test("whatever lint passes generates, compiles, and has ajv's verdict; whatever 
       expect(accepted.TalkInput!({ id: "1", value }), at).toBe(verdict);
     }
   }
-  expect({ refused, passed }).toEqual({ refused: expect.any(Number), passed: expect.any(Number) });
-  expect(passed).toBeGreaterThan(long ? 1000 : 60);
+  expect(refused).toBeGreaterThan(0);
+  expect(passed).toBeGreaterThan(long ? 1000 : 40);
   const errors = Object.entries(compile(sources).errors).filter(([, found]) => found.length > 0);
   expect(errors.slice(0, 5).map(([name, found]) => `seed ${seed}: ${found.join("\n")}\n${sources[name]}`)).toEqual([]);
-  console.log(JSON.stringify({ refused, passed, reasons }));
 });
 
 function judge(source: object): Ajv2020 {

@@ -2,17 +2,18 @@ import { channels, operations } from "./compat/calls.js";
 import { type Change, either, inContract, match, ofNarrow, same, say, type Writers } from "./compat/change.js";
 import { titledChanges } from "./compat/schemas.js";
 import type { ContractDocument, Exchange, FaultPlaces } from "./model.js";
+import { namesType, subschemas } from "./schema.js";
 import { escapePointer } from "./walk.js";
 
-export type { Change } from "./compat/change.js";
+export type { Breaks, Change, Party } from "./compat/change.js";
 
 const client: Writers = new Set(["client"]);
 const server: Writers = new Set(["server"]);
 
 /**
- * Lists what changed from one version of a contract to the next, and which side it breaks. A server adopts the new contract
- * before its clients do: what a client may newly send is safe, what a server may newly send is not, and what must newly be
- * sent breaks its senders. Prose, examples, new reading tolerances and retries break no side.
+ * Lists what changed from one version of a contract to the next, whom it breaks, and why. A server adopts the new contract
+ * before its clients do: what a client may newly send is safe, and what a server may newly send is not. Prose, examples, new
+ * reading tolerances and retries break nobody.
  */
 export function compat(old: ContractDocument, now: ContractDocument): Change[] {
   const changes = [
@@ -23,6 +24,7 @@ export function compat(old: ContractDocument, now: ContractDocument): Change[] {
     ...exchanges(old, now),
     ...tolerances(old, now),
     ...faults(old, now),
+    ...renamed(old, now),
   ];
   return merged(changes).sort(
     (a, b) => compare(a.file, b.file) || compare(a.pointer, b.pointer) || compare(a.what, b.what),
@@ -36,19 +38,24 @@ function merged(changes: readonly Change[]): Change[] {
   const found = new Map<string, Change>();
   for (const one of changes) {
     const key = `${one.file}#${one.pointer} ${one.what}`;
-    found.set(key, { ...one, breaking: either(found.get(key)?.breaking ?? "none", one.breaking) });
+    found.set(key, { ...one, ...(found.has(key) && either(found.get(key)!, one)) });
   }
   return [...found.values()];
 }
 
 function* header({ contract: a }: ContractDocument, { contract: b }: ContractDocument): Generator<Change> {
   for (const word of ["format", "name", "session"] as const)
-    if (a[word] !== b[word]) yield inContract("both", `/${word}`, `${word} was ${say(a[word])} and is ${say(b[word])}`);
-  if (a.url !== b.url) yield inContract("none", "/url", `url was ${say(a.url)} and is ${say(b.url)}`);
-  if (!same(a.tag, b.tag)) yield inContract("both", "/tag", `tag was ${say(a.tag)} and is ${say(b.tag)}`);
+    if (a[word] !== b[word])
+      yield inContract(
+        word === "format" ? ["client", "server"] : ["source"],
+        `/${word}`,
+        `${word} was ${say(a[word])} and is ${say(b[word])}`,
+      );
+  if (a.url !== b.url) yield inContract([], "/url", `url was ${say(a.url)} and is ${say(b.url)}`);
+  if (!same(a.tag, b.tag)) yield inContract(["client", "server"], "/tag", `tag was ${say(a.tag)} and is ${say(b.tag)}`);
   if (!same(a.auth, b.auth))
     yield inContract(
-      b.auth?.bearer === "required" ? "clients" : "none",
+      b.auth?.bearer === "required" ? ["client"] : [],
       "/auth/bearer",
       `the bearer token was ${say(a.auth?.bearer)} and is ${say(b.auth?.bearer)}`,
     );
@@ -60,14 +67,15 @@ function* messages(old: ContractDocument, now: ContractDocument): Generator<Chan
   for (const name of kept) {
     const [a, b] = [before[name]!, after[name]!];
     const at = `/messages/${escapePointer(name)}`;
-    if (!same(a.shape, b.shape)) yield inContract("both", `${at}/shape`, `${name} is told apart by another shape`);
+    if (!same(a.shape, b.shape))
+      yield inContract(["client", "server"], `${at}/shape`, `${name} is told apart by another shape`);
     if (a.fault || b.fault) yield* places(a.fault, b.fault, `${at}/fault`);
     yield* titledChanges(old, now, a.schema, b.schema, new Set([...writersOf(old, name), ...writersOf(now, name)]));
   }
   const order = (document: ContractDocument) =>
     Object.keys(document.contract.messages).filter((name) => kept.includes(name));
   if (now.contract.tag.in === "shape" && !same(order(old), order(now)))
-    yield inContract("both", "/messages", "messages are matched in another order");
+    yield inContract(["client", "server"], "/messages", "messages are matched in another order");
 }
 
 function writersOf({ contract }: ContractDocument, message: string): Writers {
@@ -78,24 +86,47 @@ function writersOf({ contract }: ContractDocument, message: string): Writers {
   return new Set(streams ? [...sides, "server"] : sides);
 }
 
+/** A type has its schema's title for a name. Another one is the same on the wire, and another word in a program. */
+function* renamed(old: ContractDocument, now: ContractDocument): Generator<Change> {
+  const titles = (document: ContractDocument) => {
+    const found = new Map<string, string>();
+    for (const [title, file] of Object.entries(document.files))
+      for (const { schema, pointer } of subschemas(document.schemas[title]!))
+        if (pointer === "" || namesType(schema)) found.set(`${file}#${pointer}`, String(schema.title));
+    return found;
+  };
+  const after = titles(now);
+  for (const [place, title] of titles(old)) {
+    const name = after.get(place);
+    if (name === undefined || name === title) continue;
+    const [file, pointer] = place.split("#") as [string, string];
+    const what = `the type ${title} is called ${name} now`;
+    yield { ...inContract(["source"], `${pointer}/title`, what), file };
+  }
+}
+
 function* exchanges(old: ContractDocument, now: ContractDocument): Generator<Change> {
   const name = ({ ask, by, when }: Exchange) => `${by}'s ask ${ask}${when ? ` when ${JSON.stringify(when)}` : ""}`;
   const list = ({ contract }: ContractDocument) => contract.exchanges ?? [];
   const [before, after] = [list(old).map(name), list(now).map(name)];
   const { kept, gone, added } = match(before, after);
   for (const one of gone)
-    yield inContract("both", `/exchanges/${before.indexOf(one)}`, `the ${one} has no answers any more`);
+    yield inContract(
+      ["client", "server", "source"],
+      `/exchanges/${before.indexOf(one)}`,
+      `the ${one} has no answers any more`,
+    );
   for (const one of added) {
     const index = after.indexOf(one);
     const { ask, by } = list(now)[index]!;
     const known = ask in old.contract.messages;
     const answering = by === "server" ? client : server;
-    yield inContract(known ? ofNarrow(answering) : "none", `/exchanges/${index}`, `the ${one} wants an answer now`);
+    yield inContract(known ? ofNarrow(answering).breaks : [], `/exchanges/${index}`, `the ${one} wants an answer now`);
   }
   for (const one of kept) {
     const index = after.indexOf(one);
     if (!same(list(old)[before.indexOf(one)], list(now)[index]))
-      yield inContract("both", `/exchanges/${index}`, `the ${one} is answered in another way`);
+      yield inContract(["client", "server"], `/exchanges/${index}`, `the ${one} is answered in another way`);
   }
 }
 
@@ -103,15 +134,15 @@ function* tolerances(old: ContractDocument, now: ContractDocument): Generator<Ch
   for (const [index, rule] of (old.contract.reading ?? []).entries())
     if (!now.contract.reading?.some((one) => same(one, rule)))
       yield inContract(
-        rule.of === "client" ? "clients" : "servers",
+        rule.of === "client" ? ["client"] : ["server"],
         `/reading/${index}`,
         `this of the ${rule.of}'s is no longer read`,
       );
   const { gone } = match(Object.keys(old.contract.profiles ?? {}), Object.keys(now.contract.profiles ?? {}));
-  for (const name of gone) yield inContract("both", `/profiles/${name}`, `the profile ${name} is gone`);
+  for (const name of gone) yield inContract(["client", "server"], `/profiles/${name}`, `the profile ${name} is gone`);
   const [was, is] = [old.contract.profile, now.contract.profile];
   if (was !== is)
-    yield inContract("clients", "/profile", `the profile that is written was ${was ?? "none"} and is ${is ?? "none"}`);
+    yield inContract(["client"], "/profile", `the profile that is written was ${was ?? []} and is ${is ?? []}`);
 }
 
 function* faults(old: ContractDocument, now: ContractDocument): Generator<Change> {
@@ -119,14 +150,14 @@ function* faults(old: ContractDocument, now: ContractDocument): Generator<Change
   yield* places(a, b, "/fault");
   yield* titledChanges(old, now, a.schema, b.schema, server);
   const codes = match(Object.keys(a.codes ?? {}), Object.keys(b.codes ?? {}));
-  for (const code of codes.gone) yield inContract("clients", `/fault/codes/${code}`, `the code ${code} is gone`);
-  for (const code of codes.added) yield inContract("none", `/fault/codes/${code}`, `the code ${code} is new`);
+  for (const code of codes.gone) yield inContract(["client"], `/fault/codes/${code}`, `the code ${code} is gone`);
+  for (const code of codes.added) yield inContract([], `/fault/codes/${code}`, `the code ${code} is new`);
   for (const code of codes.kept)
     for (const word of ["status", "recoverable"] as const) {
       const [was, is] = [a.codes![code]![word], b.codes![code]![word]];
       if (was !== is)
         yield inContract(
-          "clients",
+          ["client"],
           `/fault/codes/${code}/${word}`,
           `${word} of ${code} was ${say(was)} and is ${say(is)}`,
         );
@@ -140,7 +171,7 @@ function* places(a: FaultPlaces | undefined, b: FaultPlaces | undefined, at: str
     if (was?.[0] === is?.[0]) continue;
     const found = is?.[0] !== undefined && (was === undefined || was.includes(is[0]));
     yield inContract(
-      found ? "none" : "clients",
+      found ? [] : ["client"],
       `${at}/${word}`,
       `the ${word} was at ${say(was?.[0])} and is at ${say(is?.[0])}`,
     );

@@ -71,6 +71,7 @@ const vocabularyAjv = (options: Options = {}) => {
     // Schemas that people have leave types out; a keyword beside the wrong type is found by our own rule.
     strictTypes: false,
     strictTuples: false,
+    allowMatchingProperties: true,
     // "then": { "required": […] } names properties that stand outside of it.
     strictRequired: false,
     allowUnionTypes: true,

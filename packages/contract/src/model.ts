@@ -210,8 +210,15 @@ export interface FaultPlaces {
 export interface Fault extends FaultPlaces {
   /** The HTTP body of a refusal. */
   readonly schema: SchemaName;
-  /** Error codes; the first with a status is the one written for that status. */
-  readonly codes?: Readonly<Record<string, { readonly status?: number; readonly recoverable?: boolean }>>;
+  readonly codes?: Readonly<Record<string, FaultCode>>;
+}
+
+export interface FaultCode {
+  /** The HTTP status that it is answered with. */
+  readonly status?: number;
+  /** Of all refusals with this status that name no code of their own. A code without it is written only where a handler names it. */
+  readonly generic?: true;
+  readonly recoverable?: boolean;
 }
 
 export interface Retry {

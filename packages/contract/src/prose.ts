@@ -16,6 +16,7 @@ export function withoutProse(source: Source, title: (file: SchemaName) => Schema
     description: undefined,
     version: undefined,
     formats: undefined,
+    faults: undefined,
     auth: source.auth && { bearer: source.auth.bearer },
     messages: each(source.messages, (message) => ({ ...message, schema: title(message.schema) })),
     operations: each(source.operations, (operation) => ({

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { compat } from "@parlance/contract/compat";
+import { type Change, compat } from "@parlance/contract/compat";
 import { assemble } from "@parlance/contract/load";
 import { describe, expect, test } from "vitest";
 import { type Edit, pets, table } from "./pets.js";
@@ -9,17 +9,20 @@ interface Case extends Edit {
   readonly change: string;
   /** What the old contract has that the sound one has not. */
   readonly before?: Edit;
-  /** Whom it breaks, file and pointer, in words. */
+  /** Whom it breaks of client, server and source (or nobody), the place, what changed, and the reason of the verdict. */
   readonly changes: readonly string[];
 }
 
 const cases: readonly Case[] = table(readFileSync(new URL("./compat.jsonl", import.meta.url), "utf8"));
 const parts = [...new Set(cases.map(({ part }) => part))];
 
+const told = ({ breaks, file, pointer, what, why }: Change) =>
+  `${breaks.join("+") || "nobody"}: ${file}#${pointer} ${what} (${why})`;
+
 describe.each(parts)("compat of %s", (part) => {
   test.each(cases.filter((one) => one.part === part))("tells $change", ({ before, changes, ...edit }) => {
     const found = compat(assemble(pets(before)), assemble(pets(edit)));
-    expect(found.map(({ breaking, file, pointer, what }) => `${breaking} ${file}#${pointer} ${what}`)).toEqual(changes);
+    expect(found.map(told)).toEqual(changes);
   });
 
   test.each(cases.filter((one) => one.part === part))("finds nothing between $change and itself", (edit) => {

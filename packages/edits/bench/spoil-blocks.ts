@@ -1,7 +1,7 @@
 import type { FilePatch, Hunk } from "../src/patch.js";
 import type { Random } from "../test/random.js";
 import { isInside, type Meant, mapLines, mistype, padLines, pickContext, rediff, replay, type Spoil } from "./spoil.js";
-import { doubleLine, turnContext } from "./spoil-meaning.js";
+import { doubleLine, hideLine, turnContext } from "./spoil-meaning.js";
 
 /** A block's two parts as a model writes them; `write` puts them into SEARCH/REPLACE or into the arguments of a call. */
 export type Write = (path: string, search: string, replace: string) => string;
@@ -41,6 +41,12 @@ export function blockSpoils(
     };
   const body = (change: (line: string) => string): Spoil =>
     block((file) => mapLines(file, (line) => line[0] + change(line.slice(1))));
+
+  const hidden = (meant: Meant, dice: Random, kind: "item" | "moved") => {
+    const made = hideLine(meant, dice, kind);
+    if (!made || made.text.includes(sideOf(made.hunk, "-").join("\n"))) return null;
+    return { text: made.text, input: blockOf(meant, made.hunk), expected: null };
+  };
 
   return {
     recoverable: {
@@ -120,6 +126,8 @@ export function blockSpoils(
         if (!doubled || doubled.text.includes(sideOf(doubled.hunk, "-").join("\n"))) return null;
         return { text: doubled.text, input: blockOf(meant, doubled.hunk), expected: null };
       },
+      "an item behind a replaced one is left out": (meant, dice) => hidden(meant, dice, "item"),
+      "a line is moved past one that is left out": (meant, dice) => hidden(meant, dice, "moved"),
       "foreign block": (meant, _, other) => {
         const [hunk] = meant.file.hunks;
         if (other.before.includes(sideOf(hunk!, "-").join("\n"))) return null;

@@ -76,3 +76,27 @@ export function enclosing(before: string, hunk: Hunk): string[] {
   }
   return found.slice(-2);
 }
+
+/**
+ * A text with a line more behind one that is replaced by another, and a hunk that does not show it: a line that begins as the
+ * new one does (`item`), or one that the replaced line is moved past (`moved`). Null where no one line is replaced by another.
+ */
+export function hideLine(
+  { before, file }: Meant,
+  dice: Random,
+  kind: "item" | "moved",
+): { text: string; hunk: Hunk } | null {
+  const hunk = file.hunks[0]!;
+  const at = hunk.lines.findIndex((_, i) => {
+    const marks = [i - 1, i, i + 1, i + 2, i + 3].map((each) => hunk.lines[each]?.[0]).join("");
+    return marks === " -+  " && [0, 1, 2, 3].every((each) => /\w{2}/.test(hunk.lines[i + each]!));
+  });
+  if (at < 0) return null;
+  const [old, now, ...rest] = hunk.lines.slice(at) as [string, string, ...string[]];
+  const lines = before.split("\n");
+  const row = hunk.oldStart! - 1 + hunk.lines.slice(0, at).filter((line) => line[0] !== "+").length;
+  const item = /^\W*\w*/.exec(now.slice(1))![0] + dice.pick([" other", ".other", "(other)"]);
+  lines.splice(row + 1, 0, kind === "item" ? item : "hidden();");
+  const moved = [...hunk.lines.slice(0, at), old, ...rest.slice(0, 2), `+${old.slice(1)}`, ...rest.slice(2)];
+  return { text: lines.join("\n"), hunk: kind === "item" ? hunk : { ...hunk, lines: moved } };
+}

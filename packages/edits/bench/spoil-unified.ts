@@ -2,7 +2,7 @@ import type { FilePatch, Hunk } from "../src/patch.js";
 import { formatPatch } from "../src/unified/format.js";
 import type { Random } from "../test/random.js";
 import { isInside, type Meant, mapLines, mistype, padLines, pickContext, replay, type Spoil } from "./spoil.js";
-import { addTwin, doubleLine, turnContext } from "./spoil-meaning.js";
+import { addTwin, doubleLine, hideLine, turnContext } from "./spoil-meaning.js";
 
 const git = ({ path }: Meant) => `diff --git a/${path} b/${path}\nindex 1111111..2222222 100644\n`;
 const format = (file: FilePatch) => formatPatch({ files: [file] });
@@ -124,6 +124,10 @@ export const unifiedRefusals: Record<string, Spoil> = {
   "a line beside an insertion stands twice": (meant) => {
     const doubled = doubleLine(meant);
     return doubled && { text: doubled.text, input: format({ ...meant.file, hunks: [doubled.hunk] }), expected: null };
+  },
+  "an item behind a replaced one is left out": (meant, dice) => {
+    const hidden = hideLine(meant, dice, "item");
+    return hidden && { text: hidden.text, input: format({ ...meant.file, hunks: [hidden.hunk] }), expected: null };
   },
   "the section stands behind the place": (meant) => {
     const lines = meant.before.split("\n");

@@ -77,7 +77,7 @@ export type EditErrorReason =
 
 /** The message of a repair or an error: the one sentence that its kind has, and what was found where it was met. */
 export function say(sentence: string, found?: string): string {
-  return found === undefined ? `${sentence}.` : `${sentence}: ${found}.`;
+  return found === undefined ? sentence : `${sentence.slice(0, -1)}: ${found}.`;
 }
 
 /** A line as a message quotes it. */

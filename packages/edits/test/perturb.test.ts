@@ -1,29 +1,37 @@
 import { expect, test, vi } from "vitest";
 import { readPairs } from "../bench/pairs.js";
-import { isRefusal, makeCases, parlance, score } from "../bench/spoilt.js";
+import { isRefusal, makeCases, parlance, type Score, score } from "../bench/spoilt.js";
 import { anchored } from "../src/match/anchored.js";
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
-const seed = Number(process.env.SEED ?? 1 + (Date.now() % 10));
+const isLong = Boolean(process.env.PARLANCE_LONG);
+const seeds = isLong ? [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] : [1];
+const pairs = readPairs().filter((_, i) => isLong || i % 2 === 0);
 
+/** What is reached with these seeds and pairs, less a third of a point. */
 test.each([
-  { format: "unified", least: 0.955 },
-  { format: "begin-patch", least: 0.9 },
-  { format: "search-replace", least: 0.83 },
-  { format: "str-replace", least: 0.83 },
+  { format: "unified", least: isLong ? 0.965 : 0.968 },
+  { format: "begin-patch", least: isLong ? 0.927 : 0.934 },
+  { format: "search-replace", least: isLong ? 0.861 : 0.866 },
+  { format: "str-replace", least: isLong ? 0.861 : 0.873 },
 ] as const)(
-  `$format as models spoil it: at least $least byte-exact, none wrong, none taken that must be refused, seed ${seed}`,
+  "$format as models spoil it: at least $least byte-exact, none wrong, none taken that must be refused",
   ({ format, least }) => {
-    const cases = makeCases(format, readPairs(), seed);
-    const wrong: unknown[] = [];
-    const scores = score(cases, parlance(format), (item, made) => wrong.push({ ...item, made }));
-    expect(wrong.slice(0, 1)).toEqual([]);
-    const recoverable = [...scores].filter(([kind]) => !isRefusal(kind)).map(([, tally]) => tally);
-    const correct = recoverable.reduce((sum, tally) => sum + tally.correct, 0);
-    const all = recoverable.reduce((sum, tally) => sum + tally.correct + tally.refused, 0);
-    expect(correct / all).toBeGreaterThanOrEqual(least);
-    expect(cases.length).toBeGreaterThan(2000);
+    const tally: Score = { correct: 0, refused: 0, wrong: 0 };
+    for (const seed of seeds) {
+      const wrong: unknown[] = [];
+      const cases = makeCases(format, pairs, seed);
+      const scores = score(cases, parlance(format), (item, made) => wrong.push({ seed, ...item, made }));
+      expect(wrong.slice(0, 1)).toEqual([]);
+      expect(cases.length).toBeGreaterThan(1000);
+      for (const [kind, { correct, refused }] of scores)
+        if (!isRefusal(kind)) {
+          tally.correct += correct;
+          tally.refused += refused;
+        }
+    }
+    expect(tally.correct / (tally.correct + tally.refused)).toBeGreaterThanOrEqual(least);
   },
 );
 
@@ -31,10 +39,13 @@ test.each([
 const ignored = ["must refuse: hallucinated middle", "must refuse: context of another meaning"];
 
 test.each(["unified", "begin-patch", "search-replace", "str-replace"] as const)(
-  `%s on the anchored rung: none wrong, and nothing that must be refused is taken but where only context was invented, seed ${seed}`,
+  "%s on the anchored rung: none wrong, and nothing that must be refused is taken but where only context was invented",
   (format) => {
     const wrong: string[] = [];
-    score(makeCases(format, readPairs(), seed), parlance(format, { beyond: anchored }), ({ kind }) => wrong.push(kind));
-    expect(wrong.filter((kind) => !ignored.includes(kind))).toEqual([]);
+    for (const seed of seeds)
+      score(makeCases(format, pairs, seed), parlance(format, { beyond: anchored }), ({ kind }) =>
+        wrong.push(`${seed} ${kind}`),
+      );
+    expect(wrong.filter((kind) => !ignored.some((each) => kind.endsWith(each)))).toEqual([]);
   },
 );

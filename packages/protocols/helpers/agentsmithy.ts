@@ -3,7 +3,9 @@
 /** The part of a request that the test reads. */
 export interface EditRequest {
   readonly messages: readonly { readonly role: string; readonly content: string }[];
-  readonly context?: { readonly current_file?: { readonly content?: string; readonly selection?: string } };
+  readonly context?: {
+    readonly current_file?: { readonly path?: string; readonly content?: string; readonly selection?: string };
+  };
 }
 
 /** "Query contains modification keywords": the document's list, in its order. */
@@ -37,7 +39,7 @@ const editWord = new RegExp(`\\b(?:${editKeywords.map(inflected).join("|")})\\b`
  */
 export function hasEditIntent({ messages, context }: EditRequest): boolean {
   const file = context?.current_file;
-  if (!file?.content && !file?.selection) return false;
+  if (!file?.path && !file?.content && !file?.selection) return false;
   const query = messages.findLast(({ role }) => role === "user")?.content ?? "";
   return editWord.test(query);
 }

@@ -1,6 +1,6 @@
-/** What the loco document asks of the two sides beside their messages: what the editor gathers, and what the policy lets run. */
+/** What the editor gathers for a message, by the rules of the loco document. */
 
-import type { MessageContext, TokenMessage, WorkspacePolicy } from "../src/loco.js";
+import type { MessageContext, TokenMessage } from "../src/loco.js";
 
 /** Each thing to gather, and the property of `client.user_message.context` that carries it. */
 export const contextParts = {
@@ -12,10 +12,10 @@ export const contextParts = {
   terminal_output: "terminal_output",
   test_output: "terminal_output",
   git_diff: "git_context",
-  test_files: "mentions",
-  source_files: "mentions",
-  dependents: "mentions",
-  imports: "mentions",
+  test_files: "related_files",
+  source_files: "related_files",
+  dependents: "related_files",
+  imports: "related_files",
 } as const satisfies Readonly<Record<string, keyof MessageContext>>;
 
 export type ContextPart = keyof typeof contextParts;
@@ -31,8 +31,12 @@ export const gatheredFor: Readonly<Record<string, readonly ContextPart[]>> = {
   "/refactor": ["current_file", "dependents", "imports"],
 };
 
-/** What the editor gathers for a message with this slash command, each part once: what is always gathered, then what the command adds. */
+/**
+ * What the editor gathers for a message with this slash command, each part once: what is always gathered, then what the command adds.
+ * `/explain` is about "just selection or current function scope", and about nothing else.
+ */
 export function contextFor(command?: string): readonly ContextPart[] {
+  if (command === "/explain") return gatheredFor[command]!;
   const more = command !== undefined && Object.hasOwn(gatheredFor, command) ? gatheredFor[command]! : [];
   return [...new Set([...alwaysGathered, ...more])];
 }
@@ -47,138 +51,4 @@ export function cumulate(): (message: TokenMessage) => TokenMessage & { cumulati
     cumulative_text += message.token;
     return { ...message, cumulative_text };
   };
-}
-
-/** What holds where a policy is silent; the defaults of its schema. */
-export const defaultPolicy = {
-  command_execution_mode: "local_terminal",
-  time_limit_ms: 60_000,
-  output_limit_bytes: 1_000_000,
-  command_approval: "prompt",
-  allowed_commands: [],
-  blocked_commands: [],
-  tools_requiring_approval: ["write_file", "execute_command", "delete_file"],
-} satisfies Required<WorkspacePolicy>;
-
-/** Where a command runs, and within which limits. A client's own terminal has none. */
-export type CommandRun =
-  | { readonly mode: "local_terminal" }
-  | { readonly mode: "server_runner"; readonly time_limit_ms: number; readonly output_limit_bytes: number };
-
-/** A command to run. What is absent is as the policy says. */
-export interface CommandRequest {
-  readonly command: string;
-  readonly mode?: CommandRun["mode"];
-  readonly time_limit_ms?: number;
-  readonly output_limit_bytes?: number;
-}
-
-/** A tool to run. An argument named `command` is judged as a command too, and `file_path` as a path in the workspace. */
-export interface ToolRequest {
-  readonly tool_name: string;
-  readonly args?: Readonly<Record<string, unknown>>;
-}
-
-export interface Decision {
-  /** allowed: it runs. ask: it runs once the user has approved it. refused: it never runs, and the error is POLICY_VIOLATION. */
-  readonly outcome: "allowed" | "ask" | "refused";
-  /** Why, in words for the user. */
-  readonly reason: string;
-  /** Only for a command that may run. */
-  readonly run?: CommandRun;
-}
-
-/**
- * "Server MUST respect policy for each mode and request approval when required." The law: what the policy blocks is refused,
- * whoever approves it; what neither blocks nor allows asks; of two answers the stricter one holds. A list is a guard against
- * accidents, not a sandbox: a shell has many ways to spell a command. So a line with shell syntax is never allowed by a list.
- */
-export function decide(policy: WorkspacePolicy, request: CommandRequest | ToolRequest): Decision {
-  return "tool_name" in request ? decideTool(policy, request) : decideCommand(policy, request);
-}
-
-function decideTool(policy: WorkspacePolicy, { tool_name, args = {} }: ToolRequest): Decision {
-  const { file_path, command } = args;
-  if (typeof file_path === "string" && leavesWorkspace(file_path))
-    return { outcome: "refused", reason: `"${file_path}" is outside the workspace; a path is relative to its root.` };
-  const { tools_requiring_approval = defaultPolicy.tools_requiring_approval } = policy;
-  const decision: Decision = tools_requiring_approval.includes(tool_name)
-    ? { outcome: "ask", reason: `The policy asks before ${tool_name}.` }
-    : { outcome: "allowed", reason: `The policy lets ${tool_name} run without asking.` };
-  if (typeof command !== "string") return decision;
-  const inner = decideCommand(policy, { command });
-  return inner.outcome === "allowed" ? { ...decision, run: inner.run } : inner;
-}
-
-function decideCommand(policy: WorkspacePolicy, request: CommandRequest): Decision {
-  const { command } = request;
-  const {
-    blocked_commands = defaultPolicy.blocked_commands,
-    allowed_commands = defaultPolicy.allowed_commands,
-    command_approval = defaultPolicy.command_approval,
-  } = policy;
-  if (command.trim() === "") return { outcome: "refused", reason: "There is no command." };
-  const blocked = blocked_commands.find((entry) => holds(command, entry));
-  if (blocked !== undefined) return { outcome: "refused", reason: `The policy blocks "${blocked}".` };
-  const run = place(policy, request);
-  if (typeof run === "string") return { outcome: "refused", reason: run };
-
-  if (command_approval === "never")
-    return { outcome: "allowed", reason: "The policy lets commands run without asking.", run };
-  if (command_approval === "always") return { outcome: "ask", reason: "The policy asks before every command.", run };
-  const allowed = allowed_commands.find((entry) => begins(command, entry));
-  if (allowed === undefined) return { outcome: "ask", reason: "The policy does not list this command.", run };
-  if (shellSyntax.test(command))
-    return { outcome: "ask", reason: `The policy allows "${allowed}", not more shell after it.`, run };
-  return { outcome: "allowed", reason: `The policy allows "${allowed}".`, run };
-}
-
-/** Where the command runs, or why it may not run there. */
-function place(policy: WorkspacePolicy, request: CommandRequest): CommandRun | string {
-  const { command_execution_mode: mode = defaultPolicy.command_execution_mode } = policy;
-  if (request.mode !== undefined && request.mode !== mode)
-    return `The policy runs commands in mode ${mode}, not ${request.mode}.`;
-  if (mode === "local_terminal") return { mode };
-  const limit = (name: "time_limit_ms" | "output_limit_bytes") => policy[name] ?? defaultPolicy[name];
-  for (const name of ["time_limit_ms", "output_limit_bytes"] as const)
-    if (request[name] !== undefined && !(request[name] > 0 && request[name] <= limit(name)))
-      return `${name} is ${request[name]}; the policy allows 1 to ${limit(name)}.`;
-  return {
-    mode,
-    time_limit_ms: request.time_limit_ms ?? limit("time_limit_ms"),
-    output_limit_bytes: request.output_limit_bytes ?? limit("output_limit_bytes"),
-  };
-}
-
-const shellSyntax = /[;&|<>()`$\\\r\n]/;
-
-const shellSeparators = /(?:\\\r?\n|[\s;&|<>()`"'$])+/;
-
-/** Whether the words of a list's entry stand in the line one after the other, wherever, also behind `sudo` or in `bash -c "…"`. */
-function holds(line: string, entry: string): boolean {
-  const words = line.split(shellSeparators);
-  const [program, ...rest] = wordsOf(entry);
-  if (program === undefined) return false;
-  // The program may be named with its folder.
-  const isProgram = (word: string) => word.replace(/^.*[\\/]/, "") === program || word === program;
-  return words.some((word, at) => isProgram(word) && rest.every((next, index) => words[at + 1 + index] === next));
-}
-
-const wordsOf = (text: string): string[] => text.split(/\s+/).filter((word) => word !== "");
-
-function begins(line: string, entry: string): boolean {
-  const words = wordsOf(line);
-  const leading = wordsOf(entry);
-  return leading.length > 0 && leading.every((word, index) => words[index] === word);
-}
-
-function leavesWorkspace(path: string): boolean {
-  if (/^([\\/~]|[A-Za-z]:)/.test(path) || path.includes("\0")) return true;
-  let depth = 0;
-  for (const part of path.split(/[\\/]/)) {
-    if (part === "..") depth--;
-    else if (part !== "" && part !== ".") depth++;
-    if (depth < 0) return true;
-  }
-  return false;
 }

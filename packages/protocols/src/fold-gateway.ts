@@ -62,7 +62,10 @@ export interface ErrorMessage {
 
 /** Send a message to an agent and receive a streaming response. */
 export interface SendInput {
-  /** Message content. */
+  /**
+   * Message content. An empty one counts as missing.
+   * @minLength 1
+   */
   content: string;
   /** Sender identifier. */
   sender?: string;

@@ -95,8 +95,10 @@ export interface MessageContext {
     /** The working tree's changes as a unified diff. Ours: the document gathers a git diff for /fix and names no place for it. */
     diff?: string;
   };
-  /** Explicit @ mentions. */
+  /** Explicit @ mentions: what the user named, and nothing that was gathered. */
   mentions?: Mention[];
+  /** Files that were gathered for a slash command. */
+  related_files?: RelatedFile[];
   /** Slash command (if used). */
   command?: "/fix" | "/test" | "/explain" | "/refactor" | (string & {});
 }
@@ -139,6 +141,14 @@ export interface SymbolMention {
   file_path?: string;
   /** @minimum 0 */
   line?: number;
+}
+
+/** A file that the editor gathered for a slash command. The user has not mentioned it. */
+export interface RelatedFile {
+  /** Relative to the workspace root. */
+  path: string;
+  /** What the file is to the current one: its test, the source under test, a file that depends on it, or one that it imports. */
+  relation: "test" | "source" | "dependent" | "import";
 }
 
 /** Context update (during conversation): what has changed of the context. */
@@ -840,38 +850,28 @@ export const loco: ContractValue<Loco, LocoHandlers> = {
     "session.state": { schema: "SessionStateMessage" },
   },
   operations: {
-    health: {
-      method: "GET",
-      path: "/v1/health",
-      answer: { status: 200, json: "Health" },
-      faults: { "401": {}, "503": {} },
-    },
-    listWorkspaces: {
-      method: "GET",
-      path: "/v1/workspaces",
-      answer: { status: 200, json: "Workspaces" },
-      faults: { "401": {} },
-    },
+    health: { method: "GET", path: "/v1/health", answer: { status: 200, json: "Health" }, faults: { "503": {} } },
+    listWorkspaces: { method: "GET", path: "/v1/workspaces", answer: { status: 200, json: "Workspaces" } },
     registerWorkspace: {
       method: "POST",
       path: "/v1/workspaces/register",
       body: "RegisterWorkspaceBody",
       answer: { status: 200, json: "Workspace" },
-      faults: { "400": {}, "401": {} },
+      faults: { "400": {} },
     },
     getWorkspace: {
       method: "GET",
       path: "/v1/workspaces/{workspace_id}",
       parameters: { workspace_id: { in: "path", type: "string" } },
       answer: { status: 200, json: "Workspace" },
-      faults: { "401": {}, "404": {} },
+      faults: { "404": {} },
     },
     getPolicy: {
       method: "GET",
       path: "/v1/workspaces/{workspace_id}/policy",
       parameters: { workspace_id: { in: "path", type: "string" } },
       answer: { status: 200, json: "WorkspacePolicy" },
-      faults: { "401": {}, "404": {} },
+      faults: { "404": {} },
     },
     setPolicy: {
       method: "PUT",
@@ -879,21 +879,21 @@ export const loco: ContractValue<Loco, LocoHandlers> = {
       parameters: { workspace_id: { in: "path", type: "string" } },
       body: "WorkspacePolicy",
       answer: { status: 200, json: "WorkspacePolicy" },
-      faults: { "400": {}, "401": {}, "404": {} },
+      faults: { "400": {}, "404": {} },
     },
     rebuildIndex: {
       method: "POST",
       path: "/v1/workspaces/{workspace_id}/index/rebuild",
       parameters: { workspace_id: { in: "path", type: "string" } },
       answer: { status: 202, json: "IndexStatus" },
-      faults: { "401": {}, "404": {}, "409": {} },
+      faults: { "404": {}, "409": {} },
     },
     refreshIndex: {
       method: "POST",
       path: "/v1/workspaces/{workspace_id}/index/refresh",
       parameters: { workspace_id: { in: "path", type: "string" } },
       answer: { status: 202, json: "IndexStatus" },
-      faults: { "401": {}, "404": {}, "409": {} },
+      faults: { "404": {}, "409": {} },
     },
     updateIndex: {
       method: "POST",
@@ -901,56 +901,55 @@ export const loco: ContractValue<Loco, LocoHandlers> = {
       parameters: { workspace_id: { in: "path", type: "string" } },
       body: "IncrementalIndexBody",
       answer: { status: 202, json: "IndexStatus" },
-      faults: { "400": {}, "401": {}, "404": {} },
+      faults: { "400": {}, "404": {} },
     },
     getIndexStatus: {
       method: "GET",
       path: "/v1/workspaces/{workspace_id}/index/status",
       parameters: { workspace_id: { in: "path", type: "string" } },
       answer: { status: 200, json: "IndexStatus" },
-      faults: { "401": {}, "404": {} },
+      faults: { "404": {} },
     },
     createSession: {
       method: "POST",
       path: "/v1/sessions",
       body: "CreateSessionBody",
       answer: { status: 200, json: "SessionInfo" },
-      faults: { "400": {}, "401": {}, "404": {} },
+      faults: { "400": {}, "404": {} },
     },
     listSessions: {
       method: "GET",
       path: "/v1/sessions",
       parameters: { workspace_id: { in: "query", type: "string" } },
       answer: { status: 200, json: "Sessions" },
-      faults: { "401": {} },
     },
     getSession: {
       method: "GET",
       path: "/v1/sessions/{session_id}",
       parameters: { session_id: { in: "path", type: "string" } },
       answer: { status: 200, json: "SessionInfo" },
-      faults: { "401": {}, "404": {} },
+      faults: { "404": {} },
     },
     deleteSession: {
       method: "DELETE",
       path: "/v1/sessions/{session_id}",
       parameters: { session_id: { in: "path", type: "string" } },
       answer: { status: 200, json: "DeletedSession" },
-      faults: { "401": {}, "404": {} },
+      faults: { "404": {} },
     },
-    listModels: { method: "GET", path: "/v1/models", answer: { status: 200, json: "Models" }, faults: { "401": {} } },
+    listModels: { method: "GET", path: "/v1/models", answer: { status: 200, json: "Models" } },
     getCurrentModel: {
       method: "GET",
       path: "/v1/models/current",
       answer: { status: 200, json: "ModelConfiguration" },
-      faults: { "401": {}, "404": {} },
+      faults: { "404": {} },
     },
     setCurrentModel: {
       method: "PUT",
       path: "/v1/models/current",
       body: "ModelConfiguration",
       answer: { status: 200, json: "ModelConfiguration" },
-      faults: { "400": {}, "401": {}, "404": {}, "502": {} },
+      faults: { "400": {}, "404": {}, "502": {} },
     },
   },
   channels: {
@@ -1071,24 +1070,27 @@ export const loco: ContractValue<Loco, LocoHandlers> = {
     recoverable: ["/error/recoverable"],
     codes: {
       RETRIEVAL_FAILED: { recoverable: true },
-      MODEL_ERROR: { status: 502, recoverable: true },
-      INVALID_REQUEST: { status: 400, recoverable: true },
-      UNAUTHORIZED: { status: 401, recoverable: false },
-      FORBIDDEN: { status: 403, recoverable: false },
+      INVALID_REQUEST: { status: 400, generic: true, recoverable: true },
+      UNAUTHORIZED: { status: 401, generic: true, recoverable: false },
+      FORBIDDEN: { status: 403, generic: true, recoverable: false },
       POLICY_VIOLATION: { status: 403 },
-      NOT_FOUND: { status: 404, recoverable: false },
+      NOT_FOUND: { status: 404, generic: true, recoverable: false },
       SESSION_NOT_FOUND: { status: 404, recoverable: false },
       WORKSPACE_NOT_FOUND: { status: 404, recoverable: false },
-      METHOD_NOT_ALLOWED: { status: 405, recoverable: false },
-      CONFLICT: { status: 409, recoverable: true },
+      METHOD_NOT_ALLOWED: { status: 405, generic: true, recoverable: false },
+      REQUEST_TIMEOUT: { status: 408, generic: true, recoverable: true },
+      CONFLICT: { status: 409, generic: true, recoverable: true },
       INDEX_BUSY: { status: 409, recoverable: true },
-      PAYLOAD_TOO_LARGE: { status: 413, recoverable: false },
-      UNSUPPORTED_MEDIA_TYPE: { status: 415, recoverable: false },
-      UPGRADE_REQUIRED: { status: 426, recoverable: false },
-      INTERNAL_ERROR: { status: 500, recoverable: false },
+      GONE: { status: 410, generic: true, recoverable: false },
+      PAYLOAD_TOO_LARGE: { status: 413, generic: true, recoverable: false },
+      UNSUPPORTED_MEDIA_TYPE: { status: 415, generic: true, recoverable: false },
+      UPGRADE_REQUIRED: { status: 426, generic: true, recoverable: false },
+      RATE_LIMITED: { status: 429, generic: true, recoverable: true },
+      INTERNAL_ERROR: { status: 500, generic: true, recoverable: false },
       AGENT_ERROR: { status: 500, recoverable: true },
-      NOT_IMPLEMENTED: { status: 501, recoverable: false },
-      UNAVAILABLE: { status: 503, recoverable: true },
+      NOT_IMPLEMENTED: { status: 501, generic: true, recoverable: false },
+      MODEL_ERROR: { status: 502, recoverable: true },
+      UNAVAILABLE: { status: 503, generic: true, recoverable: true },
     },
   },
   checks,

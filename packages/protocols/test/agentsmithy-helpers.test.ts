@@ -29,6 +29,13 @@ describe("An edit is meant", () => {
     expect(hasEditIntent(ask(content, selection))).toBe(true);
   });
 
+  it.each([{ path: "utils.py" }, { content: "x" }, { selection: "x" }])(
+    "with the current file by %o",
+    (current_file) => {
+      expect(hasEditIntent(ask("fix it", { current_file }))).toBe(true);
+    },
+  );
+
   it("by a request of the protocol, as it is", () => {
     const request: ChatInput = { messages: [{ role: "user", content: "refactor this function" }], context: selection };
     expect(hasEditIntent(request)).toBe(true);
@@ -40,7 +47,10 @@ describe("An edit is not meant", () => {
     ["no keyword", ask("What does this do?", selection)],
     ["a keyword inside another word", ask("What is the address of this prefix, and why the exchange?", selection)],
     ["no context", ask("refactor this function")],
-    ["a current file with no text", ask("refactor this function", { current_file: { content: "", selection: "" } })],
+    [
+      "an empty current file",
+      ask("refactor this function", { current_file: { path: "", content: "", selection: "" } }),
+    ],
     [
       "a keyword in an earlier message only",
       {

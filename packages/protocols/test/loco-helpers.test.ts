@@ -1,21 +1,27 @@
 import { readFileSync } from "node:fs";
+import { alwaysGathered, contextFor, contextParts, cumulate, gatheredFor } from "@parlance/protocols/helpers/loco";
 import {
-  alwaysGathered,
   type CommandRequest,
-  contextFor,
-  contextParts,
-  cumulate,
   type Decision,
   decide,
   defaultPolicy,
-  gatheredFor,
   type ToolRequest,
-} from "@parlance/protocols/helpers/loco";
+} from "@parlance/protocols/helpers/loco-policy";
 import { describe, expect, it } from "vitest";
 import type { WorkspacePolicy } from "../src/loco.js";
 
 const schema = (file: string) =>
   JSON.parse(readFileSync(new URL(`../../../schemas/loco/messages/${file}.json`, import.meta.url), "utf8"));
+
+it("a path below the workspace's own absolute path is inside", () => {
+  const request = { command: "make", working_directory: "/workspace/path" };
+  const outcome = (root: string, working_directory = request.working_directory) =>
+    decide({ command_approval: "never" }, { ...request, working_directory }, { root }).outcome;
+  expect(outcome("/workspace/path")).toBe("allowed");
+  expect(outcome("/workspace/")).toBe("allowed");
+  expect(outcome("/work")).toBe("refused");
+  expect(outcome("/workspace", "/workspace/../etc")).toBe("refused");
+});
 
 describe("the context of a loco message", () => {
   it.each<[string | undefined, string[]]>([
@@ -25,7 +31,7 @@ describe("the context of a loco message", () => {
       "/test",
       ["current_file", "selection", "diagnostics", "open_editors", "test_files", "source_files", "test_output"],
     ],
-    ["/explain", ["current_file", "selection", "diagnostics", "open_editors", "function_scope"]],
+    ["/explain", ["selection", "function_scope"]],
     ["/refactor", ["current_file", "selection", "diagnostics", "open_editors", "dependents", "imports"]],
     ["/review", ["current_file", "selection", "diagnostics", "open_editors"]],
     ["constructor", ["current_file", "selection", "diagnostics", "open_editors"]],
@@ -35,6 +41,11 @@ describe("the context of a loco message", () => {
 
   it("has rules for exactly the slash commands of the schema", () => {
     expect(Object.keys(gatheredFor)).toEqual(schema("context").properties.command.anyOf[0].enum);
+  });
+
+  it("an explicit @ mention can be told from a file that was gathered", () => {
+    expect(Object.values(contextParts)).not.toContain("mentions");
+    expect(schema("context").properties).toHaveProperty("mentions");
   });
 
   it("names every part in a rule, and a property of the schema for it", () => {
@@ -113,6 +124,27 @@ describe("a loco policy", () => {
     ["refused", "an absolute path", {}, tool("read_file", { file_path: "/etc/passwd" })],
     ["refused", "an absolute path of Windows", {}, tool("read_file", { file_path: "C:\\secret" })],
     ["refused", "a path above the workspace on Windows", {}, tool("write_file", { file_path: "..\\secret" })],
+    ["refused", "another argument that is a path", {}, tool("read_file", { path: "../../etc/passwd" })],
+    ["refused", "a path with trailing dots, as Windows reads it", {}, tool("read_file", { path: ".. ./secret" })],
+    ["refused", "a path in a list", {}, tool("read_files", { paths: ["a.ts", "../secret"] })],
+    ["refused", "a path in an object", {}, tool("read_file", { target: { filePath: "/etc/passwd" } })],
+    ["refused", "a URL of a file", {}, tool("read_file", { path: "file:///etc/passwd" })],
+    ["refused", "a NUL", {}, tool("read_file", { path: "a.ts\0" })],
+    ["refused", "a directory outside to run in", {}, tool("x", { working_directory: "../other" })],
+    ["refused", "a directory outside for a command", never, { command: "make", working_directory: "/etc" }],
+    [
+      "refused",
+      "a diff of a file outside",
+      {},
+      tool("write_file", { diff: "--- a/../x\n+++ b/../x\n@@ -1 +1 @@\n-a\n+b\n" }),
+    ],
+    [
+      "refused",
+      "an unreadable diff of a file outside",
+      {},
+      tool("write_file", { diff: "--- /etc/passwd\n+++ /etc/passwd\n" }),
+    ],
+    ["ask", "a diff of a file inside", {}, tool("write_file", { diff: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n" })],
     ["refused", "a path in the home folder", {}, tool("read_file", { file_path: "~/.ssh/id_rsa" })],
     ["ask", "a listed command of a tool that asks", listed, tool("execute_command", { command: "npm test" })],
     [

@@ -37,11 +37,14 @@ const agent: Partial<EmacsAgentHandlers> = {
   },
 };
 
-const { url: baseUrl, close } = await listen([
-  serve(foldGateway, gateway as FoldGatewayHandlers),
-  serve(loco, editor as LocoHandlers),
-  serve(emacsAgent, agent as EmacsAgentHandlers),
-]);
+const { url: baseUrl, close } = await listen(
+  [
+    serve(foldGateway, gateway as FoldGatewayHandlers),
+    serve(loco, editor as LocoHandlers, { allowAnonymous: true }),
+    serve(emacsAgent, agent as EmacsAgentHandlers),
+  ],
+  { port: 0 },
+);
 
 async function open(signal?: AbortSignal, resume = true) {
   const stream = connect(foldGateway, { baseUrl, resume }).send({ content: "x" }, { signal });

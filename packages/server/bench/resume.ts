@@ -59,9 +59,9 @@ async function beServer(redis: string | undefined): Promise<void> {
   const options = { log, maxQueued: 16 * 1024 * 1024 };
   const apps = [
     serve(foldGateway, gateway as FoldGatewayHandlers, options),
-    serve(loco, agent as LocoHandlers, options),
+    serve(loco, agent as LocoHandlers, { ...options, allowAnonymous: true }),
   ];
-  const { url } = await listen(apps);
+  const { url } = await listen(apps, { port: 0 });
   process.on("disconnect", () => process.exit());
   process.send!(url);
 }

@@ -36,6 +36,7 @@ async function measure(): Promise<void> {
           yield { type: "done", full_response: "" };
         },
       }),
+      { port: 0 },
     );
     const bare = createServer(async (_, response) => {
       response.writeHead(200, { "Content-Type": "text/event-stream" });

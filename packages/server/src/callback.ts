@@ -10,7 +10,7 @@ export interface Callbacks {
   authenticate(scope: Scope, request: Request): Promise<unknown>;
   /** Rejects with what `hooks.request` throws: it may refuse. */
   request(scope: Scope, called: Called): Promise<void>;
-  /** Returns the `Refusal` that `hooks.message` threw for a message of the client; nothing else refuses. */
+  /** Returns the `Refusal` that `hooks.message` threw; nothing else refuses. */
   message(called: Called, message: AnyMessage, from: Side): Refusal | undefined;
   open(called: Called): void;
   unknown(called: Called, unknown: Unknown): void;
@@ -49,7 +49,7 @@ export function callbacks(options: ServeOptions, limits: Limits): Callbacks {
       invoke(
         () => hooks.message?.(called, message, from),
         (error, thrown) => {
-          if (thrown && from === "client" && error instanceof Refusal) refusal = error;
+          if (thrown && error instanceof Refusal) refusal = error;
           else report(error, "hooks.message", called.operation);
         },
       );

@@ -7,22 +7,22 @@ import {
   messageEncoder,
   type Written,
 } from "@parlance/wire";
-import type { Batch } from "./ports.js";
+import type { Sent } from "./ports.js";
 
-/** A message and its text: one for all readers of a batch. */
+/** A message and its text: one for all readers of a session. */
 export class Encoded implements Written {
   readonly message: AnyMessage;
   readonly event: string | undefined;
   readonly data: string;
   /** Absent where the stream's or channel's own handler sent it. */
-  readonly batch: Batch | undefined;
+  readonly sent: Sent | undefined;
   #block: string | undefined;
 
-  constructor(message: AnyMessage, { event, data }: Written, batch: Batch | undefined) {
+  constructor(message: AnyMessage, { event, data }: Written, sent: Sent | undefined) {
     this.message = message;
     this.event = event;
     this.data = data;
-    this.batch = batch;
+    this.sent = sent;
   }
 
   /** As a block of Server-Sent Events. */
@@ -34,17 +34,17 @@ export class Encoded implements Written {
 }
 
 /** Throws `Violation` where the message is not one of the encoder's or breaks its schema. */
-export type Encode = (message: AnyMessage, batch?: Batch) => Encoded;
+export type Encode = (message: AnyMessage, sent?: Sent) => Encoded;
 
 /** `messageEncoder`, made once for all who write the same. */
 export const encoderFor: (contract: AnyContract, options: CodecOptions) => Encode = once((contract, options) => {
   const write = messageEncoder(contract, options);
   let last: Encoded | undefined;
   // One message to many connections is encoded once.
-  return (message, batch) => {
-    if (batch !== undefined && last?.batch === batch) return last;
-    const encoded = new Encoded(message, write(message), batch);
-    if (batch) last = encoded;
+  return (message, sent) => {
+    if (sent !== undefined && last?.sent === sent) return last;
+    const encoded = new Encoded(message, write(message), sent);
+    if (sent) last = encoded;
     return encoded;
   };
 });

@@ -27,7 +27,7 @@ export interface Limits {
   readonly tombstoneLife: number;
   /** How long to stay subscribed to a session after the last reader leaves. @default 60 s */
   readonly lingerFor: number;
-  /** How long queries are repeated after pub/sub was interrupted. @default 5 s */
+  /** How long queries are repeated after pub/sub was interrupted, and a reader's server may receive nothing. @default 5 s */
   readonly interruptedFor: number;
   /** How long `authenticate` may take. @default 10 s */
   readonly authenticateWithin: number;
@@ -41,7 +41,7 @@ export interface Limits {
   readonly socketWithin: number;
   /** How long each call to the event log or pub/sub may take. @default 5 s */
   readonly storeWithin: number;
-  /** How long other servers may take to answer a query. @default 1 s */
+  /** How long other servers may take to answer a query, and to confirm messages. @default 1 s */
   readonly queryWithin: number;
 }
 

@@ -12,6 +12,8 @@ export interface ServeOptions extends Partial<Limits>, OriginOptions {
    * `listen` binds the loopback interface only.
    */
   readonly authenticate?: (request: Request) => unknown;
+  /** Serves without `authenticate` what requires a bearer token by its contract, such as loco. @default false: `serve` throws `TypeError` */
+  readonly allowAnonymous?: boolean;
   /** Receives what callbacks and handlers threw and no peer was shown. @default writes to `console.error`; false discards it */
   readonly onError?: ((error: unknown, context: ErrorContext) => void) | false;
   /** Writes a superset of the documented form, by the name that the contract gives it. */
@@ -57,7 +59,10 @@ export interface Hooks {
   readonly request?: (call: Called) => void | Promise<void>;
   /** Called when a stream has sent its headers, or a channel is open. */
   readonly open?: (call: Called) => void;
-  /** Called for each message, received or sent. May refuse one of a client: the protocol's fault answers it, and the handler does not see it. */
+  /**
+   * Called for each message, received or to be sent. May refuse it, by throwing `Refusal`: one of the client is answered by the protocol's
+   * fault, and the handler does not see it; the handler's own is not sent, and its `send` or `ask` throws, or its stream ends with the fault.
+   */
   readonly message?: (call: Called, message: AnyMessage, from: Side) => void;
   /** Called for a message that the contract does not define. */
   readonly unknown?: (call: Called, unknown: Unknown) => void;

@@ -16,8 +16,6 @@ export interface Production {
   readonly headersDue: boolean;
   /** The reader has everything up to a place. */
   delivered(seq: number): void;
-  /** Messages that were sent to the session and that no reader has got. */
-  undelivered(): readonly Sent[];
 }
 
 /** Starts a stream's handler in a scope. Resolves when headers are due: with the first message, or after a heartbeat without one. */
@@ -51,37 +49,33 @@ export interface ChannelDelivery {
 
 export type AnySession = Session<AnyMessage, Record<string, AnyMessage>>;
 
-/** One message to all readers of a session. */
-export interface Batch {
-  /** Messages of the session store are counted: a reader that came after this one was not sent it. */
-  readonly place: number;
-}
-
-/** A message, and the batch in which it was sent to readers. */
+/** A message that was sent to a session. One object for all its readers, so that it is encoded once. */
 export interface Sent {
   readonly message: AnyMessage;
-  readonly batch?: Batch | undefined;
+  /** Grows with every message that its server sends to sessions. */
+  readonly place: number;
+  /** Characters of its JSON. */
+  readonly weight: number;
+  /** Confirms that a reader has it, and everything that this reader was sent before. Later readers do not get it then. */
+  had(): void;
 }
 
 /** A reader of a session: a stream, or a channel that can also ask. */
 export interface Subscriber {
-  /** All subscribers of one message get the same `batch`, so that it is encoded once. */
-  send(message: AnyMessage, batch: Batch): void;
+  send(sent: Sent): void;
   ask?(message: AnyMessage, options?: { readonly signal?: AbortSignal }): Promise<AnyMessage>;
-  /** The session is over. */
-  end(): void;
+  /** The session is over, or has lost messages that this reader was to get. */
+  end(error?: unknown): void;
 }
 
 export type OpenAskFound = Pick<Waiting, "message">;
 
-/** The sessions of one app: their readers, the messages that wait for one, and the asks that are open. */
+/** The sessions of one app: their readers, the messages that none has confirmed, and the asks that are open. */
 export interface SessionStore {
   /** What a handler gets as `call.session(key)`. */
   session(key: string): AnySession;
-  /** Reads a session until the scope closes. A new reader gets what waits, and the asks that are open. */
+  /** Reads a session until the scope closes. A new reader gets what no reader has confirmed, and the asks that are open. */
   subscribe(key: string, subscriber: Subscriber, scope: Scope): void;
-  /** Puts messages back that a reader was sent and never got. They wait for the next reader, unless another has them. */
-  requeue(key: string, messages: readonly Sent[]): void;
   /** Finds the open ask that an operation answers. Throws `Refusal` (409) where it is settled: the first answer counts. */
   find(key: string, reply: AnyMessage): OpenAskFound | undefined | Promise<OpenAskFound | undefined>;
   /** Settles it. Throws `Refusal` (409) where another answer was first. */

@@ -68,6 +68,10 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
       protocol: any.name,
       side: "server",
     });
+  if (any.auth?.bearer === "required" && !options.authenticate && !options.allowAnonymous)
+    throw new TypeError(
+      `${any.name} requires a bearer token: give \`serve\` an \`authenticate\`, such as \`bearer(principals)\`, or set \`allowAnonymous\``,
+    );
   const { context, deliveries } = compose(any, handlers as Handlers, options);
   return appOf(context, deliveries);
 }

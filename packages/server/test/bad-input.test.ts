@@ -13,7 +13,7 @@ const never = () => {
   throw new Error("nothing of this should reach a handler");
 };
 const everything = new Proxy({}, { get: () => never });
-const options = { maxMessageSize: 2000 };
+const options = { maxMessageSize: 2000, allowAnonymous: true };
 const apps: Readonly<Record<string, App>> = {
   agentsmithy: serve(agentsmithy, everything as never, options),
   based: serve(based, everything as never, options),
@@ -132,7 +132,7 @@ process.on("unhandledRejection", (reason) => loose.push(reason));
 process.on("uncaughtExceptionMonitor", (error) => loose.push(error));
 const servers: Record<string, Listening> = {};
 beforeAll(async () => {
-  for (const [name, app] of Object.entries(apps)) servers[name] = await listen(app, { closeAfter: 0 });
+  for (const [name, app] of Object.entries(apps)) servers[name] = await listen(app, { port: 0, closeAfter: 0 });
 });
 afterEach(() => {
   for (const spy of logged) expect(spy).not.toHaveBeenCalled();

@@ -2,11 +2,11 @@ import { connect } from "@parlance/client";
 import { based } from "@parlance/protocols/based";
 import { type EmacsAgentSession, type EventsMessage, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
-import { type Disconnected, Refusal, serve } from "@parlance/server";
+import { type Disconnected, Refusal, type ServeOptions, serve } from "@parlance/server";
 import type { PubSub } from "@parlance/server/cluster";
 import type { EventLog } from "@parlance/server/resume";
 import type { Port } from "@parlance/wire";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 
 /** One pubSub and one log as two servers have them. */
 export interface Pair {
@@ -20,7 +20,7 @@ const never = () => {
 };
 
 /** An emacs-agent server, whose `prompt` hands its session to the test, and its client. */
-export function agentOn(pubSub: PubSub, log: EventLog) {
+export function agentOn(pubSub: PubSub, log: EventLog, options: ServeOptions = {}) {
   const prompted: EmacsAgentSession[] = [];
   const app = serve(
     emacsAgent,
@@ -51,7 +51,7 @@ export function agentOn(pubSub: PubSub, log: EventLog) {
         yield { type: "agent.state", state: "idle" };
       },
     },
-    { pubSub, log, heartbeat: 0 },
+    { pubSub, log, heartbeat: 0, ...options },
   );
   const client = connect(emacsAgent, { fetch: app.fetch });
   return {
@@ -84,6 +84,10 @@ export function agentOn(pubSub: PubSub, log: EventLog) {
   };
 }
 
+/** Resolves once a reader has confirmed every message: later readers do not get them. */
+const confirmed = ({ app }: ReturnType<typeof agentOn>) =>
+  vi.waitFor(() => expect(app.stats().queued).toBe(0), { interval: 5, timeout: 10_000 });
+
 export const say = (content: string) => ({ type: "message.delta", content, role: "assistant" }) as const;
 export const call = (tool_call_id: string) =>
   ({ type: "tool.call", tool_call_id, tool: "edit_file", params: {}, requires_approval: true }) as const;
@@ -100,7 +104,12 @@ export function testCluster(make: () => Promise<Pair>): void {
   async function agents() {
     const { pubSubs, logs, stop } = await make();
     const [a, b] = [agentOn(pubSubs[0], logs[0]), agentOn(pubSubs[1], logs[1])];
-    return { a, b, pubSubs, [Symbol.dispose]: stop };
+    // Apps first: what they let go of, they tell their stores.
+    const close = (): void => {
+      for (const { app } of [a, b]) app.close();
+      stop();
+    };
+    return { a, b, pubSubs, [Symbol.dispose]: close };
   }
 
   test("what an agent says on one server is read on another, in order: what waited, and what comes", async () => {
@@ -122,6 +131,7 @@ export function testCluster(make: () => Promise<Pair>): void {
     const session = await a.session("s");
     session.send(say("1"));
     expect(await far.take(1)).toEqual(["1"]);
+    await confirmed(a);
     const near = await a.reader("s");
     session.send(say("2"));
     expect([await near.take(1), await far.take(1)]).toEqual([["2"], ["2"]]);
@@ -231,6 +241,7 @@ export function testCluster(make: () => Promise<Pair>): void {
     const reader = await b.reader("s");
     session.send(say("1"));
     expect(await reader.take(1)).toEqual(["1"]);
+    await confirmed(a);
     // As if B were killed: nobody hears what is said to it.
     for (const leave of heldBy(pubSubs[1])) leave();
     for (const word of numbers(2, 20)) session.send(say(word));
@@ -362,6 +373,7 @@ export function testCluster(make: () => Promise<Pair>): void {
       expect(seen).toEqual(["POST A", "GET B", "DELETE B"]);
       expect(count).toBeGreaterThan(5);
     } finally {
+      for (const server of servers) server.close();
       stop();
     }
   });

@@ -153,7 +153,7 @@ test.each(["not json", '{"type":"client.hello"}', '{"type":"client.cancel"}'])(
     const stream: LocoHandlers["stream"] = async (_, channel) => {
       for await (const _message of channel);
     };
-    const app = serve(loco, { stream } as Partial<LocoHandlers> as LocoHandlers, { onError });
+    const app = serve(loco, { stream } as Partial<LocoHandlers> as LocoHandlers, { onError, allowAnonymous: true });
     const opened = await app.webSocket("ws://localhost/v1/sessions/s/stream", {
       headers: {},
       protocols: [],

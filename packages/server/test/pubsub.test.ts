@@ -1,7 +1,9 @@
 import { memoryPubSub, type PubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
-import { describe, expect, test } from "vitest";
+import { Scope } from "@parlance/wire/scope";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { outbox } from "../src/cluster/outbox.js";
+import { LIMITS } from "../src/limits.js";
 import { agentOn, call, testCluster, tracked } from "./cluster.js";
 
 describe("two apps of one process, joined by memoryPubSub", () => {
@@ -82,13 +84,22 @@ test("an approval that comes while a pubSub is on its way back waits for the ser
 });
 
 test("what a pubSub does not take is kept up to a limit, and then the far reader is given up", () => {
-  const lost: unknown[] = [];
+  const scope = Scope.open(() => {});
+  onTestFinished(() => scope.close());
+  let count = 0;
+  let lostAfter = 0;
   const { send } = outbox({
-    limit: 1000,
+    scope,
+    limits: { ...LIMITS, maxQueued: 1000 },
     publish: () => new Promise(() => {}),
-    onLost: (messages) => lost.push(messages.length),
+    onLost() {
+      lostAfter = count;
+      scope.close();
+    },
   });
-  const message = { type: "text", text: "x".repeat(80) };
-  for (let i = 0; i < 1000; i++) send(message);
-  expect(lost).toEqual([Math.floor(1000 / JSON.stringify(message).length) + 1]);
+  const sent = (waited: boolean) => send({ message: { type: "text" }, place: ++count, weight: 100, had() {} }, waited);
+  // What waited before the reader came does not count against it.
+  for (let i = 0; i < 20; i++) sent(true);
+  for (let i = 0; i < 1000; i++) sent(false);
+  expect(lostAfter).toBe(20 + 10 + 1);
 });

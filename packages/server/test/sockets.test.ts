@@ -43,7 +43,7 @@ beforeEach(async () => {
       },
     },
   );
-  server = await listen(app, { closeAfter: 0 });
+  server = await listen(app, { port: 0, closeAfter: 0 });
 });
 afterEach(() => server.close());
 

@@ -2,7 +2,7 @@ import { type RedisLog, type RedisPubSub, redisLog, redisPubSub } from "@parlanc
 import { afterEach, expect } from "vitest";
 
 interface Counted {
-  stats(): object;
+  stats(): { readonly timers: number; readonly calls?: number };
   stop(): void;
 }
 
@@ -14,7 +14,11 @@ export interface AtRest {
 
 export function atRest(): AtRest {
   const made: Counted[] = [];
-  afterEach(() => expectZero(made.splice(0)));
+  afterEach(async () => {
+    const over = made.splice(0);
+    await idle(over);
+    expectZero(over);
+  });
   const add = <T extends Counted>(one: T): T => {
     made.push(one);
     return one;
@@ -23,6 +27,12 @@ export function atRest(): AtRest {
     log: (options) => add(redisLog(options)),
     pubSub: (options) => add(redisPubSub(options)),
   };
+}
+
+/** Waits for the last calls of apps that are closed. Where Redis does not answer any more they are not waited for. */
+async function idle(counted: readonly Counted[]): Promise<void> {
+  for (let tries = 0; tries < 200 && counted.some((one) => (one.stats().calls ?? 0) > 0); tries++)
+    await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 /** Stops them and fails when something is left. */

@@ -42,6 +42,7 @@ describe.runIf(hasRedis)("two apps, joined by redisPubSub and redisLog on one Re
     await vi.waitFor(() => b.client.approve({ session_id, tool_call_id: "t1" }), { timeout: 10_000 });
     expect((await asked).type).toBe("approve");
     reader.leave();
+    for (const { app } of [a, b]) app.close();
   });
 });
 

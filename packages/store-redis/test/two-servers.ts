@@ -21,14 +21,18 @@ export interface RedisFault {
   readonly milliseconds: number;
 }
 
+export interface Report {
+  readonly source: string;
+  readonly error: string;
+}
+
 /** Two servers behind one balancer, on a Redis of their own. */
 export interface TwoServers {
   readonly conversations: readonly Conversation[];
   readonly calls: Conversation;
-  readonly asks: Conversation;
   readonly ports: readonly [number, number];
-  /** How many failures the servers have reported so far: of pub/sub, and of the log or of a call for want of it. */
-  reports(): { readonly pubSub: number; readonly log: number };
+  /** What the servers have reported so far. */
+  readonly reports: readonly Report[];
   /** Redis has its faults one after another. Resolves when they are over and it answers as before. */
   fail(faults: readonly RedisFault[]): Promise<void>;
   /** Ends everything, and expects that nothing is left. */
@@ -40,7 +44,7 @@ const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(reso
 export async function twoServers(): Promise<TwoServers> {
   const store = await startStore();
   const ledger = newLedger();
-  const reports = { pubSub: 0, log: 0 };
+  const reports: Report[] = [];
   const servers = await Promise.all(
     [0, 1].map(async () => {
       const way = await latency(store.path);
@@ -49,8 +53,8 @@ export async function twoServers(): Promise<TwoServers> {
       const log = redisLog({ redis, timeout: TIMEOUT, lease: 3 * TIMEOUT });
       const pubSub = redisPubSub({ redis, timeout: TIMEOUT });
       const limits = { storeWithin: 2 * TIMEOUT, grace: 10_000, heartbeat: 500, lingerFor: 1000 };
-      const onError = (_: unknown, { source }: ErrorContext) => {
-        reports[source === "pub/sub" ? "pubSub" : "log"]++;
+      const onError = (error: unknown, { source }: ErrorContext) => {
+        reports.push({ source, error: String(error) });
       };
       // Slow enough for a fault to come amid the messages.
       const pace = () => pause(2);
@@ -86,9 +90,8 @@ export async function twoServers(): Promise<TwoServers> {
   return {
     conversations: Object.values(streams),
     calls,
-    asks: streams.asks,
     ports: servers.map(({ stage }) => stage.server.port) as [number, number],
-    reports: () => ({ ...reports }),
+    reports,
     async fail(faults) {
       for (const { kind, after, milliseconds } of faults) {
         await pause(after);

@@ -3,22 +3,25 @@ import type { AnyMessage } from "./any-message.js";
 import { OpenAsks } from "./exchange.js";
 
 /** Refuses what a peer may not ask while another of its asks is open. */
-export interface Busy {
-  /** Notes a message of the peer. Returns the refusal to send where it asks too early. */
-  received(message: AnyMessage): AnyMessage | undefined;
-  /** Notes a message of this side, which may answer an ask. */
-  sent(message: AnyMessage): void;
-}
+export class Busy {
+  readonly #asks: OpenAsks;
+  readonly #fault: (name: string) => AnyMessage;
 
-/** Counts the open asks of `peer`. `fault` makes the refusal of an exchange, by the name that its `busy` has. */
-export function busy(contract: Contract, peer: Side, fault: (name: string) => AnyMessage): Busy {
-  const asks = new OpenAsks(contract, peer);
-  return {
-    received(message) {
-      const name = asks.exchangeOf(message)?.busy;
-      if (name !== undefined && asks.list().some((ask) => ask.exchange.busy === name)) return fault(name);
-      asks.open(message);
-    },
-    sent: (message) => void asks.answer(message),
-  };
+  /** Counts the open asks of `peer`. `fault` makes the refusal of an exchange, by the name that its `busy` has. */
+  constructor(contract: Contract, peer: Side, fault: (name: string) => AnyMessage) {
+    this.#asks = new OpenAsks(contract, peer);
+    this.#fault = fault;
+  }
+
+  /** Notes a message of the peer. Returns the refusal to send where it asks too early. */
+  received(message: AnyMessage): AnyMessage | undefined {
+    const name = this.#asks.exchangeOf(message)?.busy;
+    if (name !== undefined && this.#asks.list().some((ask) => ask.exchange.busy === name)) return this.#fault(name);
+    this.#asks.open(message);
+  }
+
+  /** Notes a message of this side, which may answer an ask. */
+  sent(message: AnyMessage): void {
+    this.#asks.answer(message);
+  }
 }

@@ -6,6 +6,8 @@ export interface Durable {
   readonly port: Port;
   /** Frames received so far. */
   readonly received: number;
+  /** Frames sent so far. */
+  readonly sent: number;
   /** Frames sent that are no longer held: a peer with fewer has missed some for good. */
   readonly dropped: number;
   /**
@@ -42,8 +44,8 @@ export interface DurableOptions {
   readonly maxBuffered?: number;
   /** The socket was cut, and another may follow. Not called when the peer closes on purpose. */
   readonly onCut: () => void;
-  /** The conversation was closed on purpose, and no frame of it can be missed any more. */
-  readonly onEnd?: () => void;
+  /** The conversation is over, by this close code, and no frame of it can be missed any more. */
+  readonly onEnd?: (code: number) => void;
 }
 
 /** Close codes by which a conversation may go on: cut (1006), going away (1001), no code at all (1005), restart and try again (1012, 1013). */
@@ -74,10 +76,11 @@ export function durable(options: DurableOptions): Durable {
     if (over) return;
     over = true;
     socket = undefined;
+    dropped += held.length;
     held = [];
     const { code: told, reason: why } = closing ?? { code, reason };
     tell(told, why);
-    onEnd?.();
+    onEnd?.(code);
   }
 
   function tell(code: number, reason: string): void {
@@ -145,6 +148,9 @@ export function durable(options: DurableOptions): Durable {
     },
     get received() {
       return received;
+    },
+    get sent() {
+      return dropped + held.length;
     },
     get dropped() {
       return dropped;

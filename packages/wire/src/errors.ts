@@ -57,6 +57,21 @@ export interface Flaw {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
+/** The first three flaws in words, such as "`diffs` is missing"; more are counted. */
+export function describe(flaws: readonly Flaw[]): string {
+  const words = flaws.slice(0, 3).map(({ at, keyword, params: { missingProperty: missing, ...params } }) => {
+    const place = missing ? `${at}/${missing}` : at;
+    const name = place ? `\`${place.slice(1).replaceAll("/", ".")}\`` : "the body";
+    if (missing) return `${name} is missing`;
+    const wanted = Object.values(params)
+      .flat()
+      .join(/enum|type/.test(keyword) ? " or " : " ");
+    return /^(const|enum|type)$/.test(keyword) ? `${name} must be ${wanted}` : `${name} breaks ${keyword} ${wanted}`;
+  });
+  if (flaws.length > 3) words.push(`${flaws.length - 3} more`);
+  return words.join(", ");
+}
+
 export interface ViolationDetails {
   readonly code: ViolationCode;
   readonly protocol: string;
@@ -78,8 +93,7 @@ export class Violation extends Error {
   declare readonly flaws: readonly Flaw[];
 
   constructor(what: string, { code, protocol, side, subject, flaws = [], cause }: ViolationDetails) {
-    const where = flaws.map((flaw) => `${flaw.at || "/"} ${flaw.keyword} ${JSON.stringify(flaw.params)}`).join("; ");
-    super(`${protocol}: ${what} (from the ${side})${where && `: ${where}`}`, { cause });
+    super(`${protocol}: ${what} (from the ${side})`, { cause });
     Object.assign(this, { code, protocol, side, subject, flaws });
   }
 }

@@ -16,7 +16,16 @@ export function fault(contract: Contract, operation: string | undefined, refusal
   const status = statusOf(contract.fault, refusal);
   const asText = operation === undefined ? undefined : contract.operations[operation]?.faults?.[status]?.text;
   if (asText) return { status, type: "text/plain", body: refusal.message };
-  return { status, type: "application/json", body: JSON.stringify(write({}, contract.fault, contract.fault, refusal)) };
+  return {
+    status,
+    type: "application/json",
+    body: JSON.stringify(write(constants(contract), contract.fault, contract.fault, refusal)),
+  };
+}
+
+/** What the body has besides, where it is a message too: the constants that tell it apart. */
+function constants({ messages, fault }: Contract): JsonObject {
+  return { ...Object.values(messages).find(({ schema }) => schema === fault.schema)?.shape?.const };
 }
 
 /** The inverse: what a status and a body say. A body that is not in the protocol's form is quoted in the message. */
@@ -52,12 +61,18 @@ function statusOf({ codes = {} }: Fault, refusal: Refusal): number {
   return refusal.status ?? codes[refusal.code]?.status ?? 500;
 }
 
+/**
+ * The code of a refusal that names none of the protocol's: the status's generic one, or that of 400 or 500. What only shares the status
+ * would tell the peer something that did not happen.
+ */
+function genericCode(codes: NonNullable<Fault["codes"]>, status: number): string | undefined {
+  const generic = (of: number) => Object.keys(codes).find((name) => codes[name]!.generic && codes[name]!.status === of);
+  return generic(status) ?? generic(status < 500 ? 400 : 500);
+}
+
 function write(body: JsonObject, places: FaultPlaces, faults: Fault, refusal: Refusal): JsonObject {
   const codes = faults.codes ?? {};
-  const status = statusOf(faults, refusal);
-  const code = codes[refusal.code]
-    ? refusal.code
-    : (Object.keys(codes).find((name) => codes[name]!.status === status) ?? refusal.code);
+  const code = codes[refusal.code] ? refusal.code : (genericCode(codes, statusOf(faults, refusal)) ?? refusal.code);
   if (places.code) set(body, places.code[0]!, code);
   set(body, places.text[0]!, refusal.message);
   if (places.details && refusal.details !== undefined) set(body, places.details[0]!, refusal.details);

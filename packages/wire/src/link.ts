@@ -58,7 +58,8 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
   const opening: { [by in Side]?: string } = { client: open?.client };
   if (side === "server") opening.server = open?.server;
   let unheard: AnyMessage[] = [];
-  let turn: Promise<unknown> = Promise.resolve();
+  /** Asks by order wait for each other. */
+  let turn: Promise<unknown> | undefined;
   let closing = false;
   /** The error of open asks once the link has ended. */
   let over: unknown;
@@ -165,7 +166,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
         // The port failed while it sent.
         if (inbox.ended) fail(over);
       });
-    const answer = keyed ? put() : turn.then(put);
+    const answer = keyed ? put() : (turn ?? Promise.resolve()).then(put);
     if (!keyed) turn = answer.catch(() => {});
     return signal ? abortable(answer, signal, abort) : answer;
 
@@ -227,7 +228,7 @@ function abortable<T>(promise: Promise<T>, signal: AbortSignal, abort: (reason: 
   });
 }
 
-export { type Busy, busy } from "./busy.js";
+export { Busy } from "./busy.js";
 export { type Durable, type DurableOptions, durable, isCut } from "./durable.js";
 export { type Answered, OpenAsks, type Waiting } from "./exchange.js";
 export { pair, type SocketLike, socketPort } from "./port.js";

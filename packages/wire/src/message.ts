@@ -1,6 +1,6 @@
 import type { Check, Checks, ContractValue, Side } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
-import { type Flaw, Violation } from "./errors.js";
+import { describe, type Flaw, Violation } from "./errors.js";
 import { isObject, type JsonObject, parseJson } from "./json.js";
 import { reader } from "./reading.js";
 import { isMessage, namer, stripper, tag } from "./tag.js";
@@ -125,14 +125,16 @@ export function checkOf(contract: AnyContract, checks: Checks, schema: string): 
   return check;
 }
 
-/** Throws `Violation` with every flaw that the check found. */
+/** Throws `Violation` with every flaw that the check found; its message says them of `part`, such as "the answer of". */
 export function assertChecked(
   check: Check,
   body: unknown,
   origin: { protocol: string; side: Side; subject: string },
+  part = "the message",
 ): void {
   if (check(body)) return;
-  throw new Violation(`${origin.subject} breaks its schema`, { code: "schema", flaws: flaws(check), ...origin });
+  const found = flaws(check);
+  throw new Violation(`${describe(found)} in ${part} ${origin.subject}`, { code: "schema", flaws: found, ...origin });
 }
 
 export function flaws(check: Check): Flaw[] {

@@ -96,7 +96,7 @@ export function unbind(
   for (const key of Object.keys(operation?.when ?? {})) delete input[key];
   // An operation that takes nothing has no schema to break.
   const check = checks[inputName(name)];
-  if (check) assertChecked(check, input, origin);
+  if (check) assertChecked(check, input, origin, "the input of");
   return { name, input };
 }
 

@@ -1,14 +1,7 @@
-import {
-  type AnyContract,
-  disconnected,
-  notify,
-  type OpenSocket,
-  type Port,
-  type PortEvents,
-  unfault,
-} from "@parlance/wire";
+import { type AnyContract, disconnected, notify, type OpenSocket, type Port, type PortEvents, unfault } from "@parlance/wire";
 import type { Lifetime } from "../lifetime.js";
 import { type ConnectOptions, MAX_MESSAGE_SIZE } from "../options.js";
+import { explained } from "../token.js";
 import { globalWebSocket } from "./web-socket.js";
 
 /** Milliseconds that a peer may take to confirm a close. */
@@ -17,7 +10,7 @@ const CLOSE_WITHIN = 10_000;
 /** Opens the sockets of a channel by a user's function. A socket is closed when its request ends before `listen`. */
 export function sockets(
   contract: AnyContract,
-  { webSocket = globalWebSocket, maxMessageSize = MAX_MESSAGE_SIZE }: ConnectOptions,
+  { webSocket = globalWebSocket, maxMessageSize = MAX_MESSAGE_SIZE, token }: ConnectOptions,
   what: string,
   url: string,
 ): (headers: Readonly<Record<string, string>>, protocols: string[], request: Lifetime) => Promise<Port> {
@@ -34,7 +27,7 @@ export function sockets(
     }
     if ("refused" in opened) {
       const { status, body, retryAfter } = opened.refused;
-      throw unfault(contract, status, body, retryAfter);
+      throw explained(unfault(contract, status, body, retryAfter), token);
     }
     return guarded(opened, signal);
   };

@@ -5,52 +5,62 @@ import { schemaChanges, titledChanges, type Version } from "./schemas.js";
 
 export function* operations(old: ContractDocument, now: ContractDocument): Generator<Change> {
   const [before, after] = [old.contract.operations, now.contract.operations];
-  const { kept, gone, added } = match(Object.keys(before), Object.keys(after));
-  for (const name of gone) yield inContract("clients", `/operations/${name}`, `the operation ${name} is gone`);
-  for (const name of added) yield inContract("none", `/operations/${name}`, `the operation ${name} is new`);
-  for (const name of kept) {
-    const [a, b] = [before[name]!, after[name]!];
+  const { pairs, gone, added } = paired(before, after);
+  for (const name of gone)
+    yield inContract(["client", "source"], `/operations/${name}`, `the operation ${name} is gone`);
+  for (const name of added) yield inContract([], `/operations/${name}`, `the operation ${name} is new`);
+  for (const [was, name] of pairs) {
+    const [a, b] = [before[was]!, after[name]!];
     const at = `/operations/${name}`;
+    if (was !== name) yield inContract(["source"], at, `the operation ${was} is called ${name} now`);
     if (a.method !== b.method)
-      yield inContract("clients", `${at}/method`, `${name} was ${a.method} and is ${b.method}`);
+      yield inContract(["client"], `${at}/method`, `${name} was ${a.method} and is ${b.method}`);
     yield* paths(a, b, at);
     if (!same(a.when, b.when))
-      yield inContract("clients", `${at}/when`, `when was ${say(a.when)} and is ${say(b.when)}`);
+      yield inContract(["client"], `${at}/when`, `when was ${say(a.when)} and is ${say(b.when)}`);
     if (a.answer.status !== b.answer.status)
-      yield inContract("clients", `${at}/answer/status`, `the status was ${a.answer.status} and is ${b.answer.status}`);
-    yield* inputs(old, now, name, at);
+      yield inContract(
+        ["client"],
+        `${at}/answer/status`,
+        `the status was ${a.answer.status} and is ${b.answer.status}`,
+      );
+    yield* inputs(old, now, [was, name], at);
     const kind = ({ answer }: Operation) => ["json", "text", "stream"].find((one) => one in answer) ?? "empty";
-    if (kind(a) !== kind(b)) yield inContract("both", `${at}/answer`, `the answer was ${kind(a)} and is ${kind(b)}`);
+    if (kind(a) !== kind(b))
+      yield inContract(["client", "server", "source"], `${at}/answer`, `the answer was ${kind(a)} and is ${kind(b)}`);
     else if (a.answer.json) yield* titledChanges(old, now, a.answer.json, b.answer.json!, new Set(["server"]));
     else if (a.answer.stream) yield* stream(a.answer.stream, b.answer.stream!, `${at}/answer/stream`);
     else if (a.answer.text !== b.answer.text)
-      yield inContract("clients", `${at}/answer/text`, `the content type was ${a.answer.text} and is ${b.answer.text}`);
+      yield inContract(
+        ["client"],
+        `${at}/answer/text`,
+        `the content type was ${a.answer.text} and is ${b.answer.text}`,
+      );
     const statuses = match(Object.keys(a.faults ?? {}), Object.keys(b.faults ?? {}));
-    for (const status of statuses.gone)
-      yield inContract("none", `${at}/faults/${status}`, `the status ${status} is gone`);
-    for (const status of statuses.added)
-      yield inContract("none", `${at}/faults/${status}`, `the status ${status} is new`);
+    for (const status of statuses.gone) yield inContract([], `${at}/faults/${status}`, `the status ${status} is gone`);
+    for (const status of statuses.added) yield inContract([], `${at}/faults/${status}`, `the status ${status} is new`);
     for (const status of statuses.kept)
       if (!same(a.faults![status], b.faults![status]))
-        yield inContract("clients", `${at}/faults/${status}`, `the body of ${status} has another form`);
+        yield inContract(["client"], `${at}/faults/${status}`, `the body of ${status} has another form`);
   }
 }
 
 export function* channels(old: ContractDocument, now: ContractDocument): Generator<Change> {
   const [before, after] = [old.contract.channels, now.contract.channels];
-  const { kept, gone, added } = match(Object.keys(before), Object.keys(after));
-  for (const name of gone) yield inContract("clients", `/channels/${name}`, `the channel ${name} is gone`);
-  for (const name of added) yield inContract("none", `/channels/${name}`, `the channel ${name} is new`);
-  for (const name of kept) {
-    const [a, b] = [before[name]!, after[name]!];
+  const { pairs, gone, added } = paired(before, after);
+  for (const name of gone) yield inContract(["client", "source"], `/channels/${name}`, `the channel ${name} is gone`);
+  for (const name of added) yield inContract([], `/channels/${name}`, `the channel ${name} is new`);
+  for (const [was, name] of pairs) {
+    const [a, b] = [before[was]!, after[name]!];
     const at = `/channels/${name}`;
+    if (was !== name) yield inContract(["source"], at, `the channel ${was} is called ${name} now`);
     yield* paths(a, b, at);
-    yield* inputs(old, now, name, at);
+    yield* inputs(old, now, [was, name], at);
     for (const side of ["client", "server"] as const) {
       yield* said(a[side], b[side], `${at}/${side}`, side);
       if (a.open?.[side] !== b.open?.[side])
         yield inContract(
-          "clients",
+          ["client"],
           `${at}/open/${side}`,
           `the ${side}'s first message was ${say(a.open?.[side])} and is ${say(b.open?.[side])}`,
         );
@@ -61,17 +71,43 @@ export function* channels(old: ContractDocument, now: ContractDocument): Generat
 
 function* paths(a: Operation | Channel, b: Operation | Channel, at: string): Generator<Change> {
   const places = match([a.path, ...(a.alsoAt ?? [])], [b.path, ...(b.alsoAt ?? [])]);
-  for (const path of places.gone) yield inContract("clients", `${at}/path`, `${path} is gone; it is ${b.path} now`);
-  for (const path of places.added) yield inContract("none", `${at}/path`, `${path} is new`);
+  for (const path of places.gone) yield inContract(["client"], `${at}/path`, `${path} is gone; it is ${b.path} now`);
+  for (const path of places.added) yield inContract([], `${at}/path`, `${path} is new`);
+}
+
+/** Calls of one name; and of those left over, the ones of one route, which got another name. */
+function paired<C extends Operation | Channel>(
+  before: Readonly<Record<string, C>>,
+  after: Readonly<Record<string, C>>,
+) {
+  const { kept, gone, added } = match(Object.keys(before), Object.keys(after));
+  const pairs = kept.map((name): [string, string] => [name, name]);
+  const route = (call: C) => JSON.stringify([call.path, "method" in call && call.method, "when" in call && call.when]);
+  for (const was of gone) {
+    const name = added.find((one) => route(after[one]!) === route(before[was]!));
+    if (name !== undefined && !pairs.some(([, taken]) => taken === name)) pairs.push([was, name]);
+  }
+  return {
+    pairs,
+    gone: gone.filter((name) => !pairs.some(([was]) => was === name)),
+    added: added.filter((name) => !pairs.some(([, is]) => is === name)),
+  };
 }
 
 /** The flat input, and where each name travels. */
-function* inputs(old: ContractDocument, now: ContractDocument, name: string, at: string): Generator<Change> {
-  const call = ({ contract }: ContractDocument) => contract.operations[name] ?? contract.channels[name]!;
+function* inputs(
+  old: ContractDocument,
+  now: ContractDocument,
+  [was, is]: readonly [string, string],
+  at: string,
+): Generator<Change> {
+  const named = (document: ContractDocument) => (document === old ? was : is);
+  const call = (document: ContractDocument) =>
+    document.contract.operations[named(document)] ?? document.contract.channels[named(document)]!;
   const version = (document: ContractDocument): Version => {
     const { body } = call(document) as Partial<Operation>;
     const file = body === undefined ? "contract.json" : document.files[body]!;
-    return { document, schema: inputSchema(document, name), file, pointer: "" };
+    return { document, schema: inputSchema(document, named(document)), file, pointer: "" };
   };
   const carrier = (document: ContractDocument, key: string) => call(document).parameters?.[key]?.in ?? "body";
   const [a, b] = [version(old), version(now)];
@@ -85,7 +121,7 @@ function* inputs(old: ContractDocument, now: ContractDocument, name: string, at:
   for (const key of match(keys(a), keys(b)).kept)
     if (carrier(old, key) !== carrier(now, key))
       yield inContract(
-        "clients",
+        ["client"],
         `${at}/parameters`,
         `${key} was in the ${carrier(old, key)} and is in the ${carrier(now, key)}`,
       );
@@ -95,12 +131,12 @@ function* stream(a: Stream, b: Stream, at: string): Generator<Change> {
   yield* said(a.messages, b.messages, `${at}/messages`, "server");
   for (const word of ["end", "mayEnd"] as const) {
     const { gone, added } = match(a[word] ?? [], b[word] ?? []);
-    for (const name of gone) yield inContract("clients", `${at}/${word}`, `${name} no longer ends the stream`);
-    for (const name of added) yield inContract("clients", `${at}/${word}`, `${name} ends the stream now`);
+    for (const name of gone) yield inContract(["client"], `${at}/${word}`, `${name} no longer ends the stream`);
+    for (const name of added) yield inContract(["client"], `${at}/${word}`, `${name} ends the stream now`);
   }
   if (a.closedBy !== b.closedBy)
     yield inContract(
-      "clients",
+      ["client"],
       `${at}/closedBy`,
       `the stream was closed by ${say(a.closedBy)} and is closed by ${say(b.closedBy)}`,
     );
@@ -112,7 +148,7 @@ function* readings(a: Stream | Channel, b: Stream | Channel, at: string): Genera
   for (const word of ["fault", "text"] as const)
     if (!same(a[word], b[word]))
       yield inContract(
-        a[word] === undefined ? "none" : "clients",
+        a[word] === undefined ? [] : ["client"],
         `${at}/${word}`,
         `${word} was ${say(a[word])} and is ${say(b[word])}`,
       );
@@ -121,6 +157,6 @@ function* readings(a: Stream | Channel, b: Stream | Channel, at: string): Genera
 /** An unknown message is passed over, so a new one breaks nobody; one that is gone breaks clients, who say it or wait for it. */
 function* said(before: readonly string[], after: readonly string[], at: string, side: string): Generator<Change> {
   const { gone, added } = match(before, after);
-  for (const name of gone) yield inContract("clients", at, `the ${side}'s message ${name} is gone`);
-  for (const name of added) yield inContract("none", at, `the ${side}'s message ${name} is new`);
+  for (const name of gone) yield inContract(["client", "source"], at, `the ${side}'s message ${name} is gone`);
+  for (const name of added) yield inContract([], at, `the ${side}'s message ${name} is new`);
 }

@@ -1,9 +1,19 @@
 import type { Side } from "../model.js";
 
-/** What changed from one version of a contract to the next, and whose programs have to change with it. */
+/**
+ * Who is broken by a change: `client`, a client of before at a server of now; `server`, a server that reads what clients of now no
+ * longer write; `source`, a program that is compiled against the types of now.
+ */
+export type Party = "client" | "server" | "source";
+export type Breaks = readonly Party[];
+
+/** What changed from one version of a contract to the next, and whom it breaks. */
 export interface Change {
-  readonly breaking: "clients" | "servers" | "both" | "none";
+  /** In the order client, server, source; empty where nobody has to change. */
+  readonly breaks: Breaks;
   readonly what: string;
+  /** Why it breaks them, or why nobody. */
+  readonly why: string;
   /** In the new contract; of what is gone, in the old one. */
   readonly file: string;
   readonly pointer: string;
@@ -12,26 +22,57 @@ export interface Change {
 /** Who writes what a schema describes. */
 export type Writers = ReadonlySet<Side>;
 
+/** A verdict with its reason. */
+export type Verdict = Pick<Change, "breaks" | "why">;
+
+const verdict = (breaks: Breaks, why: string): Verdict => ({ breaks, why });
+export const safe = (why: string) => verdict([], why);
+
 /**
  * The law of both modules. A server takes up a contract before its clients do. So what a client may newly say is safe, and
- * what a server may newly say is not; what a writer has to say newly breaks the writer.
+ * what a server may newly say is not.
  */
-export function ofWiden(writers: Writers): Change["breaking"] {
-  return writers.has("server") ? "clients" : "none";
+export function ofWiden(writers: Writers): Verdict {
+  return writers.has("server")
+    ? verdict(["client"], "a client of before refuses what a server may write now")
+    : safe("a server reads it before a client writes it");
 }
 
-export function ofNarrow(writers: Writers): Change["breaking"] {
-  return writers.size === 2 ? "both" : writers.has("client") ? "clients" : "servers";
+/** What has to be said newly, or may no longer be, is refused of a client of before; a server's program is compiled again. */
+export function ofNarrow(writers: Writers): Verdict {
+  return writers.has("client")
+    ? verdict(["client", "source"], "a server of now refuses what a client of before writes")
+    : verdict(["source"], "every reader understands it; a server's program has to write it so");
 }
+
+/** The same for a bound, a pattern or a format, which no type says. */
+export function ofBound(writers: Writers): Verdict {
+  return writers.has("client") ? ofBoundOfClient : safe("every reader understands it");
+}
+const ofBoundOfClient = verdict(["client"], "a server of now refuses what a client of before writes");
 
 /** A removal breaks the readers. */
-export function ofRemove(writers: Writers): Change["breaking"] {
-  return writers.size === 2 ? "both" : writers.has("client") ? "servers" : "clients";
+export function ofRemove(writers: Writers): Verdict {
+  const readers: Party[] = [];
+  if (writers.has("server")) readers.push("client");
+  if (writers.has("client")) readers.push("server");
+  return verdict(
+    [...readers, "source"],
+    `${readers.map((one) => `the ${one}`).join(" and ")} reads what is no longer there`,
+  );
 }
 
-export function either(one: Change["breaking"], other: Change["breaking"]): Change["breaking"] {
-  if (one === "none" || one === other) return other;
-  return other === "none" ? one : "both";
+export function either(one: Verdict, other: Verdict): Verdict {
+  const breaks = (["client", "server", "source"] as const).filter(
+    (party) => one.breaks.includes(party) || other.breaks.includes(party),
+  );
+  const why =
+    one.why === other.why || other.breaks.length === 0
+      ? one.why
+      : one.breaks.length === 0
+        ? other.why
+        : `${one.why}; ${other.why}`;
+  return { breaks, why };
 }
 
 export const same = (one: unknown, other: unknown): boolean =>
@@ -60,13 +101,23 @@ export function match(
   };
 }
 
+const reasons: Readonly<Record<string, string>> = {
+  "": "nobody relies on it",
+  client: "a client of before knows it the other way",
+  server: "a server of before knows it the other way",
+  source: "programs name it; nothing changes on the wire",
+  "client,source": "a client of before relies on it, and programs name it",
+  "client,server": "both sides have to know it the same way",
+  "client,server,source": "both sides have to know it the same way, and programs name it",
+};
+
 /** A change in contract.json. */
-export const inContract = (breaking: Change["breaking"], pointer: string, what: string): Change => ({
-  breaking,
-  what,
-  file: "contract.json",
-  pointer,
-});
+export const inContract = (
+  breaks: Breaks,
+  pointer: string,
+  what: string,
+  why = reasons[breaks.join()] ?? "",
+): Change => ({ breaks, why, what, file: "contract.json", pointer });
 
 /** A value of contract.json, in a sentence. */
 export const say = (value: unknown) => (value === undefined ? "not given" : JSON.stringify(value));

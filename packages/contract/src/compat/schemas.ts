@@ -1,7 +1,20 @@
 import type { ContractDocument, Schema, SchemaObject } from "../model.js";
 import { members } from "../schema.js";
 import { escapePointer } from "../walk.js";
-import { type Change, either, match, ofNarrow, ofRemove, ofWiden, same, type Writers } from "./change.js";
+import {
+  type Change,
+  either,
+  match,
+  ofBound,
+  ofNarrow,
+  ofRemove,
+  ofWiden,
+  safe,
+  same,
+  say,
+  type Verdict,
+  type Writers,
+} from "./change.js";
 
 /** One version of a schema: what it says and where that stands. */
 export interface Version {
@@ -41,16 +54,21 @@ export function* schemaChanges(old: Version, now: Version, writers: Writers, see
     schema: (version === before ? one : other).properties[name]!,
     pointer: `${version.pointer}/properties/${escapePointer(name)}`,
   });
-  for (const name of gone) yield change(ofRemove(writers), at(before, name), "", `the property ${name} is gone`);
+  for (const name of gone) {
+    const removed = closed(b) ? either(ofRemove(writers), ofNarrow(writers)) : ofRemove(writers);
+    yield change(removed, at(before, name), "", `the property ${name} is gone`);
+  }
   for (const name of added) {
     const needed = other.required.includes(name);
+    const open = closed(a) ? ofWiden(writers) : safe("schemas are open: a reader passes over what it does not know");
     const what = `the property ${name} is new${needed ? " and required" : ""}`;
-    yield change(needed ? ofNarrow(writers) : "none", at(after, name), "", what);
+    yield change(needed ? either(ofNarrow(writers), open) : open, at(after, name), "", what);
   }
   for (const name of kept) {
     const [was, is] = [one.required.includes(name), other.required.includes(name)];
     if (!was && is) yield change(ofNarrow(writers), at(after, name), "", `the property ${name} is required now`);
-    if (was && !is) yield change(ofWiden(writers), at(after, name), "", `the property ${name} may be left out now`);
+    if (was && !is)
+      yield change(inTypes(ofWiden(writers)), at(after, name), "", `the property ${name} may be left out now`);
     yield* schemaChanges(at(before, name), at(after, name), writers, trail);
   }
   if (a.items !== undefined && b.items !== undefined)
@@ -81,8 +99,15 @@ function* values(a: SchemaObject, b: SchemaObject, now: Version, writers: Writer
     if (was === is) continue;
     const tighter = is !== undefined && (was === undefined || (floors.includes(keyword) ? is > was : is < was));
     const what = `${keyword} was ${was ?? "not given"} and is ${is ?? "not given"}`;
-    yield change(tighter ? ofNarrow(writers) : ofWiden(writers), now, `/${keyword}`, what);
+    yield change(tighter ? ofBound(writers) : ofWiden(writers), now, `/${keyword}`, what);
   }
+  if (!same(a.default, b.default))
+    yield change(
+      safe("both forms are read; but a call that leaves it out means something else now"),
+      now,
+      "default" in b ? "/default" : "",
+      `the default was ${say(a.default)} and is ${say(b.default)}`,
+    );
   for (const keyword of conditions)
     if (!same(a[keyword], b[keyword])) yield weighed(now, keyword, a[keyword], b[keyword], writers);
 }
@@ -106,7 +131,8 @@ function* sets(
       ? before && [`anything but ${before.join(", ")}`]
       : after.filter((value) => !covers(before, value));
   const noun = keyword === "type" ? "type" : "value";
-  if (added?.length) yield change(ofWiden(writers), now, `/${keyword}`, `the ${noun} may be ${added.join(", ")} now`);
+  const wider = keyword === "type" ? inTypes(ofWiden(writers)) : ofWiden(writers);
+  if (added?.length) yield change(wider, now, `/${keyword}`, `the ${noun} may be ${added.join(", ")} now`);
   if (gone?.length)
     yield change(ofNarrow(writers), now, `/${keyword}`, `the ${noun} may no longer be ${gone.join(", ")}`);
 }
@@ -148,16 +174,24 @@ function* branches(
 }
 
 function weighed(now: Version, keyword: string, was: unknown, is: unknown, writers: Writers): Change {
-  if (was === undefined) return change(ofNarrow(writers), now, `/${keyword}`, `${keyword} is new`);
+  if (was === undefined) return change(ofBound(writers), now, `/${keyword}`, `${keyword} is new`);
   if (is === undefined) return change(ofWiden(writers), now, "", `${keyword} is gone`);
-  return replaced(now, `/${keyword}`, writers, `${keyword} is another`);
+  return change(either(ofWiden(writers), ofBound(writers)), now, `/${keyword}`, `${keyword} is another`);
 }
 
 const replaced = (now: Version, place: string, writers: Writers, what: string) =>
   change(either(ofWiden(writers), ofNarrow(writers)), now, place, what);
 
-const change = (breaking: Change["breaking"], { file, pointer }: Version, place: string, what: string): Change => ({
-  breaking,
+/** Whether a reader refuses properties that the schema does not name. */
+const closed = (schema: SchemaObject) =>
+  schema.additionalProperties === false || schema.unevaluatedProperties === false;
+
+/** A wider type is read by programs, which then have more to handle. */
+const inTypes = (verdict: Verdict): Verdict =>
+  verdict.breaks.length === 0 ? verdict : { ...verdict, breaks: [...verdict.breaks, "source"] };
+
+const change = (verdict: Verdict, { file, pointer }: Version, place: string, what: string): Change => ({
+  ...verdict,
   what,
   file,
   pointer: pointer + place,

@@ -1,6 +1,6 @@
-import { commonEnds } from "../common.js";
 import { identifyHunks } from "../hunk.js";
 import type { Hunk } from "../patch.js";
+import { commonEnds } from "../same-ends.js";
 import { takeApart } from "../sides.js";
 
 /** Lines `oldStart` to `oldEnd` of a text, counted from 0, end excluded, become something else. */

@@ -6,27 +6,27 @@ type Reason = EditErrorReason | "no-hunk" | "bad-hunk";
 
 /** What each kind of repair and each reason of an error says; what was found comes behind it. */
 const SENTENCES: Record<Kind | Reason, string> = {
-  "missing-action": "There is no action; read as an edit",
-  "missing-bar": "There is no | behind the key of the content",
-  "unindented-content": "Content is not indented below its key",
-  "indented-block": "The whole block is indented",
-  "unknown-key": "The key is unknown; left out",
-  "bad-line-number": "The line number is none; left out",
-  marker: "A marker is missing or of another length",
-  "missing-plus": "A line of an added file has no + in front",
-  anchor: "An @@ line or *** End of File belongs to no hunk; left out",
-  "wrong-count": "The line numbers do not count the old lines",
-  "missing-space": "A context line has no space in front",
-  "blank-context": "An empty context line has no space in front",
-  unfinished: "The block is not finished; ask for the rest",
-  "too-long": "The block is too long; ask for smaller edits or raise the limit",
-  "no-path": "The block names no file; write its path",
-  "no-change": "Old and new text are the same; left out",
-  gutter: "Line numbers stand in front of the old lines; taken off",
-  ambiguous: "The block can be read in two ways",
-  "bad-block": "The block breaks its format",
-  "no-hunk": "There is no edit in the input",
-  "bad-hunk": "Text follows before the hunk has all its lines; write the diff in a fence",
+  "missing-action": "There is no action; read as an edit.",
+  "missing-bar": "There is no | behind the key of the content.",
+  "unindented-content": "Content is not indented below its key.",
+  "indented-block": "The whole block is indented.",
+  "unknown-key": "The key is unknown; left out.",
+  "bad-line-number": "The line number is none; left out.",
+  marker: "A marker is missing or of another length.",
+  "missing-plus": "A line of an added file has no + in front.",
+  anchor: "An @@ line or *** End of File belongs to no hunk; left out.",
+  "wrong-count": "The line numbers do not count the old lines.",
+  "missing-space": "A context line has no space in front.",
+  "blank-context": "An empty context line has no space in front.",
+  unfinished: "The block is not finished; ask for the rest.",
+  "too-long": "The block is too long; ask for smaller edits or raise the limit.",
+  "no-path": "The block names no file; write its path.",
+  "no-change": "Old and new text are the same; left out.",
+  gutter: "Line numbers stand in front of the old lines; taken off.",
+  ambiguous: "The block can be read in two ways.",
+  "bad-block": "The block breaks its format.",
+  "no-hunk": "There is no edit in the input.",
+  "bad-hunk": "Text follows before the hunk has all its lines; write the diff in a fence.",
 };
 
 /** Lists something that was understood although it is written wrongly; lines are counted from 0 at the block's first. */
@@ -60,7 +60,7 @@ export function refuse(line: number, reason: Reason, found?: string): never {
 
 /** What a block says, or why it cannot be read. */
 export function attempt(read: (repairs: Repair[]) => readonly FilePatch[]) {
-  const repairs: Repair[] = [];
+  const repairs: { -readonly [Field in keyof Repair]: Repair[Field] }[] = [];
   try {
     return { files: read(repairs), repairs };
   } catch (error) {

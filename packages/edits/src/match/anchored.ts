@@ -27,7 +27,7 @@ export const anchored: Aligner = {
     const isHeld =
       2 * keys.filter((key, i) => key !== "" && rows[i]! >= 0).length > keys.filter((key) => key !== "").length;
     const isWhole = rows.every((row, i) => row >= 0 || !sides.deleted[i]);
-    return isOrdered && isHeld && isWhole && isSettled(rows, sides, true) ? [{ rows, mistyped: new Set() }] : [];
+    return isOrdered && isHeld && isWhole && isSettled(rows, sides, true, lines) ? [{ rows, mistyped: new Set() }] : [];
   },
 };
 

@@ -27,7 +27,7 @@ function isTelling({ changes, leading, trailing, old }: Sides): boolean {
 }
 
 function stands(lines: readonly string[], row: number, target: Target): boolean {
-  if (row < 0 || row + lines.length > target.lines.length) return false;
+  if (!(row in target.lines) || row + lines.length > target.lines.length) return false;
   for (const [i, line] of lines.entries()) {
     if (--target.effort.left < 0) return false;
     if (line.trimEnd() !== target.lines[row + i]!.trimEnd()) return false;

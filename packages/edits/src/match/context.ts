@@ -1,4 +1,4 @@
-import { commonEnds } from "../common.js";
+import { commonEnds } from "../same-ends.js";
 import type { Change, Sides } from "../sides.js";
 import type { Aligner, Alignment } from "./aligner.js";
 import { looseLine } from "./normal.js";
@@ -13,6 +13,8 @@ const EACH = 4;
 const LONG = 12;
 /** Blank lines that one side may have more than the other. */
 const BLANKS = 3;
+/** The part of a line that its next version has as well, at least. */
+const ALIKE = 1 / 4;
 /** Starting points that are tried; a hunk whose rarest line is more common than this is refused as ambiguous. */
 const STARTS = 400;
 
@@ -40,7 +42,7 @@ function alignContext(sides: Sides, target: Target): Alignment[] | null {
       effort.left -= keys.length;
       if (starts > STARTS || effort.left < 0) return null;
       const rows = walk(keys, sides, index, anchor, row, isWord);
-      if (rows && isSettled(rows.rows, sides, rows.blanks)) found.set(rows.rows.join(), rows);
+      if (rows && isSettled(rows.rows, sides, rows.blanks, index.keys)) found.set(rows.rows.join(), rows);
     }
   }
   return [...found.values()];
@@ -60,7 +62,7 @@ function pickAnchors(keys: readonly string[], sides: Sides, index: LineIndex): n
 
 /** What a hunk and the text differ in so far. */
 interface Spent {
-  /** The old lines behind which the text has a blank line more, and the blank ones that it does not have. */
+  /** The blank old lines that the text does not have, and between which two old lines it has one more: a half behind the first. */
   readonly blanks: number[];
   lines: number;
 }
@@ -77,7 +79,7 @@ function walk(
   const mistyped = new Set<number>();
   rows[anchor] = row;
   const spent: Spent = { blanks: [], lines: 0 };
-  let left = 0;
+  const left: number[] = [];
   const slips = Math.max(1, Math.floor(keys.filter((key) => key !== "").length / EACH));
   for (const step of [-1, 1]) {
     let i = anchor + step;
@@ -92,14 +94,14 @@ function walk(
         i += step;
         continue;
       } else if (there === "" && index.keys[at + step] !== undefined) {
-        if (spent.blanks.push(step < 0 ? i : i - 1) > BLANKS) return null;
+        if (spent.blanks.push(i - step / 2) > BLANKS) return null;
         at += step;
         continue;
       } else if (there === undefined || ++spent.lines > slips) return null;
       else if (index.keys[at + step] === key && key !== "") {
         // Of two lines alike, which one the hunk left out cannot be known: the change may belong between them.
         if (there === index.keys[at - step]) return null;
-        left++;
+        left.push(i - step / 2);
         at += step;
         continue;
       } else if (!sides.deleted[i] && isSlip(key, there, isWord)) {
@@ -110,15 +112,29 @@ function walk(
       at += step;
     }
   }
-  if (changesBlanks(rows, sides, keys, spent.blanks)) return null;
+  if (changesBlanks(rows, sides, keys, spent.blanks) || movesPast(sides, keys, [...left, ...spent.blanks])) return null;
   if (rows.filter((r, i) => r < 0 && sides.deleted[i]).length > 1) return null;
   const holds = rows.filter((r, i) => r >= 0 && keys[i] !== "" && !mistyped.has(i)).length;
   // A line that is deleted and stands nowhere else says more than context does, and so does one that is only misspelt.
   const isTelling =
     sides.deleted[anchor]! && keys[anchor]!.length >= LONG && index.places.get(keys[anchor]!)!.length === 1;
-  const needed = left === 0 ? 1 + mistyped.size : isTelling && spent.lines === 1 ? 2 : HOLDS * left + mistyped.size;
+  const isOne = isTelling && spent.lines === 1;
+  const needed = left.length === 0 ? (isOne ? 1 : 1 + mistyped.size) : isOne ? 2 : HOLDS * left.length + mistyped.size;
   const isSure = holds >= (spent.lines === 0 ? 1 : needed);
   return isSure ? { rows, mistyped, blanks: spent.blanks.length > 0 } : null;
+}
+
+/** A line that is deleted and written again elsewhere, with one of these between: then what was moved past what cannot be known. */
+function movesPast(sides: Sides, keys: readonly string[], between: readonly number[]): boolean {
+  if (between.length === 0) return false;
+  const gone = new Map(keys.flatMap((key, i) => (sides.deleted[i] && key !== "" ? [[key, i]] : [])));
+  return sides.changes.some(({ from, to, insert }) =>
+    insert.some((line) => {
+      const at = gone.get(looseLine(line));
+      if (at === undefined || (at >= from && at < to)) return false;
+      return between.some((each) => each > Math.min(at, from) - 1 && each < Math.max(at, to) + 1);
+    }),
+  );
 }
 
 /** A change beside a blank line too many or too few adds or deletes blank lines itself: then which of them is wrong cannot be told. */
@@ -143,10 +159,10 @@ function changesBlanks(
 
 /**
  * Deleted lines of one change stand in a row, and where lines are only inserted their neighbours touch. Beside lines that
- * are replaced the text may have one more, if the new line there resembles the one that it replaces: then it is no
- * insertion, which might belong on the other side of that line.
+ * are replaced the text may have more, if the new line there resembles the one that it replaces, and none of these as much:
+ * then it is no insertion, which might belong on their other side.
  */
-export function isSettled(rows: readonly number[], sides: Sides, blanks: boolean): boolean {
+export function isSettled(rows: readonly number[], sides: Sides, blanks: boolean, lines: readonly string[]): boolean {
   return sides.changes.every((change) => {
     const { from, to, insert } = change;
     const gone = rows.slice(from, to).filter((row) => row >= 0);
@@ -154,12 +170,17 @@ export function isSettled(rows: readonly number[], sides: Sides, blanks: boolean
     // Is a blank line that the text does not have what the new lines replace, or one too many? It cannot be known.
     if (insert.length > 0 && !isReplaced && isMissing(rows, from, to, rows.length)) return false;
     const [up, down] = slack(change, sides.old);
-    const above = isReplaced && isLike(sides.old[from]!, insert[0]!) ? from : nearestKnown(rows, from - up - 1, -1);
-    const below = isReplaced && isLike(sides.old[to - 1]!, insert.at(-1)!) ? to - 1 : nearestKnown(rows, to + down, 1);
+    const above = nearestKnown(rows, from - up - 1, -1);
+    const below = nearestKnown(rows, to + down, 1);
+    /** An old line at the edge of a change stays with the new line there, whatever stands between these rows. */
+    const isHeld = (old: string, now: string, after = -1, before = -1) =>
+      isReplaced && after >= 0 && before > after + 1 && isVersion(old, now, insert, lines.slice(after + 1, before));
+    const first = isHeld(sides.old[from]!, insert[0]!, rows[above], gone[0]) ? from : above;
+    const last = isHeld(sides.old[to - 1]!, insert.at(-1)!, gone.at(-1), rows[below]) ? to - 1 : below;
     // Which of several blank lines, beside deleted ones or among them, the hunk left out cannot be known.
     const isSolid = sides.old.slice(Math.max(0, from - 1), to + 1).every((line) => line.trim() !== "");
     const isDeleted = insert.length === 0 && up + down === 0 && !blanks && isSolid;
-    const known = isDeleted ? gone : rows.slice(Math.max(above, 0), below + 1).filter((row) => row >= 0);
+    const known = isDeleted ? gone : rows.slice(Math.max(first, 0), last + 1).filter((row) => row >= 0);
     return known.length > 0 ? known.at(-1)! - known[0]! < known.length : insert.length === 0;
   });
 }
@@ -170,11 +191,30 @@ function nearestKnown(rows: readonly number[], from: number, step: 1 | -1): numb
   return at;
 }
 
-/** More than half of both lines is the same, at their beginnings and ends. */
-function isLike(old: string, now: string): boolean {
+/**
+ * Whether a new line is the next version of an old one and has its place: no other new line is more like it, and none of
+ * the text's lines is as much like the new one, nor begins with the same word: in a list that is sorted it may have moved.
+ */
+function isVersion(old: string, now: string, insert: readonly string[], others: readonly string[]): boolean {
+  const like = likeness(old, now);
+  const word = firstWord(now);
+  return (
+    like > ALIKE &&
+    insert.every((line) => likeness(old, line) <= like) &&
+    others.every((line) => firstWord(line) !== word && likeness(line, now) < like)
+  );
+}
+
+/** The word that a line begins with, or the sign. */
+function firstWord(line: string): string {
+  return /^\s*([\p{L}\p{N}_$]+|.?)/u.exec(line)![1]!;
+}
+
+/** How much of two lines is the same, at their beginnings and ends: from 0 to 1. */
+function likeness(old: string, now: string): number {
   const [a, b] = [looseLine(old), looseLine(now)];
   const { head, tail } = commonEnds(a, b);
-  return 2 * (head + tail) > Math.max(a.length, b.length);
+  return (head + tail) / Math.max(a.length, b.length, 1);
 }
 
 /** How far a change of one kind could as well stand before or behind where it stands: its lines repeat those around it. */

@@ -100,11 +100,12 @@ export function standMoved(hunks: readonly Hunk[], text: string): Standing | nul
 
 /** Do the new lines stand where the numbers name a place, so that the old ones elsewhere may be others? */
 function standsNew(hunk: Hunk, text: string, starts: readonly number[], drifts: Set<number>, effort: Effort): boolean {
-  const named = [hintOf(hunk) ?? -1, (hunk.newStart ?? 0) - 1];
+  // A header that says line 0 means the first.
+  const named = [hintOf(hunk) ?? -1, Math.max(0, (hunk.newStart ?? 0) - 1)];
   for (const row of named)
     for (const drift of drifts) {
       const at = starts[row + drift];
-      if (row >= 0 && at !== undefined && matchSide(hunk.lines, MINUS, text, at, effort) >= 0) return true;
+      if (at !== undefined && matchSide(hunk.lines, MINUS, text, at, effort) >= 0) return true;
     }
   return false;
 }
@@ -123,7 +124,8 @@ function matchSide(lines: readonly string[], but: number, text: string, start: n
     if (line.charCodeAt(0) === but) continue;
     if (effort && effort.left-- < 0) return -1;
     const end = at + line.length - 1;
-    if (text.slice(at, end) !== line.slice(1)) return -1;
+    // Behind the last line feed there is no line, not even an empty one.
+    if (at >= text.length || text.slice(at, end) !== line.slice(1)) return -1;
     if (end < text.length ? text.charCodeAt(end) !== LINE_FEED : end > text.length) return -1;
     at = end + 1;
   }

@@ -14,7 +14,9 @@ export function applyFile(
   if (!file) return { ok: true, text, hunks: [] };
   if (file.whole) return replaceWhole(file, text);
   const { hunks, kind } = file;
-  const [from = "", to = ""] = file.git?.index?.split("..") ?? [];
+  const index = file.git?.index;
+  // Nearly every index line is of other texts: then it is not taken apart.
+  const [from = "", to = ""] = index?.includes(EMPTY.slice(0, 7)) ? index.split("..") : [];
   const empty = isEmptyBlob(from);
   if (hunks.length === 0 && !empty) return { ok: true, text: kind === "delete" ? "" : text, hunks: [] };
   if ((kind === "create" || empty) && text !== "") {
@@ -25,9 +27,11 @@ export function applyFile(
   return (kind === "delete" || isEmptyBlob(to)) && result.ok && result.text !== "" ? refuse("stale") : result;
 }
 
+const EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+
 /** Whether git's name of a text, of 7 digits at least, is that of the empty one. */
 function isEmptyBlob(name: string): boolean {
-  return name.length > 6 && "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391".startsWith(name);
+  return name.length > 6 && EMPTY.startsWith(name);
 }
 
 /** The new side is the whole file. A text that is there lends it line endings and byte order mark. */

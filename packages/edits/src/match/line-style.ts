@@ -1,10 +1,10 @@
 import { withoutReturn } from "../lines.js";
 import type { Change } from "../sides.js";
 import { learnIndenting } from "./indentation.js";
-import { plainTabs, plainTypography } from "./normal.js";
+import { looseLine, plainTabs, plainTypography } from "./normal.js";
 import { type LineStyle, type Pair, readEnds, writeEnd } from "./style.js";
 
-const FANCY = /[\u2010-\u2015\u2018-\u201f\u2026\u2212\u00a0\u2000-\u200a\u202f\u205f]/;
+const FANCIES = /[\u2010-\u2015\u2018-\u201f\u2026\u2212\u00a0\u2000-\u200a\u202f\u205f]/g;
 
 /**
  * What the pairs have in common is a rule; pairs that contradict each other give no style. A new line that the rule does
@@ -23,9 +23,14 @@ export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], t
     patch: (escaped ? plainTabs(pair.patch) : pair.patch).trimEnd(),
     text: pair.text.trimEnd(),
   }));
-  const isFancy = (one: string, other: string) => FANCY.test(one) && plainTypography(one).trim() === other.trim();
-  const fancyPatch = read.some(({ patch, text }) => isFancy(patch, text));
-  const fancyText = read.some(({ patch, text }) => isFancy(text, patch));
+  /** What one of two lines alike has more of, quotes of both kinds as one: they say nothing of dashes. */
+  const excess = (one: string, other: string) =>
+    looseLine(one) === looseLine(other)
+      ? (one.match(FANCIES) ?? []).filter((each) => one.split(each).length > other.split(each).length).map(bend)
+      : [];
+  const bent = new Set(read.flatMap(({ patch, text }) => excess(patch, text)));
+  const fancyPatch = bent.size > 0;
+  const fancyText = read.some(({ patch, text }) => excess(text, patch).length > 0);
   if (fancyPatch || fancyText) repairs.add("typography");
   const plain = read.map((pair) => ({
     ...pair,
@@ -51,14 +56,23 @@ export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], t
   if (inner.some(({ patch, text }) => !(patch + text).trim().includes("\t"))) return null;
   if (indents.some(({ patch, text }) => patch !== text) || inner.length > 0) repairs.add("indentation");
   const doubtfulTabs = inner.length > 0 || indenting.spaced || (indenting.changed && /\S *\t/.test(text));
+  const unquote = (all: string, one: string | undefined, inner: string, two: string, other: string) =>
+    text.includes(one ?? two) || !bent.has("'") ? all : one ? `'${inner}'` : `"${other}"`;
   const write = (line: string, at: number): string | null => {
     let body = writeEnd(line, ends);
     if (body.trim() === "") return indenting.changed || padded ? "" : body;
     if (escaped) body = body.replace(/^(?:\s|\\t)+/, plainTabs);
     if (escaped && body.includes("\\t")) return null;
-    if (fancyPatch && FANCY.test(body)) {
-      if (FANCY.test(text)) return null;
-      body = plainTypography(body);
+    if (fancyPatch) {
+      // A pair is known by its first: the text may have the second as an apostrophe.
+      body = body.replace(/(\u2018)([^\u2018\u2019]*)\u2019|(\u201c)([^\u201c\u201d]*)\u201d/g, unquote);
+      let sure = true;
+      body = body.replace(FANCIES, (each) => {
+        const isBent = bent.has(bend(each));
+        if (isBent === text.includes(each)) sure = false;
+        return isBent ? plainTypography(each) : each;
+      });
+      if (!sure) return null;
     }
     if (fancyText && /['"-]|\.\.\./.test(body)) return null;
     if (doubtfulTabs && /\S(?: {2,}|\t)\S/.test(body)) return null;
@@ -66,6 +80,11 @@ export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], t
     return indentation === null ? null : indentation + body.trimStart();
   };
   return { repairs: [...repairs], write };
+}
+
+/** A character as a keyboard has it, one quote for both kinds. */
+function bend(fancy: string): string {
+  return plainTypography(fancy).replace('"', "'");
 }
 
 /** The white space that a line begins with. */

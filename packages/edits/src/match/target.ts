@@ -84,14 +84,22 @@ export function indexBy(key: Key, { lines, hunks, indexes }: Target): LineIndex 
 
 /** Every row from which lines stand, one behind the other, by these keys of text and patch. Null when the effort ran out. */
 export function findRows(sought: readonly string[], text: Key, patch: Key, target: Target): number[] | null {
-  const pattern = sought.map(patch);
   // Its places are those of the longest line, as long lines are seldom common. What is equal by any key is so loosely.
-  const longest = pattern.reduce((best, line) => (line.length > best.length ? line : best), "");
+  let longest = "";
+  let offset = 0;
+  for (let i = 0; i < sought.length; i++) {
+    const line = patch(sought[i]!);
+    if (line.length <= longest.length) continue;
+    longest = line;
+    offset = i;
+  }
   const key = text === asIs ? asIs : looseLine;
-  const offset = pattern.indexOf(longest);
   const { lines, effort } = target;
   const rows: number[] = [];
-  for (const place of indexBy(key, target).places.get(key(longest)) ?? []) {
+  const places = indexBy(key, target).places.get(key(longest)) ?? [];
+  if (places.length === 0) return rows;
+  const pattern = sought.map(patch);
+  for (const place of places) {
     const row = place - offset;
     if (row < 0 || row + pattern.length > lines.length) continue;
     let i = 0;

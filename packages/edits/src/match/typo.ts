@@ -1,4 +1,4 @@
-import { commonEnds } from "../common.js";
+import { commonEnds } from "../same-ends.js";
 
 /** Words of the languages: a slip in one of them is seldom a word of its own. */
 const RESERVED = new Set(
@@ -59,7 +59,35 @@ export function isSlip(patch: string, text: string, isWord: (word: string) => bo
     isMistyped(patch.match(TOKEN) ?? [], text.match(TOKEN) ?? [], isWord)
   )
     return true;
-  return isReworded(patch, text);
+  return isSwapped(patch, text, isWord) || isReworded(patch, text);
+}
+
+/**
+ * Whether a letter stands on the wrong side of the character beside it, which is no letter, or one of the other case: `stric't`,
+ * `typ eA`. One of the words that this makes must be long enough, and none that is known.
+ */
+function isSwapped(patch: string, text: string, isWord: (word: string) => boolean): boolean {
+  let at = 0;
+  while (at < patch.length && patch[at] === text[at]) at++;
+  const pair = patch.slice(at, at + 2);
+  if (
+    patch !==
+    text.slice(0, at) +
+      text
+        .slice(at, at + 2)
+        .split("")
+        .reverse()
+        .join("") +
+      text.slice(at + 2)
+  )
+    return false;
+  if (!/\p{L}/u.test(pair) || /\p{N}|\p{Lu}\p{Lu}|\p{Ll}\p{Ll}/u.test(pair)) return false;
+  const words = [...patch.matchAll(/[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu)].filter(
+    ({ 0: word, index }) => index <= at + 2 && index + word.length >= at,
+  );
+  return words.some(
+    ([word]) => word.length > 2 && !isWord(word) && !KEYWORDS.has(word.toLowerCase()) && !RESERVED.has(word),
+  );
 }
 
 function isMistyped(patch: readonly string[], text: readonly string[], isWord: (word: string) => boolean): boolean {

@@ -59,8 +59,9 @@ export function closeBlock(open: OpenBlock, end: BlockEnd, emit: (event: EditEve
   const lines = raws.map((raw) => lineOf(raw, fence));
   const read = attempt((repairs) => block.read({ lines, start, end, repairs }));
   if (read instanceof Unreadable) return fail(open, read, emit);
-  const repairs = read.repairs.map((repair) => ({ ...repair, line: repair.line + firstLine }));
-  emit({ type: "edit", edit, patch: gather(read.files), repairs });
+  // In place: a block may have a repair for each of its lines.
+  for (const repair of read.repairs) repair.line += firstLine;
+  emit({ type: "edit", edit, patch: gather(read.files), repairs: read.repairs });
 }
 
 function fail({ edit, firstLine, raws }: OpenBlock, error: Unreadable, emit: (event: EditEvent) => void): void {

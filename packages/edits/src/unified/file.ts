@@ -71,7 +71,8 @@ function takeHeader(input: Input): Header {
     header.names = withoutReturn(take(input)).slice(11);
   }
   while (input.at < lines.length && !startsNames(lines, input.at)) {
-    const entry = EXTENDED.find(([start]) => lines[input.at]!.startsWith(start));
+    const line = lines[input.at]!;
+    const entry = EXTENDED.find((each) => line.startsWith(each[0]));
     if (entry === undefined) break;
     const [start, field, means] = entry;
     if (header.kind !== undefined && means !== undefined && header.kind !== means) header.fault = TWO_KINDS;
@@ -122,6 +123,15 @@ function describeFile(input: Input, at: number, header: Header): OpenFile["file"
     return null;
   }
   const paths = moved ? stripMove(input, before!, after!) : readPaths(input, at, before, after, isMove);
+  if (paths.before === "" || paths.after === "") {
+    refuse(
+      input,
+      at,
+      "bad-header",
+      `a name has fewer folders than \`strip\` takes off: ${quote(after ?? before ?? "")}`,
+    );
+    return null;
+  }
   const file: OpenFile["file"] = { kind, ...paths, hunks: [] };
   if (oldMode !== undefined) file.oldMode = oldMode;
   if (newMode !== undefined) file.newMode = newMode;
@@ -163,9 +173,10 @@ function gitHeader({ similarity, dissimilarity }: Header["said"], index: string 
   const header: { -readonly [Key in keyof GitHeader]: GitHeader[Key] } = {};
   if (index !== undefined) header.index = index;
   if (mode !== undefined) header.mode = mode;
-  const [like, unlike] = [similarity, dissimilarity].map((text = "") => Number.parseInt(text, 10));
-  if (like! >= 0) header.similarity = like!;
-  if (unlike! >= 0) header.dissimilarity = unlike!;
+  const like = similarity === undefined ? -1 : Number.parseInt(similarity, 10);
+  const unlike = dissimilarity === undefined ? -1 : Number.parseInt(dissimilarity, 10);
+  if (like >= 0) header.similarity = like;
+  if (unlike >= 0) header.dissimilarity = unlike;
   return header;
 }
 
@@ -206,8 +217,10 @@ function stripMove({ strip = 1 }: Input, before: string, after: string) {
 function readPaths(input: Input, at: number, old: string | null, now: string | null, isMove: boolean) {
   const prefixed = isPrefixed(old, now);
   const count = input.strip ?? (input.strict || prefixed ? 1 : 0);
-  let before = old && dropFolders(old, count);
-  let after = now && dropFolders(now, count);
+  let [before, after] = [old, now].map((name) => name && dropFolders(name, count, input.strip === undefined)) as [
+    string | null,
+    string | null,
+  ];
   if (before !== null && after !== null && !isMove) before = after = after.startsWith(before) ? before : after;
   const path = after ?? before ?? "";
   if (path.startsWith("/")) repair(input, at, "absolute-path", path);

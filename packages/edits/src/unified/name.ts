@@ -63,9 +63,12 @@ export function dropFolder(name: string): string {
   return name.slice(name.indexOf("/") + 1);
 }
 
-/** The name without so many leading folders; a name with fewer keeps its last part. */
-export function dropFolders(name: string, count: number): string {
+/** The name without so many leading folders, several slashes in it as one; empty where it does not have so many, unless `few` is allowed. */
+export function dropFolders(name: string, count: number, few = false): string {
   let rest = name;
-  for (let i = 0; i < count && rest.includes("/"); i++) rest = dropFolder(rest);
-  return rest;
+  for (let i = 0; i < count; i++) {
+    if (rest.includes("/")) rest = dropFolder(rest);
+    else if (!few) return "";
+  }
+  return rest.replace(/\/{2,}/g, "/");
 }

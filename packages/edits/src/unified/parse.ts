@@ -16,7 +16,8 @@ export interface ParseOptions {
   /** The file that hunks without `---` and `+++` belong to; without it they are an error. Not used by strict reading. */
   path?: string;
   /**
-   * Leading folders to take off each name of a header, as `git apply -p` does; the names of renames have no `a/`, so one less of them.
+   * Leading folders to take off each name of a header, as `git apply -p` does: each slash counts, and a
+   * name that has fewer is an error. The names of renames have no `a/`, so one less of them.
    * By default strict reading takes off one, lenient reading the `a/` and `b/` that are there.
    */
   strip?: number;

@@ -10,7 +10,10 @@ import { measureGrowth } from "../growth.js";
 import { random } from "../random.js";
 import { editText, readSources } from "../sources.js";
 
-const numRuns = process.env.PARLANCE_LONG ? 20_000 : 2_000;
+const isLong = Boolean(process.env.PARLANCE_LONG);
+const numRuns = isLong ? 20_000 : 1_000;
+const size = isLong ? 20_000 : 10_000;
+const seeds = isLong ? 60 : 20;
 const HARD: Kind[] = ["unrelated", "shuffled", "reversed", "interleaved", "few distinct", "swapped blocks"];
 
 function countChanged(text: string): number {
@@ -54,7 +57,7 @@ describe("createPatch", () => {
     let ours = 0;
     let theirs = 0;
     inFolder((folder) => {
-      for (let seed = 1; seed <= 60; seed++) {
+      for (let seed = 1; seed <= seeds; seed++) {
         const dice = random(seed);
         const before = dice.pick(sources);
         const after = editText(dice, before, 1 + dice.below(60));
@@ -109,13 +112,13 @@ describe("createPatch", () => {
 
   // The cost bound is the square root of the number of lines, so the hardest kinds take a little more than twice as long.
   it.each(HARD)(
-    "takes at most 3 times as long for 40,000 lines as for 20,000: %s",
+    "takes at most 3 times as long for twice the lines: %s",
     (kind) => {
       const make = (lines: number) => {
         const [before, after] = makeTexts({ kind, lines });
         return () => createPatch(before, after);
       };
-      expect(measureGrowth(make, 20_000, 2.8)).toBeLessThan(3);
+      expect(measureGrowth(make, size, 2.8)).toBeLessThan(3);
     },
     120_000,
   );
@@ -136,6 +139,6 @@ describe("parsePatch", () => {
       const text = shapes[name]!(size);
       return () => parsePatch(text);
     };
-    expect(measureGrowth(make, 20_000)).toBeLessThan(2.6);
+    expect(measureGrowth(make, size)).toBeLessThan(2.6);
   });
 });

@@ -47,6 +47,18 @@ describe("new lines at the named place mean that the hunk is applied, although t
   });
 });
 
+test("a line number that is no whole number names no place", () => {
+  const lines = [" a", "-b", "+c"];
+  const file = {
+    kind: "modify",
+    before: "x",
+    after: "x",
+    hunks: [{ id: "1", oldStart: 1.5, newStart: 0.5, lines }],
+  } as const;
+  expect(applyPatch(file, "a\nb\n")).toMatchObject({ ok: true, text: "a\nc\n" });
+  expect(applyPatch(file, "a\nc\n")).toMatchObject({ ok: false, conflicts: [{ reason: "already-applied" }] });
+});
+
 describe("conflicts of repeated text", () => {
   test("list at most 20 places, and how many there are", () => {
     const result = apply("@@ ... @@\n-same\n+new\n", "same\n".repeat(50));

@@ -41,6 +41,9 @@ describe("a context line of another meaning is another line", () => {
       "open(); // eslint-disable-line no-eval",
     ],
     ["a comment about something else", "open(); // the first of the rows", "open(); // tells why nobody is there"],
+    ["a letter before a sign that is a word of its own", "const total = a -b.margin;", "const total = -ab.margin;"],
+    ["an operator on the other side of a name", "total = i++ + margin;", "total = +i+ + margin;"],
+    ["a digit on the other side of a letter", "const total = sh1a(margin);", "const total = sha1(margin);"],
     ["two words misspelt", "const totol = prcie(margin);", "const total = price(margin);"],
   ])("with %s", (_, line, there) => {
     expect(applyWith(line, there)).toMatchObject({ ok: false, conflicts: [{ reason: "not-found" }] });
@@ -69,6 +72,9 @@ describe("a context line may be misspelt", () => {
     ["a letter twice", "const totall = price(margin);", "const total = price(margin);"],
     ["two letters swapped", "const total = calcualteMargin;", "const total = calculateMargin;"],
     ["another letter in a long word", "const total = calcelateMargin;", "const total = calculateMargin;"],
+    ["a letter before its quote", "import {total} from './margi'n;", "import {total} from './margin';"],
+    ["a letter behind a blank", "export typ e{Margin};", "export type {Margin};"],
+    ["a capital before its neighbour", "const total = calculatMeargin;", "const total = calculateMargin;"],
     ["a keyword misspelt", "retrun total(margin);", "return total(margin);"],
     ["other white space", "const total=price( margin );", "const total = price(margin);"],
     ["other words in a comment", "open(); // takes the first of all rows", "open(); // takes the first row of all"],

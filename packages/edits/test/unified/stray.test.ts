@@ -1,5 +1,9 @@
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createPatch, formatPatch, type ParseOptions, parsePatch, readEdits } from "@parlance/edits";
 import { describe, expect, it, test } from "vitest";
+import { inFolder } from "../git.js";
 import { type Random, random } from "../random.js";
 import { editText, readSources } from "../sources.js";
 
@@ -113,7 +117,6 @@ test.each<[string, ParseOptions, string, string[]]>([
   ["one by default", {}, "a/src/x", ["src/x"]],
   ["none", { strip: 0 }, "src/x", ["src/x"]],
   ["three, as an absolute path needs", { strip: 4 }, "a//home/me/src/x", ["src/x"]],
-  ["more than there are", { strip: 9 }, "a/src/x", ["x"]],
 ])("leading folders are taken off: %s", (_, options, name, [path]) => {
   const other = name.replace(/^a/, "b");
   const text = `--- ${name}\n+++ ${other}\n@@ -1 +1 @@\n-a\n+b\n`;
@@ -123,6 +126,26 @@ test.each<[string, ParseOptions, string, string[]]>([
       ok: true,
       patch: { files: [{ after: path }] },
     });
+});
+
+test("leading folders are counted as git apply counts them, and several slashes made one", () => {
+  const names = ["a//b", "./a/b", "a/./b", "/abs/a/b", "//a/b", "x/a//b", "a/b/", "a///b//c", "b"];
+  inFolder((folder) => {
+    for (const name of names)
+      for (let strip = 0; strip < 6; strip++) {
+        const text = `--- /dev/null\n+++ ${name}\n@@ -0,0 +1 @@\n+x\n`;
+        writeFileSync(join(folder, "diff"), text);
+        const run = spawnSync("git", ["apply", `-p${strip}`, "--numstat", "diff"], { cwd: folder, encoding: "utf8" });
+        const theirs = run.status === 0 ? run.stdout.trim().split("\t")[2] : null;
+        const made = (strict: boolean) => {
+          const reading = parsePatch(text, { strip, strict });
+          return reading.ok ? reading.patch.files[0]!.after : null;
+        };
+        expect(made(false), `${name} -p${strip}`).toBe(theirs);
+        // Strict reading refuses what is absolute, which git refuses when it writes.
+        expect(made(true), `${name} -p${strip}`).toBe(theirs?.startsWith("/") ? null : theirs);
+      }
+  });
 });
 
 test.each<[string, string]>([

@@ -120,11 +120,13 @@ overEachCarrier("based", (carrier) => {
   it.each([
     ["not JSON", "{", /JSON/],
     ["an array", "[]", /object/],
-    ["an unknown action", '{"action":"dance"}', /dance/],
+    ["an unknown action", '{"action":"dance"}', /^Unknown action: dance$/, "dance"],
+    ["an action that is a server's", '{"action":"edit_error"}', /^Unknown action: edit_error$/],
+    ["no action", "{}", /unknown/],
     ["a message without its prompt", '{"action":"prompt"}', /prompt/],
     ["nesting of 65", `{"action":"list_files","x":${"[".repeat(65)}${"]".repeat(65)}}`, /nested/],
     ["a forbidden key", '{"action":"list_files","__proto__":{"x":1}}', /__proto__/],
-  ])("%s is answered with `error`, and the session goes on", async (_, frame, message) => {
+  ])("%s is answered with `error`, and the session goes on", async (_, frame, message, action?: string) => {
     const { client, connection } = await hold(carrier, based, answering());
     const port = (await (connection.webSocket ?? overWebSocket)(`${connection.baseUrl}/ws`.replace(/^http/, "ws"), {
       headers: {},
@@ -145,7 +147,7 @@ overEachCarrier("based", (carrier) => {
     port.close(1000, "");
     expect(heard.map((text) => JSON.parse(text))).toMatchObject([
       { action: "initial_state" },
-      { status: "error", error: expect.stringMatching(message) },
+      { status: "error", error: expect.stringMatching(message), ...(action && { action }) },
       { action: "file_list", files: ["a"] },
     ]);
     expect(client).toBeDefined();

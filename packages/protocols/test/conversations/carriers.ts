@@ -15,7 +15,7 @@ async function inMemory(app: App): Promise<ConnectOptions> {
 }
 
 async function overSockets(app: App): Promise<ConnectOptions> {
-  const server = await listen(app, { closeAfter: 0 });
+  const server = await listen(app, { port: 0, closeAfter: 0 });
   onTestFinished(() => server.close());
   return { baseUrl: server.url, webSocket };
 }
@@ -43,6 +43,7 @@ export async function hold<C, H>(
 ): Promise<Held<C>> {
   const seen: string[] = [];
   const app = serve(contract as ContractValue<unknown, H>, handlers, {
+    allowAnonymous: true,
     hooks: {
       request: ({ operation }) => void seen.push(`request ${operation}`),
       open: ({ operation }) => void seen.push(`open ${operation}`),

@@ -148,7 +148,10 @@ overEachCarrier("emacs-agent", (carrier) => {
     }
     expect(await answered.promise).toEqual(answer);
     // Nobody reads the session any more, and a late decision is told so all the same.
-    await expect(client[operation]({ session_id, tool_call_id: "t1" })).rejects.toMatchObject({ status: 409 });
+    await expect(client[operation]({ session_id, tool_call_id: "t1" })).rejects.toMatchObject({
+      status: 409,
+      code: "CONFLICT",
+    });
     await expect(client[operation]({ session_id, tool_call_id: "t9" })).rejects.toMatchObject({
       code: "INVALID_TOOL_CALL",
     });

@@ -298,4 +298,10 @@ overEachCarrier("fold-gateway", (carrier) => {
     await expect(reading).rejects.toBeInstanceOf(Disconnected);
     await expect(client.send({ content: "x" }).opened).rejects.toMatchObject({ status: 503 });
   });
+
+  it("an empty content counts as a missing one", async () => {
+    const { client } = await hold(carrier, foldGateway, handlers);
+    for (const input of [{ content: "" }, {} as { content: string }])
+      await expect(client.send(input).text()).rejects.toMatchObject({ name: "Refusal", status: 400 });
+  });
 });

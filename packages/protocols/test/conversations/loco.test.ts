@@ -1,5 +1,5 @@
 import { type LocoHandlers, loco, type StreamClientMessage, type StreamServerMessage } from "@parlance/protocols/loco";
-import { Refusal } from "@parlance/server";
+import { Refusal, serve } from "@parlance/server";
 import { expect, it } from "vitest";
 import { all, deferred, hold, overEachCarrier } from "./carriers.js";
 
@@ -67,6 +67,12 @@ overEachCarrier("loco", (carrier) => {
     expect(await client.setCurrentModel({ ...model, temperature: 0.5 })).toEqual({ ...model, temperature: 0.5 });
   });
 
+  it("is not served without `authenticate`, unless that is asked for", () => {
+    const handlers = serving(() => {});
+    expect(() => serve(loco, handlers)).toThrow(/loco requires a bearer token: give `serve` an `authenticate`/);
+    expect(serve(loco, handlers, { allowAnonymous: true }).authenticates).toBe(false);
+  });
+
   it("without its token nothing is answered but 401, neither by HTTP nor on the socket", async () => {
     const { client, seen } = await hold(
       carrier,
@@ -74,7 +80,8 @@ overEachCarrier("loco", (carrier) => {
       serving(() => {}),
       { served: { authenticate } },
     );
-    const refused = { name: "Refusal", status: 401, code: "UNAUTHORIZED" };
+    const message = expect.stringContaining("(no `token` was given)");
+    const refused = { name: "Refusal", status: 401, code: "UNAUTHORIZED", message };
     await expect(client.health()).rejects.toMatchObject(refused);
     await expect(client.stream(input, { open })).rejects.toMatchObject(refused);
     // No hook saw a request, so no handler ran.

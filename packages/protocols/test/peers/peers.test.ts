@@ -88,7 +88,7 @@ const said = (content: string) => [
 let base = "";
 let stop: () => Promise<void>;
 beforeAll(async () => {
-  const server = await listen(apps, { closeAfter: 0 });
+  const server = await listen(apps, { port: 0, closeAfter: 0 });
   base = server.url;
   stop = () => server.close();
 });

@@ -1,11 +1,11 @@
 import { type AnyContract, fault, faultMessage, type Port, Refusal, unbind, Violation } from "@parlance/wire";
-import { type AnyChannel, busy, type Link, link } from "@parlance/wire/link";
+import { type AnyChannel, Busy, type Link, link } from "@parlance/wire/link";
 import { type Scope, within } from "@parlance/wire/scope";
 import { type Context, callOf, isHidden, refusalOf, sessionOf } from "../call.js";
 import { decoderFor, encoderFor } from "../codecs.js";
 import { refuse } from "../http/response.js";
 import type { Called, How } from "../options.js";
-import type { Accepted } from "../ports.js";
+import type { Accepted, Sent } from "../ports.js";
 import { cancelled, closing } from "../reason.js";
 
 const BUSY = "Another operation is already in progress. Please wait.";
@@ -132,8 +132,11 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
   function join(): void {
     if (key === undefined || joined || scope.closed) return;
     joined = true;
-    const subscriber = { send: wire.send, ask: wire.channel.ask, end: () => void wire.channel.close() };
-    sessions.subscribe(key, subscriber, scope);
+    const send = (sent: Sent): void => {
+      wire.send(sent.message, sent);
+      sent.had();
+    };
+    sessions.subscribe(key, { send, ask: wire.channel.ask, end: () => void wire.channel.close() }, scope);
   }
 
   const wire: Link = link(contract, port, {
@@ -150,6 +153,8 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
     maxQueued: limits.maxQueued,
     onMessage(message, from) {
       const refusal = callbacks.message(called, message, from);
+      // The handler's own message is not sent: its `send` or `ask` throws.
+      if (refusal && from === "server") throw refusal;
       if (refusal) {
         callbacks.refuse(called.request, refusal, refusal, name);
         if (described.fault === undefined) wire.fail(refusal, 1008, "refused");
@@ -158,18 +163,16 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
       }
       if (from === "server" && !joined) queueMicrotask(join);
     },
-    busy: busy(contract, "client", (fault) => faultMessage(contract, fault, new Refusal(BUSY, { status: 409 }))),
+    busy: new Busy(contract, "client", (fault) => faultMessage(contract, fault, new Refusal(BUSY, { status: 409 }))),
     onUnknown(unknown) {
       callbacks.unknown(called, unknown);
       // Where answers come by order a request waits for one; elsewhere a newer peer may send more than this contract defines.
       if (!answersByOrder(contract)) return;
-      const what = JSON.stringify(unknown.body).slice(0, 200);
-      const violation = new Violation(`unknown message ${what}`, {
-        code: "unknown_message",
-        protocol: contract.name,
-        side: "client",
-      });
-      report(refusalOf(violation));
+      const property = tagProperty(contract, described.client);
+      const value = property === undefined ? undefined : (unknown.body as Readonly<Record<string, unknown>>)[property];
+      if (typeof value !== "string") return report(new Refusal("the message is unknown", { status: 400 }));
+      // "Unknown action: xyz", with the action.
+      report(new Refusal(`Unknown ${property}: ${value.slice(0, 200)}`, { status: 400 }), value);
     },
     onViolation(violation) {
       const refusal = refusalOf(violation);
@@ -185,6 +188,13 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
   });
   if (described.open?.server === undefined) join();
   return wire;
+}
+
+/** The property that names all of these messages on the wire. */
+function tagProperty({ tag, messages }: AnyContract, names: readonly string[]): string | undefined {
+  if (tag.in === "property") return tag.property;
+  const [first, ...rest] = names.map((name) => Object.keys(messages[name]?.shape?.const ?? {}));
+  return first?.find((property) => rest.every((properties) => properties.includes(property)));
 }
 
 /** The property in which a fault names the message that it is about. */

@@ -15,13 +15,14 @@ export function directChannels({ places, limits }: Context, converse: Converse):
     redeem: async () => undefined,
     accept(called, call) {
       const scope = call.child("channels");
+      scope.add(() => call.close());
       places.take(called.principal, "stream", scope);
       // A handshake that is never finished holds nothing.
       const opened = scope.timeout(limits.socketWithin, () => call.close(gone()));
       return {
         run(port) {
           opened();
-          void converse(called, port, scope).finally(() => call.close());
+          void converse(called, port, scope);
         },
       };
     },

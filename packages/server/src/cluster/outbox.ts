@@ -1,58 +1,112 @@
-import type { AnyMessage } from "@parlance/wire";
+import type { Scope } from "@parlance/wire/scope";
+import type { Limits } from "../limits.js";
+import type { Sent } from "../ports.js";
+import { RETRY } from "./publish.js";
 
 export interface OutboxOptions {
-  /** Resolves to the number of receivers. */
-  readonly publish: (messages: readonly AnyMessage[]) => Promise<number>;
-  /** Characters that may wait. */
-  readonly limit: number;
-  /** No receiver is left, or it is too slow: the messages that were on the way. */
-  readonly onLost: (messages: readonly AnyMessage[]) => void;
+  /** Owns the timers. */
+  readonly scope: Scope;
+  readonly limits: Pick<Limits, "maxQueued" | "queryWithin" | "interruptedFor">;
+  /** Publishes a packet; an empty one greets the reader. Resolves to the number of receivers. */
+  readonly publish: (sent: readonly Sent[]) => Promise<number>;
+  /** The reader's server is gone, or too slow. */
+  readonly onLost: () => void;
 }
 
 export interface Outbox {
-  send(message: AnyMessage): void;
+  /** `waited` says that it was sent before the reader came, and was bounded then. */
+  send(sent: Sent, waited: boolean): void;
+  /** The reader's server has everything up to a place. */
+  received(place: number): void;
+  /** Publishes again what is on the way: it may have been lost. */
+  repeat(): void;
   /** Characters that wait. */
   readonly size: number;
 }
 
-/** Sends messages to a reader on another server, in order. One call at a time: of two, pub/sub that comes back could lose the first and bring the second. */
-export function outbox({ publish, limit, onLost }: OutboxOptions): Outbox {
-  let waiting: { readonly message: AnyMessage; readonly weight: number }[] = [];
-  let onTheWay = 0;
-  let size = 0;
-  let lost = false;
+/** Characters of one packet, unless a single message has more. */
+const PACKET = 64 * 1024;
 
-  function lose(): void {
-    if (lost) return;
-    lost = true;
-    const messages = waiting.map(({ message }) => message);
-    waiting = [];
-    size = 0;
-    onLost(messages);
+/**
+ * Sends messages to a reader on another server: each one, in order. A packet is published until that server has confirmed it, whatever
+ * pub/sub says of it, and the next one only then. The receiver drops what it has already.
+ */
+export function outbox({ scope, limits, publish, onLost }: OutboxOptions): Outbox {
+  const waiting: Sent[] = [];
+  /** How many of them are on the way. The first packet is empty. */
+  let onTheWay: number | undefined = 0;
+  let size = 0;
+  let limit = limits.maxQueued;
+  /** The call that pub/sub has not answered. */
+  let pending: object | undefined;
+  let stop = (): void => {};
+  let wait = RETRY.first;
+  let goneSince: number | undefined;
+
+  function again(after: number): void {
+    stop();
+    stop = scope.timeout(after, transmit);
+  }
+
+  function retry(): void {
+    again(wait);
+    wait = Math.min(RETRY.cap, 2 * wait);
+  }
+
+  function transmit(): void {
+    if (pending || onTheWay === undefined || scope.closed) return;
+    const own = {};
+    pending = own;
+    const settled = (act: () => void): void => {
+      if (pending !== own || scope.closed) return;
+      pending = undefined;
+      act();
+    };
+    publish(waiting.slice(0, onTheWay)).then(
+      (receivers) =>
+        settled(() => {
+          // Without a receiver its server is gone, or pub/sub is on its way back.
+          goneSince = receivers === 0 ? (goneSince ?? performance.now()) : undefined;
+          if (goneSince === undefined) again(limits.queryWithin);
+          else if (performance.now() - goneSince > limits.interruptedFor) onLost();
+          else retry();
+        }),
+      () => settled(retry),
+    );
   }
 
   function flush(): void {
-    if (lost || onTheWay > 0 || waiting.length === 0) return;
-    onTheWay = waiting.length;
-    publish(waiting.map(({ message }) => message)).then((receivers) => {
-      if (lost) return;
-      if (receivers === 0) return lose();
-      for (const { weight } of waiting.splice(0, onTheWay)) size -= weight;
-      onTheWay = 0;
-      flush();
-    }, lose);
+    if (onTheWay !== undefined || waiting.length === 0) return;
+    onTheWay = 0;
+    let length = 0;
+    do length += waiting[onTheWay++]!.weight;
+    while (onTheWay < waiting.length && length + waiting[onTheWay]!.weight <= PACKET);
+    transmit();
   }
 
+  transmit();
   return {
     get size() {
       return size;
     },
-    send(message) {
-      const weight = JSON.stringify(message).length;
-      waiting.push({ message, weight });
-      size += weight;
-      if (size > limit) return lose();
+    send(sent, waited) {
+      if (scope.closed) return;
+      waiting.push(sent);
+      size += sent.weight;
+      if (waited) limit += sent.weight;
+      if (size > limit) onLost();
+      else flush();
+    },
+    received(place) {
+      if (onTheWay === undefined || place < (waiting[onTheWay - 1]?.place ?? place)) return;
+      for (const { weight } of waiting.splice(0, onTheWay)) size -= weight;
+      onTheWay = pending = goneSince = undefined;
+      wait = RETRY.first;
+      stop();
       flush();
+    },
+    repeat() {
+      if (onTheWay !== undefined) again(0);
     },
   };
 }

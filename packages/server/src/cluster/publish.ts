@@ -14,7 +14,12 @@ export interface Wiring {
   publish(topic: string, message: object, scope?: Scope): Promise<number>;
   /** The same for a message that may be lost: it is repeated, or missed without harm. */
   mention(topic: string, message: object): void;
+  /** Publishes until pub/sub takes it, or the scope closes. */
+  insist(topic: string, message: object, scope: Scope): void;
 }
+
+/** The wait before something is tried again: doubled each time, up to the cap. */
+export const RETRY = { first: 100, cap: 5000 };
 
 /** What pub/sub has failed with, as an error that a caller may try again after. */
 export function failureOf(error: unknown): Disconnected {
@@ -48,12 +53,20 @@ export function wiring(
     }
   }
 
+  function insist(topic: string, message: object, scope: Scope, wait = RETRY.first): void {
+    if (scope.closed) return;
+    publish(topic, message, scope).catch(() => {
+      scope.timeout(wait, () => insist(topic, message, scope, Math.min(RETRY.cap, 2 * wait)));
+    });
+  }
+
   return {
     pubSub,
     limits,
     root,
     report,
     publish,
+    insist: (topic, message, scope) => insist(topic, message, scope),
     mention(topic, message) {
       if (!root.closed) publish(topic, message).catch(() => {});
     },

@@ -1,9 +1,9 @@
-import { type AnyContract, type AnyMessage, newKey, Refusal } from "@parlance/wire";
+import { type AnyContract, type AnyMessage, Disconnected, newKey, Refusal } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
-import type { AnySession, Batch, OpenAskFound, Sent, SessionStore, Subscriber } from "../ports.js";
+import type { AnySession, OpenAskFound, Sent, SessionStore, Subscriber } from "../ports.js";
 import { type LocalSessions, SETTLED } from "../session/local.js";
 import { type Following, following } from "./follow.js";
-import { outbox } from "./outbox.js";
+import { type Outbox, outbox } from "./outbox.js";
 import type { Wiring } from "./publish.js";
 import { type Query, query } from "./query.js";
 import { subscribe } from "./subscriptions.js";
@@ -15,14 +15,25 @@ type Packet =
   /** These readers are here: on the topic when they come, to an inbox as the answer to "who". */
   | { readonly type: "reads"; readonly key: string; readonly from: string; readonly readers: readonly string[] }
   | { readonly type: "left"; readonly reader: string }
-  /** `count` grows with every packet of one server: pub/sub that lost its connection may bring one again. */
+  /**
+   * Messages of one server to one reader. Pub/sub may bring them again, or late: the reader drops what it has. The first packet is empty and
+   * has the place that the sender begins after: what a reader lacks before it is lost.
+   */
   | {
       readonly type: "messages";
       readonly key: string;
       readonly from: string;
       readonly reader: string;
-      readonly count: number;
-      readonly messages: readonly AnyMessage[];
+      readonly begin?: number | undefined;
+      readonly messages: readonly (readonly [place: number, message: AnyMessage])[];
+    }
+  /** To a sender's inbox: the places up to which its messages have reached the reader's server, and the reader itself. */
+  | {
+      readonly type: "received";
+      readonly key: string;
+      readonly reader: string;
+      readonly place: number;
+      readonly had: number;
     }
   | {
       readonly type: "find" | "settle";
@@ -39,13 +50,30 @@ type Answer = { readonly is: "decided" | "settled" } | { readonly is: "found"; r
 interface Reader {
   readonly key: string;
   readonly subscriber: Subscriber;
-  /** The last packet that each server has sent it. */
-  readonly counts: Map<string, number>;
+  /** How far it is with the messages of each server. */
+  readonly progress: Map<string, Progress>;
+}
+
+interface Progress {
+  /** Where it began. */
+  readonly begin: number;
+  /** The last place that has come here, and the last one that the reader has. */
+  place: number;
+  had: number;
+  /** A confirmation is due. */
+  due: boolean;
+}
+
+/** A reader on another server. */
+interface Distant {
+  readonly scope: Scope;
+  readonly out: Outbox;
 }
 
 /**
  * Sessions that several servers hold together. A reader on another server is a subscriber like any other here, whose messages go
- * through pub/sub. An ask stays on the server that made it, and the others ask that server.
+ * through pub/sub. A message stays with the server that it was sent on until a reader anywhere has it, so each reader gets it once and in
+ * that server's order. So does an ask, and the others ask that server.
  */
 export class ClusterSessions implements SessionStore {
   readonly #name: string;
@@ -59,10 +87,9 @@ export class ClusterSessions implements SessionStore {
   /** Readers that are here, by the names that the others know them by. */
   readonly #readers = new Map<string, Reader>();
   /** Readers that are elsewhere. */
-  readonly #distant = new Map<string, Scope>();
+  readonly #distant = new Map<string, Distant>();
   readonly #queries: Query<Answer>;
   #inbox: Promise<void> | undefined;
-  #count = 0;
 
   constructor(
     { name, exchanges = [] }: AnyContract,
@@ -102,24 +129,14 @@ export class ClusterSessions implements SessionStore {
     if (scope.closed) return;
     const name = newKey();
     this.#local.subscribe(key, subscriber, scope);
-    this.#readers.set(name, { key, subscriber, counts: new Map() });
+    this.#readers.set(name, { key, subscriber, progress: new Map() });
     scope.add(() => {
       this.#readers.delete(name);
       this.#mention(this.#topicOf(key), { type: "left", reader: name });
     });
     // A session that is followed only now introduces all its readers.
     if (!this.#followed.follow(key))
-      this.#mention(this.#topicOf(key), { type: "reads", key, from: this.#me, readers: [name] });
-  }
-
-  requeue(key: string, messages: readonly Sent[]): void {
-    try {
-      this.#local.requeue(key, messages);
-      this.#followed.follow(key);
-    } catch (error) {
-      // More than may wait for a session without a reader.
-      this.#wiring.report(error);
-    }
+      this.#insist(this.#topicOf(key), { type: "reads", key, from: this.#me, readers: [name] }, scope);
   }
 
   find(key: string, reply: AnyMessage): OpenAskFound | undefined | Promise<OpenAskFound | undefined> {
@@ -151,6 +168,10 @@ export class ClusterSessions implements SessionStore {
     this.#wiring.mention(topic, packet);
   }
 
+  #insist(topic: string, packet: Packet, scope = this.#wiring.root): void {
+    this.#wiring.insist(topic, packet, scope);
+  }
+
   /** Receives what is sent to this server alone. */
   #listen(): Promise<void> {
     const onInterrupted = (): void => {
@@ -173,7 +194,9 @@ export class ClusterSessions implements SessionStore {
   }
 
   #introduce(key: string): void {
-    this.#mention(this.#topicOf(key), { type: "who", key, from: this.#me, readers: this.#readersOf(key) });
+    const session = this.#followed.get(key);
+    const packet: Packet = { type: "who", key, from: this.#me, readers: this.#readersOf(key) };
+    if (session) this.#insist(this.#topicOf(key), packet, session.scope);
   }
 
   #receive(packet: Packet): void {
@@ -184,14 +207,20 @@ export class ClusterSessions implements SessionStore {
         const { key, from } = packet;
         for (const reader of packet.readers) this.#meet(key, reader, from);
         const readers = packet.type === "who" ? this.#readersOf(key) : [];
-        if (readers.length > 0) this.#mention(from, { type: "reads", key, from: this.#me, readers });
+        const scope = this.#followed.get(key)?.scope;
+        if (readers.length > 0) this.#insist(from, { type: "reads", key, from: this.#me, readers }, scope);
+        for (const reader of readers) this.#confirm(key, from, reader);
         break;
       }
       case "left":
-        this.#distant.get(packet.reader)?.close();
+        this.#distant.get(packet.reader)?.scope.close();
         break;
       case "messages":
         this.#deliver(packet);
+        break;
+      case "received":
+        this.#distant.get(packet.reader)?.out.received(packet.place);
+        this.#local.confirm(packet.key, packet.had);
         break;
       case "find":
       case "settle": {
@@ -208,56 +237,83 @@ export class ClusterSessions implements SessionStore {
     }
   }
 
-  /** A reader on another server gets what is sent here from now on, and first what waits and what is open. */
+  /** A reader on another server gets what is sent here from now on, and first what no reader has and what is open. */
   #meet(key: string, reader: string, from: string): void {
+    const known = this.#distant.get(reader);
+    if (known) return known.out.repeat();
     const session = this.#followed.get(key);
-    if (this.#distant.has(reader) || !session) return;
+    if (!session) return;
     const { limits, publish } = this.#wiring;
     this.#followed.stay(key);
     const scope = session.scope.child("readers");
-    this.#distant.set(reader, scope);
-    const batches = new WeakMap<AnyMessage, Batch>();
-    scope.add(() => {
-      if (this.#distant.get(reader) === scope) this.#distant.delete(reader);
-    });
+    const begin = this.#local.confirmed(key);
     const out = outbox({
-      limit: limits.maxQueued,
-      publish: (messages) => {
-        const packet: Packet = { type: "messages", key, from: this.#me, reader, count: ++this.#count, messages };
-        return publish(from, packet);
+      scope,
+      limits,
+      publish: (sent) => {
+        const messages = sent.map(({ place, message }) => [place, message] as const);
+        const packet: Packet = { type: "messages", key, from: this.#me, reader, messages };
+        return publish(from, sent.length === 0 ? { ...packet, begin } : packet);
       },
-      // Its server is gone: what was on the way waits for the next reader.
-      onLost: (messages) => {
-        if (scope.closed) return;
+      onLost: () => {
         scope.close();
-        this.requeue(
-          key,
-          messages.map((message) => ({ message, batch: batches.get(message) })),
-        );
         // It may have reconnected before we noticed the loss.
         this.#introduce(key);
       },
     });
+    const distant: Distant = { scope, out };
+    this.#distant.set(reader, distant);
+    scope.add(() => {
+      if (this.#distant.get(reader) === distant) this.#distant.delete(reader);
+    });
     scope.measure("queued", () => out.size);
-    const send = (message: AnyMessage, batch: Batch): void => {
+    let joining = true;
+    const send = (sent: Sent): void => {
       // The sender's mistake must not reach a reader on another server.
-      this.#local.check(message, batch);
-      batches.set(message, batch);
-      out.send(message);
+      this.#local.check(sent.message, sent);
+      out.send(sent, joining);
     };
     this.#local.subscribe(key, { end: () => scope.close(), send }, scope);
+    joining = false;
   }
 
-  #deliver({ key, from, reader, count, messages }: Extract<Packet, { type: "messages" }>): void {
+  #deliver({ key, from, reader, begin = -1, messages }: Extract<Packet, { type: "messages" }>): void {
     const here = this.#readers.get(reader);
-    if (!here)
-      return this.requeue(
-        key,
-        messages.map((message) => ({ message })),
-      );
-    if (count <= (here.counts.get(from) ?? 0)) return;
-    here.counts.set(from, count);
-    for (const message of messages) here.subscriber.send(message, this.#local.batch());
+    if (!here) return this.#mention(from, { type: "left", reader });
+    const known = here.progress.get(from);
+    if (known && begin > Math.max(known.begin, known.place)) {
+      const error = new Disconnected(`session ${key} has lost messages`, { code: "gap", retryable: true });
+      return here.subscriber.end(error);
+    }
+    const progress: Progress = known ?? { begin, place: -1, had: 0, due: false };
+    here.progress.set(from, progress);
+    const confirm = (): void => this.#confirm(key, from, reader, progress);
+    for (const [place, message] of messages) {
+      if (place <= progress.place) continue;
+      progress.place = place;
+      const had = (): void => {
+        progress.had = Math.max(progress.had, place);
+        confirm();
+      };
+      try {
+        here.subscriber.send({ message, place, weight: 0, had });
+      } catch (error) {
+        // A channel that is gone leaves the session.
+        if (!(error instanceof Disconnected)) this.#wiring.report(error);
+      }
+    }
+    confirm();
+  }
+
+  /** One packet confirms what has come and what the reader has by then. */
+  #confirm(key: string, from: string, reader: string, progress = this.#readers.get(reader)?.progress.get(from)): void {
+    if (!progress || progress.due) return;
+    progress.due = true;
+    queueMicrotask(() => {
+      progress.due = false;
+      const { place, had } = progress;
+      this.#insist(from, { type: "received", key, reader, place, had }, this.#followed.get(key)?.scope);
+    });
   }
 
   #answerFor(what: "find" | "settle", key: string, reply: AnyMessage): Answer | undefined {

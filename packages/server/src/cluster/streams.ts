@@ -1,9 +1,14 @@
+import { Refusal, type RefusalDetails } from "@parlance/wire";
 import type { RemoteStreams } from "../resume/run.js";
 import type { Wiring } from "./publish.js";
 import { subscribe } from "./subscriptions.js";
 
-/** What one server sends to the one that runs a stream: how far its reader is, or that the stream is to end. */
-type Packet = { readonly seq: number } | { readonly cancel: true };
+type Packet =
+  /** To the server that runs a stream: how far its reader is, or that the stream is to end. */
+  | { readonly seq: number }
+  | { readonly cancel: true }
+  /** From it, to those that wait for the first message. */
+  | { readonly refused: RefusalDetails & { readonly message: string } };
 
 const topicOf = (name: string): string => `stream/${name}`;
 
@@ -11,10 +16,17 @@ const topicOf = (name: string): string => `stream/${name}`;
 export function clusterStreams(wiring: Wiring): RemoteStreams {
   const { limits, mention, publish } = wiring;
   return {
-    async listen(name, scope, { reach, cancel }) {
-      const receive = (packet: Packet): void => ("cancel" in packet ? cancel() : reach(packet.seq));
+    async listen(name, scope, on) {
+      const receive = (packet: Packet): void => {
+        if ("cancel" in packet) on.cancel?.();
+        else if ("seq" in packet) on.reach?.(packet.seq);
+        else on.refused?.(new Refusal(packet.refused.message, packet.refused));
+      };
       // Without pub/sub a stream runs all the same; it is tried again in the background.
       await subscribe(wiring, { topic: topicOf(name), scope, receive }).catch(() => {});
+    },
+    refuse(name, refusal) {
+      mention(topicOf(name), { refused: { ...refusal, message: refusal.message } } satisfies Packet);
     },
     report(name, after, reader) {
       let at = after;

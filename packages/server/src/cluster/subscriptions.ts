@@ -1,9 +1,6 @@
 import { type Scope, within } from "@parlance/wire/scope";
 import { invoke } from "../callback.js";
-import { failureOf, type Wiring } from "./publish.js";
-
-/** The wait before a failed subscription is tried again: doubled each time, up to the cap. */
-const RETRY = { first: 100, cap: 5000 };
+import { failureOf, RETRY, type Wiring } from "./publish.js";
 
 export interface SubscribeOptions<M> {
   readonly topic: string;

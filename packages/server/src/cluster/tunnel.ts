@@ -110,7 +110,7 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
 
 /** Passes frames between a client's socket and the far end. */
 export function joinPorts(socket: Port, far: Port, limit: number): void {
-  const full = ({ buffered }: Port): boolean => (buffered?.() ?? 0) > limit;
+  const full = (port: Port): boolean => (port.buffered?.() ?? 0) > limit;
   far.listen({
     frame(text) {
       socket.send(text);

@@ -137,11 +137,12 @@ async function operate(context: Context, called: Called, call: Scope): Promise<A
     handlers[name]!(input, callOf(context, called, call.signal, ask)),
   );
   if (answer.json !== undefined)
-    assertChecked(checkOf(contract, contract.checks, answer.json), value, {
-      protocol: contract.name,
-      side: "server",
-      subject: name,
-    });
+    assertChecked(
+      checkOf(contract, contract.checks, answer.json),
+      value,
+      { protocol: contract.name, side: "server", subject: name },
+      "the answer of",
+    );
   if (ask && !settled) ask.settle(reply);
   // The ask may be another server's, which tells whether this answer was the first.
   await settled?.done;

@@ -11,7 +11,11 @@ import { boundHandler } from "./http.js";
 import { boundUpgrade } from "./socket.js";
 
 export interface ListenOptions {
-  /** @default 0, which takes a free one */
+  /**
+   * 0 takes any free one. A port in use rejects with its cause, EADDRINUSE.
+   *
+   * @default the port of the first app's contract, such as 9420 of emacs-agent: where clients of it look
+   */
   readonly port?: number;
   /** The address to bind. Any but a loopback address needs `authenticate` in every app. @default "127.0.0.1" */
   readonly host?: string;
@@ -63,10 +67,13 @@ export async function listen(app: Apps, options: ListenOptions = {}): Promise<Li
   const bound = host.includes(":") ? `[${host}]` : host;
   server.on("request", boundHandler(apps, bound));
   server.on("upgrade", boundUpgrade(apps, bound));
+  const port = options.port ?? documentedPort(apps);
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(options.port ?? 0, host, () => {
-      server.off("error", reject);
+    const fail = (error: Error & { code?: string }): void =>
+      reject(error.code === "EADDRINUSE" ? inUse(port, error) : error);
+    server.once("error", fail);
+    server.listen(port, host, () => {
+      server.off("error", fail);
       resolve();
     });
   });
@@ -82,6 +89,20 @@ export async function listen(app: Apps, options: ListenOptions = {}): Promise<Li
       return closed;
     },
   };
+}
+
+/** The port in the URL of the contract; a free one where it names none. */
+function documentedPort([first]: readonly App[]): number {
+  return Number(new URL(first!.contract.url).port);
+}
+
+function inUse(port: number, cause: Error): Error {
+  return Object.assign(
+    new Error(`port ${port} is in use: give \`listen\` another \`port\`, or 0 for any free one`, { cause }),
+    {
+      code: "EADDRINUSE",
+    },
+  );
 }
 
 function checkOptions(apps: readonly App[], host: string, options: ListenOptions): void {

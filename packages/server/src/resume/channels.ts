@@ -19,6 +19,7 @@ import type { Answer } from "../http/answer.js";
 import { isOwn } from "../http/origin.js";
 import type { Called } from "../options.js";
 import type { Accepted, ChannelDelivery } from "../ports.js";
+import { type Ended, type Endings, endings } from "./endings.js";
 import { gapAnswer } from "./gap.js";
 import { conversationName } from "./key.js";
 
@@ -83,7 +84,8 @@ interface Conversation {
 }
 
 interface Ticket {
-  readonly conversation: Conversation;
+  /** Undefined where it is over. */
+  readonly conversation: Conversation | undefined;
   readonly place: Place;
   readonly expires: number;
 }
@@ -195,11 +197,13 @@ class Conversations implements LocalChannels {
   readonly #newTicket: () => string;
   readonly #byName = new Map<string, Conversation>();
   readonly #tickets = new Map<string, Ticket>();
+  readonly #endings: Endings;
 
   constructor(context: Context, converse: Converse, newTicket: () => string) {
     this.#context = context;
     this.#converse = converse;
     this.#newTicket = newTicket;
+    this.#endings = endings(context.limits, (ended) => this.#forgetTicket(ended));
   }
 
   open(called: Called, asked: Asked): Found {
@@ -217,13 +221,17 @@ class Conversations implements LocalChannels {
       onCut: () => this.#wait(conversation),
       // 1001 from a client is a page that was left: its key is gone with it.
       mayReturn: (code) => code !== 1001 && isCut(code),
-      onEnd: () => void Promise.resolve(conversation.conversed).then(() => life.close()),
+      onEnd: (code) => {
+        const { received, sent } = held;
+        if (!isCut(code)) this.#endings.note(asked.name, { epoch, received, sent });
+        void Promise.resolve(conversation.conversed).then(() => life.close());
+      },
     });
     const epoch = newKey().slice(0, 8);
     const conversation: Conversation = { epoch, called, life, durable: held, peerHas: 0, stopWaiting: () => {} };
     this.#byName.set(asked.name, conversation);
     life.add(() => {
-      if (conversation.ticket !== undefined) this.#tickets.delete(conversation.ticket);
+      this.#forgetTicket(conversation);
       if (this.#byName.get(asked.name) === conversation) this.#byName.delete(asked.name);
       held.end(1001, "the server is closing");
     });
@@ -231,6 +239,9 @@ class Conversations implements LocalChannels {
   }
 
   find(asked: Asked): Found | undefined {
+    // Its handler may be still at work.
+    const ended = this.#endings.find(asked.name, asked.cursor);
+    if (ended) return this.#offer(ended, ended.received, undefined, asked.place);
     const conversation = this.#byName.get(asked.name);
     if (!conversation || (asked.cursor && asked.cursor.epoch !== conversation.epoch)) return undefined;
     return this.#resume(conversation, asked);
@@ -243,7 +254,7 @@ class Conversations implements LocalChannels {
     const { place, conversation } = given;
     // A browser sends no Origin with a GET to the page's own server, and always one with a handshake.
     if (place.pathname !== pathname || !(place.origin === origin || (place.origin === null && own))) return undefined;
-    return (port) => this.#attach(conversation, port);
+    return (port) => (conversation ? this.#attach(conversation, port) : confirmClose(port));
   }
 
   cancel(name: string): boolean {
@@ -267,16 +278,20 @@ class Conversations implements LocalChannels {
     conversation.durable.detach();
     this.#wait(conversation);
     conversation.peerHas = cursor?.seq ?? 0;
-    const { epoch } = conversation;
-    return { epoch, ticket: this.#ticketFor(conversation, place), received: conversation.durable.received };
+    return this.#offer(conversation, conversation.durable.received, conversation, place);
   }
 
-  #ticketFor(conversation: Conversation, place: Place): string {
-    if (conversation.ticket !== undefined) this.#tickets.delete(conversation.ticket);
+  /** Without a conversation, one that is over: its client's close has arrived, and the confirmation may not have. */
+  #offer(of: Conversation | Ended, received: number, conversation: Conversation | undefined, place: Place): Found {
+    this.#forgetTicket(of);
     const ticket = this.#newTicket();
-    conversation.ticket = ticket;
+    of.ticket = ticket;
     this.#tickets.set(ticket, { conversation, place, expires: Date.now() + this.#context.limits.ticketLife });
-    return ticket;
+    return { epoch: of.epoch, ticket, received };
+  }
+
+  #forgetTicket({ ticket }: Conversation | Ended): void {
+    if (ticket !== undefined) this.#tickets.delete(ticket);
   }
 
   #attach(conversation: Conversation, port: Port): boolean {
@@ -293,6 +308,13 @@ class Conversations implements LocalChannels {
     );
     return true;
   }
+}
+
+/** Confirms a close again. */
+function confirmClose(port: Port): boolean {
+  port.listen({ frame() {}, close() {} });
+  port.close(1000, "");
+  return true;
 }
 
 function placeOf(request: Request): Place {

@@ -1,5 +1,5 @@
 import { Disconnected } from "@parlance/wire";
-import type { Scope } from "@parlance/wire/scope";
+import { type Scope, within } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
 import { invoke } from "../callback.js";
 import type { Entry, EventLog } from "./event-log.js";
@@ -13,15 +13,19 @@ export interface Readers {
   advance(run: Run, seq: number): void;
 }
 
-/** A reader of a stream that runs here. */
 interface Reading {
-  readonly run: Run;
+  readonly name: string;
+  /** Undefined for a stream of another server. */
+  readonly run: Run | undefined;
   readonly reader: Scope;
   taken: number;
   /** It has asked for more. */
   waiting: boolean;
   /** Checks in a row that found it waiting for entries that were written. */
   late: number;
+  /** The last entry of another server's stream, as far as the log has said; infinite where the stream is over, or the log does not say. */
+  last: number;
+  asking: boolean;
 }
 
 export function readers(
@@ -35,15 +39,30 @@ export function readers(
   /** A log whose tail stands still although entries were written ends its readers. One timer serves all. */
   function check(): void {
     for (const reading of readings) {
-      reading.late = reading.waiting && reading.run.last > reading.taken ? reading.late + 1 : 0;
+      const { run, waiting, taken, reader } = reading;
+      reading.late = waiting && writtenOf(reading) > taken ? reading.late + 1 : 0;
+      if (!run && waiting) void ask(reading);
       if (reading.late <= 2) continue;
       const error = new Disconnected(`the event log gave nothing for ${limits.storeWithin} ms`, {
         code: "timeout",
         retryable: true,
       });
-      callbacks.report(error, "log", reading.run.called.operation);
-      reading.reader.close(error);
+      callbacks.report(error, "log", run?.called.operation);
+      reader.close(error);
     }
+  }
+
+  /** How far another server's stream is, only its log knows. */
+  async function ask(reading: Reading): Promise<void> {
+    if (reading.asking) return;
+    reading.asking = true;
+    const { name, reader } = reading;
+    const unknown = Number.POSITIVE_INFINITY;
+    reading.last = await within(reader, limits.storeWithin, "the event log", () => log.state(name)).then(
+      (state) => (state && !state.closed ? state.last : unknown),
+      () => unknown,
+    );
+    reading.asking = false;
   }
 
   function watch(reading: Reading): void {
@@ -67,31 +86,33 @@ export function readers(
   return {
     advance,
     read(run, name, after, reader) {
-      const reading = run && { run, reader, taken: after, waiting: false, late: 0 };
-      if (reading) watch(reading);
+      const reading = { name, run, reader, taken: after, waiting: false, late: 0, last: 0, asking: false };
+      watch(reading);
       const reach = run ? (seq: number) => advance(run, seq) : remote?.report(name, after, reader);
       const failed = (error: unknown) => callbacks.report(error, "log", run?.called.operation);
       const step = tailOf(log, name, after, reader, failed);
-      let taken = after;
       // An iterator by hand, as in stream/produce.ts: every message goes this way.
       return {
         async next() {
           // The reader has taken what it had, or it would not ask for more.
-          if (taken > after) reach?.(taken);
-          if (reading) reading.waiting = true;
+          if (reading.taken > after) reach?.(reading.taken);
+          reading.waiting = true;
           const { done, value: entries } = await step();
           if (done) return { done, value: undefined };
-          taken = entries.at(-1)!.seq;
-          if (reading) {
-            reading.taken = taken;
-            reading.waiting = false;
-            reading.late = 0;
-          }
+          reading.taken = entries.at(-1)!.seq;
+          reading.waiting = false;
+          reading.late = 0;
           return { done: false, value: entries.map(({ text }) => text) };
         },
       };
     },
   };
+}
+
+/** The last entry that was written. A stream that is over has its end still to come. */
+function writtenOf({ run, last }: Reading): number {
+  if (!run) return last;
+  return run.handler.closed ? Number.POSITIVE_INFINITY : run.last;
 }
 
 /** Steps through a log's tail until the reader's scope closes. A log that fails ends the reader, which may come back for the rest. */

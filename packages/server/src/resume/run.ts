@@ -1,12 +1,23 @@
+import type { Refusal } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import type { Called } from "../options.js";
 import type { Production } from "../ports.js";
 import type { EventWriter } from "./event-log.js";
 
+export interface RemoteEvents {
+  /** A reader on another server has everything up to a place. */
+  reach?(seq: number): void;
+  cancel?(): void;
+  /** The handler on another server has refused. */
+  refused?(refusal: Refusal): void;
+}
+
 /** Streams on other servers of a cluster. */
 export interface RemoteStreams {
-  /** Receives, until the scope closes, how far readers on other servers are, and cancels. Never rejects: it goes on trying. */
-  listen(name: string, scope: Scope, on: { reach(seq: number): void; cancel(): void }): Promise<void>;
+  /** Receives what concerns a stream until the scope closes. Never rejects: it goes on trying. */
+  listen(name: string, scope: Scope, on: RemoteEvents): Promise<void>;
+  /** Tells servers that wait for the stream's first message that its handler has refused. */
+  refuse(name: string, refusal: Refusal): void;
   /** Tells the stream's server how far a reader here is, until the scope closes. */
   report(name: string, after: number, reader: Scope): (seq: number) => void;
   cancel(name: string): Promise<boolean>;
@@ -32,6 +43,9 @@ export interface Run {
   /** Ends the producer's wait for its readers. */
   wake: () => void;
   production?: Production | undefined;
+  /** Settles with the first message, or when headers are due before it; rejects with what the handler refuses with. */
+  readonly begun: Promise<void>;
+  readonly begin: (refusal?: unknown) => void;
   /** The log cannot be told that the stream is over. */
   lost: boolean;
   stopWaiting: () => void;
@@ -49,7 +63,14 @@ export function newRun(
   const opening = new Promise<EventWriter | undefined>((resolve) => {
     opened = resolve;
   });
+  let begin!: (refusal?: unknown) => void;
+  const begun = new Promise<void>((resolve, reject) => {
+    begin = (refusal) => (refusal === undefined ? resolve() : reject(refusal));
+  });
+  // Only a copy of the request waits for it.
+  begun.catch(() => {});
   const life = root.child();
+  life.add(() => begin());
   const run: Run = {
     name,
     called,
@@ -61,6 +82,8 @@ export function newRun(
     delivered: 0,
     sizes: [],
     ahead: 0,
+    begun,
+    begin,
     wake: () => {},
     lost: false,
     stopWaiting: () => {},

@@ -1,6 +1,6 @@
 import { type Cursor, Disconnected, formatResumable, type Gap, isKey, RESUME, Refusal } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
-import { type Context, sessionOf } from "../call.js";
+import { type Context, refusalOf } from "../call.js";
 import type { Answer } from "../http/answer.js";
 import { STREAM_HEADERS } from "../http/response.js";
 import type { Called } from "../options.js";
@@ -8,6 +8,7 @@ import type { Produce, StreamDelivery } from "../ports.js";
 import { cancelled, closing, gone } from "../reason.js";
 import { BlockWriter } from "../stream/writer.js";
 import type { EventLog, EventWriter } from "./event-log.js";
+import { gapAnswer } from "./gap.js";
 import { conversationName } from "./key.js";
 import { pump } from "./pump.js";
 import { type Readers, readers } from "./readers.js";
@@ -47,14 +48,59 @@ export class ResumableStreams implements StreamDelivery {
   }
 
   /** Undefined for a stream that was cancelled, and for a GET with a cursor: that was a join already, of a stream that is over. */
-  async #joinCopy(name: string, { principal, request }: Called, call: Scope): Promise<Answer | undefined> {
+  async #joinCopy(name: string, { principal, request, operation }: Called, call: Scope): Promise<Answer | undefined> {
     if (request.headers.has("Last-Event-ID")) return undefined;
-    await this.#running.get(name)?.opened;
-    const state = await this.#store(call, () => this.#log.state(name));
-    if (!state || (state.closed && state.last === 0)) return undefined;
     this.#context.places.take(principal, "reader", call);
+    const run = this.#running.get(name);
+    // Without a writer it was another copy of the request, which has found the name taken.
+    const isOurs = (await run?.opened) !== undefined;
+    if (run && isOurs) await this.#begun(run, call);
+    const state = await this.#store(call, () => this.#log.state(name));
+    // The log has lost it.
+    if (!state && isOurs && run?.production)
+      return gapAnswer(this.#context, request, { after: 0 }, "messages", operation);
+    if (!state || (state.closed && state.last === 0)) return undefined;
+    if (!isOurs && state.last === 0 && !(await this.#beginsElsewhere(name, call))) return undefined;
     const joined = await this.join(name, undefined, call);
     return joined && !("gap" in joined) ? joined : undefined;
+  }
+
+  /** Waits for the first message, as the first request does: the handler may refuse. */
+  async #begun(run: Run, call: Scope): Promise<void> {
+    const waiting = call.child("readers");
+    this.#attend(run, waiting);
+    try {
+      await Promise.race([run.begun, new Promise<void>((resolve) => waiting.add(resolve))]);
+    } finally {
+      waiting.close();
+    }
+  }
+
+  /** The same for a stream of another server, which tells of a refusal. False where the stream ends without a message. */
+  async #beginsElsewhere(name: string, call: Scope): Promise<boolean> {
+    const { heartbeat, queryWithin } = this.#context.limits;
+    const waiting = call.child("readers");
+    const after = (milliseconds: number): Promise<undefined> =>
+      new Promise((resolve) => {
+        waiting.add(() => resolve(undefined));
+        waiting.timeout(milliseconds, () => resolve(undefined));
+      });
+    let refuse = (_: Refusal): void => {};
+    const refused = new Promise<never>((_, reject) => {
+      refuse = reject;
+    });
+    refused.catch(() => {});
+    try {
+      await this.#remote?.listen(name, waiting, { refused: refuse });
+      const first = this.#readers.read(undefined, name, 0, waiting).next();
+      const over = first.catch(() => ({ done: true }));
+      const step = await Promise.race([over, refused, after(heartbeat || Number.POSITIVE_INFINITY)]);
+      // The refusal is on its way.
+      if (step?.done) await Promise.race([refused, after(queryWithin)]);
+      return !step?.done;
+    } finally {
+      waiting.close();
+    }
   }
 
   /** Answers a reader that joins a stream after a cursor; undefined where there is no such stream. */
@@ -129,7 +175,8 @@ export class ResumableStreams implements StreamDelivery {
       // In this order: a cancel that finds the name taken reaches the server that has it.
       await this.#remote?.listen(name, life, {
         reach: (seq) => this.#reached(run, seq),
-        cancel: () => void this.#cancelRun(run).catch((error) => callbacks.report(error, "log", called.operation)),
+        cancel: () =>
+          void this.#cancelRun(run).catch((error) => !root.closed && callbacks.report(error, "log", called.operation)),
       });
       const writer = await this.#open(life, name);
       if (!writer || run.handler.closed) {
@@ -157,8 +204,13 @@ export class ResumableStreams implements StreamDelivery {
       shutdown.onDrain(run.handler, () => run.handler.close(closing()));
     try {
       run.production = await produce(run.handler);
+      run.begin();
     } catch (error) {
       answered = true;
+      if (!run.handler.closed) {
+        run.begin(error);
+        this.#remote?.refuse(run.name, refusalOf(error));
+      }
       await this.#expire(run, error);
       throw error;
     }
@@ -174,14 +226,7 @@ export class ResumableStreams implements StreamDelivery {
   #answer(run: Run | undefined, name: string, epoch: string, after: number, call: Scope): Answer {
     const { limits } = this.#context;
     const reader = call.child("readers");
-    if (run) {
-      run.stopWaiting();
-      run.readers.add(reader);
-      reader.add(() => {
-        run.readers.delete(reader);
-        if (run.readers.size === 0 && !run.life.closed) this.#wait(run);
-      });
-    }
+    if (run) this.#attend(run, reader);
     const blocks = this.#readers.read(run, name, after, reader);
     const headersDue = run !== undefined && run.last === 0 && (run.production?.headersDue ?? true);
     const resumable = formatResumable({ epoch, grace: limits.grace / 1000, beat: limits.heartbeat / 1000 });
@@ -190,6 +235,16 @@ export class ResumableStreams implements StreamDelivery {
       headers: { ...STREAM_HEADERS, [RESUME]: resumable },
       body: new BlockWriter(blocks, reader, { limits, headersDue, batched: true }),
     };
+  }
+
+  /** A run with a reader does not expire. */
+  #attend(run: Run, reader: Scope): void {
+    run.stopWaiting();
+    run.readers.add(reader);
+    reader.add(() => {
+      run.readers.delete(reader);
+      if (run.readers.size === 0 && !run.life.closed) this.#wait(run);
+    });
   }
 
   /** A reader elsewhere has everything up to a place. */
@@ -206,7 +261,7 @@ export class ResumableStreams implements StreamDelivery {
   }
 
   async #expire(run: Run, reason: unknown): Promise<void> {
-    this.#giveBack(run, reason);
+    run.handler.close(reason);
     const writer = await run.opened;
     try {
       // A log that cannot close the stream may still drop it.
@@ -221,25 +276,11 @@ export class ResumableStreams implements StreamDelivery {
   }
 
   async #cancelRun(run: Run): Promise<void> {
-    this.#giveBack(run, cancelled());
+    run.handler.close(cancelled());
     for (const reader of [...run.readers]) reader.close(cancelled());
     const writer = await run.opened;
     run.discard = () => {};
     run.life.close();
     if (writer) await this.#store(this.#context.root, () => this.#tombstones.bury(writer, run.last));
-  }
-
-  /** Ends the handler. Messages that others sent to its session, and that no reader got, wait for the next reader. */
-  #giveBack(run: Run, reason: unknown): void {
-    if (run.handler.closed) return;
-    run.handler.close(reason);
-    const session = sessionOf(this.#context, run.called);
-    const messages = run.production?.undelivered() ?? [];
-    if (session === undefined || messages.length === 0) return;
-    try {
-      this.#context.sessions.requeue(session, messages);
-    } catch (error) {
-      this.#context.callbacks.report(error, "a session without a reader", run.called.operation);
-    }
   }
 }

@@ -3,16 +3,19 @@ import { OpenAsks, type Waiting } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import { type Encode, encoderFor } from "../codecs.js";
 import type { Limits } from "../limits.js";
-import type { AnySession, Batch, OpenAskFound, Sent, SessionStore, Subscriber } from "../ports.js";
+import type { AnySession, OpenAskFound, Sent, SessionStore, Subscriber } from "../ports.js";
 
-/** One session, for as long as it has a reader, a waiting message or an open ask. */
+/** One session, for as long as it has a reader, an unconfirmed message or an open ask. */
 interface Hub {
   readonly scope: Scope;
-  /** How many messages the server had sent when each of them came. */
-  readonly subscribers: Map<Subscriber, number>;
-  waiting: { readonly message: AnyMessage; readonly weight: number }[];
+  readonly subscribers: Set<Subscriber>;
+  /** Messages that no reader has confirmed, in their order. A new reader begins with them, so each reader gets messages in this order. */
+  unconfirmed: Sent[];
+  /** The last message that was confirmed. */
+  confirmed: number;
   /** Asks that an operation answers. */
   readonly asks: OpenAsks;
+  readonly sentAsks: Map<Waiting, Sent>;
   /** Asks that a channel's message answers: each is put to every channel that opens while it is open. */
   readonly put: Set<(subscriber: Subscriber) => void>;
 }
@@ -29,7 +32,8 @@ export class LocalSessions implements SessionStore {
   readonly #settled: SettledAsks;
   /** Throws `Violation` to the sender of a wrong message: a reader could only fail for it. */
   readonly check: Encode;
-  /** Batches are counted: which of them a later reader lacks is known when an earlier one has not got it. */
+
+  /** Messages that were sent to sessions. */
   #sent = 0;
 
   /** `onIdle` is called when a session has ended, or nothing of it is left. */
@@ -44,7 +48,7 @@ export class LocalSessions implements SessionStore {
 
   session(key: string): AnySession {
     return {
-      send: (message) => this.#send(key, message),
+      send: (message) => void this.#send(key, message),
       ask: (message, options) => this.#ask(key, message, options),
     };
   }
@@ -53,13 +57,10 @@ export class LocalSessions implements SessionStore {
     if (scope.closed) return;
     const hub = this.#hubOf(key);
     // A new reader is shown what is open; one that was cut and resumes sees only what it missed.
-    const open = hub.asks.list().map(({ message }) => message);
-    const waiting = hub.waiting.map(({ message }) => message);
-    hub.waiting = [];
-    const since = this.#sent;
-    for (const message of [...open.filter((one) => !waiting.includes(one)), ...waiting])
-      subscriber.send(message, this.batch());
-    hub.subscribers.set(subscriber, since);
+    const asks = hub.asks.list().flatMap((ask) => hub.sentAsks.get(ask) ?? []);
+    const shown = asks.filter((ask) => !hub.unconfirmed.includes(ask));
+    for (const sent of [...shown, ...hub.unconfirmed]) subscriber.send(sent);
+    hub.subscribers.add(subscriber);
     scope.add(() => {
       hub.subscribers.delete(subscriber);
       closeIfIdle(hub);
@@ -67,19 +68,15 @@ export class LocalSessions implements SessionStore {
     for (const put of hub.put) put(subscriber);
   }
 
-  /** A message to the readers of this moment. */
-  batch(): Batch {
-    return { place: ++this.#sent };
+  /** The last message that was confirmed: a new reader begins after it. */
+  confirmed(key: string): number {
+    return this.#hubs.get(key)?.confirmed ?? 0;
   }
 
-  requeue(key: string, messages: readonly Sent[]): void {
-    // Readers that were there already have a copy of their own, and an open ask is shown to the next reader anyway.
-    const asks = new OpenAsks(this.#contract, "server");
-    for (const { message, batch } of messages) {
-      const place = batch?.place ?? Number.POSITIVE_INFINITY;
-      const isHad = [...(this.#hubs.get(key)?.subscribers.values() ?? [])].some((since) => since < place);
-      if (!isHad && !asks.exchangeOf(message)) this.#send(key, message);
-    }
+  /** A reader has every message that it was sent, up to a place. */
+  confirm(key: string, place: number): void {
+    const hub = this.#hubs.get(key);
+    if (hub) confirm(hub, place);
   }
 
   find(key: string, reply: AnyMessage): OpenAskFound | undefined {
@@ -97,7 +94,7 @@ export class LocalSessions implements SessionStore {
   end(key: string): void {
     const hub = this.#hubs.get(key);
     if (!hub) return;
-    const subscribers = [...hub.subscribers.keys()];
+    const subscribers = [...hub.subscribers];
     hub.scope.close(this.#over(key));
     for (const subscriber of subscribers) subscriber.end();
   }
@@ -107,7 +104,15 @@ export class LocalSessions implements SessionStore {
     if (known) return known;
     const scope = this.#root.child("sessions");
     const asks = new OpenAsks(this.#contract, "server");
-    const hub: Hub = { scope, subscribers: new Map(), waiting: [], asks, put: new Set() };
+    const hub: Hub = {
+      scope,
+      subscribers: new Set(),
+      unconfirmed: [],
+      confirmed: 0,
+      asks,
+      sentAsks: new Map(),
+      put: new Set(),
+    };
     this.#hubs.set(key, hub);
     scope.measure("queued", () => weightOf(hub));
     scope.add(() => {
@@ -117,20 +122,28 @@ export class LocalSessions implements SessionStore {
     return hub;
   }
 
-  #send(key: string, message: AnyMessage): void {
-    const known = this.#hubs.get(key);
-    if (known && known.subscribers.size > 0) return sendToAll(known.subscribers.keys(), message, this.batch());
+  #send(key: string, message: AnyMessage): Sent {
+    const isRead = (this.#hubs.get(key)?.subscribers.size ?? 0) > 0;
     // Where there are readers, encoding it for them checks it.
-    this.check(message);
+    if (!isRead) this.check(message);
     const hub = this.#hubOf(key);
-    const weight = JSON.stringify(message).length;
+    const sent = newSent(hub, message, ++this.#sent);
     const { maxQueued } = this.#limits;
-    if (weightOf(hub) + weight > maxQueued)
+    if (!isRead && weightOf(hub) + sent.weight > maxQueued) {
+      closeIfIdle(hub);
       throw new Disconnected(
         `${this.#contract.name}: session ${key} has no reader, and more than ${maxQueued} characters wait for one`,
         { code: "slow_reader", retryable: true },
       );
-    hub.waiting.push({ message, weight });
+    }
+    hub.unconfirmed.push(sent);
+    try {
+      sendToAll(hub.subscribers, sent);
+    } catch (error) {
+      forget(hub, sent);
+      throw error;
+    }
+    return sent;
   }
 
   #ask(key: string, message: AnyMessage, options: { readonly signal?: AbortSignal } = {}): Promise<AnyMessage> {
@@ -169,10 +182,12 @@ export class LocalSessions implements SessionStore {
     scope.add(() => {
       hub.asks.withdraw(waiting);
       // The next reader is shown open asks only.
-      hub.waiting = hub.waiting.filter((one) => one.message !== message);
+      const sent = hub.sentAsks.get(waiting);
+      if (sent) forget(hub, sent);
+      hub.sentAsks.delete(waiting);
       if (!hub.scope.closed) this.#settled.remember(key, waiting);
     });
-    this.#send(key, message);
+    hub.sentAsks.set(waiting, this.#send(key, message));
   }
 
   #isAnsweredByOperation({ type }: AnyMessage): boolean {
@@ -195,12 +210,40 @@ function sentToSessions({ operations, channels }: AnyContract): string[] {
   return [...new Set([...streams, ...Object.values(channels).flatMap(({ server }) => server)])];
 }
 
-function weightOf({ waiting }: Hub): number {
-  return waiting.reduce((sum, { weight }) => sum + weight, 0);
+function newSent(hub: Hub, message: AnyMessage, place: number): Sent {
+  let weight: number | undefined;
+  return {
+    message,
+    place,
+    // Rarely asked for where there are readers.
+    get weight() {
+      weight ??= JSON.stringify(message).length;
+      return weight;
+    },
+    had: () => confirm(hub, place),
+  };
 }
 
-function closeIfIdle({ scope, subscribers, waiting, asks, put }: Hub): void {
-  if (subscribers.size + waiting.length + asks.list().length + put.size === 0) scope.close();
+function confirm(hub: Hub, place: number): void {
+  const { unconfirmed } = hub;
+  let count = 0;
+  while (count < unconfirmed.length && unconfirmed[count]!.place <= place) count++;
+  if (count === 0) return;
+  hub.confirmed = unconfirmed[count - 1]!.place;
+  unconfirmed.splice(0, count);
+  closeIfIdle(hub);
+}
+
+function forget(hub: Hub, sent: Sent): void {
+  hub.unconfirmed = hub.unconfirmed.filter((one) => one !== sent);
+}
+
+function weightOf({ unconfirmed }: Hub): number {
+  return unconfirmed.reduce((sum, { weight }) => sum + weight, 0);
+}
+
+function closeIfIdle({ scope, subscribers, unconfirmed, asks, put }: Hub): void {
+  if (subscribers.size + unconfirmed.length + asks.list().length + put.size === 0) scope.close();
 }
 
 /** Puts an ask to every channel; the first answer of any of them counts. */
@@ -212,15 +255,15 @@ function askChannels(hub: Hub, message: AnyMessage, scope: Scope, { settle, fail
   };
   hub.put.add(put);
   scope.add(() => hub.put.delete(put));
-  for (const subscriber of hub.subscribers.keys()) put(subscriber);
+  for (const subscriber of hub.subscribers) put(subscriber);
 }
 
 /** Sends to each, whatever happens to the others. Throws where the message itself is wrong. */
-function sendToAll(subscribers: Iterable<Subscriber>, message: AnyMessage, batch: Batch): void {
+function sendToAll(subscribers: Iterable<Subscriber>, sent: Sent): void {
   const failures: unknown[] = [];
   for (const subscriber of subscribers) {
     try {
-      subscriber.send(message, batch);
+      subscriber.send(sent);
     } catch (error) {
       // A reader that is gone has a `Disconnected` of its own.
       if (!(error instanceof Disconnected)) failures.push(error);

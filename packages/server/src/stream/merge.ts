@@ -4,7 +4,7 @@ import type { Scope } from "@parlance/wire/scope";
 import { type Context, sessionOf } from "../call.js";
 import type { Encode, Encoded } from "../codecs.js";
 import type { Called } from "../options.js";
-import type { Batch, Sent, Subscriber } from "../ports.js";
+import type { Sent, Subscriber } from "../ports.js";
 
 /** Characters of its own messages that a handler may have waiting beside those that others send. */
 const AHEAD = 64 * 1024;
@@ -24,7 +24,7 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
   readonly #encode: Encode;
   readonly #scope: Scope;
   readonly #inbox: Queue<Encoded>;
-  #stage: "new" | "begun" | "joined" = "new";
+  #stage: "new" | "begun" | "joining" | "joined" = "new";
   #taken: (() => void) | undefined;
   /** Messages of others that are on their way to a reader, with their places in the stream. */
   readonly #placed: { readonly sent: Sent; readonly seq: number }[] = [];
@@ -55,12 +55,13 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
   }
 
   /** Throws `Violation` for a wrong message. */
-  send(message: AnyMessage, batch: Batch): void {
-    this.#put(this.#encode(message, batch));
+  send(sent: Sent): void {
+    // What a new reader begins with is bounded already.
+    this.#put(this.#encode(sent.message, sent), this.#stage === "joining" ? 0 : undefined);
   }
 
-  end(): void {
-    this.#inbox.end();
+  end(error?: unknown): void {
+    this.#inbox.end(error);
   }
 
   /** Notes the place of a message that others sent. */
@@ -70,14 +71,10 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
 
   /** The reader has everything up to a place. */
   delivered(seq: number): void {
-    const count = this.#placed.findIndex((one) => one.seq > seq);
-    this.#placed.splice(0, count < 0 ? this.#placed.length : count);
-  }
-
-  /** Messages of others that no reader has got, oldest first. */
-  undelivered(): readonly Sent[] {
-    const waiting = this.#inbox.rest(Number.POSITIVE_INFINITY).filter(({ batch }) => batch !== undefined);
-    return [...this.#placed.map(({ sent }) => sent), ...waiting];
+    const later = this.#placed.findIndex((one) => one.seq > seq);
+    const delivered = this.#placed.splice(0, later < 0 ? this.#placed.length : later);
+    // Newest first: it confirms those before it that came from the same server.
+    for (const { sent } of delivered.reverse()) sent.had();
   }
 
   async #begin(): Promise<IteratorResult<Encoded>> {
@@ -92,8 +89,9 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
   }
 
   #join(coming: Promise<IteratorResult<AnyMessage>> | undefined): void {
-    this.#stage = "joined";
+    this.#stage = "joining";
     this.#context.sessions.subscribe(this.#key, this, this.#scope);
+    this.#stage = "joined";
     if (coming) this.#drain(coming).catch((error) => this.#inbox.end(error));
   }
 
@@ -109,8 +107,8 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
   }
 
   /** A reader that is too far behind ends. */
-  #put(encoded: Encoded): void {
-    if (this.#inbox.push(encoded, encoded.data.length)) return;
+  #put(encoded: Encoded, weight = encoded.data.length): void {
+    if (this.#inbox.push(encoded, weight)) return;
     const behind = `the reader of session ${this.#key} is more than ${this.#context.limits.maxQueued} characters behind`;
     this.#inbox.end(new Refusal(behind, { status: 503 }));
   }

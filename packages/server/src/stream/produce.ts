@@ -5,7 +5,7 @@ import { type Context, callOf, isHidden, refusalOf } from "../call.js";
 import { invoke } from "../callback.js";
 import { type Encode, type Encoded, encoderFor } from "../codecs.js";
 import type { Called, How } from "../options.js";
-import type { Production, Sent } from "../ports.js";
+import type { Production } from "../ports.js";
 import { cancelled } from "../reason.js";
 import { SessionMerge } from "./merge.js";
 
@@ -95,10 +95,6 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
     this.#handling.merged?.delivered(seq);
   }
 
-  undelivered(): readonly Sent[] {
-    return this.#handling.merged?.undelivered() ?? [];
-  }
-
   async next(): Promise<IteratorResult<readonly string[]>> {
     const { called, described, scope, encode, merged } = this.#handling;
     if (this.#over) return DONE;
@@ -134,11 +130,17 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
 
   #block(encoded: Encoded): string {
     const { context, called, merged } = this.#handling;
-    context.callbacks.message(called, encoded.message, "server");
+    const refusal = context.callbacks.message(called, encoded.message, "server");
+    // The stream ends with it as with any failure; its last message, the fault, is not refused again.
+    if (refusal && !this.#over) throw refusal;
     this.#seq++;
     this.#last = encoded.message.type;
-    if (!this.#id) return encoded.block();
-    if (encoded.batch) merged?.place(encoded, this.#seq);
+    const { sent } = encoded;
+    if (!this.#id) {
+      sent?.had();
+      return encoded.block();
+    }
+    if (sent) merged?.place(sent, this.#seq);
     return encoded.block(this.#id(this.#seq));
   }
 

@@ -149,8 +149,8 @@ export async function scene(
   } as Partial<LocoHandlers> as LocoHandlers;
 
   const apps = [serve(foldGateway, fold, options), serve(emacsAgent, emacs, options)];
-  apps.push(serve(based, uploads, options), serve(loco, speech, options));
-  const server = await listen(apps, { closeAfter: 0, ...listening });
+  apps.push(serve(based, uploads, options), serve(loco, speech, { ...options, allowAnonymous: true }));
+  const server = await listen(apps, { port: 0, closeAfter: 0, ...listening });
   const app = (url: string) => apps.find((one) => one.knows(new URL(url).pathname))!;
   const memory: Scene["memory"] = {
     baseUrl: "http://localhost",

@@ -1,6 +1,9 @@
+import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
+import { Refusal, serve } from "@parlance/server";
+import { memoryPubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import { newKey, RESUME } from "@parlance/wire";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { newLedger, scene } from "./conversations.js";
 import { texts } from "./talks.js";
 
@@ -31,3 +34,39 @@ it.each([1, 2])(
     expect(ledger.begun.get(tag)).toBe(1);
   },
 );
+
+it.each(
+  [1, 2].flatMap((count) =>
+    [
+      { with: "with a status", status: 503, refusal: () => new Refusal("busy", { status: 503, retryAfter: 7 }) },
+      { with: "by an error", status: 500, refusal: () => new Error("broken") },
+    ].map((how) => ({ count, ...how })),
+  ),
+)("each copy of a POST that the handler refuses $with gets the same refusal ($count servers)", async (how) => {
+  const [log, pubSub] = [memoryLog(), memoryPubSub()];
+  let begun = 0;
+  let refuse = (_: unknown): void => {};
+  const refusing = new Promise<never>((_, reject) => {
+    refuse = reject;
+  });
+  const handlers = {
+    send() {
+      begun++;
+      return refusing;
+    },
+  } as unknown as FoldGatewayHandlers;
+  const apps = Array.from({ length: how.count }, () => serve(foldGateway, handlers, { log, pubSub, onError: false }));
+  const headers = { "Content-Type": "application/json", [RESUME]: newKey() };
+  const post = { method: "POST", headers, body: '{"content":"x"}' };
+  const answers = [0, 1, 2, 3].map(async (i) => {
+    const response = await apps[i % how.count]!.fetch(new Request("http://localhost/api/send", post));
+    return { status: response.status, after: response.headers.get("Retry-After"), text: await response.text() };
+  });
+  // All of them wait for the handler.
+  await vi.waitFor(() => expect(apps.reduce((sum, app) => sum + app.stats().readers, 0)).toBe(3));
+  refuse(how.refusal());
+  const [first, ...copies] = await Promise.all(answers);
+  expect(first!.status).toBe(how.status);
+  expect(copies).toEqual([first, first, first]);
+  expect(begun).toBe(1);
+});

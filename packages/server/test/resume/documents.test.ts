@@ -17,9 +17,13 @@ const KEY = { "Parlance-Resume": "0".repeat(32) };
 
 /** Serves a contract with one handler; a peer that knows the documents only reaches it at the URL. */
 async function serving(contract: AnyContract, name: string, handler: (...args: never[]) => unknown): Promise<string> {
-  const server = await listen(serve(contract as never, { [name]: handler } as never, { heartbeat: 0 }), {
-    closeAfter: 0,
-  });
+  const server = await listen(
+    serve(contract as never, { [name]: handler } as never, { heartbeat: 0, allowAnonymous: true }),
+    {
+      port: 0,
+      closeAfter: 0,
+    },
+  );
   onTestFinished(() => server.close());
   return server.url;
 }

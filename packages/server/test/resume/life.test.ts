@@ -19,7 +19,7 @@ async function waiting(grace: number) {
     },
   } as Partial<FoldGatewayHandlers> as FoldGatewayHandlers;
   const app = serve(foldGateway, handlers, { grace });
-  const server = await listen(app, { closeAfter: 0 });
+  const server = await listen(app, { port: 0, closeAfter: 0 });
   onTestFinished(() => server.close());
   return { aborted, server, app };
 }

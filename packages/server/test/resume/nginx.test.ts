@@ -18,7 +18,7 @@ it.skipIf(!hasNginx)(
         yield { type: "done", full_response: "one" };
       },
     } as Partial<FoldGatewayHandlers> as FoldGatewayHandlers;
-    const server = await listen(serve(foldGateway, handlers), { closeAfter: 0 });
+    const server = await listen(serve(foldGateway, handlers), { port: 0, closeAfter: 0 });
     const nginx = await startNginx(server.url);
     try {
       const reader = connect(foldGateway, { baseUrl: nginx.url }).send({ content: "x" })[Symbol.asyncIterator]();

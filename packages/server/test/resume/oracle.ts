@@ -19,8 +19,6 @@ export interface Excuses {
   readonly onlyDelayed?: boolean;
   /** The event log has failed, and that was reported: the reader is told by an error, after what the log holds. */
   readonly logFailed?: boolean;
-  /** Pub/sub has failed, and that was reported: what was on its way to a session's reader may have arrived, and is sent again. */
-  readonly pubSubFailed?: boolean;
   /** The log was emptied: it does not remember that a request was begun. */
   readonly emptied?: boolean;
 }
@@ -30,8 +28,7 @@ export interface Excuses {
  * another conversation. Returns what is wrong.
  */
 export function judge(outcome: Outcome, excuses: Excuses = {}): string[] {
-  const { tag, wanted, error, commands, begun } = outcome;
-  const got = excuses.pubSubFailed ? [...new Set(outcome.got)] : outcome.got;
+  const { tag, wanted, got, error, commands, begun } = outcome;
   const wrong: string[] = [];
   const foreign = got.filter((text) => !text.startsWith(`${tag}:`));
   if (foreign.length > 0) wrong.push(`${tag} was sent what belongs to others: ${foreign}`);

@@ -90,7 +90,7 @@ async function streaming(options: ServeOptions): Promise<Meter> {
       yield { type: "done", full_response: "" };
     },
   } as Partial<FoldGatewayHandlers> as FoldGatewayHandlers;
-  const meter = metered(await listen(serve(foldGateway, handlers, options), { closeAfter: 0 }));
+  const meter = metered(await listen(serve(foldGateway, handlers, options), { port: 0, closeAfter: 0 }));
   return meter;
 }
 
@@ -173,7 +173,9 @@ async function speaking(resume: boolean, more: number) {
       for await (const _message of channel);
     },
   } as Partial<LocoHandlers> as LocoHandlers;
-  const meter = metered(await listen(serve(loco, handlers, { heartbeat: 0 }), { closeAfter: 0 }));
+  const meter = metered(
+    await listen(serve(loco, handlers, { heartbeat: 0, allowAnonymous: true }), { port: 0, closeAfter: 0 }),
+  );
   const { open, sockets } = pausable();
   const options = { baseUrl: meter.server.url, webSocket: open, random: () => 0, resume };
   const opening = { client_info: { name: "t", version: "1", capabilities: [] } };

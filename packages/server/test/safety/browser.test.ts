@@ -27,7 +27,7 @@ it.skipIf(absent)(
       },
     } as Partial<FoldGatewayHandlers> as FoldGatewayHandlers;
     const sockets: BasedHandlers = { session: () => void done.push("session") };
-    const server = await listen([serve(foldGateway, fold), serve(based, sockets)], { closeAfter: 0 });
+    const server = await listen([serve(foldGateway, fold), serve(based, sockets)], { port: 0, closeAfter: 0 });
     const page = "<!doctype html><title>hostile</title>";
     const hostile = createServer((_, response) => response.writeHead(200, { "Content-Type": "text/html" }).end(page));
     await new Promise<void>((resolve) => hostile.listen(0, "127.0.0.1", resolve));

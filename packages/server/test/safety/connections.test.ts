@@ -185,7 +185,7 @@ describe("Addresses:", () => {
   it("a server on 127.0.0.2 answers to its own address, also as a whole URL", async () => {
     await start();
     const app = serve(foldGateway, { health: () => "OK" } as never);
-    const server = await listen(app, { host: "127.0.0.2", closeAfter: 0 });
+    const server = await listen(app, { port: 0, host: "127.0.0.2", closeAfter: 0 });
     try {
       expect(server.url).toBe(`http://127.0.0.2:${server.port}`);
       for (const target of ["/health", `${server.url}/health`]) {

@@ -52,7 +52,7 @@ beforeAll(async () => {
     serve(foldGateway, fold, { hooks, origins }),
     serve(loco, agent, { hooks, origins, authenticate, grace: 1000 }),
   ];
-  server = await listen(apps, { closeAfter: 0 });
+  server = await listen(apps, { port: 0, closeAfter: 0 });
 });
 
 afterAll(async () => {

@@ -53,7 +53,7 @@ async function rest(): Promise<void> {
 
 const [most, mostChannels] = process.argv.slice(2).map(Number) as [number, number];
 const apps = makeApps();
-const server = await listen([apps.fold, apps.sockets], { closeAfter: 0 });
+const server = await listen([apps.fold, apps.sockets], { port: 0, closeAfter: 0 });
 // A busy machine would close idle connections at the moment that the client uses them again.
 server.server.keepAliveTimeout = 0;
 for (const place of ["sockets", "memory"] as const) {

@@ -6,8 +6,16 @@ import { rules } from "./rules.js";
 export interface Expressions {
   /** The name of a schema's declaration, by absolute reference. */
   refer(reference: string): string;
-  /** The expression of each name, after those that it refers to, and how often it is referred to. */
-  readonly declarations: ReadonlyMap<string, { readonly text: string; readonly uses: number }>;
+  /** By name, in an order in which each stands after those that it refers to. */
+  readonly declarations: ReadonlyMap<string, Readonly<Declaration>>;
+}
+
+interface Declaration {
+  readonly name: string;
+  /** Undefined while the expression is written: a schema that refers to itself meets itself. */
+  text?: string;
+  /** How often it is referred to. */
+  uses: number;
 }
 
 const simple: Readonly<Record<string, string>> = {
@@ -18,44 +26,47 @@ const simple: Readonly<Record<string, string>> = {
   null: "checking.nil",
 };
 const ANYTHING = "checking.anything";
+const NOTHING = "checking.nothing";
 const scalar = (value: unknown) => typeof value !== "object" || value === null;
+const hasType = (value: unknown, type: string) =>
+  type === "integer" ? Number.isInteger(value) : type === (value === null ? "null" : typeof value);
 const text = (value: unknown) => JSON.stringify(value);
 const record = (entries: readonly (readonly [string, string])[]) =>
   `{ ${entries.map(([key, value]) => `${text(key)}: ${value}`).join(", ")} }`;
 
 /**
  * `find` gets the schema of an absolute reference. `compile` gets the keywords that no function of `checking` is for, and returns the name
- * of a function of ajv for them: what a contract may say is more than what contracts do say.
+ * of a function of ajv for them: contracts may use more keywords than they do use.
  */
 export function expressions(
-  find: (reference: string) => SchemaObject,
+  find: (reference: string) => Schema,
   formats: ReadonlyMap<string, RegExp | true>,
   compile: (keywords: SchemaObject) => string,
 ): Expressions {
-  const declarations = new Map<string, { text: string; uses: number }>();
-  /** By absolute reference: a name of its own. A schema that stands inside of itself has no declaration yet. */
-  const names = new Map<string, string>();
+  const started = new Map<string, Declaration>();
+  const declarations = new Map<string, Declaration>();
 
   function refer(reference: string): string {
-    const known = names.get(reference);
-    const declared = known === undefined ? undefined : declarations.get(known);
-    if (declared) declared.uses++;
-    if (known !== undefined) return declared ? known : `checking.later(() => ${known})`;
+    const known = started.get(reference);
+    if (known) {
+      known.uses++;
+      return known.text === undefined ? `checking.later(() => ${known.name})` : known.name;
+    }
     const schema = find(reference);
-    const title = schema.title ?? reference.replace(/.*\//, "");
-    const taken = [...names.values()];
+    const title = (typeof schema === "object" && schema.title) || reference.replace(/.*\//, "");
+    const taken = [...started.values()].map(({ name }) => name);
     let name = `$${title.replace(/\W/g, "")}`;
     while (taken.includes(name)) name += "_";
-    names.set(reference, name);
-    const text = of(rules(schema), reference.split("#")[0]!);
-    // One that stands inside of itself has a name in any case.
-    declarations.set(name, { text, uses: text.includes(name) ? 2 : 1 });
+    const declaration: Declaration = { name, uses: 1 };
+    started.set(reference, declaration);
+    declaration.text = of(rules(schema), reference.split("#")[0]!);
+    declarations.set(name, declaration);
     return name;
   }
 
   function of(schema: Schema, base: string): string {
-    if (typeof schema === "boolean") return schema ? ANYTHING : `checking.not(${ANYTHING})`;
-    const { $id, $defs, ...left } = schema;
+    if (typeof schema === "boolean") return schema ? ANYTHING : NOTHING;
+    const { $id, $defs, definitions, ...left } = schema;
     // These see what every keyword beside them has seen.
     if ("unevaluatedProperties" in left || "unevaluatedItems" in left)
       return `checking.compiled(${compile(elsewhere(left, base))})`;
@@ -80,8 +91,8 @@ export function expressions(
       tests.push(`checking.array(${inner(take("items") ?? true)})`);
     } else if (typeof type === "string" && type in simple) {
       take("type");
-      // Listed values have a type already.
-      if (!("const" in left) && !("enum" in left)) tests.push(simple[type]!);
+      const listed = "const" in left ? [left.const] : (left.enum as unknown[] | undefined);
+      if (!listed?.every((value) => hasType(value, type))) tests.push(simple[type]!);
     } else if (Array.isArray(type) && type.every((one) => one in simple)) {
       take("type");
       tests.push(`checking.types(${record(type.map((one) => [one, simple[one]!]))})`);
@@ -127,9 +138,12 @@ function objectOf(
   if (optional.length > 0) parts.push(record(optional));
   const rest = others === undefined ? ANYTHING : inner(others);
   const object = `checking.object(${parts.join(", ")})`;
-  return rest === ANYTHING
-    ? [object]
-    : [object, `checking.others(${[rest, ...known.map(([key]) => text(key))].join(", ")})`];
+  if (rest === ANYTHING) return [object];
+  const keys = known.map(([key]) => text(key));
+  return [
+    object,
+    rest === NOTHING ? `checking.only(${keys.join(", ")})` : `checking.others(${[rest, ...keys].join(", ")})`,
+  ];
 }
 
 const absolute = (reference: string, base: string) =>

@@ -1,0 +1,189 @@
+import { connect } from "@parlance/client";
+import { enforce } from "@parlance/protocols/helpers/loco-enforce";
+import { type LocoHandlers, loco, type StreamServerMessage, type WorkspacePolicy } from "@parlance/protocols/loco";
+import { type Hooks, serve } from "@parlance/server";
+import { describe, expect, it } from "vitest";
+
+type Message = StreamServerMessage;
+
+const hello: Message = { type: "server.hello", server_info: { version: "0" } };
+const diff = (path: string, other = path) => `--- a/${path}\n+++ b/${other}\n@@ -1 +1 @@\n-a\n+b\n`;
+const tool = (
+  tool_name: string,
+  args: Record<string, unknown>,
+  status: "started" | "completed" = "started",
+): Message => ({
+  type: "tool.execute",
+  tool_name,
+  args,
+  status,
+});
+const patch = (file_path: string, fields: object = {}): Message => ({
+  type: "patch.proposed",
+  patch_id: "p",
+  file_path,
+  diff: diff(file_path),
+  ...fields,
+});
+const command = (line: string, fields: object = {}): Message => ({
+  type: "command.request_approval",
+  command_id: "c",
+  command: line,
+  ...fields,
+});
+const asking = (tool_name: string, args: Record<string, unknown>): Message => ({
+  type: "tool.request_approval",
+  request_id: "r",
+  tool_name,
+  args,
+});
+
+/** What an agent's handler sends under a policy: the code of what is refused, or that it was sent. */
+async function sends(policy: WorkspacePolicy, messages: readonly Message[], approve = true): Promise<string[]> {
+  const outcomes: string[] = [];
+  const handlers = {
+    async stream(_, channel) {
+      channel.send(hello);
+      for (const message of messages) {
+        try {
+          if (/request_approval/.test(message.type))
+            await channel.ask(message as Message & { type: "tool.request_approval" });
+          else channel.send(message);
+          outcomes.push("sent");
+        } catch (error) {
+          outcomes.push((error as { code: string }).code);
+        }
+      }
+    },
+  } as Partial<LocoHandlers> as LocoHandlers;
+  const hooks: Hooks = enforce(() => policy, { root: "/work" });
+  const { fetch, webSocket } = serve(loco, handlers, { authenticate: () => "me", hooks });
+  const agent = connect(loco, { fetch, webSocket, token: "t" });
+  const session = await agent.stream(
+    { session_id: "s" },
+    { open: { client_info: { name: "", version: "", capabilities: [] } } },
+  );
+  let received = 0;
+  for await (const message of session) {
+    if (message.type !== "server.hello") received++;
+    const request_id =
+      message.type === "tool.request_approval"
+        ? message.request_id
+        : message.type === "command.request_approval"
+          ? message.command_id
+          : undefined;
+    if (request_id !== undefined) session.send({ type: "client.approval_response", request_id, approved: approve });
+  }
+  expect(received).toBe(outcomes.filter((outcome) => outcome === "sent").length);
+  return outcomes;
+}
+
+const no = "POLICY_VIOLATION";
+const runner: WorkspacePolicy = { command_execution_mode: "server_runner", blocked_commands: ["rm -rf"] };
+const make = { command: "make" };
+
+describe("A policy is enforced on what the agent sends", () => {
+  it.each<[string, WorkspacePolicy, Message[], string[]]>([
+    ["a path outside, by any name", {}, [tool("read_file", { path: "../../etc/passwd" })], [no]],
+    ["a directory outside", runner, [command("make", { working_directory: "/etc" })], [no]],
+    ["a patch of a file outside", {}, [patch("../x")], [no]],
+    ["a patch whose diff is for a file outside", {}, [patch("a.ts", { diff: diff("../x") })], [no]],
+    ["a patch whose diff is for another file", {}, [patch("a.ts", { diff: diff("b.ts") })], [no]],
+    ["a patch that renames its file away", {}, [patch("a.ts", { diff: diff("a.ts", "b.ts") })], [no]],
+    ["a patch that cannot be read", {}, [patch("a.ts", { diff: "rm everything" })], [no]],
+    ["a patch without approval", {}, [patch("a.ts", { requires_approval: false })], [no]],
+    ["a blocked command, though the user would approve it", runner, [command("rm -rf src")], [no]],
+    ["approval of a tool for a path outside", {}, [asking("write_file", { file_path: "../x" })], [no]],
+    ["a command that runs unasked", runner, [tool("execute_command", make)], [no]],
+    ["one that is told only when it is over", runner, [tool("execute_command", make, "completed")], [no]],
+    [
+      "a command on the server, where the terminal is the mode",
+      {},
+      [command("make"), tool("execute_command", make)],
+      ["sent", no],
+    ],
+    [
+      "a second run by one approval",
+      runner,
+      [command("make"), tool("execute_command", make), tool("execute_command", make)],
+      ["sent", "sent", no],
+    ],
+    [
+      "another command than the approved one",
+      runner,
+      [command("make"), tool("execute_command", { command: "make install" })],
+      ["sent", no],
+    ],
+    [
+      "another file than the approved one",
+      {},
+      [asking("write_file", { file_path: "a" }), tool("write_file", { file_path: "b" })],
+      ["sent", no],
+    ],
+  ])("%s is refused, and is not sent", async (_, policy, messages, outcomes) => {
+    expect(await sends(policy, messages)).toEqual(outcomes);
+  });
+
+  it.each<[string, WorkspacePolicy, Message[]]>([
+    [
+      "a tool that does not ask",
+      {},
+      [tool("read_file", { path: "a.ts" }), tool("read_file", { path: "a.ts" }, "completed")],
+    ],
+    [
+      "an approved tool",
+      {},
+      [asking("write_file", { file_path: "a", reason: "x" }), tool("write_file", { file_path: "a" })],
+    ],
+    [
+      "an approved command, its output and its end",
+      runner,
+      [
+        command("make", { working_directory: "/work/a" }),
+        tool("execute_command", make),
+        { ...tool("execute_command", make), result: { stdout: "x" } } as Message,
+        tool("execute_command", make, "completed"),
+      ],
+    ],
+    ["a patch that asks", {}, [patch("a.ts")]],
+    ["a patch that need not ask", { tools_requiring_approval: [] }, [patch("a.ts", { requires_approval: false })]],
+  ])("%s is sent", async (_, policy, messages) => {
+    expect(await sends(policy, messages)).toEqual(messages.map(() => "sent"));
+  });
+
+  it("what the user has refused does not run", async () => {
+    expect(await sends(runner, [command("make"), tool("execute_command", make)], false)).toEqual(["sent", no]);
+  });
+});
+
+it("file changes outside the workspace reach no index, neither on the socket nor over HTTP", async () => {
+  const changed: string[] = [];
+  const handlers = {
+    updateIndex({ changes }) {
+      changed.push(...changes.map(({ file_path }) => file_path));
+      return { index_status: "complete" };
+    },
+    async stream(_, channel) {
+      channel.send(hello);
+      for await (const message of channel)
+        if (message.type === "client.file_changes") changed.push(...message.changes.map(({ file_path }) => file_path));
+    },
+  } as Partial<LocoHandlers> as LocoHandlers;
+  const { fetch, webSocket } = serve(loco, handlers, { authenticate: () => "me", hooks: enforce({}) });
+  const agent = connect(loco, { fetch, webSocket, token: "t" });
+  const changes = [{ type: "created" as const, file_path: "../x" }];
+  const refusal = { status: 403, code: no };
+  await expect(agent.updateIndex({ workspace_id: "w", changes })).rejects.toMatchObject(refusal);
+  await using session = await agent.stream(
+    { session_id: "s" },
+    { open: { client_info: { name: "", version: "", capabilities: [] } } },
+  );
+  session.send({ type: "client.file_changes", changes });
+  for await (const message of session)
+    if (message.type === "server.error") {
+      expect(message.error.code).toBe(no);
+      break;
+    }
+  await agent.updateIndex({ workspace_id: "w", changes: [{ type: "created", file_path: "in/x" }] });
+  expect(changed).toEqual(["in/x"]);
+});

@@ -1,0 +1,37 @@
+import { agentsmithy } from "@parlance/protocols/agentsmithy";
+import { based } from "@parlance/protocols/based";
+import { emacsAgent } from "@parlance/protocols/emacs-agent";
+import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
+import { loco } from "@parlance/protocols/loco";
+import { serve } from "@parlance/server";
+import { listen } from "@parlance/server/node";
+import { expect, test } from "vitest";
+
+const handlers = {} as FoldGatewayHandlers;
+const at = (port: number) => serve({ ...foldGateway, url: `http://localhost:${port}` }, handlers);
+
+test("each contract names the port of its document, or of the program that it describes", () => {
+  const ports = [agentsmithy, based, emacsAgent, foldGateway, loco].map(
+    ({ name, url }) => `${name} ${new URL(url).port}`,
+  );
+  expect(ports).toEqual(["agentsmithy 8765", "based 8000", "emacs-agent 9420", "fold-gateway 8080", "loco 3199"]);
+});
+
+test("without a port a server takes its contract's, and never another one", async () => {
+  const { port, close } = await listen(at(0), { port: 0, closeAfter: 0 });
+  await expect(listen(at(port))).rejects.toMatchObject({
+    code: "EADDRINUSE",
+    message: `port ${port} is in use: give \`listen\` another \`port\`, or 0 for any free one`,
+  });
+  await close();
+  const again = await listen(at(port), { closeAfter: 0 });
+  expect(again.url).toBe(`http://127.0.0.1:${port}`);
+  await again.close();
+});
+
+test("port 0 takes a free one, whatever the contract says", async () => {
+  const one = await listen(at(0), { port: 0, closeAfter: 0 });
+  const other = await listen(at(one.port), { port: 0, closeAfter: 0 });
+  expect(other.port).not.toBe(one.port);
+  await Promise.all([one.close(), other.close()]);
+});
