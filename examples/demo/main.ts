@@ -2,14 +2,20 @@ import type { App } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { talkAgentsmithy } from "../agentsmithy/client.js";
 import { serveAgentsmithy } from "../agentsmithy/server.js";
+import { talkAgentsmithy1_13 } from "../agentsmithy-1.13/client.js";
+import { serveAgentsmithy1_13 } from "../agentsmithy-1.13/server.js";
 import { talkBased } from "../based/client.js";
 import { serveBased } from "../based/server.js";
+import { talkCoven } from "../coven/client.js";
+import { serveCoven } from "../coven/server.js";
 import { talkEmacsAgent } from "../emacs-agent/client.js";
 import { serveEmacsAgent } from "../emacs-agent/server.js";
 import { talkFoldGateway } from "../fold-gateway/client.js";
 import { serveFoldGateway } from "../fold-gateway/server.js";
 import { talkLoco } from "../loco/client.js";
 import { serveLoco, TOKEN } from "../loco/server.js";
+import { talkLocoApp } from "../loco-app/client.js";
+import { TOKEN as APP_TOKEN, serveLocoApp } from "../loco-app/server.js";
 import { checkRenamed, PROMPT } from "./check.js";
 import { meter } from "./meter.js";
 import type { Print, Story } from "./story.js";
@@ -31,6 +37,12 @@ const protocols: Record<string, Protocol> = {
     serve: serveAgentsmithy,
     talk: talkAgentsmithy,
     hint: (url) => `curl -N ${url}/api/chat ${json({ messages: [{ role: "user", content: PROMPT }], stream: true })}`,
+  },
+  "agentsmithy-1.13": {
+    carrier: "HTTP + SSE in POST",
+    serve: serveAgentsmithy1_13,
+    talk: talkAgentsmithy1_13,
+    hint: (url) => `curl ${url}/api/dialogs/current`,
   },
   loco: {
     carrier: "HTTP + WebSocket",
@@ -55,6 +67,18 @@ const protocols: Record<string, Protocol> = {
     serve: serveFoldGateway,
     talk: talkFoldGateway,
     hint: (url) => `curl -N ${url}/api/send ${json({ content: PROMPT })}`,
+  },
+  coven: {
+    carrier: "SSE in POST",
+    serve: serveCoven,
+    talk: talkCoven,
+    hint: (url) => `curl -N ${url}/api/send ${json({ content: PROMPT, sender: "me", agent_id: "1" })}`,
+  },
+  "loco-app": {
+    carrier: "HTTP + WebSocket",
+    serve: serveLocoApp,
+    talk: talkLocoApp,
+    hint: (url) => `curl ${url}/v1/health -H 'Authorization: Bearer ${APP_TOKEN}'`,
   },
 };
 

@@ -64,7 +64,7 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
         response = await fetch(request);
       } catch (cause) {
         signal.throwIfAborted();
-        const repeatable = method !== "POST" || neverSent(cause);
+        const repeatable = method !== "POST" || !!neverSent(cause);
         throw disconnected(`${contract.name}.${name}: no answer from ${address}`, "unreachable", repeatable, cause);
       }
       // A user's `fetch` may ignore the signal.

@@ -114,6 +114,30 @@ describe("A stream", () => {
     await expect(chat().text()).rejects.toMatchObject({ name: "Refusal", message: "no" });
   });
 
+  it("that was cut after `error` and more is Disconnected: only the last message may be an end", async () => {
+    const input = { messages: [{ role: "user" as const, content: "x" }] };
+    const cut = saying('data: {"error":"no"}\n\ndata: {"content":"a"}\n\n');
+    const { messages, error } = await heard(connect(agentsmithy, cut).chat(input));
+    expect(messages).toHaveLength(2);
+    expect(error).toMatchObject({ name: "Disconnected", code: "ended_early" });
+  });
+
+  it("that stops after an unknown event is Disconnected in the event's words", async () => {
+    const { error } = await heard(send(saying(`${text}event: canceled\ndata: {"reason":"by the user"}\n\n`)));
+    expect(error).toMatchObject({ name: "Disconnected", code: "ended_early" });
+    expect((error as Error).message).toBe(
+      'fold-gateway.send stopped without done or error, after the unknown event canceled {"reason":"by the user"}',
+    );
+    const known = await heard(send(saying(`event: usage\ndata: {}\n\n${text}`)));
+    expect((known.error as Error).message).toBe("fold-gateway.send stopped without done or error");
+  });
+
+  it("whose final text is empty has the text that it has streamed", async () => {
+    const empty = 'event: done\ndata: {"full_response":""}\n\n';
+    expect(await send(saying(text + text + empty)).text()).toBe("é😀é😀");
+    expect(await send(saying(empty)).text()).toBe("");
+  });
+
   it("without an end of its own that stops is Disconnected, unless this client ended the session", async () => {
     const events = connect(emacsAgent, saying('data: {"type":"agent.state","state":"idle"}\n\n')).events({
       session_id: "s",

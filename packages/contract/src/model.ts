@@ -35,7 +35,10 @@ export interface Contract {
   readonly channels: Readonly<Record<string, Channel>>;
   readonly exchanges?: readonly Exchange[];
   readonly reading?: readonly Reading[];
-  /** Named ways to write a superset of the documented form: message name -> properties to add. */
+  /**
+   * Named ways to write a superset of the documented form: message name -> properties to add. `{ "copyOf": "args" }`, also within an
+   * object, stands for the message's own property `args`.
+   */
   readonly profiles?: Readonly<Record<string, Profile>>;
   /** The profile that is written where the caller names none. Without it, the documented form is. */
   readonly profile?: string;
@@ -136,6 +139,8 @@ export interface Channel {
   readonly server: readonly string[];
   /** Messages that must come first from each side. */
   readonly open?: { readonly client?: string; readonly server?: string };
+  /** The client's message after which the server may drop the connection, also with no close frame: that is an end. */
+  readonly cancel?: string;
   /** The operation that ends the session, and with it this channel (close code 1000). */
   readonly closedBy?: string;
   readonly fault?: string;
@@ -193,7 +198,7 @@ export interface Reading {
   readonly upper?: readonly Pointer[];
   /** A string at the place becomes an object with the string as `property` (and its 1-based place in the array as `position`), or an array of one. */
   readonly wrap?: Readonly<Record<Pointer, { readonly property: string; readonly position?: string } | "array">>;
-  /** An object at this top-level place is the message itself. */
+  /** An object at this top-level place is the message itself; in the answer of an operation a list there is the answer. */
   readonly unwrap?: Pointer;
 }
 

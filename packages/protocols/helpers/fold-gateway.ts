@@ -27,9 +27,11 @@ export interface TextChange {
 
 /**
  * What a reader that has shown the `text` events must do when `done` comes: a busy gateway drops `text` events, and
- * `done.full_response` is authoritative. Where nothing was dropped, `text` is empty and everything is kept.
+ * `done.full_response` is authoritative. Where nothing was dropped, `text` is empty and everything is kept. So it is for an empty
+ * `full_response`, which gateways send although they have streamed text.
  */
 export function reconcile(shown: string, full: string): TextChange {
+  if (full === "") return { keep: shown.length, text: "" };
   const most = Math.min(shown.length, full.length);
   let keep = 0;
   while (keep < most && shown.charCodeAt(keep) === full.charCodeAt(keep)) keep++;

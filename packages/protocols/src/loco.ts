@@ -981,6 +981,7 @@ export const loco: ContractValue<Loco, LocoHandlers> = {
         "session.state",
       ],
       open: { client: "client.hello", server: "server.hello" },
+      cancel: "client.cancel",
       closedBy: "deleteSession",
       fault: "server.error",
       text: { append: { "assistant.token": "token" }, final: { "assistant.message_final": "message" } },
@@ -1013,6 +1014,10 @@ export const loco: ContractValue<Loco, LocoHandlers> = {
     },
   ],
   reading: [
+    { of: "server", operation: "listWorkspaces", unwrap: "/workspaces" },
+    { of: "server", operation: "listSessions", unwrap: "/sessions" },
+    { of: "server", operation: "listModels", unwrap: "/models" },
+    { of: "server", operation: "listModels", rename: { "/*/id": "model_name" } },
     {
       of: "server",
       where: { "/type": "assistant.message_delta" },
@@ -1040,6 +1045,11 @@ export const loco: ContractValue<Loco, LocoHandlers> = {
     },
     {
       of: "server",
+      where: { "/type": "command.request_approval", "/tool": "execute_command" },
+      remove: ["/request_id", "/tool", "/arguments", "/message"],
+    },
+    {
+      of: "server",
       where: { "/type": "tool.request_approval" },
       rename: { "/tool": "tool_name", "/arguments": "args" },
     },
@@ -1062,6 +1072,18 @@ export const loco: ContractValue<Loco, LocoHandlers> = {
       },
     },
   ],
+  profiles: {
+    extension: {
+      "tool.request_approval": { tool: { copyOf: "tool_name" }, arguments: { copyOf: "args" } },
+      "command.request_approval": {
+        request_id: { copyOf: "command_id" },
+        tool: "execute_command",
+        arguments: { command: { copyOf: "command" } },
+        message: { copyOf: "reason" },
+      },
+      "patch.proposed": { id: { copyOf: "patch_id" } },
+    },
+  },
   fault: {
     schema: "FaultBody",
     code: ["/error/code"],

@@ -94,4 +94,8 @@ describe("The text shown is reconciled with the full response", () => {
     expect(reconcile(shown, full)).toEqual(change);
     expect(shown.slice(0, change.keep) + change.text).toBe(full);
   });
+
+  it("nothing goes where the full response is empty", () => {
+    expect(reconcile("Hello", "")).toEqual({ keep: 5, text: "" });
+  });
 });

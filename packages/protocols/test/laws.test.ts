@@ -71,8 +71,8 @@ for (const { contract, document, accepts } of subjects) {
 
         for (const profile of Object.keys(contract.profiles ?? {}))
           it(`is read the same when it is written with the profile ${profile}`, () => {
-            const superset = codec(contract, { side, names, checks: contract.checks, profile });
-            for (const message of messages) expect(decode(superset.encode(message))).toEqual({ message });
+            const { encode: write } = codec(contract, { side, names, profile });
+            for (const message of messages) expect(decode(write(message))).toEqual({ message });
           });
       });
 
@@ -117,7 +117,7 @@ for (const { contract, document, accepts } of subjects) {
           const read = unfault(contract, written.status, written.body, refusal.retryAfter);
           const text = written.type === "text/plain" ? refusal.message.trim() : refusal.message;
           expect(read).toMatchObject({ message: text, status: written.status, details: refusal.details });
-          if (contract.fault.codes?.[refusal.code]) expect(read.code).toBe(refusal.code);
+          if (contract.fault.code && contract.fault.codes?.[refusal.code]) expect(read.code).toBe(refusal.code);
           expect(fault(contract, name, read)).toEqual({
             ...written,
             body: written.type === "text/plain" ? text : written.body,

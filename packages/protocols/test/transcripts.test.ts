@@ -1,9 +1,21 @@
 import type { Checks, TranscriptLine } from "@parlance/contract";
-import { type AnyContract, bind, codec, decoder, encode, fault, reader, router, unbind, unfault } from "@parlance/wire";
+import {
+  type AnyContract,
+  bind,
+  codec,
+  encode,
+  fault,
+  reader,
+  router,
+  type SseEvent,
+  unbind,
+  unfault,
+} from "@parlance/wire";
 import { describe, expect, it } from "vitest";
+import { chunkings, hear, utf8 } from "../../wire/test/chunkings.js";
 import { subjects } from "./contracts.js";
 
-// Every line of every transcript is read as it says, and written as it stands unless it is of the form that is only read.
+// Every line of every transcript is read as it says, however its bytes are cut, and written as it stands unless it is of the form that is only read.
 for (const { contract, document, accepts } of subjects) {
   const { transcripts } = document;
 
@@ -57,6 +69,14 @@ function answer(contract: AnyContract, call: string, line: Line<"status">): void
   if (!read) expect(body).toBe(JSON.stringify(answer));
 }
 
+/** The one event of a block, which is the same however its bytes are cut. */
+function eventOf(wire: string): SseEvent {
+  const [whole, ...cut] = [...chunkings(utf8(wire))].map((chunks) => hear(chunks).events);
+  expect(whole).toHaveLength(1);
+  for (const events of cut) expect(events).toEqual(whole);
+  return whole![0]!;
+}
+
 function message(
   contract: AnyContract,
   accepts: Checks,
@@ -67,11 +87,7 @@ function message(
   const names = channel?.[from] ?? contract.operations[carrier]!.answer.stream!.messages;
   const checks = from === "client" ? accepts : contract.checks;
   const messages = codec(contract, { side: from, names, checks });
-  const frames: { event?: string | undefined; data: string }[] = [];
-  if (channel) frames.push({ data: wire });
-  else decoder({ onEvent: (event) => frames.push(event), onTooLarge() {}, maxSize: Infinity }).push(wire);
-  expect(frames).toHaveLength(1);
-  const heard = messages.decode(frames[0]!);
+  const heard = messages.decode(channel ? { data: wire } : eventOf(wire));
   if (message) expect(heard).toEqual({ message });
   else expect(heard).toHaveProperty("unknown");
   if (!message || read) return;

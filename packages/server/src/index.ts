@@ -1,6 +1,7 @@
 export type { Call, Channel, OpenAsk, Session } from "@parlance/contract";
 export { Disconnected, Refusal, Violation } from "@parlance/wire";
 export type { Stats } from "@parlance/wire/scope";
+export { type Apps, fetchOf, type Placed } from "./apps.js";
 export type { Answer } from "./http/answer.js";
 export { bearer } from "./http/bearer.js";
 export { LIMITS, type Limits } from "./limits.js";

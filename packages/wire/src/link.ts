@@ -50,7 +50,7 @@ export interface Link {
 export function link(contract: AnyContract, port: Port, options: LinkOptions): Link {
   const { channel: name, side, busy, onMessage, onUnknown, onViolation, maxSize, maxQueued } = options;
   const what = `${contract.name}.${name}`;
-  const { open } = contract.channels[name]!;
+  const { open, cancel, fault } = contract.channels[name]!;
   const peer: Side = side === "client" ? "server" : "client";
   const mine = new OpenAsks(contract, side);
   const inbox = new Queue<AnyMessage>({ limit: maxQueued });
@@ -61,6 +61,8 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
   /** Asks by order wait for each other. */
   let turn: Promise<unknown> | undefined;
   let closing = false;
+  /** Whether the client's last message lets the server drop the connection. */
+  let cancelled = false;
   /** The error of open asks once the link has ended. */
   let over: unknown;
   let settleClosed!: { resolve(closed: Closed): void; reject(error: unknown): void };
@@ -123,6 +125,8 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
   }
 
   function assertOpening({ type }: AnyMessage, from: Side): void {
+    // A server that refuses to open says so first.
+    if (from === "server" && type === fault) return;
     const first = opening[from];
     if (first !== undefined && type !== first)
       throw new Violation(`${name} opens with ${first}, not with ${type}`, {
@@ -139,6 +143,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
     const { data } = options.encode(message, saying);
     assertOpening(message, side);
     onMessage?.(message, side);
+    cancelled = side === "client" && message.type === cancel;
     if (unheard.length < 1000) unheard.push(message);
     port.send(data);
     if ((port.buffered?.() ?? 0) > maxQueued) {
@@ -184,7 +189,9 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
     close(code, reason) {
       // A browser sends 1001 when its page is closed (RFC 6455, section 7.4.1); a server sends it when it closes, and the client comes back.
       const confirmed = closing && (code !== 1006 || unheard.length === 0);
-      if (code === 1000 || confirmed || (code === 1001 && side === "server")) {
+      // 1005 and 1006 stand for a close without a code and for none (RFC 6455, section 7.1.5).
+      const dropped = cancelled && (code === 1005 || code === 1006);
+      if (code === 1000 || confirmed || dropped || (code === 1001 && side === "server")) {
         end(undefined);
         settleClosed.resolve({ code, reason });
       } else {

@@ -46,7 +46,8 @@ function compile(rule: Reading): Reader {
     for (const { path, value } of guards) if (get(body, path) !== value) return body;
     for (const change of changes) change(body);
     const inner = unwrap && get(body, unwrap);
-    return isObject(inner) ? inner : body;
+    // Only an answer may be a list.
+    return isObject(inner) || (rule.operation !== undefined && Array.isArray(inner)) ? inner : body;
   };
 }
 

@@ -12,7 +12,8 @@ export interface Frame {
 /** Turns `type` into the contract's tag. With a profile, the contract's own or this one, writes the superset that the profile names. */
 export function tag(contract: Contract, message: AnyMessage, profile = contract.profile): Frame {
   const { type, ...fields } = message as { type: string } & JsonObject;
-  const extra = profile === undefined ? undefined : contract.profiles?.[profile]?.[type];
+  const added = profile === undefined ? undefined : contract.profiles?.[profile]?.[type];
+  const extra = added && filled(added, fields);
   switch (contract.tag.in) {
     case "event":
       return { event: type, body: extra ? { ...fields, ...extra } : fields };
@@ -23,6 +24,18 @@ export function tag(contract: Contract, message: AnyMessage, profile = contract.
     case "shape":
       return { body: { ...extra, ...contract.messages[type]?.shape?.const, ...fields } };
   }
+}
+
+/** What a profile adds to a message. `{ "copyOf": "args" }` is the message's own `args`, left out where the message has none. */
+function filled(added: Readonly<Record<string, Json>>, fields: JsonObject): JsonObject {
+  const values = Object.entries(added).map(([key, value]): [string, unknown] => {
+    if (!isObject(value)) return [key, value];
+    return [
+      key,
+      typeof value.copyOf === "string" ? fields[value.copyOf] : filled(value as Record<string, Json>, fields),
+    ];
+  });
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined));
 }
 
 /**

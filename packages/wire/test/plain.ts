@@ -53,7 +53,7 @@ export function readPlainly(body: unknown, rule: Reading): unknown {
       else at[key] = { ...(how.position && { [how.position]: Number(key) + 1 }), [how.property]: at[key] };
     }
   const inner = rule.unwrap === undefined ? undefined : get(body, rule.unwrap);
-  return isObject(inner) ? inner : body;
+  return isObject(inner) || (rule.operation !== undefined && Array.isArray(inner)) ? inner : body;
 }
 
 /** The first name, in this order, whose tag a frame has. */

@@ -1,4 +1,12 @@
-import { type AnyContract, disconnected, notify, type OpenSocket, type Port, type PortEvents, unfault } from "@parlance/wire";
+import {
+  type AnyContract,
+  disconnected,
+  notify,
+  type OpenSocket,
+  type Port,
+  type PortEvents,
+  unfault,
+} from "@parlance/wire";
 import type { Lifetime } from "../lifetime.js";
 import { type ConnectOptions, MAX_MESSAGE_SIZE } from "../options.js";
 import { explained } from "../token.js";

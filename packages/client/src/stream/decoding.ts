@@ -6,6 +6,7 @@ import {
   messageDecoder,
   notify,
   type SseDecoder,
+  type Unknown,
   Violation,
 } from "@parlance/wire";
 import { type ConnectOptions, MAX_MESSAGE_SIZE, rethrow } from "../options.js";
@@ -15,9 +16,17 @@ export interface Sink {
   /** Whether the event with this id is the next one of a stream that is open. */
   readonly isNext: (id: string | undefined) => boolean;
   readonly push: (message: AnyMessage) => void;
-  /** Called after a message with which the stream is, or may be, over. */
-  readonly ended: (type: string) => void;
+  /** Called after a message with which the stream is over. */
+  readonly ended: () => void;
   readonly fail: (error: unknown) => void;
+}
+
+/** What a stream said last: the end of its body is read by it. */
+export interface Last {
+  /** The last message's. */
+  type?: string;
+  /** The last event, where the contract does not define it. */
+  unknown?: Unknown | undefined;
 }
 
 /** Reads the events of a stream as its messages: one decoder for each connection. */
@@ -25,10 +34,11 @@ export function decoding(
   contract: AnyContract,
   { onUnknown, onViolation = rethrow, maxMessageSize = MAX_MESSAGE_SIZE }: ConnectOptions,
   subject: string,
-  { messages, end = [], mayEnd = [] }: Stream,
+  { messages, end }: Stream,
+  last: Last,
   { isNext, push, ended, fail }: Sink,
 ): (onRetry: (milliseconds: number) => void) => SseDecoder {
-  const ends = new Set([...end, ...mayEnd]);
+  const ends = new Set(end);
   const decode = messageDecoder(contract, { side: "server", names: messages, checks: contract.checks });
   return (onRetry) =>
     decoder({
@@ -42,10 +52,15 @@ export function decoding(
         if (!isNext(event.id)) return;
         try {
           const read = decode(event);
-          if ("unknown" in read) return notify(onUnknown, read.unknown, fail);
+          if ("unknown" in read) {
+            last.unknown = read.unknown;
+            return notify(onUnknown, read.unknown, fail);
+          }
           const { message } = read;
+          last.type = message.type;
+          last.unknown = undefined;
           push(message);
-          if (ends.has(message.type)) ended(message.type);
+          if (ends.has(message.type)) ended();
         } catch (error) {
           if (error instanceof Violation) notify(onViolation, error, fail);
           else fail(error);

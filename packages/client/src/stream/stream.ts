@@ -12,7 +12,7 @@ import { gap } from "../disconnected.js";
 import { type Lifetime, lifetime, within } from "../lifetime.js";
 import { type ConnectOptions, IDLE_TIMEOUT } from "../options.js";
 import { type Buffer, buffer } from "./buffer.js";
-import { decoding } from "./decoding.js";
+import { decoding, type Last } from "./decoding.js";
 import { type Joined, type Resuming, resuming } from "./resuming.js";
 
 export interface StreamSource {
@@ -31,6 +31,9 @@ export interface StreamSource {
   readonly sessionEnded: () => Promise<boolean>;
   readonly over: () => void;
 }
+
+/** Characters of an unknown event that an error shows. */
+const MAX_SHOWN = 200;
 
 /**
  * The state of a stream. The transitions are in `#attach`, `#rejoin` and `close`, and nowhere else.
@@ -56,20 +59,17 @@ export class StreamReader {
   /** Present once the server has offered to resume this stream, or its answer was lost. */
   #resumed: Resuming | undefined;
   #retry = 0;
-  #mayBeOver = false;
+  readonly #last: Last = {};
 
   constructor(contract: AnyContract, connection: ConnectOptions, name: string, source: StreamSource) {
     this.#source = source;
     this.#connection = connection;
     const { life, stream } = source;
-    this.#decoder = decoding(contract, connection, name, stream, {
+    this.#decoder = decoding(contract, connection, name, stream, this.#last, {
       // Every message's way: no calls where nothing is resumed.
       isNext: (id) => this.#state === "open" && (id === undefined || !this.#resumed || this.#isNext(id, this.#resumed)),
       push: this.messages.push,
-      ended: (type) => {
-        if (stream.end?.includes(type)) this.close({});
-        else this.#mayBeOver = true;
-      },
+      ended: () => this.close({}),
       fail: (error) => this.#fail(error),
     });
     this.#request = lifetime(life.signal);
@@ -180,9 +180,20 @@ export class StreamReader {
     return this.#resumed?.silence || (this.#connection.idleTimeout ?? IDLE_TIMEOUT);
   }
 
+  /** Whether the end of the body is an end after what was said last. */
+  get #mayBeOver(): boolean {
+    const { type } = this.#last;
+    return type !== undefined && this.#source.stream.mayEnd?.includes(type) === true;
+  }
+
   get #declaredEnd(): string {
     const { end } = this.#source.stream;
-    return end ? `stopped without ${end.join(" or ")}` : "stopped";
+    const stopped = end ? `stopped without ${end.join(" or ")}` : "stopped";
+    const { unknown } = this.#last;
+    if (!unknown) return stopped;
+    // Newer servers have other ends, such as `canceled`: their words explain the error.
+    const { event = "", body } = unknown;
+    return `${stopped}, after the unknown event ${event} ${JSON.stringify(body).slice(0, MAX_SHOWN)}`;
   }
 
   #lost(how: string, code: DisconnectedCode, cause?: unknown): Disconnected {

@@ -1,7 +1,11 @@
 import type { Stream } from "@parlance/contract";
 import { type AnyContract, type AnyMessage, unfaultMessage } from "@parlance/wire";
 
-/** A stream's text as its contract defines it; throws `Refusal` where the stream ends in the protocol's error. */
+/**
+ * A stream's text as its contract defines it. An empty final text replaces nothing: servers send one although they have streamed text.
+ *
+ * @throws `Refusal` where the stream ends in a message that reports a failure. A final text after it means that the work went on.
+ */
 export async function textOf(
   contract: AnyContract,
   name: string,
@@ -18,9 +22,11 @@ export async function textOf(
     const fields = message as unknown as Record<string, string>;
     const { type } = message;
     if (append[type] !== undefined) parts.push(fields[append[type]]!);
-    else if (final[type] !== undefined) whole = fields[final[type]];
-    else if (type === stream.fault && isLast(type)) failure = message;
+    else if (final[type] !== undefined) {
+      whole = fields[final[type]];
+      failure = undefined;
+    } else if (contract.messages[type]?.fault && isLast(type)) failure = message;
   }
   if (failure) throw unfaultMessage(contract, failure)!;
-  return whole ?? parts.join("");
+  return whole || parts.join("");
 }

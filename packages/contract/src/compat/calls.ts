@@ -65,6 +65,12 @@ export function* channels(old: ContractDocument, now: ContractDocument): Generat
           `the ${side}'s first message was ${say(a.open?.[side])} and is ${say(b.open?.[side])}`,
         );
     }
+    if (a.cancel !== b.cancel)
+      yield inContract(
+        ["client"],
+        `${at}/cancel`,
+        `the server could drop the connection after ${say(a.cancel)} and can after ${say(b.cancel)}`,
+      );
     yield* readings(a, b, at);
   }
 }

@@ -36,6 +36,7 @@ export function* names(subject: Subject): Generator<Finding> {
     yield* among([channel.open?.client], channel.client, `${at}/open/client`, "the client's messages here");
     yield* among([channel.open?.server], channel.server, `${at}/open/server`, "the server's messages here");
     yield* among([channel.fault], channel.server, `${at}/fault`, "the server's messages here");
+    yield* among([channel.cancel], channel.client, `${at}/cancel`, "the client's messages here");
     yield* text(channel.text, channel.server, `${at}/text`, subject);
     for (const message of [...channel.client, ...channel.server]) spoken.add(message);
   }
@@ -52,8 +53,14 @@ export function* names(subject: Subject): Generator<Finding> {
         `/reading/${index}/operation`,
         `there is no operation ${operation}${didYouMean(operation, Object.keys(contract.operations))}`,
       );
-  for (const [profile, additions] of Object.entries(contract.profiles ?? {}))
+  for (const [profile, additions] of Object.entries(contract.profiles ?? {})) {
     yield* among(Object.keys(additions), Object.keys(contract.messages), `/profiles/${profile}`, "the messages");
+    for (const [name, added] of Object.entries(additions)) {
+      const own = Object.keys(membersOf(subject, contract.messages[name]?.schema)?.properties ?? {});
+      const pointer = `/profiles/${profile}/${escapePointer(name)}`;
+      if (own.length > 0) yield* among(copies(added), own, pointer, `the properties of ${name}`);
+    }
+  }
   yield* among([contract.profile], Object.keys(contract.profiles ?? {}), "/profile", "the profiles");
   if (contract.session !== undefined && !owners(subject).some((owner) => contract.session! in (owner.parameters ?? {})))
     yield inContract(
@@ -117,6 +124,13 @@ function* text(
           `the message ${message} has no property ${property}${didYouMean(property, Object.keys(inner.properties))}`,
         );
     }
+}
+
+/** The properties that a profile copies, within objects too. */
+function copies(added: unknown): string[] {
+  if (typeof added !== "object" || added === null) return [];
+  const { copyOf } = added as { copyOf?: unknown };
+  return typeof copyOf === "string" ? [copyOf] : Object.values(added).flatMap(copies);
 }
 
 /** Of the places of a fault the first is written, so it has to be in the schema. */

@@ -1,5 +1,14 @@
-import { type LocoHandlers, loco, type StreamClientMessage, type StreamServerMessage } from "@parlance/protocols/loco";
+import { connect } from "@parlance/client";
+import {
+  type Loco,
+  type LocoHandlers,
+  loco,
+  type StreamClientMessage,
+  type StreamServerMessage,
+} from "@parlance/protocols/loco";
 import { Refusal, serve } from "@parlance/server";
+import type { OpenSocket } from "@parlance/wire";
+import { pair } from "@parlance/wire/link";
 import { expect, it } from "vitest";
 import { all, deferred, hold, overEachCarrier } from "./carriers.js";
 
@@ -300,14 +309,14 @@ overEachCarrier("loco", (carrier) => {
     }
     expect(answers).toMatchObject([
       hello,
-      { type: "server.error", error: { code: "INVALID_REQUEST", message: expect.stringContaining("/message") } },
+      { type: "server.error", error: { code: "INVALID_REQUEST", message: expect.stringContaining("message") } },
       { type: "assistant.token" },
     ]);
     expect(heard).toEqual(["client.hello", "client.cancel"]);
   });
 
-  it("a channel that does not open with its hello is closed", async () => {
-    const { client } = await hold(
+  it("a client that speaks before its hello, or says a broken one, gets the sentence and then the close", async () => {
+    const { client, connection } = await hold(
       carrier,
       loco,
       serving(async (_, channel) => {
@@ -315,8 +324,42 @@ overEachCarrier("loco", (carrier) => {
       }),
       options,
     );
-    await expect(client.stream(input, { open: { client_info: 7 } as never }).then(all)).rejects.toMatchObject({
-      name: "Disconnected",
-    });
+    const words = async (channel: Awaited<ReturnType<Loco["stream"]>>) => {
+      const heard: string[] = [];
+      const reading = (async () => {
+        for await (const message of channel) if (message.type === "server.error") heard.push(message.error.message);
+      })();
+      await expect(reading).rejects.toMatchObject({ name: "Disconnected" });
+      return heard;
+    };
+    const broken = await client.stream(input, { open: { client_info: 7 } as never });
+    expect(await words(broken)).toEqual([expect.stringContaining("client_info")]);
+
+    // Without the opening message that `connect` sends by itself.
+    const { open: _, ...silent } = loco.channels.stream!;
+    const early = connect({ ...loco, channels: { stream: silent } } as typeof loco, connection);
+    const channel = await early.stream(input, { open });
+    channel.send({ type: "client.user_message", message: "hi" });
+    expect(await words(channel)).toEqual([expect.stringContaining("opens with client.hello")]);
+  });
+
+  it("a drop with no close frame after `client.cancel` is an end, and a lost connection at any other time", async () => {
+    const drops: (() => void)[] = [];
+    const webSocket: OpenSocket = async () => {
+      const [near, far] = pair();
+      drops.push(() => far.close(1006, ""));
+      return near;
+    };
+    const client = connect(loco, { webSocket, resume: false });
+    const cancelled = await client.stream(input, { open });
+    cancelled.send({ type: "client.cancel" });
+    drops[0]!();
+    expect(await all(cancelled)).toEqual([]);
+    expect(await cancelled.closed).toMatchObject({ code: 1006 });
+    const lost = await client.stream(input, { open });
+    lost.send({ type: "client.cancel" });
+    lost.send({ type: "client.user_message", message: "go on" });
+    drops[1]!();
+    await expect(all(lost)).rejects.toMatchObject({ name: "Disconnected" });
   });
 });

@@ -128,6 +128,8 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
 
   const key = sessionOf(context, called);
   let joined = false;
+  /** Whether the client has sent the message that opens the channel. */
+  let opened = false;
   /** Messages of others wait until the protocol's opening message was sent. */
   function join(): void {
     if (key === undefined || joined || scope.closed) return;
@@ -152,6 +154,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
     maxSize: limits.maxMessageSize,
     maxQueued: limits.maxQueued,
     onMessage(message, from) {
+      if (from === "client") opened = true;
       const refusal = callbacks.message(called, message, from);
       // The handler's own message is not sent: its `send` or `ask` throws.
       if (refusal && from === "server") throw refusal;
@@ -161,7 +164,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
         else report(refusal, message.type);
         return false;
       }
-      if (from === "server" && !joined) queueMicrotask(join);
+      if (from === "server" && !joined && message.type !== described.fault) queueMicrotask(join);
     },
     busy: new Busy(contract, "client", (fault) => faultMessage(contract, fault, new Refusal(BUSY, { status: 409 }))),
     onUnknown(unknown) {
@@ -177,13 +180,15 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
     onViolation(violation) {
       const refusal = refusalOf(violation);
       callbacks.refuse(called.request, refusal, violation, name);
-      if (violation.code === "opening" || violation.code === "too_large") throw violation;
+      if (violation.code === "too_large") throw violation;
       try {
         report(refusal, violation.subject);
       } catch {
-        // The channel is not open for a fault yet: it ends with the client's violation, which is no failure of the handler.
+        // The channel is closing.
         throw violation;
       }
+      // A client that has not opened the channel gets the sentence, and then the close.
+      if (!opened && described.open?.client !== undefined) throw violation;
     },
   });
   if (described.open?.server === undefined) join();

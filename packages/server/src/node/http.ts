@@ -1,9 +1,9 @@
 import type { RequestListener, ServerResponse } from "node:http";
 import type { Scope } from "@parlance/wire/scope";
+import { type Apps, choose, knows, placed } from "../apps.js";
 import type { Answer } from "../http/answer.js";
 import { gone } from "../reason.js";
 import type { Sink } from "../stream/writer.js";
-import { type Apps, asList, choose } from "./apps.js";
 import { closeWith, toRequest } from "./request.js";
 
 /** A plain request listener: for a server of your own, or for Express and similar frameworks (before any body parser). */
@@ -13,15 +13,16 @@ export function handler(app: Apps): RequestListener {
 
 /** The same for a server that listens on a known address. */
 export function boundHandler(app: Apps, bound: string | undefined): RequestListener {
-  const apps = asList(app);
+  const apps = placed(app);
   return (incoming, outgoing) => {
-    const request = toRequest(incoming);
-    if (!(request instanceof Request)) {
-      const { status, text } = request;
+    const arrived = toRequest(incoming);
+    if (!(arrived instanceof Request)) {
+      const { status, text } = arrived;
       outgoing.writeHead(status, { "Content-Type": "text/plain", Connection: "close" }).end(text);
       return;
     }
-    const app = choose(apps, new URL(request.url).pathname);
+    // The first app refuses a path that none has.
+    const { app, request } = choose(apps, arrived, knows) ?? { app: apps[0]!.app, request: arrived };
     const call = app.open();
     closeWith(incoming.socket, call);
     outgoing.on("close", () => call.close(outgoing.writableFinished ? undefined : gone()));

@@ -3,10 +3,10 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { SecureContextOptions } from "node:tls";
+import { type Apps, placed } from "../apps.js";
 import { isLoopback } from "../http/origin.js";
 import { LISTEN_LIMITS } from "../limits.js";
 import type { App } from "../serve.js";
-import { type Apps, asList } from "./apps.js";
 import { boundHandler } from "./http.js";
 import { boundUpgrade } from "./socket.js";
 
@@ -51,7 +51,7 @@ const LIMITS: ServerOptions = {
 
 /** Serves one app, or several with different paths, over HTTP and WebSocket on one port. */
 export async function listen(app: Apps, options: ListenOptions = {}): Promise<Listening> {
-  const apps = asList(app);
+  const apps = placed(app).map((one) => one.app);
   const { host = "127.0.0.1", tls } = options;
   checkOptions(apps, host, options);
   const server = tls ? (createTlsServer({ ...LIMITS, ...tls }) as unknown as Server) : createServer(LIMITS);
@@ -65,8 +65,8 @@ export async function listen(app: Apps, options: ListenOptions = {}): Promise<Li
     socket.on("close", () => sockets.delete(socket));
   });
   const bound = host.includes(":") ? `[${host}]` : host;
-  server.on("request", boundHandler(apps, bound));
-  server.on("upgrade", boundUpgrade(apps, bound));
+  server.on("request", boundHandler(app, bound));
+  server.on("upgrade", boundUpgrade(app, bound));
   const port = options.port ?? documentedPort(apps);
   await new Promise<void>((resolve, reject) => {
     const fail = (error: Error & { code?: string }): void =>

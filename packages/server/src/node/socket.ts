@@ -4,10 +4,10 @@ import type { Duplex } from "node:stream";
 import { Server as TlsServer } from "node:tls";
 import { parseTicket } from "@parlance/wire";
 import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
+import { type Apps, choose, placed } from "../apps.js";
 import { LISTEN_LIMITS } from "../limits.js";
 import type { Accepted } from "../ports.js";
 import type { App } from "../serve.js";
-import { type Apps, asList, choose } from "./apps.js";
 import { ServerPort } from "./port.js";
 import { closeWith, isBusy, toRequest } from "./request.js";
 
@@ -18,17 +18,16 @@ export function upgrade(app: Apps): (incoming: IncomingMessage, socket: Duplex, 
 
 /** The same for a server that listens on a known address. */
 export function boundUpgrade(app: Apps, bound: string | undefined) {
-  const apps = asList(app);
-  const acceptors = new Map(apps.map((one) => [one, acceptorFor(one)]));
+  const apps = placed(app);
+  const acceptors = new Map(apps.map(({ app }) => [app, acceptorFor(app)]));
   return (incoming: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on("error", destroy);
     // Pipelined behind a request: two parts of the program would answer on one connection, in any order.
     if (isBusy(socket as Socket)) return void socket.destroy();
-    const request = isWebSocket(incoming) ? toRequest(incoming) : undefined;
-    const { pathname } = request instanceof Request ? new URL(request.url) : { pathname: "" };
-    if (!(request instanceof Request) || !apps.some((one) => one.isChannel(pathname)))
-      return withoutUpgrade(incoming, socket, head);
-    const chosen = choose(apps, pathname);
+    const arrived = isWebSocket(incoming) ? toRequest(incoming) : undefined;
+    const found = arrived instanceof Request && choose(apps, arrived, (app, pathname) => app.isChannel(pathname));
+    if (!found) return withoutUpgrade(incoming, socket, head);
+    const { app: chosen, request } = found;
     const call = chosen.open();
     const stop = closeWith(socket as Socket, call);
     socket.on("end", destroy).on("readable", look);

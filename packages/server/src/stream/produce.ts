@@ -60,8 +60,8 @@ const DONE = { done: true, value: undefined } as const;
 /** What a handler produces. An iterator by hand: an async generator around the handler's own would cost each message three more promises. */
 class Handled implements Production, AsyncIterator<readonly string[]> {
   readonly #handling: Handling;
-  /** The first step, which is asked for at once. */
-  readonly first: Promise<IteratorResult<Encoded | AnyMessage>>;
+  /** The first step, which is asked for at once, and checked before the caller is let in. */
+  readonly first: Promise<IteratorResult<Encoded>>;
   headersDue = false;
   #waiting: typeof this.first | undefined;
   #id: ((seq: number) => string) | undefined;
@@ -72,7 +72,7 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
 
   constructor(handling: Handling) {
     this.#handling = handling;
-    this.first = Promise.resolve(this.#step());
+    this.first = this.#firstStep();
     this.#waiting = this.first;
     // It may reject when nobody reads it any more.
     this.first.catch(() => {});
@@ -101,10 +101,11 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
     if (this.#isEnded()) return this.#end("done");
     const blocks: string[] = [];
     try {
-      const step = await (this.#waiting ?? this.#step());
+      const waiting = this.#waiting;
       this.#waiting = undefined;
+      const step = await (waiting ?? this.#step());
       if (!step.done) {
-        blocks.push(this.#block(merged ? (step.value as Encoded) : encode(step.value as AnyMessage)));
+        blocks.push(this.#block(merged || waiting ? (step.value as Encoded) : encode(step.value as AnyMessage)));
         for (const encoded of merged?.rest() ?? []) {
           if (this.#isEnded()) break;
           blocks.push(this.#block(encoded));
@@ -118,6 +119,13 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
       blocks.push(...this.#fail(error));
       return blocks.length > 0 ? { done: false, value: blocks } : DONE;
     }
+  }
+
+  async #firstStep(): Promise<IteratorResult<Encoded>> {
+    const { merged, own, encode } = this.#handling;
+    if (merged) return merged.next();
+    const step = await own.next();
+    return step.done ? step : { done: false, value: encode(step.value) };
   }
 
   #step(): Promise<IteratorResult<Encoded | AnyMessage>> {

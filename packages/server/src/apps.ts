@@ -1,0 +1,65 @@
+import type { App } from "./serve.js";
+
+/** Where an app stands among others at one address. */
+export interface Placed {
+  readonly app: App;
+  /** The path below which it stands, such as "/v1". The app itself does not see it. */
+  readonly path?: string;
+  /** Which requests of its paths are its own. The first app that takes a request answers it. What this throws counts as no, and is printed. */
+  readonly when?: (request: Request) => boolean;
+}
+
+/** One app, or several at one address, told apart by their paths and by `when`. */
+export type Apps = App | readonly (App | Placed)[];
+
+/** Answers requests for several apps at one address, in any runtime that has `fetch`. */
+export function fetchOf(apps: Apps): (request: Request) => Promise<Response> {
+  const list = placed(apps);
+  return (request) => {
+    const chosen = choose(list, request, knows) ?? { app: list[0]!.app, request };
+    return chosen.app.fetch(chosen.request);
+  };
+}
+
+export function placed(apps: Apps): readonly Placed[] {
+  const list: readonly (App | Placed)[] = Array.isArray(apps) ? apps : [apps as App];
+  if (list.length === 0) throw new TypeError("there is no app to serve");
+  return list.map((one) => {
+    if (!("app" in one)) return { app: one };
+    if (one.path !== undefined && !/^(\/[^/?#]+)+$/.test(one.path))
+      throw new TypeError(`"${one.path}" is not a path to stand below: write it like "/v1"`);
+    return one;
+  });
+}
+
+/** The app that takes a request, and the request as that app sees it. */
+export function choose(
+  apps: readonly Placed[],
+  request: Request,
+  has: (app: App, pathname: string) => boolean,
+): { readonly app: App; readonly request: Request } | undefined {
+  const { pathname } = new URL(request.url);
+  for (const { app, path, when } of apps) {
+    if (path !== undefined && !pathname.startsWith(`${path}/`)) continue;
+    if (!has(app, pathname.slice(path?.length ?? 0)) || (when && !asked(when, request))) continue;
+    return { app, request: path === undefined ? request : below(path, request) };
+  }
+  return undefined;
+}
+
+export const knows = (app: App, pathname: string): boolean => app.knows(pathname);
+
+function asked(when: NonNullable<Placed["when"]>, request: Request): boolean {
+  try {
+    return when(request);
+  } catch (error) {
+    console.error(error);
+    return false;
+  }
+}
+
+function below(path: string, request: Request): Request {
+  const url = new URL(request.url);
+  url.pathname = url.pathname.slice(path.length);
+  return new Request(url, request);
+}
