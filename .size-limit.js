@@ -40,12 +40,12 @@ const edits = (entry, what, limit, names) => ({
 });
 
 export default [
-  client("fold-gateway", "at once", "4.32 kB", atOnce),
-  client("based", "at once", "4.82 kB", atOnce),
+  client("fold-gateway", "at once", "4.29 kB", atOnce),
+  client("based", "at once", "4.8 kB", atOnce),
   client("loco", "at once", "7.22 kB", atOnce),
-  client("fold-gateway", "in all (with streams)", "10.33 kB", all.streams),
-  client("based", "in all (with channels)", "12.78 kB", all.channelsAlone),
-  client("loco", "in all (with channels)", "15.8 kB", all.channels),
+  client("fold-gateway", "in all (with streams)", "10.69 kB", all.streams),
+  client("based", "in all (with channels)", "13.26 kB", all.channelsAlone),
+  client("loco", "in all (with channels)", "16.37 kB", all.channels),
   edits("index", "whole", "45 kB"),
   edits("unified", "unified diffs", "13.8 kB", "{ parsePatch, applyPatch, formatPatch }"),
   edits("unified", "unified diffs, applied strictly", "11.3 kB", "{ parsePatch, applyStrictly, formatPatch }"),

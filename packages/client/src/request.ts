@@ -84,38 +84,50 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
       const late = () => timedOut(name, ANSWER_WITHIN);
       within(life, () => ask("DELETE", name, input, own, life, ours), ANSWER_WITHIN, late).then(discard, () => {});
     },
-    async read({ body }, name, life, quote) {
-      if (!body) return "";
-      const what = `${contract.name}.${name}`;
+    read(response, name, life, quote) {
       const limit = quote ? MAX_QUOTE : maxMessageSize;
-      const decoder = new TextDecoder();
-      const bytes = body.getReader();
-      const idle = () => disconnected(`${what}: nothing came within ${idleTimeout} ms`, "idle", false);
-      let text = "";
-      try {
-        for (;;) {
-          const { done, value } = await within(life, () => bytes.read(), idleTimeout, idle);
-          if (done) return text + decoder.decode();
-          text += decoder.decode(value, { stream: true });
-          if (text.length <= limit) continue;
-          if (quote) return text;
+      return readText(response, life, `${contract.name}.${name}`, idleTimeout, limit, () => {
+        if (!quote)
           throw new Violation(`the answer is over the limit of ${limit} characters`, {
             code: "too_large",
             protocol: contract.name,
             side: "server",
             subject: name,
           });
-        }
-      } catch (cause) {
-        life.signal.throwIfAborted();
-        throw cause instanceof Violation
-          ? cause
-          : disconnected(`${what}: the answer was cut`, "ended_early", false, cause);
-      } finally {
-        bytes.cancel().catch(() => {});
-      }
+      });
     },
   };
+}
+
+/** Reads a body to its end, or above the limit until `tooLarge` throws or returns. */
+async function readText(
+  { body }: Response,
+  life: Lifetime,
+  what: string,
+  idleTimeout: number,
+  limit: number,
+  tooLarge: () => void,
+): Promise<string> {
+  if (!body) return "";
+  const decoder = new TextDecoder();
+  const bytes = body.getReader();
+  const idle = () => disconnected(`${what}: nothing came within ${idleTimeout} ms`, "idle", false);
+  let text = "";
+  try {
+    for (;;) {
+      const { done, value } = await within(life, () => bytes.read(), idleTimeout, idle);
+      if (done) return text + decoder.decode();
+      text += decoder.decode(value, { stream: true });
+      if (text.length <= limit) continue;
+      tooLarge();
+      return text;
+    }
+  } catch (cause) {
+    life.signal.throwIfAborted();
+    throw cause instanceof Violation ? cause : disconnected(`${what}: the answer was cut`, "ended_early", false, cause);
+  } finally {
+    bytes.cancel().catch(() => {});
+  }
 }
 
 /** Cancels the body of an answer that is not used. */

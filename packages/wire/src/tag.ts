@@ -1,4 +1,4 @@
-import type { Contract } from "@parlance/contract";
+import type { Contract, Json } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
 import { isObject, type JsonObject } from "./json.js";
 
