@@ -3,69 +3,50 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var h = c;
-function i(e, { instancePath: s = "", parentData: g, parentDataProperty: m, rootData: p = e } = {}) {
-  let r = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.role === void 0 && (o = "role") || e.content === void 0 && (o = "content")) return i.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.role !== void 0 && typeof e.role != "string") return i.errors = [{ instancePath: s + "/role", keyword: "type", params: { type: "string" } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return i.errors = [{ instancePath: s + "/content", keyword: "type", params: { type: "string" } }], false;
-  } else return i.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return i.errors = r, t === 0;
-}
-function n(e, { instancePath: s = "", parentData: g, parentDataProperty: m, rootData: p = e } = {}) {
-  let r = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.path === void 0 && (o = "path")) return n.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.path !== void 0 && typeof e.path != "string") return n.errors = [{ instancePath: s + "/path", keyword: "type", params: { type: "string" } }], false;
-    if (e.language !== void 0 && typeof e.language != "string") return n.errors = [{ instancePath: s + "/language", keyword: "type", params: { type: "string" } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return n.errors = [{ instancePath: s + "/content", keyword: "type", params: { type: "string" } }], false;
-    if (e.selection !== void 0 && typeof e.selection != "string") return n.errors = [{ instancePath: s + "/selection", keyword: "type", params: { type: "string" } }], false;
-  } else return n.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return n.errors = r, t === 0;
-}
-function y(e, { instancePath: s = "", parentData: g, parentDataProperty: m, rootData: p = e } = {}) {
-  let r = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.current_file !== void 0 && (n(e.current_file, { instancePath: s + "/current_file", parentData: e, parentDataProperty: "current_file", rootData: p }) || (r = r === null ? n.errors : r.concat(n.errors), t = r.length)), e.open_files !== void 0) {
-      let l = e.open_files;
-      if (t === t) if (Array.isArray(l)) {
-        var o = true;
-        let d = l.length;
-        for (let f = 0; f < d; f++) {
-          let a = t;
-          n(l[f], { instancePath: s + "/open_files/" + f, parentData: l, parentDataProperty: f, rootData: p }) || (r = r === null ? n.errors : r.concat(n.errors), t = r.length);
-          var o = a === t;
-          if (!o) break;
-        }
-      } else return y.errors = [{ instancePath: s + "/open_files", keyword: "type", params: { type: "array" } }], false;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
     }
-  } else return y.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return y.errors = r, t === 0;
+    return void 0;
+  };
 }
-function c(e, { instancePath: s = "", parentData: g, parentDataProperty: m, rootData: p = e } = {}) {
-  let r = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let l;
-    if (e.messages === void 0 && (l = "messages")) return c.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: l } }], false;
-    if (e.messages !== void 0) {
-      let u = e.messages;
-      if (t === t) if (Array.isArray(u)) {
-        var o = true;
-        let f = u.length;
-        for (let a = 0; a < f; a++) {
-          let j = t;
-          i(u[a], { instancePath: s + "/messages/" + a, parentData: u, parentDataProperty: a, rootData: p }) || (r = r === null ? i.errors : r.concat(i.errors), t = r.length);
-          var o = j === t;
-          if (!o) break;
-        }
-      } else return c.errors = [{ instancePath: s + "/messages", keyword: "type", params: { type: "array" } }], false;
-    }
-    e.context !== void 0 && (y(e.context, { instancePath: s + "/context", parentData: e, parentDataProperty: "context", rootData: p }) || (r = r === null ? y.errors : r.concat(y.errors), t = r.length));
-  } else return c.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return c.errors = r, t === 0;
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
+  }
+  return void 0;
+};
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
 }
-var k = { ChatInput: h, CompleteInput: h };
-export const checks: Checks = k;
+var $Turn = object({ "role": string, "content": string });
+var $EditorFile = object({ "path": string }, { "language": string, "content": string, "selection": string });
+var $EditorContext = object({}, { "current_file": $EditorFile, "open_files": array($EditorFile) });
+var $ChatInput = object({ "messages": array($Turn) }, { "context": $EditorContext });
+var made = checked({ "ChatInput": $ChatInput, "CompleteInput": $ChatInput });
+export const checks: Checks = made;

@@ -3,92 +3,59 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var j = l;
-function l(e, { instancePath: r = "", parentData: a, parentDataProperty: u, rootData: y = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.task_type === void 0 && (t = "task_type")) return l.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "classification") return l.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "classification" } }], false;
-    if (e.task_type !== void 0 && typeof e.task_type != "string") return l.errors = [{ instancePath: r + "/task_type", keyword: "type", params: { type: "string" } }], false;
-  } else return l.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return l.errors = i, s === 0;
-}
-var b = p;
-function o(e, { instancePath: r = "", parentData: a, parentDataProperty: u, rootData: y = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.file === void 0 && (t = "file") || e.diff === void 0 && (t = "diff") || e.line_start === void 0 && (t = "line_start") || e.line_end === void 0 && (t = "line_end") || e.reason === void 0 && (t = "reason")) return o.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "diff") return o.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "diff" } }], false;
-    if (e.file !== void 0 && typeof e.file != "string") return o.errors = [{ instancePath: r + "/file", keyword: "type", params: { type: "string" } }], false;
-    if (e.diff !== void 0 && typeof e.diff != "string") return o.errors = [{ instancePath: r + "/diff", keyword: "type", params: { type: "string" } }], false;
-    if (e.line_start !== void 0) {
-      let n = e.line_start, f = s;
-      if (!(typeof n == "number" && !(n % 1) && !isNaN(n) && isFinite(n))) return o.errors = [{ instancePath: r + "/line_start", keyword: "type", params: { type: "integer" } }], false;
-      if (s === f && typeof n == "number" && isFinite(n) && (n < 1 || isNaN(n))) return o.errors = [{ instancePath: r + "/line_start", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+var integer = (value) => Number.isInteger(value) ? void 0 : mistyped("integer");
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
     }
-    if (e.line_end !== void 0) {
-      let n = e.line_end, f = s;
-      if (!(typeof n == "number" && !(n % 1) && !isNaN(n) && isFinite(n))) return o.errors = [{ instancePath: r + "/line_end", keyword: "type", params: { type: "integer" } }], false;
-      if (s === f && typeof n == "number" && isFinite(n) && (n < 1 || isNaN(n))) return o.errors = [{ instancePath: r + "/line_end", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.reason !== void 0 && typeof e.reason != "string") return o.errors = [{ instancePath: r + "/reason", keyword: "type", params: { type: "string" } }], false;
-  } else return o.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return o.errors = i, s === 0;
+    return void 0;
+  };
 }
-function p(e, { instancePath: r = "", parentData: a, parentDataProperty: u, rootData: y = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.content === void 0 && (n = "content") || e.diffs === void 0 && (n = "diffs") || e.done === void 0 && (n = "done")) return p.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return p.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-    if (e.diffs !== void 0) {
-      let f = e.diffs;
-      if (s === s) if (Array.isArray(f)) {
-        var t = true;
-        let w = f.length;
-        for (let d = 0; d < w; d++) {
-          let _ = s;
-          o(f[d], { instancePath: r + "/diffs/" + d, parentData: f, parentDataProperty: d, rootData: y }) || (i = i === null ? o.errors : i.concat(o.errors), s = i.length);
-          var t = _ === s;
-          if (!t) break;
-        }
-      } else return p.errors = [{ instancePath: r + "/diffs", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.done !== void 0 && e.done !== true) return p.errors = [{ instancePath: r + "/done", keyword: "const", params: { allowedValue: true } }], false;
-  } else return p.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return p.errors = i, s === 0;
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
+  }
+  return void 0;
+};
+var constant = (allowedValue) => (value) => value === allowedValue ? void 0 : flaw("const", { allowedValue });
+var minimum = (limit) => test((value) => value >= limit, "minimum", { comparison: ">=", limit });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
 }
-var D = c;
-function c(e, { instancePath: r = "", parentData: a, parentDataProperty: u, rootData: y = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.content === void 0 && (t = "content")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return c.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-  } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return c.errors = i, s === 0;
-}
-var v = o, A = m;
-function m(e, { instancePath: r = "", parentData: a, parentDataProperty: u, rootData: y = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.done === void 0 && (t = "done")) return m.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.done !== void 0 && e.done !== true) return m.errors = [{ instancePath: r + "/done", keyword: "const", params: { allowedValue: true } }], false;
-  } else return m.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return m.errors = i, s === 0;
-}
-var k = g;
-function g(e, { instancePath: r = "", parentData: a, parentDataProperty: u, rootData: y = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.error === void 0 && (t = "error")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return g.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
-  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = i, s === 0;
-}
-var M = { ClassificationMessage: j, Completion: b, ContentMessage: D, DiffMessage: v, DoneMessage: A, ErrorMessage: k, FaultBody: k };
-export const checks: Checks = M;
+var $DiffMessage = object({ "type": constant("diff"), "file": string, "diff": string, "line_start": all(integer, minimum(1)), "line_end": all(integer, minimum(1)), "reason": string });
+var $ErrorMessage = object({ "error": string });
+var made = checked({ "ClassificationMessage": object({ "type": constant("classification"), "task_type": string }), "Completion": object({ "content": string, "diffs": array($DiffMessage), "done": constant(true) }), "ContentMessage": object({ "content": string }), "DiffMessage": $DiffMessage, "DoneMessage": object({ "done": constant(true) }), "ErrorMessage": $ErrorMessage, "FaultBody": $ErrorMessage });
+export const checks: Checks = made;

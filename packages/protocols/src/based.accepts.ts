@@ -3,93 +3,56 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var q = f;
-function f(e, { instancePath: r = "", parentData: u, parentDataProperty: d, rootData: m = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename") || e.diff === void 0 && (s = "diff")) return f.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.action !== void 0 && e.action !== "apply_diff") return f.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "apply_diff" } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return f.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    if (e.diff !== void 0 && typeof e.diff != "string") return f.errors = [{ instancePath: r + "/diff", keyword: "type", params: { type: "string" } }], false;
-  } else return f.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return f.errors = i, t === 0;
-}
-var F = c;
-function c(e, { instancePath: r = "", parentData: u, parentDataProperty: d, rootData: m = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.action === void 0 && (s = "action")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.action !== void 0 && e.action !== "list_files") return c.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "list_files" } }], false;
-  } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return c.errors = i, t === 0;
-}
-var M = n;
-function n(e, { instancePath: r = "", parentData: u, parentDataProperty: d, rootData: m = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let k;
-    if (e.action === void 0 && (k = "action") || e.prompt === void 0 && (k = "prompt")) return n.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: k } }], false;
-    if (e.action !== void 0 && e.action !== "prompt") return n.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "prompt" } }], false;
-    if (e.prompt !== void 0 && typeof e.prompt != "string") return n.errors = [{ instancePath: r + "/prompt", keyword: "type", params: { type: "string" } }], false;
-    if (e.context !== void 0) {
-      let b = e.context;
-      if (t === t) if (Array.isArray(b)) {
-        var s = true;
-        let v = b.length;
-        for (let p = 0; p < v; p++) {
-          let g = b[p], D = t, j = t, a = false, A = t;
-          if (typeof g != "string") {
-            let o = { instancePath: r + "/context/" + p, keyword: "type", params: { type: "string" } };
-            i === null ? i = [o] : i.push(o), t++;
-          }
-          var w = A === t;
-          if (a = a || w, !a) {
-            let o = t;
-            if (t === o && !(g && typeof g == "object" && !Array.isArray(g))) {
-              let _ = { instancePath: r + "/context/" + p, keyword: "type", params: { type: "object" } };
-              i === null ? i = [_] : i.push(_), t++;
-            }
-            var w = o === t;
-            a = a || w;
-          }
-          if (a) t = j, i !== null && (j ? i.length = j : i = null);
-          else {
-            let o = { instancePath: r + "/context/" + p, keyword: "anyOf", params: {} };
-            return i === null ? i = [o] : i.push(o), t++, n.errors = i, false;
-          }
-          var s = D === t;
-          if (!s) break;
-        }
-      } else return n.errors = [{ instancePath: r + "/context", keyword: "type", params: { type: "array" } }], false;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
     }
-    if (e.activeFile !== void 0 && typeof e.activeFile != "string") return n.errors = [{ instancePath: r + "/activeFile", keyword: "type", params: { type: "string" } }], false;
-  } else return n.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return n.errors = i, t === 0;
+    return void 0;
+  };
 }
-var x = y;
-function y(e, { instancePath: r = "", parentData: u, parentDataProperty: d, rootData: m = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename")) return y.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.action !== void 0 && e.action !== "read_file") return y.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "read_file" } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return y.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-  } else return y.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return y.errors = i, t === 0;
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
+  }
+  return void 0;
+};
+var constant = (allowedValue) => (value) => value === allowedValue ? void 0 : flaw("const", { allowedValue });
+var any = (...tests) => (value) => {
+  const found = [];
+  for (const one of tests) {
+    const flaws = one(value);
+    if (!flaws) return void 0;
+    found.push(...flaws);
+  }
+  return [...found, ...flaw("anyOf", {})];
+};
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
 }
-var P = l;
-function l(e, { instancePath: r = "", parentData: u, parentDataProperty: d, rootData: m = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename") || e.content === void 0 && (s = "content")) return l.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.action !== void 0 && e.action !== "upload_file") return l.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "upload_file" } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return l.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return l.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-  } else return l.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return l.errors = i, t === 0;
-}
-var E = { ApplyDiffMessage: q, ListFilesMessage: F, PromptMessage: M, ReadFileMessage: x, UploadFileMessage: P };
-export const checks: Checks = E;
+var made = checked({ "ApplyDiffMessage": object({ "action": constant("apply_diff"), "filename": string, "diff": string }), "ListFilesMessage": object({ "action": constant("list_files") }), "PromptMessage": object({ "action": constant("prompt"), "prompt": string }, { "context": array(any(string, object({}))), "activeFile": string }), "ReadFileMessage": object({ "action": constant("read_file"), "filename": string }), "UploadFileMessage": object({ "action": constant("upload_file"), "filename": string, "content": string }) });
+export const checks: Checks = made;

@@ -3,203 +3,68 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var V = k;
-function k(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.error === void 0 && (s = "error")) return k.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.status !== void 0 && e.status !== "error") return k.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "error" } }], false;
-    if (e.action !== void 0 && e.action !== "apply_diff_error") return k.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "apply_diff_error" } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return k.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
-  } else return k.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return k.errors = t, n === 0;
-}
-var F = d;
-function d(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename") || e.new_code === void 0 && (s = "new_code")) return d.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.status !== void 0 && e.status !== "success") return d.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
-    if (e.action !== void 0 && e.action !== "diff_applied") return d.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "diff_applied" } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return d.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    if (e.new_code !== void 0 && typeof e.new_code != "string") return d.errors = [{ instancePath: r + "/new_code", keyword: "type", params: { type: "string" } }], false;
-  } else return d.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return d.errors = t, n === 0;
-}
-var P = p;
-function p(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename") || e.diff === void 0 && (s = "diff") || e.new_code === void 0 && (s = "new_code") || e.old_code === void 0 && (s = "old_code")) return p.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.status !== void 0 && e.status !== "success") return p.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
-    if (e.action !== void 0 && e.action !== "diff_generated") return p.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "diff_generated" } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return p.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    if (e.diff !== void 0 && typeof e.diff != "string") return p.errors = [{ instancePath: r + "/diff", keyword: "type", params: { type: "string" } }], false;
-    if (e.new_code !== void 0 && typeof e.new_code != "string") return p.errors = [{ instancePath: r + "/new_code", keyword: "type", params: { type: "string" } }], false;
-    if (e.old_code !== void 0 && typeof e.old_code != "string") return p.errors = [{ instancePath: r + "/old_code", keyword: "type", params: { type: "string" } }], false;
-  } else return p.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return p.errors = t, n === 0;
-}
-var $ = j;
-function j(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.error === void 0 && (s = "error")) return j.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.status !== void 0 && e.status !== "error") return j.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "error" } }], false;
-    if (e.action !== void 0 && e.action !== "edit_error") return j.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "edit_error" } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return j.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
-  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return j.errors = t, n === 0;
-}
-var h = m;
-function m(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let u;
-    if (e.status === void 0 && (u = "status") || e.error === void 0 && (u = "error")) return m.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: u } }], false;
-    if (e.status !== void 0 && e.status !== "error") return m.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "error" } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return m.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
-    if (e.action !== void 0) {
-      let f = e.action;
-      if (typeof f != "string") return m.errors = [{ instancePath: r + "/action", keyword: "type", params: { type: "string" } }], false;
-      let c = n, y = n;
-      if (!(f === "edit_error" || f === "apply_diff_error" || f === "read_file" || f === "operation_rejected")) {
-        let M = {};
-        t === null ? t = [M] : t.push(M), n++;
-      }
-      var s = y === n;
-      if (s) return m.errors = [{ instancePath: r + "/action", keyword: "not", params: {} }], false;
-      n = c, t !== null && (c ? t.length = c : t = null);
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+var nil = (value) => value === null ? void 0 : mistyped("null");
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
     }
-  } else return m.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return m.errors = t, n === 0;
+    return void 0;
+  };
 }
-var C = g;
-function g(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename") || e.content === void 0 && (s = "content")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.status !== void 0 && e.status !== "success") return g.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
-    if (e.action !== void 0 && e.action !== "file_content") return g.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "file_content" } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return g.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return g.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = t, n === 0;
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
+  }
+  return void 0;
+};
+var constant = (allowedValue) => (value) => value === allowedValue ? void 0 : flaw("const", { allowedValue });
+var values = (...allowedValues) => test((value) => allowedValues.includes(value), "enum", { allowedValues });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
+var any = (...tests) => (value) => {
+  const found = [];
+  for (const one of tests) {
+    const flaws = one(value);
+    if (!flaws) return void 0;
+    found.push(...flaws);
+  }
+  return [...found, ...flaw("anyOf", {})];
+};
+var not = (inner) => test((value) => inner(value) !== void 0, "not", {});
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
 }
-var O = w;
-function o(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (Array.isArray(e)) {
-    var s = true;
-    let u = e.length;
-    for (let f = 0; f < u; f++) {
-      let c = n;
-      if (typeof e[f] != "string") return o.errors = [{ instancePath: r + "/" + f, keyword: "type", params: { type: "string" } }], false;
-      var s = c === n;
-      if (!s) break;
-    }
-  } else return o.errors = [{ instancePath: r, keyword: "type", params: { type: "array" } }], false;
-  return o.errors = t, n === 0;
-}
-function w(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename") || e.content === void 0 && (s = "content") || e.files === void 0 && (s = "files")) return w.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.status !== void 0 && e.status !== "success") return w.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
-    if (e.action !== void 0 && e.action !== "file_created") return w.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "file_created" } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return w.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return w.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-    e.files !== void 0 && (o(e.files, { instancePath: r + "/files", parentData: e, parentDataProperty: "files", rootData: i }) || (t = t === null ? o.errors : t.concat(o.errors), n = t.length));
-  } else return w.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return w.errors = t, n === 0;
-}
-var R = q;
-function q(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.files === void 0 && (s = "files")) return q.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.status !== void 0 && e.status !== "success") return q.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
-    if (e.action !== void 0 && e.action !== "file_list") return q.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "file_list" } }], false;
-    e.files !== void 0 && (o(e.files, { instancePath: r + "/files", parentData: e, parentDataProperty: "files", rootData: i }) || (t = t === null ? o.errors : t.concat(o.errors), n = t.length));
-  } else return q.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return q.errors = t, n === 0;
-}
-var G = b;
-function b(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename") || e.files === void 0 && (s = "files")) return b.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.status !== void 0 && e.status !== "success") return b.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
-    if (e.action !== void 0 && e.action !== "file_uploaded") return b.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "file_uploaded" } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return b.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    e.files !== void 0 && (o(e.files, { instancePath: r + "/files", parentData: e, parentDataProperty: "files", rootData: i }) || (t = t === null ? o.errors : t.concat(o.errors), n = t.length));
-  } else return b.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return b.errors = t, n === 0;
-}
-var I = D;
-function D(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let u;
-    if (e.status === void 0 && (u = "status") || e.action === void 0 && (u = "action") || e.files === void 0 && (u = "files") || e.activeFile === void 0 && (u = "activeFile")) return D.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: u } }], false;
-    if (e.status !== void 0 && e.status !== "success") return D.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
-    if (e.action !== void 0 && e.action !== "initial_state") return D.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "initial_state" } }], false;
-    if (e.files !== void 0 && (o(e.files, { instancePath: r + "/files", parentData: e, parentDataProperty: "files", rootData: i }) || (t = t === null ? o.errors : t.concat(o.errors), n = t.length)), e.activeFile !== void 0) {
-      let f = e.activeFile, c = n, y = false, M = n;
-      if (typeof f != "string") {
-        let _ = { instancePath: r + "/activeFile", keyword: "type", params: { type: "string" } };
-        t === null ? t = [_] : t.push(_), n++;
-      }
-      var s = M === n;
-      if (y = y || s, !y) {
-        let _ = n;
-        if (f !== null) {
-          let E = { instancePath: r + "/activeFile", keyword: "type", params: { type: "null" } };
-          t === null ? t = [E] : t.push(E), n++;
-        }
-        var s = _ === n;
-        y = y || s;
-      }
-      if (y) n = c, t !== null && (c ? t.length = c : t = null);
-      else {
-        let _ = { instancePath: r + "/activeFile", keyword: "anyOf", params: {} };
-        return t === null ? t = [_] : t.push(_), n++, D.errors = t, false;
-      }
-    }
-  } else return D.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return D.errors = t, n === 0;
-}
-var L = v;
-function v(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.error === void 0 && (s = "error")) return v.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.status !== void 0 && e.status !== "error") return v.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "error" } }], false;
-    if (e.action !== void 0 && e.action !== "operation_rejected") return v.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "operation_rejected" } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return v.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
-  } else return v.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return v.errors = t, n === 0;
-}
-var S = A;
-function A(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.error === void 0 && (s = "error")) return A.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.status !== void 0 && e.status !== "error") return A.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "error" } }], false;
-    if (e.action !== void 0 && e.action !== "read_file") return A.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "read_file" } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return A.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
-  } else return A.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return A.errors = t, n === 0;
-}
-var U = { ApplyDiffErrorMessage: V, DiffAppliedMessage: F, DiffGeneratedMessage: P, EditErrorMessage: $, ErrorMessage: h, FileContentMessage: C, FileCreatedMessage: O, FileListMessage: R, FileUploadedMessage: G, InitialStateMessage: I, OperationRejectedMessage: L, ReadFileErrorMessage: S };
-export const checks: Checks = U;
+var $Filenames = array(string);
+var made = checked({ "ApplyDiffErrorMessage": object({ "status": constant("error"), "action": constant("apply_diff_error"), "error": string }), "DiffAppliedMessage": object({ "status": constant("success"), "action": constant("diff_applied"), "filename": string, "new_code": string }), "DiffGeneratedMessage": object({ "status": constant("success"), "action": constant("diff_generated"), "filename": string, "diff": string, "new_code": string, "old_code": string }), "EditErrorMessage": object({ "status": constant("error"), "action": constant("edit_error"), "error": string }), "ErrorMessage": object({ "status": constant("error"), "error": string }, { "action": all(string, not(values("edit_error", "apply_diff_error", "read_file", "operation_rejected"))) }), "FileContentMessage": object({ "status": constant("success"), "action": constant("file_content"), "filename": string, "content": string }), "FileCreatedMessage": object({ "status": constant("success"), "action": constant("file_created"), "filename": string, "content": string, "files": $Filenames }), "FileListMessage": object({ "status": constant("success"), "action": constant("file_list"), "files": $Filenames }), "FileUploadedMessage": object({ "status": constant("success"), "action": constant("file_uploaded"), "filename": string, "files": $Filenames }), "InitialStateMessage": object({ "status": constant("success"), "action": constant("initial_state"), "files": $Filenames, "activeFile": any(string, nil) }), "OperationRejectedMessage": object({ "status": constant("error"), "action": constant("operation_rejected"), "error": string }), "ReadFileErrorMessage": object({ "status": constant("error"), "action": constant("read_file"), "error": string }) });
+export const checks: Checks = made;

@@ -3,118 +3,45 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var v = d;
-function d(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.session_id === void 0 && (n = "session_id") || e.tool_call_id === void 0 && (n = "tool_call_id")) return d.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return d.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.tool_call_id !== void 0 && typeof e.tool_call_id != "string") return d.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-  } else return d.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return d.errors = s, t === 0;
-}
-var k = m;
-function c(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.auto_approve_readonly !== void 0 && typeof e.auto_approve_readonly != "boolean") return c.errors = [{ instancePath: r + "/auto_approve_readonly", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.save_transcript !== void 0 && typeof e.save_transcript != "boolean") return c.errors = [{ instancePath: r + "/save_transcript", keyword: "type", params: { type: "boolean" } }], false;
-  } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return c.errors = s, t === 0;
-}
-function m(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.project_path === void 0 && (n = "project_path")) return m.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.project_path !== void 0 && typeof e.project_path != "string") return m.errors = [{ instancePath: r + "/project_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.model !== void 0 && typeof e.model != "string") return m.errors = [{ instancePath: r + "/model", keyword: "type", params: { type: "string" } }], false;
-    e.config !== void 0 && (c(e.config, { instancePath: r + "/config", parentData: e, parentDataProperty: "config", rootData: i }) || (s = s === null ? c.errors : s.concat(c.errors), t = s.length));
-  } else return m.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return m.errors = s, t === 0;
-}
-var f = j;
-function j(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.session_id === void 0 && (n = "session_id")) return j.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return j.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return j.errors = s, t === 0;
-}
-var w = b;
-function b(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.project !== void 0 && typeof e.project != "string") return b.errors = [{ instancePath: r + "/project", keyword: "type", params: { type: "string" } }], false;
-  } else return b.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return b.errors = s, t === 0;
-}
-var D = g;
-function y(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.line === void 0 && (n = "line") || e.column === void 0 && (n = "column")) return y.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.line !== void 0) {
-      let o = e.line;
-      if (!(typeof o == "number" && !(o % 1) && !isNaN(o) && isFinite(o))) return y.errors = [{ instancePath: r + "/line", keyword: "type", params: { type: "integer" } }], false;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+var boolean = (value) => typeof value === "boolean" ? void 0 : mistyped("boolean");
+var integer = (value) => Number.isInteger(value) ? void 0 : mistyped("integer");
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
     }
-    if (e.column !== void 0) {
-      let o = e.column;
-      if (!(typeof o == "number" && !(o % 1) && !isNaN(o) && isFinite(o))) return y.errors = [{ instancePath: r + "/column", keyword: "type", params: { type: "integer" } }], false;
-    }
-  } else return y.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return y.errors = s, t === 0;
+    return void 0;
+  };
 }
-function u(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.start === void 0 && (n = "start") || e.end === void 0 && (n = "end")) return u.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.start !== void 0) {
-      let o = e.start;
-      if (!(typeof o == "number" && !(o % 1) && !isNaN(o) && isFinite(o))) return u.errors = [{ instancePath: r + "/start", keyword: "type", params: { type: "integer" } }], false;
-    }
-    if (e.end !== void 0) {
-      let o = e.end;
-      if (!(typeof o == "number" && !(o % 1) && !isNaN(o) && isFinite(o))) return u.errors = [{ instancePath: r + "/end", keyword: "type", params: { type: "integer" } }], false;
-    }
-  } else return u.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return u.errors = s, t === 0;
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
 }
-function _(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.current_file !== void 0 && typeof e.current_file != "string") return _.errors = [{ instancePath: r + "/current_file", keyword: "type", params: { type: "string" } }], false;
-    e.cursor_position !== void 0 && (y(e.cursor_position, { instancePath: r + "/cursor_position", parentData: e, parentDataProperty: "cursor_position", rootData: i }) || (s = s === null ? y.errors : s.concat(y.errors), t = s.length)), e.visible_region !== void 0 && (u(e.visible_region, { instancePath: r + "/visible_region", parentData: e, parentDataProperty: "visible_region", rootData: i }) || (s = s === null ? u.errors : s.concat(u.errors), t = s.length));
-  } else return _.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return _.errors = s, t === 0;
-}
-function g(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.session_id === void 0 && (n = "session_id") || e.text === void 0 && (n = "text")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return g.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.text !== void 0 && typeof e.text != "string") return g.errors = [{ instancePath: r + "/text", keyword: "type", params: { type: "string" } }], false;
-    e.context !== void 0 && (_(e.context, { instancePath: r + "/context", parentData: e, parentDataProperty: "context", rootData: i }) || (s = s === null ? _.errors : s.concat(_.errors), t = s.length));
-  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = s, t === 0;
-}
-var I = a;
-function a(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.session_id === void 0 && (n = "session_id") || e.tool_call_id === void 0 && (n = "tool_call_id")) return a.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return a.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.tool_call_id !== void 0 && typeof e.tool_call_id != "string") return a.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.reason !== void 0 && typeof e.reason != "string") return a.errors = [{ instancePath: r + "/reason", keyword: "type", params: { type: "string" } }], false;
-  } else return a.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return a.errors = s, t === 0;
-}
-var A = { ApproveInput: v, CreateSessionInput: k, EndSessionInput: f, EventsInput: f, GetSessionInput: f, GetTranscriptInput: f, GetTranscriptMarkdownInput: f, GetTranscriptOrgInput: f, InterruptInput: f, ListTranscriptsInput: w, PromptInput: D, RejectInput: I, ResumeInput: f };
-export const checks: Checks = A;
+var $SessionConfig = object({}, { "auto_approve_readonly": boolean, "save_transcript": boolean });
+var $EndSessionInput = object({ "session_id": string });
+var $CursorPosition = object({ "line": integer, "column": integer });
+var $VisibleRegion = object({ "start": integer, "end": integer });
+var $PromptContext = object({}, { "current_file": string, "cursor_position": $CursorPosition, "visible_region": $VisibleRegion });
+var made = checked({ "ApproveInput": object({ "session_id": string, "tool_call_id": string }), "CreateSessionInput": object({ "project_path": string }, { "model": string, "config": $SessionConfig }), "EndSessionInput": $EndSessionInput, "EventsInput": $EndSessionInput, "GetSessionInput": $EndSessionInput, "GetTranscriptInput": $EndSessionInput, "GetTranscriptMarkdownInput": $EndSessionInput, "GetTranscriptOrgInput": $EndSessionInput, "InterruptInput": $EndSessionInput, "ListTranscriptsInput": object({}, { "project": string }), "PromptInput": object({ "session_id": string, "text": string }, { "context": $PromptContext }), "RejectInput": object({ "session_id": string, "tool_call_id": string }, { "reason": string }), "ResumeInput": $EndSessionInput });
+export const checks: Checks = made;

@@ -3,370 +3,65 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var I = V;
-function _(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  return typeof e != "string" ? (_.errors = [{ instancePath: r, keyword: "type", params: { type: "string" } }], false) : e === "idle" || e === "thinking" || e === "tool_execution" || e === "waiting_approval" || e === "error" ? (_.errors = o, s === 0) : (_.errors = [{ instancePath: r, keyword: "enum", params: { allowedValues: ["idle", "thinking", "tool_execution", "waiting_approval", "error"] } }], false);
-}
-function V(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.state === void 0 && (t = "state")) return V.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "agent.state") return V.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "agent.state" } }], false;
-    if (e.state !== void 0 && (_(e.state, { instancePath: r + "/state", parentData: e, parentDataProperty: "state", rootData: i }) || (o = o === null ? _.errors : o.concat(_.errors), s = o.length)), e.details !== void 0 && typeof e.details != "string") return V.errors = [{ instancePath: r + "/details", keyword: "type", params: { type: "string" } }], false;
-  } else return V.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return V.errors = o, s === 0;
-}
-var B = N;
-function N(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.tool_call_id === void 0 && (t = "tool_call_id")) return N.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "approved") return N.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "approved" } }], false;
-    if (e.tool_call_id !== void 0 && typeof e.tool_call_id != "string") return N.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-  } else return N.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return N.errors = o, s === 0;
-}
-var L = P;
-function P(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.session_id === void 0 && (t = "session_id") || e.status === void 0 && (t = "status") || e.created_at === void 0 && (t = "created_at")) return P.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return P.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.status !== void 0 && e.status !== "active") return P.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "active" } }], false;
-    if (e.created_at !== void 0 && typeof e.created_at != "string") return P.errors = [{ instancePath: r + "/created_at", keyword: "type", params: { type: "string" } }], false;
-  } else return P.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return P.errors = o, s === 0;
-}
-var z = F;
-function F(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status")) return F.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "closed") return F.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "closed" } }], false;
-    if (e.transcript_path !== void 0 && typeof e.transcript_path != "string") return F.errors = [{ instancePath: r + "/transcript_path", keyword: "type", params: { type: "string" } }], false;
-  } else return F.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return F.errors = o, s === 0;
-}
-var G = $;
-function $(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.message === void 0 && (t = "message")) return $.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "error") return $.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "error" } }], false;
-    if (e.message !== void 0 && typeof e.message != "string") return $.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-    if (e.code !== void 0 && typeof e.code != "string") return $.errors = [{ instancePath: r + "/code", keyword: "type", params: { type: "string" } }], false;
-  } else return $.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return $.errors = o, s === 0;
-}
-var H = x;
-function v(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.code === void 0 && (t = "code") || e.message === void 0 && (t = "message")) return v.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.code !== void 0 && typeof e.code != "string") return v.errors = [{ instancePath: r + "/code", keyword: "type", params: { type: "string" } }], false;
-    if (e.message !== void 0 && typeof e.message != "string") return v.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-    if (e.details !== void 0) {
-      let n = e.details;
-      if (s === s && !(n && typeof n == "object" && !Array.isArray(n))) return v.errors = [{ instancePath: r + "/details", keyword: "type", params: { type: "object" } }], false;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+var boolean = (value) => typeof value === "boolean" ? void 0 : mistyped("boolean");
+var integer = (value) => Number.isInteger(value) ? void 0 : mistyped("integer");
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
     }
-  } else return v.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return v.errors = o, s === 0;
+    return void 0;
+  };
 }
-function x(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.error === void 0 && (t = "error")) return x.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    e.error !== void 0 && (v(e.error, { instancePath: r + "/error", parentData: e, parentDataProperty: "error", rootData: i }) || (o = o === null ? v.errors : o.concat(v.errors), s = o.length));
-  } else return x.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return x.errors = o, s === 0;
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
+  }
+  return void 0;
+};
+var constant = (allowedValue) => (value) => value === allowedValue ? void 0 : flaw("const", { allowedValue });
+var values = (...allowedValues) => test((value) => allowedValues.includes(value), "enum", { allowedValues });
+var minimum = (limit) => test((value) => value >= limit, "minimum", { comparison: ">=", limit });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
 }
-var J = A;
-function A(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.path === void 0 && (t = "path") || e.operation === void 0 && (t = "operation") || e.timestamp === void 0 && (t = "timestamp")) return A.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "file.changed") return A.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "file.changed" } }], false;
-    if (e.path !== void 0 && typeof e.path != "string") return A.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
-    if (e.operation !== void 0 && typeof e.operation != "string") return A.errors = [{ instancePath: r + "/operation", keyword: "type", params: { type: "string" } }], false;
-    if (e.timestamp !== void 0 && typeof e.timestamp != "string") return A.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-  } else return A.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return A.errors = o, s === 0;
-}
-var K = M;
-function M(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.agent_state === void 0 && (t = "agent_state")) return M.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "interrupted") return M.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "interrupted" } }], false;
-    e.agent_state !== void 0 && (_(e.agent_state, { instancePath: r + "/agent_state", parentData: e, parentDataProperty: "agent_state", rootData: i }) || (o = o === null ? _.errors : o.concat(_.errors), s = o.length));
-  } else return M.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return M.errors = o, s === 0;
-}
-var O = E;
-function E(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.content === void 0 && (t = "content") || e.role === void 0 && (t = "role")) return E.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "message.delta") return E.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "message.delta" } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return E.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-    if (e.role !== void 0 && e.role !== "assistant") return E.errors = [{ instancePath: r + "/role", keyword: "const", params: { allowedValue: "assistant" } }], false;
-  } else return E.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return E.errors = o, s === 0;
-}
-var Q = S;
-function S(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.agent_state === void 0 && (t = "agent_state")) return S.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "accepted") return S.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "accepted" } }], false;
-    if (e.agent_state !== void 0 && (_(e.agent_state, { instancePath: r + "/agent_state", parentData: e, parentDataProperty: "agent_state", rootData: i }) || (o = o === null ? _.errors : o.concat(_.errors), s = o.length)), e.timestamp !== void 0 && typeof e.timestamp != "string") return S.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-  } else return S.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return S.errors = o, s === 0;
-}
-var U = T;
-function T(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.tool_call_id === void 0 && (t = "tool_call_id")) return T.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "rejected") return T.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "rejected" } }], false;
-    if (e.tool_call_id !== void 0 && typeof e.tool_call_id != "string") return T.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-  } else return T.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return T.errors = o, s === 0;
-}
-var W = q;
-function q(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.session_id === void 0 && (t = "session_id") || e.message_count === void 0 && (t = "message_count")) return q.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "resumed") return q.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "resumed" } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return q.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.message_count !== void 0) {
-      let n = e.message_count, p = s;
-      if (!(typeof n == "number" && !(n % 1) && !isNaN(n) && isFinite(n))) return q.errors = [{ instancePath: r + "/message_count", keyword: "type", params: { type: "integer" } }], false;
-      if (s === p && typeof n == "number" && isFinite(n) && (n < 0 || isNaN(n))) return q.errors = [{ instancePath: r + "/message_count", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-  } else return q.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return q.errors = o, s === 0;
-}
-var X = w;
-function w(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.session_id === void 0 && (t = "session_id") || e.status === void 0 && (t = "status") || e.project_path === void 0 && (t = "project_path") || e.model === void 0 && (t = "model") || e.message_count === void 0 && (t = "message_count") || e.started_at === void 0 && (t = "started_at")) return w.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return w.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.status !== void 0) {
-      let n = e.status;
-      if (!(n === "active" || n === "closed")) return w.errors = [{ instancePath: r + "/status", keyword: "enum", params: { allowedValues: ["active", "closed"] } }], false;
-    }
-    if (e.project_path !== void 0 && typeof e.project_path != "string") return w.errors = [{ instancePath: r + "/project_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.model !== void 0 && typeof e.model != "string") return w.errors = [{ instancePath: r + "/model", keyword: "type", params: { type: "string" } }], false;
-    if (e.message_count !== void 0) {
-      let n = e.message_count, p = s;
-      if (!(typeof n == "number" && !(n % 1) && !isNaN(n) && isFinite(n))) return w.errors = [{ instancePath: r + "/message_count", keyword: "type", params: { type: "integer" } }], false;
-      if (s === p && typeof n == "number" && isFinite(n) && (n < 0 || isNaN(n))) return w.errors = [{ instancePath: r + "/message_count", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.started_at !== void 0 && typeof e.started_at != "string") return w.errors = [{ instancePath: r + "/started_at", keyword: "type", params: { type: "string" } }], false;
-  } else return w.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return w.errors = o, s === 0;
-}
-var Y = k;
-function k(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.tool_call_id === void 0 && (t = "tool_call_id") || e.tool === void 0 && (t = "tool") || e.params === void 0 && (t = "params") || e.requires_approval === void 0 && (t = "requires_approval")) return k.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "tool.call") return k.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "tool.call" } }], false;
-    if (e.tool_call_id !== void 0 && typeof e.tool_call_id != "string") return k.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.tool !== void 0 && typeof e.tool != "string") return k.errors = [{ instancePath: r + "/tool", keyword: "type", params: { type: "string" } }], false;
-    if (e.params !== void 0) {
-      let n = e.params;
-      if (s === s && !(n && typeof n == "object" && !Array.isArray(n))) return k.errors = [{ instancePath: r + "/params", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.requires_approval !== void 0 && typeof e.requires_approval != "boolean") return k.errors = [{ instancePath: r + "/requires_approval", keyword: "type", params: { type: "boolean" } }], false;
-  } else return k.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return k.errors = o, s === 0;
-}
-var Z = b;
-function b(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.tool_call_id === void 0 && (t = "tool_call_id") || e.status === void 0 && (t = "status")) return b.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "tool.result") return b.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "tool.result" } }], false;
-    if (e.tool_call_id !== void 0 && typeof e.tool_call_id != "string") return b.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.status !== void 0) {
-      let n = e.status;
-      if (!(n === "success" || n === "error" || n === "rejected")) return b.errors = [{ instancePath: r + "/status", keyword: "enum", params: { allowedValues: ["success", "error", "rejected"] } }], false;
-    }
-    if (e.result !== void 0 && typeof e.result != "string") return b.errors = [{ instancePath: r + "/result", keyword: "type", params: { type: "string" } }], false;
-    if (e.message !== void 0 && typeof e.message != "string") return b.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-  } else return b.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return b.errors = o, s === 0;
-}
-var ee = g;
-function h(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.role === void 0 && (t = "role") || e.content === void 0 && (t = "content") || e.timestamp === void 0 && (t = "timestamp")) return h.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.role !== void 0) {
-      let n = e.role;
-      if (!(n === "user" || n === "assistant")) return h.errors = [{ instancePath: r + "/role", keyword: "enum", params: { allowedValues: ["user", "assistant"] } }], false;
-    }
-    if (e.content !== void 0 && typeof e.content != "string") return h.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-    if (e.timestamp !== void 0 && typeof e.timestamp != "string") return h.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-  } else return h.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return h.errors = o, s === 0;
-}
-function d(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.tool_call_id === void 0 && (t = "tool_call_id") || e.tool === void 0 && (t = "tool") || e.params === void 0 && (t = "params") || e.status === void 0 && (t = "status") || e.timestamp === void 0 && (t = "timestamp")) return d.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.tool_call_id !== void 0 && typeof e.tool_call_id != "string") return d.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.tool !== void 0 && typeof e.tool != "string") return d.errors = [{ instancePath: r + "/tool", keyword: "type", params: { type: "string" } }], false;
-    if (e.params !== void 0) {
-      let n = e.params;
-      if (s === s && !(n && typeof n == "object" && !Array.isArray(n))) return d.errors = [{ instancePath: r + "/params", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.status !== void 0) {
-      let n = e.status;
-      if (!(n === "success" || n === "error" || n === "rejected")) return d.errors = [{ instancePath: r + "/status", keyword: "enum", params: { allowedValues: ["success", "error", "rejected"] } }], false;
-    }
-    if (e.result !== void 0 && typeof e.result != "string") return d.errors = [{ instancePath: r + "/result", keyword: "type", params: { type: "string" } }], false;
-    if (e.message !== void 0 && typeof e.message != "string") return d.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-    if (e.timestamp !== void 0 && typeof e.timestamp != "string") return d.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-  } else return d.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return d.errors = o, s === 0;
-}
-function D(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.path === void 0 && (t = "path") || e.operation === void 0 && (t = "operation") || e.timestamp === void 0 && (t = "timestamp")) return D.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.path !== void 0 && typeof e.path != "string") return D.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
-    if (e.operation !== void 0 && typeof e.operation != "string") return D.errors = [{ instancePath: r + "/operation", keyword: "type", params: { type: "string" } }], false;
-    if (e.timestamp !== void 0 && typeof e.timestamp != "string") return D.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-  } else return D.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return D.errors = o, s === 0;
-}
-function g(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let m;
-    if (e.session_id === void 0 && (m = "session_id") || e.project_path === void 0 && (m = "project_path") || e.model === void 0 && (m = "model") || e.started_at === void 0 && (m = "started_at") || e.messages === void 0 && (m = "messages") || e.tool_calls === void 0 && (m = "tool_calls") || e.file_changes === void 0 && (m = "file_changes")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: m } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return g.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.project_path !== void 0 && typeof e.project_path != "string") return g.errors = [{ instancePath: r + "/project_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.model !== void 0 && typeof e.model != "string") return g.errors = [{ instancePath: r + "/model", keyword: "type", params: { type: "string" } }], false;
-    if (e.started_at !== void 0 && typeof e.started_at != "string") return g.errors = [{ instancePath: r + "/started_at", keyword: "type", params: { type: "string" } }], false;
-    if (e.ended_at !== void 0 && typeof e.ended_at != "string") return g.errors = [{ instancePath: r + "/ended_at", keyword: "type", params: { type: "string" } }], false;
-    if (e.messages !== void 0) {
-      let f = e.messages;
-      if (s === s) if (Array.isArray(f)) {
-        var t = true;
-        let j = f.length;
-        for (let y = 0; y < j; y++) {
-          let C = s;
-          h(f[y], { instancePath: r + "/messages/" + y, parentData: f, parentDataProperty: y, rootData: i }) || (o = o === null ? h.errors : o.concat(h.errors), s = o.length);
-          var t = C === s;
-          if (!t) break;
-        }
-      } else return g.errors = [{ instancePath: r + "/messages", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.tool_calls !== void 0) {
-      let f = e.tool_calls;
-      if (s === s) if (Array.isArray(f)) {
-        var n = true;
-        let j = f.length;
-        for (let y = 0; y < j; y++) {
-          let C = s;
-          d(f[y], { instancePath: r + "/tool_calls/" + y, parentData: f, parentDataProperty: y, rootData: i }) || (o = o === null ? d.errors : o.concat(d.errors), s = o.length);
-          var n = C === s;
-          if (!n) break;
-        }
-      } else return g.errors = [{ instancePath: r + "/tool_calls", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.file_changes !== void 0) {
-      let f = e.file_changes;
-      if (s === s) if (Array.isArray(f)) {
-        var p = true;
-        let j = f.length;
-        for (let y = 0; y < j; y++) {
-          let C = s;
-          D(f[y], { instancePath: r + "/file_changes/" + y, parentData: f, parentDataProperty: y, rootData: i }) || (o = o === null ? D.errors : o.concat(D.errors), s = o.length);
-          var p = C === s;
-          if (!p) break;
-        }
-      } else return g.errors = [{ instancePath: r + "/file_changes", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = o, s === 0;
-}
-var re = R;
-function c(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.session_id === void 0 && (n = "session_id") || e.project_path === void 0 && (n = "project_path") || e.started_at === void 0 && (n = "started_at") || e.message_count === void 0 && (n = "message_count") || e.files_changed === void 0 && (n = "files_changed")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return c.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.project_path !== void 0 && typeof e.project_path != "string") return c.errors = [{ instancePath: r + "/project_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.started_at !== void 0 && typeof e.started_at != "string") return c.errors = [{ instancePath: r + "/started_at", keyword: "type", params: { type: "string" } }], false;
-    if (e.message_count !== void 0) {
-      let p = e.message_count, m = s;
-      if (!(typeof p == "number" && !(p % 1) && !isNaN(p) && isFinite(p))) return c.errors = [{ instancePath: r + "/message_count", keyword: "type", params: { type: "integer" } }], false;
-      if (s === m && typeof p == "number" && isFinite(p) && (p < 0 || isNaN(p))) return c.errors = [{ instancePath: r + "/message_count", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.files_changed !== void 0) {
-      let p = e.files_changed;
-      if (s === s) if (Array.isArray(p)) {
-        var t = true;
-        let f = p.length;
-        for (let u = 0; u < f; u++) {
-          let j = s;
-          if (typeof p[u] != "string") return c.errors = [{ instancePath: r + "/files_changed/" + u, keyword: "type", params: { type: "string" } }], false;
-          var t = j === s;
-          if (!t) break;
-        }
-      } else return c.errors = [{ instancePath: r + "/files_changed", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return c.errors = o, s === 0;
-}
-function R(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.transcripts === void 0 && (n = "transcripts")) return R.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.transcripts !== void 0) {
-      let p = e.transcripts;
-      if (s === s) if (Array.isArray(p)) {
-        var t = true;
-        let f = p.length;
-        for (let u = 0; u < f; u++) {
-          let j = s;
-          c(p[u], { instancePath: r + "/transcripts/" + u, parentData: p, parentDataProperty: u, rootData: i }) || (o = o === null ? c.errors : o.concat(c.errors), s = o.length);
-          var t = j === s;
-          if (!t) break;
-        }
-      } else return R.errors = [{ instancePath: r + "/transcripts", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return R.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return R.errors = o, s === 0;
-}
-var se = { AgentStateMessage: I, Approved: B, CreatedSession: L, EndedSession: z, ErrorMessage: G, FaultBody: H, FileChanged: J, Interrupted: K, MessageDelta: O, PromptAccepted: Q, Rejected: U, Resumed: W, SessionInfo: X, ToolCall: Y, ToolResult: Z, Transcript: ee, TranscriptList: re };
-export const checks: Checks = se;
+var $AgentState = values("idle", "thinking", "tool_execution", "waiting_approval", "error");
+var $FaultDetail = object({ "code": string, "message": string }, { "details": object({}) });
+var $TranscriptMessage = object({ "role": values("user", "assistant"), "content": string, "timestamp": string });
+var $TranscriptToolCall = object({ "tool_call_id": string, "tool": string, "params": object({}), "status": values("success", "error", "rejected"), "timestamp": string }, { "result": string, "message": string });
+var $TranscriptFileChange = object({ "path": string, "operation": string, "timestamp": string });
+var $TranscriptSummary = object({ "session_id": string, "project_path": string, "started_at": string, "message_count": all(integer, minimum(0)), "files_changed": array(string) });
+var made = checked({ "AgentStateMessage": object({ "type": constant("agent.state"), "state": $AgentState }, { "details": string }), "Approved": object({ "status": constant("approved"), "tool_call_id": string }), "CreatedSession": object({ "session_id": string, "status": constant("active"), "created_at": string }), "EndedSession": object({ "status": constant("closed") }, { "transcript_path": string }), "ErrorMessage": object({ "type": constant("error"), "message": string }, { "code": string }), "FaultBody": object({ "error": $FaultDetail }), "FileChanged": object({ "type": constant("file.changed"), "path": string, "operation": string, "timestamp": string }), "Interrupted": object({ "status": constant("interrupted"), "agent_state": $AgentState }), "MessageDelta": object({ "type": constant("message.delta"), "content": string, "role": constant("assistant") }), "PromptAccepted": object({ "status": constant("accepted"), "agent_state": $AgentState }, { "timestamp": string }), "Rejected": object({ "status": constant("rejected"), "tool_call_id": string }), "Resumed": object({ "status": constant("resumed"), "session_id": string, "message_count": all(integer, minimum(0)) }), "SessionInfo": object({ "session_id": string, "status": values("active", "closed"), "project_path": string, "model": string, "message_count": all(integer, minimum(0)), "started_at": string }), "ToolCall": object({ "type": constant("tool.call"), "tool_call_id": string, "tool": string, "params": object({}), "requires_approval": boolean }), "ToolResult": object({ "type": constant("tool.result"), "tool_call_id": string, "status": values("success", "error", "rejected") }, { "result": string, "message": string }), "Transcript": object({ "session_id": string, "project_path": string, "model": string, "started_at": string, "messages": array($TranscriptMessage), "tool_calls": array($TranscriptToolCall), "file_changes": array($TranscriptFileChange) }, { "ended_at": string }), "TranscriptList": object({ "transcripts": array($TranscriptSummary) }) });
+export const checks: Checks = made;

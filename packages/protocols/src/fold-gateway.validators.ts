@@ -3,108 +3,50 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var A = j;
-function o(e, { instancePath: r = "", parentData: y, parentDataProperty: f, rootData: p = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let u;
-    if (e.id === void 0 && (u = "id") || e.name === void 0 && (u = "name") || e.capabilities === void 0 && (u = "capabilities")) return o.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: u } }], false;
-    if (e.id !== void 0 && typeof e.id != "string") return o.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    if (e.name !== void 0 && typeof e.name != "string") return o.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
-    if (e.capabilities !== void 0) {
-      let n = e.capabilities;
-      if (s === s) if (Array.isArray(n)) {
-        var t = true;
-        let D = n.length;
-        for (let w = 0; w < D; w++) {
-          let v = s;
-          if (typeof n[w] != "string") return o.errors = [{ instancePath: r + "/capabilities/" + w, keyword: "type", params: { type: "string" } }], false;
-          var t = v === s;
-          if (!t) break;
-        }
-      } else return o.errors = [{ instancePath: r + "/capabilities", keyword: "type", params: { type: "array" } }], false;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+var boolean = (value) => typeof value === "boolean" ? void 0 : mistyped("boolean");
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
     }
-  } else return o.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return o.errors = i, s === 0;
+    return void 0;
+  };
 }
-function j(e, { instancePath: r = "", parentData: y, parentDataProperty: f, rootData: p = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (Array.isArray(e)) {
-    var t = true;
-    let u = e.length;
-    for (let n = 0; n < u; n++) {
-      let b = s;
-      o(e[n], { instancePath: r + "/" + n, parentData: e, parentDataProperty: n, rootData: p }) || (i = i === null ? o.errors : i.concat(o.errors), s = i.length);
-      var t = b === s;
-      if (!t) break;
-    }
-  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "array" } }], false;
-  return j.errors = i, s === 0;
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
+  }
+  return void 0;
+};
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
 }
-var q = g;
-function g(e, { instancePath: r = "", parentData: y, parentDataProperty: f, rootData: p = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.full_response === void 0 && (t = "full_response")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.full_response !== void 0 && typeof e.full_response != "string") return g.errors = [{ instancePath: r + "/full_response", keyword: "type", params: { type: "string" } }], false;
-  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = i, s === 0;
-}
-var k = d;
-function d(e, { instancePath: r = "", parentData: y, parentDataProperty: f, rootData: p = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.error === void 0 && (t = "error")) return d.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return d.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
-  } else return d.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return d.errors = i, s === 0;
-}
-var M = m;
-function m(e, { instancePath: r = "", parentData: y, parentDataProperty: f, rootData: p = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.filename === void 0 && (t = "filename") || e.mime_type === void 0 && (t = "mime_type")) return m.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return m.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    if (e.mime_type !== void 0 && typeof e.mime_type != "string") return m.errors = [{ instancePath: r + "/mime_type", keyword: "type", params: { type: "string" } }], false;
-  } else return m.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return m.errors = i, s === 0;
-}
-var _ = c;
-function c(e, { instancePath: r = "", parentData: y, parentDataProperty: f, rootData: p = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.text === void 0 && (t = "text")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.text !== void 0 && typeof e.text != "string") return c.errors = [{ instancePath: r + "/text", keyword: "type", params: { type: "string" } }], false;
-  } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return c.errors = i, s === 0;
-}
-var x = l;
-function l(e, { instancePath: r = "", parentData: y, parentDataProperty: f, rootData: p = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.id === void 0 && (t = "id") || e.output === void 0 && (t = "output") || e.is_error === void 0 && (t = "is_error")) return l.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.id !== void 0 && typeof e.id != "string") return l.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    if (e.output !== void 0 && typeof e.output != "string") return l.errors = [{ instancePath: r + "/output", keyword: "type", params: { type: "string" } }], false;
-    if (e.is_error !== void 0 && typeof e.is_error != "boolean") return l.errors = [{ instancePath: r + "/is_error", keyword: "type", params: { type: "boolean" } }], false;
-  } else return l.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return l.errors = i, s === 0;
-}
-var E = a;
-function a(e, { instancePath: r = "", parentData: y, parentDataProperty: f, rootData: p = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.id === void 0 && (t = "id") || e.name === void 0 && (t = "name") || e.input_json === void 0 && (t = "input_json")) return a.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.id !== void 0 && typeof e.id != "string") return a.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    if (e.name !== void 0 && typeof e.name != "string") return a.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
-    if (e.input_json !== void 0 && typeof e.input_json != "string") return a.errors = [{ instancePath: r + "/input_json", keyword: "type", params: { type: "string" } }], false;
-  } else return a.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return a.errors = i, s === 0;
-}
-var P = { Agents: A, DoneMessage: q, ErrorMessage: k, FaultBody: k, FileMessage: M, TextMessage: _, ThinkingMessage: _, ToolResultMessage: x, ToolUseMessage: E };
-export const checks: Checks = P;
+var $Agent = object({ "id": string, "name": string, "capabilities": array(string) });
+var $ErrorMessage = object({ "error": string });
+var $TextMessage = object({ "text": string });
+var made = checked({ "Agents": array($Agent), "DoneMessage": object({ "full_response": string }), "ErrorMessage": $ErrorMessage, "FaultBody": $ErrorMessage, "FileMessage": object({ "filename": string, "mime_type": string }), "TextMessage": $TextMessage, "ThinkingMessage": $TextMessage, "ToolResultMessage": object({ "id": string, "output": string, "is_error": boolean }), "ToolUseMessage": object({ "id": string, "name": string, "input_json": string }) });
+export const checks: Checks = made;

@@ -3,735 +3,330 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var se = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
-var te = se((Q) => {
-  "use strict";
-  Object.defineProperty(Q, "__esModule", { value: true });
-  function re(e) {
-    let r = e.length, w = 0, c = 0, u;
-    for (; c < r; ) w++, u = e.charCodeAt(c++), u >= 55296 && u <= 56319 && c < r && (u = e.charCodeAt(c), (u & 64512) === 56320 && c++);
-    return w;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+var boolean = (value) => typeof value === "boolean" ? void 0 : mistyped("boolean");
+var number = (value) => Number.isFinite(value) ? void 0 : mistyped("number");
+var integer = (value) => Number.isInteger(value) ? void 0 : mistyped("integer");
+var nil = (value) => value === null ? void 0 : mistyped("null");
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
+    }
+    return void 0;
+  };
+}
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
   }
-  Q.default = re;
-  re.code = 'require("ajv/dist/runtime/ucs2length").default';
-});
-var ie = x;
-function x(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0, n = t, s = true, p = t;
-  if (e && typeof e == "object" && !Array.isArray(e)) {
-    let a;
-    if (e.scope === void 0 && (a = "scope")) {
-      let y = {};
-      i === null ? i = [y] : i.push(y), t++;
-    } else if (e.scope !== void 0) {
-      let y = e.scope;
-      if (!(y === "file" || y === "hunk")) {
-        let _ = {};
-        i === null ? i = [_] : i.push(_), t++;
+  return void 0;
+};
+var constant = (allowedValue) => (value) => value === allowedValue ? void 0 : flaw("const", { allowedValue });
+var values = (...allowedValues) => test((value) => allowedValues.includes(value), "enum", { allowedValues });
+var minimum = (limit) => test((value) => value >= limit, "minimum", { comparison: ">=", limit });
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var pattern = (source) => {
+  const form = new RegExp(source, "u");
+  return test((value) => form.test(value), "pattern", { pattern: source });
+};
+var format = (name, form) => test((value) => form.test(value), "format", { format: name });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
+var any = (...tests) => (value) => {
+  const found = [];
+  for (const one of tests) {
+    const flaws = one(value);
+    if (!flaws) return void 0;
+    found.push(...flaws);
+  }
+  return [...found, ...flaw("anyOf", {})];
+};
+var compiled = (check) => (value) => check(value) ? void 0 : check.errors;
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
+}
+var compiled0 = validate52;
+function validate52(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  const _errs0 = errors;
+  let valid0 = true;
+  const _errs1 = errors;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    let missing0;
+    if (data.scope === void 0 && (missing0 = "scope")) {
+      const err0 = {};
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
       }
-    }
-  }
-  var v = p === t;
-  if (t = n, i !== null && (n ? i.length = n : i = null), v) {
-    let a = t;
-    if (e && typeof e == "object" && !Array.isArray(e)) {
-      let _;
-      if (e.file_path === void 0 && (_ = "file_path")) return x.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: _ } }], false;
-    }
-    var v = a === t;
-    s = v;
-  }
-  if (!s) {
-    let a = { instancePath: r, keyword: "if", params: { failingKeyword: "then" } };
-    return i === null ? i = [a] : i.push(a), t++, x.errors = i, false;
-  }
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let a;
-    if (e.type === void 0 && (a = "type") || e.request_id === void 0 && (a = "request_id") || e.approved === void 0 && (a = "approved")) return x.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: a } }], false;
-    if (e.type !== void 0 && e.type !== "client.approval_response") return x.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.approval_response" } }], false;
-    if (e.request_id !== void 0 && typeof e.request_id != "string") return x.errors = [{ instancePath: r + "/request_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.approved !== void 0 && typeof e.approved != "boolean") return x.errors = [{ instancePath: r + "/approved", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.scope !== void 0) {
-      let y = e.scope;
-      if (!(y === "all" || y === "file" || y === "hunk")) return x.errors = [{ instancePath: r + "/scope", keyword: "enum", params: { allowedValues: ["all", "file", "hunk"] } }], false;
-    }
-    if (e.file_path !== void 0 && typeof e.file_path != "string") return x.errors = [{ instancePath: r + "/file_path", keyword: "type", params: { type: "string" } }], false;
-  } else return x.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return x.errors = i, t === 0;
-}
-var ne = V;
-function V(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.type === void 0 && (n = "type")) return V.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.type !== void 0 && e.type !== "client.cancel") return V.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.cancel" } }], false;
-    if (e.reason !== void 0 && typeof e.reason != "string") return V.errors = [{ instancePath: r + "/reason", keyword: "type", params: { type: "string" } }], false;
-  } else return V.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return V.errors = i, t === 0;
-}
-var oe = N;
-function N(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.type === void 0 && (s = "type") || e.client_info === void 0 && (s = "client_info")) return N.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.type !== void 0 && e.type !== "client.hello") return N.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.hello" } }], false;
-    if (e.client_info !== void 0) {
-      let p = e.client_info;
-      if (t === t) if (p && typeof p == "object" && !Array.isArray(p)) {
-        let a;
-        if (p.name === void 0 && (a = "name") || p.version === void 0 && (a = "version") || p.capabilities === void 0 && (a = "capabilities")) return N.errors = [{ instancePath: r + "/client_info", keyword: "required", params: { missingProperty: a } }], false;
-        if (p.name !== void 0 && typeof p.name != "string") return N.errors = [{ instancePath: r + "/client_info/name", keyword: "type", params: { type: "string" } }], false;
-        if (p.version !== void 0 && typeof p.version != "string") return N.errors = [{ instancePath: r + "/client_info/version", keyword: "type", params: { type: "string" } }], false;
-        if (p.capabilities !== void 0) {
-          let y = p.capabilities;
-          if (t === t) if (Array.isArray(y)) {
-            var n = true;
-            let o = y.length;
-            for (let k = 0; k < o; k++) {
-              let d = t;
-              if (typeof y[k] != "string") return N.errors = [{ instancePath: r + "/client_info/capabilities/" + k, keyword: "type", params: { type: "string" } }], false;
-              var n = d === t;
-              if (!n) break;
-            }
-          } else return N.errors = [{ instancePath: r + "/client_info/capabilities", keyword: "type", params: { type: "array" } }], false;
-        }
-      } else return N.errors = [{ instancePath: r + "/client_info", keyword: "type", params: { type: "object" } }], false;
-    }
-  } else return N.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return N.errors = i, t === 0;
-}
-var pe = q;
-function q(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.type === void 0 && (n = "type") || e.command_id === void 0 && (n = "command_id") || e.command === void 0 && (n = "command") || e.exit_code === void 0 && (n = "exit_code")) return q.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.type !== void 0 && e.type !== "client.command_result") return q.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.command_result" } }], false;
-    if (e.command_id !== void 0 && typeof e.command_id != "string") return q.errors = [{ instancePath: r + "/command_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.command !== void 0 && typeof e.command != "string") return q.errors = [{ instancePath: r + "/command", keyword: "type", params: { type: "string" } }], false;
-    if (e.exit_code !== void 0) {
-      let s = e.exit_code;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return q.errors = [{ instancePath: r + "/exit_code", keyword: "type", params: { type: "integer" } }], false;
-    }
-    if (e.stdout !== void 0 && typeof e.stdout != "string") return q.errors = [{ instancePath: r + "/stdout", keyword: "type", params: { type: "string" } }], false;
-    if (e.stderr !== void 0 && typeof e.stderr != "string") return q.errors = [{ instancePath: r + "/stderr", keyword: "type", params: { type: "string" } }], false;
-    if (e.duration_ms !== void 0) {
-      let s = e.duration_ms;
-      if (t === t) if (typeof s == "number" && isFinite(s)) {
-        if (s < 0 || isNaN(s)) return q.errors = [{ instancePath: r + "/duration_ms", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-      } else return q.errors = [{ instancePath: r + "/duration_ms", keyword: "type", params: { type: "number" } }], false;
-    }
-  } else return q.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return q.errors = i, t === 0;
-}
-var ae = W;
-function D(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.line === void 0 && (n = "line") || e.character === void 0 && (n = "character")) return D.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.line !== void 0) {
-      let s = e.line, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return D.errors = [{ instancePath: r + "/line", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return D.errors = [{ instancePath: r + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.character !== void 0) {
-      let s = e.character, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return D.errors = [{ instancePath: r + "/character", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return D.errors = [{ instancePath: r + "/character", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-  } else return D.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return D.errors = i, t === 0;
-}
-function A(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.file_path === void 0 && (n = "file_path") || e.severity === void 0 && (n = "severity") || e.message === void 0 && (n = "message") || e.line === void 0 && (n = "line")) return A.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.file_path !== void 0 && typeof e.file_path != "string") return A.errors = [{ instancePath: r + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.severity !== void 0) {
-      let s = e.severity;
-      if (!(s === "error" || s === "warning" || s === "info" || s === "hint")) return A.errors = [{ instancePath: r + "/severity", keyword: "enum", params: { allowedValues: ["error", "warning", "info", "hint"] } }], false;
-    }
-    if (e.message !== void 0 && typeof e.message != "string") return A.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-    if (e.line !== void 0) {
-      let s = e.line, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return A.errors = [{ instancePath: r + "/line", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return A.errors = [{ instancePath: r + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.character !== void 0) {
-      let s = e.character, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return A.errors = [{ instancePath: r + "/character", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return A.errors = [{ instancePath: r + "/character", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.source !== void 0 && typeof e.source != "string") return A.errors = [{ instancePath: r + "/source", keyword: "type", params: { type: "string" } }], false;
-  } else return A.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return A.errors = i, t === 0;
-}
-function S(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.type === void 0 && (n = "type") || e.path === void 0 && (n = "path")) return S.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.type !== void 0 && e.type !== "file") return S.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "file" } }], false;
-    if (e.path !== void 0 && typeof e.path != "string") return S.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
-  } else return S.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return S.errors = i, t === 0;
-}
-function I(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.type === void 0 && (n = "type") || e.name === void 0 && (n = "name")) return I.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.type !== void 0 && e.type !== "symbol") return I.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "symbol" } }], false;
-    if (e.name !== void 0 && typeof e.name != "string") return I.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
-    if (e.file_path !== void 0 && typeof e.file_path != "string") return I.errors = [{ instancePath: r + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.line !== void 0) {
-      let s = e.line, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return I.errors = [{ instancePath: r + "/line", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return I.errors = [{ instancePath: r + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-  } else return I.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return I.errors = i, t === 0;
-}
-function K(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0, n = t, s = false, p = null, v = t;
-  S(e, { instancePath: r, parentData: w, parentDataProperty: c, rootData: u }) || (i = i === null ? S.errors : i.concat(S.errors), t = i.length);
-  var y = v === t;
-  y && (s = true, p = 0);
-  let a = t;
-  I(e, { instancePath: r, parentData: w, parentDataProperty: c, rootData: u }) || (i = i === null ? I.errors : i.concat(I.errors), t = i.length);
-  var y = a === t;
-  if (y && s ? (s = false, p = [p, 1]) : y && (s = true, p = 1), s) t = n, i !== null && (n ? i.length = n : i = null);
-  else {
-    let _ = { instancePath: r, keyword: "oneOf", params: { passingSchemas: p } };
-    return i === null ? i = [_] : i.push(_), t++, K.errors = i, false;
-  }
-  return K.errors = i, t === 0;
-}
-function M(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.path === void 0 && (n = "path") || e.relation === void 0 && (n = "relation")) return M.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.path !== void 0 && typeof e.path != "string") return M.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
-    if (e.relation !== void 0) {
-      let s = e.relation;
-      if (!(s === "test" || s === "source" || s === "dependent" || s === "import")) return M.errors = [{ instancePath: r + "/relation", keyword: "enum", params: { allowedValues: ["test", "source", "dependent", "import"] } }], false;
-    }
-  } else return M.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return M.errors = i, t === 0;
-}
-var Y = new RegExp("^sha256:[0-9a-f]+$", "u"), fe = new RegExp("^/[a-z]+$", "u"), X = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
-function l(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.active_editor !== void 0) {
-      let o = e.active_editor;
-      if (t === t) if (o && typeof o == "object" && !Array.isArray(o)) {
-        let d;
-        if (o.file_path === void 0 && (d = "file_path") || o.language === void 0 && (d = "language")) return l.errors = [{ instancePath: r + "/active_editor", keyword: "required", params: { missingProperty: d } }], false;
-        if (o.file_path !== void 0 && typeof o.file_path != "string") return l.errors = [{ instancePath: r + "/active_editor/file_path", keyword: "type", params: { type: "string" } }], false;
-        if (o.language !== void 0 && typeof o.language != "string") return l.errors = [{ instancePath: r + "/active_editor/language", keyword: "type", params: { type: "string" } }], false;
-        if (o.selection !== void 0) {
-          let f = o.selection;
-          if (t === t) if (f && typeof f == "object" && !Array.isArray(f)) {
-            let g;
-            if (f.start === void 0 && (g = "start") || f.end === void 0 && (g = "end")) return l.errors = [{ instancePath: r + "/active_editor/selection", keyword: "required", params: { missingProperty: g } }], false;
-            f.start !== void 0 && (D(f.start, { instancePath: r + "/active_editor/selection/start", parentData: f, parentDataProperty: "start", rootData: u }) || (i = i === null ? D.errors : i.concat(D.errors), t = i.length)), f.end !== void 0 && (D(f.end, { instancePath: r + "/active_editor/selection/end", parentData: f, parentDataProperty: "end", rootData: u }) || (i = i === null ? D.errors : i.concat(D.errors), t = i.length));
-          } else return l.errors = [{ instancePath: r + "/active_editor/selection", keyword: "type", params: { type: "object" } }], false;
-        }
-        if (o.visible_range !== void 0) {
-          let f = o.visible_range;
-          if (t === t) if (f && typeof f == "object" && !Array.isArray(f)) {
-            let g;
-            if (f.start === void 0 && (g = "start") || f.end === void 0 && (g = "end")) return l.errors = [{ instancePath: r + "/active_editor/visible_range", keyword: "required", params: { missingProperty: g } }], false;
-            if (f.start !== void 0) {
-              let m = f.start, E = t;
-              if (!(typeof m == "number" && !(m % 1) && !isNaN(m) && isFinite(m))) return l.errors = [{ instancePath: r + "/active_editor/visible_range/start", keyword: "type", params: { type: "integer" } }], false;
-              if (t === E && typeof m == "number" && isFinite(m) && (m < 0 || isNaN(m))) return l.errors = [{ instancePath: r + "/active_editor/visible_range/start", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-            }
-            if (f.end !== void 0) {
-              let m = f.end, E = t;
-              if (!(typeof m == "number" && !(m % 1) && !isNaN(m) && isFinite(m))) return l.errors = [{ instancePath: r + "/active_editor/visible_range/end", keyword: "type", params: { type: "integer" } }], false;
-              if (t === E && typeof m == "number" && isFinite(m) && (m < 0 || isNaN(m))) return l.errors = [{ instancePath: r + "/active_editor/visible_range/end", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-            }
-          } else return l.errors = [{ instancePath: r + "/active_editor/visible_range", keyword: "type", params: { type: "object" } }], false;
-        }
-        if (o.content_hash !== void 0) {
-          let f = o.content_hash;
-          if (t === t) if (typeof f == "string") {
-            if (!Y.test(f)) return l.errors = [{ instancePath: r + "/active_editor/content_hash", keyword: "pattern", params: { pattern: "^sha256:[0-9a-f]+$" } }], false;
-          } else return l.errors = [{ instancePath: r + "/active_editor/content_hash", keyword: "type", params: { type: "string" } }], false;
-        }
-      } else return l.errors = [{ instancePath: r + "/active_editor", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.open_editors !== void 0) {
-      let o = e.open_editors;
-      if (t === t) if (Array.isArray(o)) {
-        var n = true;
-        let d = o.length;
-        for (let f = 0; f < d; f++) {
-          let h = o[f], g = t;
-          if (t === g) if (h && typeof h == "object" && !Array.isArray(h)) {
-            let E;
-            if (h.file_path === void 0 && (E = "file_path")) return l.errors = [{ instancePath: r + "/open_editors/" + f, keyword: "required", params: { missingProperty: E } }], false;
-            if (h.file_path !== void 0 && typeof h.file_path != "string") return l.errors = [{ instancePath: r + "/open_editors/" + f + "/file_path", keyword: "type", params: { type: "string" } }], false;
-            if (h.is_dirty !== void 0 && typeof h.is_dirty != "boolean") return l.errors = [{ instancePath: r + "/open_editors/" + f + "/is_dirty", keyword: "type", params: { type: "boolean" } }], false;
-            if (h.visible !== void 0 && typeof h.visible != "boolean") return l.errors = [{ instancePath: r + "/open_editors/" + f + "/visible", keyword: "type", params: { type: "boolean" } }], false;
-          } else return l.errors = [{ instancePath: r + "/open_editors/" + f, keyword: "type", params: { type: "object" } }], false;
-          var n = g === t;
-          if (!n) break;
-        }
-      } else return l.errors = [{ instancePath: r + "/open_editors", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.diagnostics !== void 0) {
-      let o = e.diagnostics;
-      if (t === t) if (Array.isArray(o)) {
-        var s = true;
-        let d = o.length;
-        for (let f = 0; f < d; f++) {
-          let h = t;
-          A(o[f], { instancePath: r + "/diagnostics/" + f, parentData: o, parentDataProperty: f, rootData: u }) || (i = i === null ? A.errors : i.concat(A.errors), t = i.length);
-          var s = h === t;
-          if (!s) break;
-        }
-      } else return l.errors = [{ instancePath: r + "/diagnostics", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.terminal_output !== void 0) {
-      let o = e.terminal_output;
-      if (t === t) if (o && typeof o == "object" && !Array.isArray(o)) {
-        if (o.command !== void 0 && typeof o.command != "string") return l.errors = [{ instancePath: r + "/terminal_output/command", keyword: "type", params: { type: "string" } }], false;
-        if (o.exit_code !== void 0) {
-          let d = o.exit_code;
-          if (!(typeof d == "number" && !(d % 1) && !isNaN(d) && isFinite(d))) return l.errors = [{ instancePath: r + "/terminal_output/exit_code", keyword: "type", params: { type: "integer" } }], false;
-        }
-        if (o.stdout !== void 0 && typeof o.stdout != "string") return l.errors = [{ instancePath: r + "/terminal_output/stdout", keyword: "type", params: { type: "string" } }], false;
-        if (o.stderr !== void 0 && typeof o.stderr != "string") return l.errors = [{ instancePath: r + "/terminal_output/stderr", keyword: "type", params: { type: "string" } }], false;
-        if (o.timestamp !== void 0) {
-          let d = o.timestamp, f = t;
-          if (t === f && t === f) if (typeof d == "string") {
-            if (!X.test(d)) return l.errors = [{ instancePath: r + "/terminal_output/timestamp", keyword: "format", params: { format: "date-time" } }], false;
-          } else return l.errors = [{ instancePath: r + "/terminal_output/timestamp", keyword: "type", params: { type: "string" } }], false;
-        }
-      } else return l.errors = [{ instancePath: r + "/terminal_output", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.git_context !== void 0) {
-      let o = e.git_context;
-      if (t === t) if (o && typeof o == "object" && !Array.isArray(o)) {
-        if (o.branch !== void 0 && typeof o.branch != "string") return l.errors = [{ instancePath: r + "/git_context/branch", keyword: "type", params: { type: "string" } }], false;
-        if (o.staged_files !== void 0) {
-          let d = o.staged_files;
-          if (t === t) if (Array.isArray(d)) {
-            var p = true;
-            let h = d.length;
-            for (let g = 0; g < h; g++) {
-              let m = t;
-              if (typeof d[g] != "string") return l.errors = [{ instancePath: r + "/git_context/staged_files/" + g, keyword: "type", params: { type: "string" } }], false;
-              var p = m === t;
-              if (!p) break;
-            }
-          } else return l.errors = [{ instancePath: r + "/git_context/staged_files", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (o.modified_files !== void 0) {
-          let d = o.modified_files;
-          if (t === t) if (Array.isArray(d)) {
-            var v = true;
-            let h = d.length;
-            for (let g = 0; g < h; g++) {
-              let m = t;
-              if (typeof d[g] != "string") return l.errors = [{ instancePath: r + "/git_context/modified_files/" + g, keyword: "type", params: { type: "string" } }], false;
-              var v = m === t;
-              if (!v) break;
-            }
-          } else return l.errors = [{ instancePath: r + "/git_context/modified_files", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (o.recent_commits !== void 0) {
-          let d = o.recent_commits;
-          if (t === t) if (Array.isArray(d)) {
-            var a = true;
-            let h = d.length;
-            for (let g = 0; g < h; g++) {
-              let m = d[g], E = t;
-              if (t === E) if (m && typeof m == "object" && !Array.isArray(m)) {
-                let J;
-                if (m.sha === void 0 && (J = "sha") || m.message === void 0 && (J = "message")) return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + g, keyword: "required", params: { missingProperty: J } }], false;
-                if (m.sha !== void 0 && typeof m.sha != "string") return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + g + "/sha", keyword: "type", params: { type: "string" } }], false;
-                if (m.message !== void 0 && typeof m.message != "string") return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + g + "/message", keyword: "type", params: { type: "string" } }], false;
-                if (m.author !== void 0 && typeof m.author != "string") return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + g + "/author", keyword: "type", params: { type: "string" } }], false;
-                if (m.timestamp !== void 0) {
-                  let Z = m.timestamp, ee = t;
-                  if (t === ee && t === ee) if (typeof Z == "string") {
-                    if (!X.test(Z)) return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + g + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
-                  } else return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + g + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-                }
-              } else return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + g, keyword: "type", params: { type: "object" } }], false;
-              var a = E === t;
-              if (!a) break;
-            }
-          } else return l.errors = [{ instancePath: r + "/git_context/recent_commits", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (o.diff !== void 0 && typeof o.diff != "string") return l.errors = [{ instancePath: r + "/git_context/diff", keyword: "type", params: { type: "string" } }], false;
-      } else return l.errors = [{ instancePath: r + "/git_context", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.mentions !== void 0) {
-      let o = e.mentions;
-      if (t === t) if (Array.isArray(o)) {
-        var y = true;
-        let d = o.length;
-        for (let f = 0; f < d; f++) {
-          let h = t;
-          K(o[f], { instancePath: r + "/mentions/" + f, parentData: o, parentDataProperty: f, rootData: u }) || (i = i === null ? K.errors : i.concat(K.errors), t = i.length);
-          var y = h === t;
-          if (!y) break;
-        }
-      } else return l.errors = [{ instancePath: r + "/mentions", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.related_files !== void 0) {
-      let o = e.related_files;
-      if (t === t) if (Array.isArray(o)) {
-        var _ = true;
-        let d = o.length;
-        for (let f = 0; f < d; f++) {
-          let h = t;
-          M(o[f], { instancePath: r + "/related_files/" + f, parentData: o, parentDataProperty: f, rootData: u }) || (i = i === null ? M.errors : i.concat(M.errors), t = i.length);
-          var _ = h === t;
-          if (!_) break;
-        }
-      } else return l.errors = [{ instancePath: r + "/related_files", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.command !== void 0) {
-      let o = e.command;
-      if (t === t) if (typeof o == "string") {
-        if (!fe.test(o)) return l.errors = [{ instancePath: r + "/command", keyword: "pattern", params: { pattern: "^/[a-z]+$" } }], false;
-      } else return l.errors = [{ instancePath: r + "/command", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return l.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return l.errors = i, t === 0;
-}
-function W(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.type === void 0 && (n = "type") || e.updates === void 0 && (n = "updates")) return W.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.type !== void 0 && e.type !== "client.context_update") return W.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.context_update" } }], false;
-    e.updates !== void 0 && (l(e.updates, { instancePath: r + "/updates", parentData: e, parentDataProperty: "updates", rootData: u }) || (i = i === null ? l.errors : i.concat(l.errors), t = i.length));
-  } else return W.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return W.errors = i, t === 0;
-}
-var le = F;
-function F(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.workspace_id === void 0 && (n = "workspace_id")) return F.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.workspace_id !== void 0 && typeof e.workspace_id != "string") return F.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.title !== void 0 && typeof e.title != "string") return F.errors = [{ instancePath: r + "/title", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_provider !== void 0 && typeof e.model_provider != "string") return F.errors = [{ instancePath: r + "/model_provider", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_name !== void 0 && typeof e.model_name != "string") return F.errors = [{ instancePath: r + "/model_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.context_window !== void 0) {
-      let s = e.context_window, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return F.errors = [{ instancePath: r + "/context_window", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return F.errors = [{ instancePath: r + "/context_window", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-  } else return F.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return F.errors = i, t === 0;
-}
-var T = L;
-var B = te().default;
-function L(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.session_id === void 0 && (n = "session_id")) return L.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.session_id !== void 0) {
-      let s = e.session_id;
-      if (t === t) if (typeof s == "string") {
-        if (B(s) < 1) return L.errors = [{ instancePath: r + "/session_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return L.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return L.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return L.errors = i, t === 0;
-}
-var ye = R;
-function j(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.type === void 0 && (n = "type") || e.file_path === void 0 && (n = "file_path")) return j.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.type !== void 0) {
-      let s = e.type;
-      if (!(s === "created" || s === "modified" || s === "deleted")) return j.errors = [{ instancePath: r + "/type", keyword: "enum", params: { allowedValues: ["created", "modified", "deleted"] } }], false;
-    }
-    if (e.file_path !== void 0 && typeof e.file_path != "string") return j.errors = [{ instancePath: r + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.content_hash !== void 0) {
-      let s = e.content_hash;
-      if (t === t) if (typeof s == "string") {
-        if (!Y.test(s)) return j.errors = [{ instancePath: r + "/content_hash", keyword: "pattern", params: { pattern: "^sha256:[0-9a-f]+$" } }], false;
-      } else return j.errors = [{ instancePath: r + "/content_hash", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.timestamp !== void 0) {
-      let s = e.timestamp, p = t;
-      if (t === p && t === p) if (typeof s == "string") {
-        if (!X.test(s)) return j.errors = [{ instancePath: r + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
-      } else return j.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return j.errors = i, t === 0;
-}
-function R(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.type === void 0 && (s = "type") || e.changes === void 0 && (s = "changes")) return R.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.type !== void 0 && e.type !== "client.file_changes") return R.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.file_changes" } }], false;
-    if (e.changes !== void 0) {
-      let p = e.changes;
-      if (t === t) if (Array.isArray(p)) {
-        var n = true;
-        let a = p.length;
-        for (let y = 0; y < a; y++) {
-          let _ = t;
-          j(p[y], { instancePath: r + "/changes/" + y, parentData: p, parentDataProperty: y, rootData: u }) || (i = i === null ? j.errors : i.concat(j.errors), t = i.length);
-          var n = _ === t;
-          if (!n) break;
-        }
-      } else return R.errors = [{ instancePath: r + "/changes", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return R.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return R.errors = i, t === 0;
-}
-var z = U;
-function U(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.workspace_id === void 0 && (n = "workspace_id")) return U.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.workspace_id !== void 0) {
-      let s = e.workspace_id;
-      if (t === t) if (typeof s == "string") {
-        if (B(s) < 1) return U.errors = [{ instancePath: r + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return U.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return U.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return U.errors = i, t === 0;
-}
-var de = H;
-function H(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.workspace_id !== void 0) {
-      let n = e.workspace_id;
-      if (t === t) if (typeof n == "string") {
-        if (B(n) < 1) return H.errors = [{ instancePath: r + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return H.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return H.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return H.errors = i, t === 0;
-}
-var ue = $;
-function $(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.type === void 0 && (s = "type") || e.patch_id === void 0 && (s = "patch_id") || e.file_path === void 0 && (s = "file_path") || e.success === void 0 && (s = "success")) return $.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.type !== void 0 && e.type !== "client.patch_apply_result") return $.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.patch_apply_result" } }], false;
-    if (e.patch_id !== void 0 && typeof e.patch_id != "string") return $.errors = [{ instancePath: r + "/patch_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.file_path !== void 0 && typeof e.file_path != "string") return $.errors = [{ instancePath: r + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.success !== void 0 && typeof e.success != "boolean") return $.errors = [{ instancePath: r + "/success", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.error !== void 0) {
-      let p = e.error, v = t, a = false, y = t;
-      if (p !== null) {
-        let _ = { instancePath: r + "/error", keyword: "type", params: { type: "null" } };
-        i === null ? i = [_] : i.push(_), t++;
-      }
-      var n = y === t;
-      if (a = a || n, !a) {
-        let _ = t;
-        if (t === _) if (p && typeof p == "object" && !Array.isArray(p)) {
-          let k;
-          if (p.message === void 0 && (k = "message") || p.type === void 0 && (k = "type")) {
-            let d = { instancePath: r + "/error", keyword: "required", params: { missingProperty: k } };
-            i === null ? i = [d] : i.push(d), t++;
+      errors++;
+    } else {
+      if (data.scope !== void 0) {
+        let data0 = data.scope;
+        if (!(data0 === "file" || data0 === "hunk")) {
+          const err1 = {};
+          if (vErrors === null) {
+            vErrors = [err1];
           } else {
-            if (p.message !== void 0 && typeof p.message != "string") {
-              let d = { instancePath: r + "/error/message", keyword: "type", params: { type: "string" } };
-              i === null ? i = [d] : i.push(d), t++;
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+      }
+    }
+  }
+  var _valid0 = _errs1 === errors;
+  errors = _errs0;
+  if (vErrors !== null) {
+    if (_errs0) {
+      vErrors.length = _errs0;
+    } else {
+      vErrors = null;
+    }
+  }
+  if (_valid0) {
+    const _errs3 = errors;
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing1;
+      if (data.file_path === void 0 && (missing1 = "file_path")) {
+        validate52.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
+        return false;
+      }
+    }
+    var _valid0 = _errs3 === errors;
+    valid0 = _valid0;
+  }
+  if (!valid0) {
+    const err2 = { instancePath, keyword: "if", params: { failingKeyword: "then" } };
+    if (vErrors === null) {
+      vErrors = [err2];
+    } else {
+      vErrors.push(err2);
+    }
+    errors++;
+    validate52.errors = vErrors;
+    return false;
+  }
+  validate52.errors = vErrors;
+  return errors === 0;
+}
+var compiled1 = validate53;
+function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.type === void 0 && (missing0 = "type") || data.path === void 0 && (missing0 = "path")) {
+        validate54.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        if (data.type !== void 0) {
+          const _errs1 = errors;
+          if ("file" !== data.type) {
+            validate54.errors = [{ instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "file" } }];
+            return false;
+          }
+          var valid0 = _errs1 === errors;
+        } else {
+          var valid0 = true;
+        }
+        if (valid0) {
+          if (data.path !== void 0) {
+            const _errs2 = errors;
+            if (typeof data.path !== "string") {
+              validate54.errors = [{ instancePath: instancePath + "/path", keyword: "type", params: { type: "string" } }];
+              return false;
             }
-            if (p.type !== void 0 && typeof p.type != "string") {
-              let d = { instancePath: r + "/error/type", keyword: "type", params: { type: "string" } };
-              i === null ? i = [d] : i.push(d), t++;
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+        }
+      }
+    } else {
+      validate54.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate54.errors = vErrors;
+  return errors === 0;
+}
+function validate56(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.type === void 0 && (missing0 = "type") || data.name === void 0 && (missing0 = "name")) {
+        validate56.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        if (data.type !== void 0) {
+          const _errs1 = errors;
+          if ("symbol" !== data.type) {
+            validate56.errors = [{ instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "symbol" } }];
+            return false;
+          }
+          var valid0 = _errs1 === errors;
+        } else {
+          var valid0 = true;
+        }
+        if (valid0) {
+          if (data.name !== void 0) {
+            const _errs2 = errors;
+            if (typeof data.name !== "string") {
+              validate56.errors = [{ instancePath: instancePath + "/name", keyword: "type", params: { type: "string" } }];
+              return false;
+            }
+            var valid0 = _errs2 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.file_path !== void 0) {
+              const _errs4 = errors;
+              if (typeof data.file_path !== "string") {
+                validate56.errors = [{ instancePath: instancePath + "/file_path", keyword: "type", params: { type: "string" } }];
+                return false;
+              }
+              var valid0 = _errs4 === errors;
+            } else {
+              var valid0 = true;
+            }
+            if (valid0) {
+              if (data.line !== void 0) {
+                let data3 = data.line;
+                const _errs6 = errors;
+                if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
+                  validate56.errors = [{ instancePath: instancePath + "/line", keyword: "type", params: { type: "integer" } }];
+                  return false;
+                }
+                if (errors === _errs6) {
+                  if (typeof data3 == "number" && isFinite(data3)) {
+                    if (data3 < 0 || isNaN(data3)) {
+                      validate56.errors = [{ instancePath: instancePath + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                      return false;
+                    }
+                  }
+                }
+                var valid0 = _errs6 === errors;
+              } else {
+                var valid0 = true;
+              }
             }
           }
-        } else {
-          let k = { instancePath: r + "/error", keyword: "type", params: { type: "object" } };
-          i === null ? i = [k] : i.push(k), t++;
         }
-        var n = _ === t;
-        a = a || n;
       }
-      if (a) t = v, i !== null && (v ? i.length = v : i = null);
-      else {
-        let _ = { instancePath: r + "/error", keyword: "anyOf", params: {} };
-        return i === null ? i = [_] : i.push(_), t++, $.errors = i, false;
+    } else {
+      validate56.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate56.errors = vErrors;
+  return errors === 0;
+}
+function validate53(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  const _errs0 = errors;
+  let valid0 = false;
+  let passing0 = null;
+  const _errs1 = errors;
+  if (!validate54(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
+    errors = vErrors.length;
+  }
+  var _valid0 = _errs1 === errors;
+  if (_valid0) {
+    valid0 = true;
+    passing0 = 0;
+  }
+  const _errs2 = errors;
+  if (!validate56(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate56.errors : vErrors.concat(validate56.errors);
+    errors = vErrors.length;
+  }
+  var _valid0 = _errs2 === errors;
+  if (_valid0 && valid0) {
+    valid0 = false;
+    passing0 = [passing0, 1];
+  } else {
+    if (_valid0) {
+      valid0 = true;
+      passing0 = 1;
+    }
+  }
+  if (!valid0) {
+    const err0 = { instancePath, keyword: "oneOf", params: { passingSchemas: passing0 } };
+    if (vErrors === null) {
+      vErrors = [err0];
+    } else {
+      vErrors.push(err0);
+    }
+    errors++;
+    validate53.errors = vErrors;
+    return false;
+  } else {
+    errors = _errs0;
+    if (vErrors !== null) {
+      if (_errs0) {
+        vErrors.length = _errs0;
+      } else {
+        vErrors = null;
       }
     }
-    if (e.applied_hash !== void 0) {
-      let p = e.applied_hash;
-      if (t === t) if (typeof p == "string") {
-        if (!Y.test(p)) return $.errors = [{ instancePath: r + "/applied_hash", keyword: "pattern", params: { pattern: "^sha256:[0-9a-f]+$" } }], false;
-      } else return $.errors = [{ instancePath: r + "/applied_hash", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return $.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return $.errors = i, t === 0;
+  }
+  validate53.errors = vErrors;
+  return errors === 0;
 }
-var me = G;
-function G(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.path === void 0 && (n = "path")) return G.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.path !== void 0 && typeof e.path != "string") return G.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
-    if (e.name !== void 0 && typeof e.name != "string") return G.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
-  } else return G.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return G.errors = i, t === 0;
-}
-var ce = P;
-function P(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.provider === void 0 && (n = "provider") || e.model_name === void 0 && (n = "model_name")) return P.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.provider !== void 0 && typeof e.provider != "string") return P.errors = [{ instancePath: r + "/provider", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_name !== void 0 && typeof e.model_name != "string") return P.errors = [{ instancePath: r + "/model_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.url !== void 0 && typeof e.url != "string") return P.errors = [{ instancePath: r + "/url", keyword: "type", params: { type: "string" } }], false;
-    if (e.context_window !== void 0) {
-      let s = e.context_window, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return P.errors = [{ instancePath: r + "/context_window", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return P.errors = [{ instancePath: r + "/context_window", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.temperature !== void 0) {
-      let s = e.temperature;
-      if (t === t) if (typeof s == "number" && isFinite(s)) {
-        if (s < 0 || isNaN(s)) return P.errors = [{ instancePath: r + "/temperature", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-      } else return P.errors = [{ instancePath: r + "/temperature", keyword: "type", params: { type: "number" } }], false;
-    }
-  } else return P.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return P.errors = i, t === 0;
-}
-var _e = b;
-function b(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let v;
-    if (e.workspace_id === void 0 && (v = "workspace_id")) return b.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: v } }], false;
-    if (e.workspace_id !== void 0) {
-      let a = e.workspace_id;
-      if (t === t) if (typeof a == "string") {
-        if (B(a) < 1) return b.errors = [{ instancePath: r + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return b.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.command_execution_mode !== void 0) {
-      let a = e.command_execution_mode;
-      if (!(a === "local_terminal" || a === "server_runner")) return b.errors = [{ instancePath: r + "/command_execution_mode", keyword: "enum", params: { allowedValues: ["local_terminal", "server_runner"] } }], false;
-    }
-    if (e.time_limit_ms !== void 0) {
-      let a = e.time_limit_ms, y = t;
-      if (!(typeof a == "number" && !(a % 1) && !isNaN(a) && isFinite(a))) return b.errors = [{ instancePath: r + "/time_limit_ms", keyword: "type", params: { type: "integer" } }], false;
-      if (t === y && typeof a == "number" && isFinite(a) && (a < 1 || isNaN(a))) return b.errors = [{ instancePath: r + "/time_limit_ms", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.output_limit_bytes !== void 0) {
-      let a = e.output_limit_bytes, y = t;
-      if (!(typeof a == "number" && !(a % 1) && !isNaN(a) && isFinite(a))) return b.errors = [{ instancePath: r + "/output_limit_bytes", keyword: "type", params: { type: "integer" } }], false;
-      if (t === y && typeof a == "number" && isFinite(a) && (a < 1 || isNaN(a))) return b.errors = [{ instancePath: r + "/output_limit_bytes", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.command_approval !== void 0) {
-      let a = e.command_approval;
-      if (!(a === "always" || a === "prompt" || a === "never")) return b.errors = [{ instancePath: r + "/command_approval", keyword: "enum", params: { allowedValues: ["always", "prompt", "never"] } }], false;
-    }
-    if (e.allowed_commands !== void 0) {
-      let a = e.allowed_commands;
-      if (t === t) if (Array.isArray(a)) {
-        var n = true;
-        let _ = a.length;
-        for (let o = 0; o < _; o++) {
-          let k = t;
-          if (typeof a[o] != "string") return b.errors = [{ instancePath: r + "/allowed_commands/" + o, keyword: "type", params: { type: "string" } }], false;
-          var n = k === t;
-          if (!n) break;
-        }
-      } else return b.errors = [{ instancePath: r + "/allowed_commands", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.blocked_commands !== void 0) {
-      let a = e.blocked_commands;
-      if (t === t) if (Array.isArray(a)) {
-        var s = true;
-        let _ = a.length;
-        for (let o = 0; o < _; o++) {
-          let k = t;
-          if (typeof a[o] != "string") return b.errors = [{ instancePath: r + "/blocked_commands/" + o, keyword: "type", params: { type: "string" } }], false;
-          var s = k === t;
-          if (!s) break;
-        }
-      } else return b.errors = [{ instancePath: r + "/blocked_commands", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.tools_requiring_approval !== void 0) {
-      let a = e.tools_requiring_approval;
-      if (t === t) if (Array.isArray(a)) {
-        var p = true;
-        let _ = a.length;
-        for (let o = 0; o < _; o++) {
-          let k = t;
-          if (typeof a[o] != "string") return b.errors = [{ instancePath: r + "/tools_requiring_approval/" + o, keyword: "type", params: { type: "string" } }], false;
-          var p = k === t;
-          if (!p) break;
-        }
-      } else return b.errors = [{ instancePath: r + "/tools_requiring_approval", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return b.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return b.errors = i, t === 0;
-}
-var ge = C;
-function C(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.workspace_id === void 0 && (s = "workspace_id") || e.changes === void 0 && (s = "changes")) return C.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.workspace_id !== void 0) {
-      let p = e.workspace_id;
-      if (t === t) if (typeof p == "string") {
-        if (B(p) < 1) return C.errors = [{ instancePath: r + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return C.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.changes !== void 0) {
-      let p = e.changes;
-      if (t === t) if (Array.isArray(p)) {
-        var n = true;
-        let a = p.length;
-        for (let y = 0; y < a; y++) {
-          let _ = t;
-          j(p[y], { instancePath: r + "/changes/" + y, parentData: p, parentDataProperty: y, rootData: u }) || (i = i === null ? j.errors : i.concat(j.errors), t = i.length);
-          var n = _ === t;
-          if (!n) break;
-        }
-      } else return C.errors = [{ instancePath: r + "/changes", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return C.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return C.errors = i, t === 0;
-}
-var we = O;
-function O(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.type === void 0 && (n = "type") || e.message === void 0 && (n = "message")) return O.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.type !== void 0 && e.type !== "client.user_message") return O.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.user_message" } }], false;
-    if (e.message !== void 0 && typeof e.message != "string") return O.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-    e.context !== void 0 && (l(e.context, { instancePath: r + "/context", parentData: e, parentDataProperty: "context", rootData: u }) || (i = i === null ? l.errors : i.concat(l.errors), t = i.length));
-  } else return O.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return O.errors = i, t === 0;
-}
-var ve = { ApprovalResponseMessage: ie, CancelMessage: ne, ClientHelloMessage: oe, CommandResultMessage: pe, ContextUpdateMessage: ae, CreateSessionInput: le, DeleteSessionInput: T, FileChangesMessage: ye, GetIndexStatusInput: z, GetPolicyInput: z, GetSessionInput: T, GetWorkspaceInput: z, ListSessionsInput: de, PatchApplyResultMessage: ue, RebuildIndexInput: z, RefreshIndexInput: z, RegisterWorkspaceInput: me, SetCurrentModelInput: ce, SetPolicyInput: _e, StreamInput: T, UpdateIndexInput: ge, UserMessage: we };
-export const checks: Checks = ve;
+var $TextPosition = object({ "line": all(integer, minimum(0)), "character": all(integer, minimum(0)) });
+var $Diagnostic = object({ "file_path": string, "severity": values("error", "warning", "info", "hint"), "message": string, "line": all(integer, minimum(0)) }, { "character": all(integer, minimum(0)), "source": string });
+var $Mention = compiled(compiled1);
+var $RelatedFile = object({ "path": string, "relation": values("test", "source", "dependent", "import") });
+var $MessageContext = object({}, { "active_editor": object({ "file_path": string, "language": string }, { "selection": object({ "start": $TextPosition, "end": $TextPosition }), "visible_range": object({ "start": all(integer, minimum(0)), "end": all(integer, minimum(0)) }), "content_hash": all(string, pattern("^sha256:[0-9a-f]+$")) }), "open_editors": array(object({ "file_path": string }, { "is_dirty": boolean, "visible": boolean })), "diagnostics": array($Diagnostic), "terminal_output": object({}, { "command": string, "exit_code": integer, "stdout": string, "stderr": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), "git_context": object({}, { "branch": string, "staged_files": array(string), "modified_files": array(string), "recent_commits": array(object({ "sha": string, "message": string }, { "author": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) })), "diff": string }), "mentions": array($Mention), "related_files": array($RelatedFile), "command": all(string, pattern("^/[a-z]+$")) });
+var $DeleteSessionInput = object({ "session_id": all(string, minLength(1)) });
+var $FileChange = object({ "type": values("created", "modified", "deleted"), "file_path": string }, { "content_hash": all(string, pattern("^sha256:[0-9a-f]+$")), "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) });
+var $GetIndexStatusInput = object({ "workspace_id": all(string, minLength(1)) });
+var made = checked({ "ApprovalResponseMessage": all(object({ "type": constant("client.approval_response"), "request_id": string, "approved": boolean }, { "scope": values("all", "file", "hunk"), "file_path": string }), compiled(compiled0)), "CancelMessage": object({ "type": constant("client.cancel") }, { "reason": string }), "ClientHelloMessage": object({ "type": constant("client.hello"), "client_info": object({ "name": string, "version": string, "capabilities": array(string) }) }), "CommandResultMessage": object({ "type": constant("client.command_result"), "command_id": string, "command": string, "exit_code": integer }, { "stdout": string, "stderr": string, "duration_ms": all(number, minimum(0)) }), "ContextUpdateMessage": object({ "type": constant("client.context_update"), "updates": $MessageContext }), "CreateSessionInput": object({ "workspace_id": string }, { "title": string, "model_provider": string, "model_name": string, "context_window": all(integer, minimum(1)) }), "DeleteSessionInput": $DeleteSessionInput, "FileChangesMessage": object({ "type": constant("client.file_changes"), "changes": array($FileChange) }), "GetIndexStatusInput": $GetIndexStatusInput, "GetPolicyInput": $GetIndexStatusInput, "GetSessionInput": $DeleteSessionInput, "GetWorkspaceInput": $GetIndexStatusInput, "ListSessionsInput": object({}, { "workspace_id": all(string, minLength(1)) }), "PatchApplyResultMessage": object({ "type": constant("client.patch_apply_result"), "patch_id": string, "file_path": string, "success": boolean }, { "error": any(nil, object({ "message": string, "type": string })), "applied_hash": all(string, pattern("^sha256:[0-9a-f]+$")) }), "RebuildIndexInput": $GetIndexStatusInput, "RefreshIndexInput": $GetIndexStatusInput, "RegisterWorkspaceInput": object({ "path": string }, { "name": string }), "SetCurrentModelInput": object({ "provider": string, "model_name": string }, { "url": string, "context_window": all(integer, minimum(1)), "temperature": all(number, minimum(0)) }), "SetPolicyInput": object({ "workspace_id": all(string, minLength(1)) }, { "command_execution_mode": values("local_terminal", "server_runner"), "time_limit_ms": all(integer, minimum(1)), "output_limit_bytes": all(integer, minimum(1)), "command_approval": values("always", "prompt", "never"), "allowed_commands": array(string), "blocked_commands": array(string), "tools_requiring_approval": array(string) }), "StreamInput": $DeleteSessionInput, "UpdateIndexInput": object({ "workspace_id": all(string, minLength(1)), "changes": array($FileChange) }), "UserMessage": object({ "type": constant("client.user_message"), "message": string }, { "context": $MessageContext }) });
+export const checks: Checks = made;
