@@ -23,7 +23,9 @@ export function files(name: string, carrier: Carrier): Files {
     ...(channel && {
       "messages/ask.json": json(typed("AskMessage", "ask", "What the user asks.", "prompt", "Rename total to sum.")),
     }),
-    "messages/text.json": json(message("TextMessage", "text", "A piece of the answer.", "text", "I will rename ")),
+    "messages/text.json": json(
+      message("TextMessage", "text", "A piece of the answer's text.", "text", "I will rename "),
+    ),
     "messages/done.json": json(
       message("DoneMessage", "done", "The answer is complete: its whole text.", "text", "I will rename it."),
     ),
