@@ -6,6 +6,7 @@ import { based } from "../src/based.js";
 import { emacsAgent } from "../src/emacs-agent.js";
 import { foldGateway } from "../src/fold-gateway.js";
 import { loco } from "../src/loco.js";
+import { subjects } from "./contracts.js";
 
 /** What the documents list: endpoints with their answers, messages of each side, error codes, times. A word a line, in their order. */
 const lists: readonly [contract: AnyContract, address: string, endpoints: string, messages: string, codes?: string][] =
@@ -115,6 +116,13 @@ describe.each(lists.map((list) => [list[0].name, list] as const))(
     });
   },
 );
+
+it.each([
+  ["agentsmithy", "1.0"],
+  ["loco", "v1"],
+])("%s has the document's version, %s", (name, version) => {
+  expect(subjects.find(({ contract }) => contract.name === name)?.document.source.version).toBe(version);
+});
 
 describe("A client asks with the headers that the documents print:", () => {
   const json = "application/json";
