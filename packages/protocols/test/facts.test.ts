@@ -58,7 +58,7 @@ function isHeld(protocol: string, name: string): boolean {
   const [path, place = ""] = name.split("#") as [string, string?];
   const file = there(`schemas/${protocol}/${path}`) ? `schemas/${protocol}/${path}` : path;
   if (place === "" || !there(file)) return false;
-  if (place.startsWith("/")) return leads(file, place.split("/").slice(1));
+  if (place.startsWith("/") && file.endsWith(".json")) return leads(file, place.split("/").slice(1));
   const plain = (words: string) => words.replace(/[\s`*]+/g, " ");
   return plain(text(file)).includes(plain(place));
 }
