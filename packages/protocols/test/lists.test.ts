@@ -124,6 +124,17 @@ it.each([
   expect(subjects.find(({ contract }) => contract.name === name)?.document.source.version).toBe(version);
 });
 
+it("emacs-agent's states are the document's five", () => {
+  const document = subjects.find(({ contract }) => contract === emacsAgent)?.document;
+  expect(document?.schemas.AgentState?.enum).toEqual([
+    "idle",
+    "thinking",
+    "tool_execution",
+    "waiting_approval",
+    "error",
+  ]);
+});
+
 describe("A client asks with the headers that the documents print:", () => {
   const json = "application/json";
   const stream = { accept: "text/event-stream", "cache-control": "no-cache" };
