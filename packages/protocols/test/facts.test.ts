@@ -63,24 +63,27 @@ function isHeld(protocol: string, name: string): boolean {
   return plain(text(file)).includes(plain(place));
 }
 
-/** The titles of a file's tests, and the words that stand in tables of cases, as they are written there. */
+/** The titles of a file's tests, and the words of the tables that they are made of, as they are written there. */
 function titles(file: string): string[] {
   const found: string[] = [];
+  const tables = new Set<string>();
   const words = (node: ts.Node, within: boolean): void => {
     if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) found.push(node.text);
     else if (ts.isTemplateExpression(node)) found.push(node.getText());
+    else if (ts.isIdentifier(node)) tables.add(node.text);
     else if (within && !ts.isFunctionLike(node)) ts.forEachChild(node, (child) => words(child, within));
   };
   const visit = (node: ts.Node): void => {
     if (ts.isCallExpression(node) && /^(?:it|test|describe|needs|inChromium)\b/.test(node.expression.getText()))
       for (const part of node.arguments) words(part, /\.each$/.test(node.expression.getText()));
-    // A table with a name, whose rows become tests.
-    else if (ts.isVariableDeclaration(node) && node.initializer && node.parent.parent.parent === source)
-      if (/^[[{]/.test(node.initializer.getText())) words(node.initializer, true);
     ts.forEachChild(node, visit);
   };
   const source = ts.createSourceFile(file, text(file), ts.ScriptTarget.Latest, true);
   visit(source);
+  for (const statement of source.statements)
+    if (ts.isVariableStatement(statement))
+      for (const { name, initializer } of statement.declarationList.declarations)
+        if (initializer && tables.has(name.getText())) words(initializer, true);
   return found;
 }
 
@@ -163,6 +166,7 @@ it.each([
   ["has no test no-agents.jsonl 1", `| A | b | ${place} | \`no-agents.jsonl 1\` |`],
   ["has no test no-agents.jsonl 8", `| A | b | ${place} | \`no-agents.jsonl 8\` |`],
   ["has no test refusals.test.ts#import { fault", `| A | b | ${place} | \`refusals.test.ts#import { fault\` |`],
+  ["has no test refusals.test.ts#SOMEBODY_ELSES", `| A | b | ${place} | \`refusals.test.ts#SOMEBODY_ELSES\` |`],
   ["has nothing that holds it", "| A | b | | `sample 2` |"],
   [
     "is not held by messages/send.json#/properties/none",
