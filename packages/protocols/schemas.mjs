@@ -2,4 +2,7 @@
 import { cpSync } from "node:fs";
 
 const filter = (path) => !path.endsWith("FACTS.md");
-cpSync(new URL("../../schemas", import.meta.url), new URL("dist/schemas", import.meta.url), { recursive: true, filter });
+cpSync(new URL("../../schemas", import.meta.url), new URL("dist/schemas", import.meta.url), {
+  recursive: true,
+  filter,
+});

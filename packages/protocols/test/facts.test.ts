@@ -78,12 +78,14 @@ function titles(file: string): string[] {
       for (const part of node.arguments) words(part, /\.each$/.test(node.expression.getText()));
     ts.forEachChild(node, visit);
   };
+  const rows = (node: ts.Node): void => {
+    if (ts.isVariableDeclaration(node) && node.initializer && tables.has(node.name.getText()))
+      words(node.initializer, true);
+    ts.forEachChild(node, rows);
+  };
   const source = ts.createSourceFile(file, text(file), ts.ScriptTarget.Latest, true);
   visit(source);
-  for (const statement of source.statements)
-    if (ts.isVariableStatement(statement))
-      for (const { name, initializer } of statement.declarationList.declarations)
-        if (initializer && tables.has(name.getText())) words(initializer, true);
+  rows(source);
   return found;
 }
 

@@ -305,6 +305,11 @@ overEachCarrier("fold-gateway", (carrier) => {
       await expect(client.send(input).text()).rejects.toMatchObject({ name: "Refusal", status: 400 });
   });
 
+  it("no agent at all is an empty list", async () => {
+    const { client } = await hold(carrier, foldGateway, { ...handlers, listAgents: () => [] });
+    expect(await client.listAgents()).toEqual([]);
+  });
+
   it("a field of a later version is kept", async () => {
     const file = { type: "file" as const, filename: "a.png", mime_type: "image/png", url: "/files/1" };
     const saying = async function* () {
