@@ -1383,9 +1383,6 @@ export const locoApp: ContractValue<LocoApp, LocoAppHandlers> = {
     schema: "FaultBody",
     text: ["/detail", "/detail/0/msg"],
     codes: {
-      REQUEST_TIMEOUT: { status: 408, generic: true, recoverable: true },
-      GONE: { status: 410, generic: true, recoverable: false },
-      RATE_LIMITED: { status: 429, generic: true, recoverable: true },
       session_not_found: { status: 404 },
       workspace_not_found: { status: 404 },
       agent_error: { status: 500, generic: true },
