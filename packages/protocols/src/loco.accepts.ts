@@ -79,8 +79,8 @@ function checked(tests) {
   }
   return checks;
 }
-var compiled0 = validate52;
-function validate52(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled0 = validate0;
+function validate0(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -126,7 +126,7 @@ function validate52(data, { instancePath = "", parentData, parentDataProperty, r
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing1;
       if (data.file_path === void 0 && (missing1 = "file_path")) {
-        validate52.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
+        validate0.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
         return false;
       }
     }
@@ -141,14 +141,14 @@ function validate52(data, { instancePath = "", parentData, parentDataProperty, r
       vErrors.push(err2);
     }
     errors++;
-    validate52.errors = vErrors;
+    validate0.errors = vErrors;
     return false;
   }
-  validate52.errors = vErrors;
+  validate0.errors = vErrors;
   return errors === 0;
 }
-var compiled1 = validate53;
-function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled1 = validate1;
+function validate2(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -156,13 +156,13 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing0;
       if (data.type === void 0 && (missing0 = "type") || data.path === void 0 && (missing0 = "path")) {
-        validate54.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
+        validate2.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
         return false;
       } else {
         if (data.type !== void 0) {
           const _errs1 = errors;
           if ("file" !== data.type) {
-            validate54.errors = [{ instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "file" } }];
+            validate2.errors = [{ instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "file" } }];
             return false;
           }
           var valid0 = _errs1 === errors;
@@ -173,7 +173,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
           if (data.path !== void 0) {
             const _errs2 = errors;
             if (typeof data.path !== "string") {
-              validate54.errors = [{ instancePath: instancePath + "/path", keyword: "type", params: { type: "string" } }];
+              validate2.errors = [{ instancePath: instancePath + "/path", keyword: "type", params: { type: "string" } }];
               return false;
             }
             var valid0 = _errs2 === errors;
@@ -183,14 +183,14 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     } else {
-      validate54.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
+      validate2.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
       return false;
     }
   }
-  validate54.errors = vErrors;
+  validate2.errors = vErrors;
   return errors === 0;
 }
-function validate56(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate4(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -198,13 +198,13 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing0;
       if (data.type === void 0 && (missing0 = "type") || data.name === void 0 && (missing0 = "name")) {
-        validate56.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
+        validate4.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
         return false;
       } else {
         if (data.type !== void 0) {
           const _errs1 = errors;
           if ("symbol" !== data.type) {
-            validate56.errors = [{ instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "symbol" } }];
+            validate4.errors = [{ instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "symbol" } }];
             return false;
           }
           var valid0 = _errs1 === errors;
@@ -215,7 +215,7 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
           if (data.name !== void 0) {
             const _errs2 = errors;
             if (typeof data.name !== "string") {
-              validate56.errors = [{ instancePath: instancePath + "/name", keyword: "type", params: { type: "string" } }];
+              validate4.errors = [{ instancePath: instancePath + "/name", keyword: "type", params: { type: "string" } }];
               return false;
             }
             var valid0 = _errs2 === errors;
@@ -226,7 +226,7 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
             if (data.file_path !== void 0) {
               const _errs4 = errors;
               if (typeof data.file_path !== "string") {
-                validate56.errors = [{ instancePath: instancePath + "/file_path", keyword: "type", params: { type: "string" } }];
+                validate4.errors = [{ instancePath: instancePath + "/file_path", keyword: "type", params: { type: "string" } }];
                 return false;
               }
               var valid0 = _errs4 === errors;
@@ -238,13 +238,13 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
                 let data3 = data.line;
                 const _errs6 = errors;
                 if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
-                  validate56.errors = [{ instancePath: instancePath + "/line", keyword: "type", params: { type: "integer" } }];
+                  validate4.errors = [{ instancePath: instancePath + "/line", keyword: "type", params: { type: "integer" } }];
                   return false;
                 }
                 if (errors === _errs6) {
                   if (typeof data3 == "number" && isFinite(data3)) {
                     if (data3 < 0 || isNaN(data3)) {
-                      validate56.errors = [{ instancePath: instancePath + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+                      validate4.errors = [{ instancePath: instancePath + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
                       return false;
                     }
                   }
@@ -258,14 +258,14 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     } else {
-      validate56.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
+      validate4.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
       return false;
     }
   }
-  validate56.errors = vErrors;
+  validate4.errors = vErrors;
   return errors === 0;
 }
-function validate53(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate1(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -273,8 +273,8 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
   let valid0 = false;
   let passing0 = null;
   const _errs1 = errors;
-  if (!validate54(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
+  if (!validate2(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate2.errors : vErrors.concat(validate2.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs1 === errors;
@@ -283,8 +283,8 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
     passing0 = 0;
   }
   const _errs2 = errors;
-  if (!validate56(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate56.errors : vErrors.concat(validate56.errors);
+  if (!validate4(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate4.errors : vErrors.concat(validate4.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs2 === errors;
@@ -305,7 +305,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
       vErrors.push(err0);
     }
     errors++;
-    validate53.errors = vErrors;
+    validate1.errors = vErrors;
     return false;
   } else {
     errors = _errs0;
@@ -317,7 +317,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
   }
-  validate53.errors = vErrors;
+  validate1.errors = vErrors;
   return errors === 0;
 }
 var $TextPosition = object({ "line": all(integer, minimum(0)), "character": all(integer, minimum(0)) });
