@@ -68,6 +68,16 @@ test("a property or parameter without a description is a warning where descripti
   ]);
 });
 
+test("a property that is judged by a condition, and described beside it, needs no second description", async () => {
+  const word = (more: object) =>
+    lint(pets({ "said#/properties/text/description": "Words.", ...more }), { descriptions: true });
+  const judged = { if: { properties: { text: { const: "" } } }, then: { properties: { text: { minLength: 1 } } } };
+  const conditions = { "said#/if": judged.if, "said#/then": judged.then, "said#/not": judged.then };
+  expect((await word(conditions)).filter(({ rule }) => rule === "description")).toEqual(
+    (await word({})).filter(({ rule }) => rule === "description"),
+  );
+});
+
 test("walls that people met are gone: closed objects, siblings of a reference, anchors, definitions, tuples, notes, files beside messages/", async () => {
   const set = {
     "#/formats": { ticket: { description: "A ticket.", pattern: "^T-[0-9]+$" } },
