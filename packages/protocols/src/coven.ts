@@ -22,23 +22,23 @@ export interface TextMessage {
   text: string;
 }
 
-/** Agent is invoking a tool. */
+/** The agent calls a tool. */
 export interface ToolUseMessage {
   type: "tool_use";
-  /** Unique tool invocation ID. */
+  /** Identifies the call; repeated by its `tool_result`. */
   id: string;
-  /** Tool name. */
+  /** The tool's name, such as `read_file`. */
   name: string;
-  /** Tool input as a JSON string; may be empty or not JSON, so it stays a string. */
+  /** The tool's input as JSON text. It may be empty or not JSON, so it stays a string. */
   input_json: string;
 }
 
 /** Result of a tool invocation. */
 export interface ToolResultMessage {
   type: "tool_result";
-  /** Matches `tool_use.id`. */
+  /** The `id` of the `tool_use` that it is the result of. */
   id: string;
-  /** Tool output. */
+  /** What the tool wrote. */
   output: string;
   /** Whether the tool failed. */
   is_error: boolean;

@@ -3,774 +3,758 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var K = D;
-function D(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.command_id === void 0 && (t = "command_id") || e.command === void 0 && (t = "command")) return D.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "command.request_approval") return D.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "command.request_approval" } }], false;
-    if (e.command_id !== void 0 && typeof e.command_id != "string") return D.errors = [{ instancePath: r + "/command_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.command !== void 0 && typeof e.command != "string") return D.errors = [{ instancePath: r + "/command", keyword: "type", params: { type: "string" } }], false;
-    if (e.working_directory !== void 0 && typeof e.working_directory != "string") return D.errors = [{ instancePath: r + "/working_directory", keyword: "type", params: { type: "string" } }], false;
+var K = N;
+function N(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.type === void 0 && (i = "type") || e.command_id === void 0 && (i = "command_id") || e.command === void 0 && (i = "command")) return N.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.type !== void 0 && e.type !== "command.request_approval") return N.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "command.request_approval" } }], false;
+    if (e.command_id !== void 0 && typeof e.command_id != "string") return N.errors = [{ instancePath: s + "/command_id", keyword: "type", params: { type: "string" } }], false;
+    if (e.command !== void 0 && typeof e.command != "string") return N.errors = [{ instancePath: s + "/command", keyword: "type", params: { type: "string" } }], false;
+    if (e.working_directory !== void 0 && typeof e.working_directory != "string") return N.errors = [{ instancePath: s + "/working_directory", keyword: "type", params: { type: "string" } }], false;
     if (e.environment !== void 0) {
-      let i = e.environment;
-      if (s === s) if (i && typeof i == "object" && !Array.isArray(i)) for (let p in i) {
-        let y = s;
-        if (typeof i[p] != "string") return D.errors = [{ instancePath: r + "/environment/" + p.replace(/~/g, "~0").replace(/\//g, "~1"), keyword: "type", params: { type: "string" } }], false;
-        var o = y === s;
+      let t = e.environment;
+      if (r === r) if (t && typeof t == "object" && !Array.isArray(t)) for (let p in t) {
+        let y = r;
+        if (typeof t[p] != "string") return N.errors = [{ instancePath: s + "/environment/" + p.replace(/~/g, "~0").replace(/\//g, "~1"), keyword: "type", params: { type: "string" } }], false;
+        var o = y === r;
         if (!o) break;
       }
-      else return D.errors = [{ instancePath: r + "/environment", keyword: "type", params: { type: "object" } }], false;
+      else return N.errors = [{ instancePath: s + "/environment", keyword: "type", params: { type: "object" } }], false;
     }
-    if (e.requires_approval !== void 0 && typeof e.requires_approval != "boolean") return D.errors = [{ instancePath: r + "/requires_approval", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.reason !== void 0 && typeof e.reason != "string") return D.errors = [{ instancePath: r + "/reason", keyword: "type", params: { type: "string" } }], false;
-  } else return D.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return D.errors = n, s === 0;
+    if (e.requires_approval !== void 0 && typeof e.requires_approval != "boolean") return N.errors = [{ instancePath: s + "/requires_approval", keyword: "type", params: { type: "boolean" } }], false;
+    if (e.reason !== void 0 && typeof e.reason != "string") return N.errors = [{ instancePath: s + "/reason", keyword: "type", params: { type: "string" } }], false;
+  } else return N.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return N.errors = n, r === 0;
 }
-var L = H;
-function H(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+var L = C;
+function C(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let o;
-    if (e.success === void 0 && (o = "success")) return H.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.success !== void 0 && e.success !== true) return H.errors = [{ instancePath: r + "/success", keyword: "const", params: { allowedValue: true } }], false;
-  } else return H.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return H.errors = n, s === 0;
+    if (e.success === void 0 && (o = "success")) return C.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.success !== void 0 && e.success !== true) return C.errors = [{ instancePath: s + "/success", keyword: "const", params: { allowedValue: true } }], false;
+  } else return C.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return C.errors = n, r === 0;
 }
-var Q = q;
-var J = new RegExp("^[A-Z][A-Z0-9_]*$", "u");
-function q(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+var Q = I;
+var U = new RegExp("^[A-Z][A-Z0-9_]*$", "u");
+function A(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let o;
-    if (e.error === void 0 && (o = "error")) return q.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.error !== void 0) {
-      let t = e.error;
-      if (s === s) if (t && typeof t == "object" && !Array.isArray(t)) {
-        let a;
-        if (t.code === void 0 && (a = "code") || t.message === void 0 && (a = "message")) return q.errors = [{ instancePath: r + "/error", keyword: "required", params: { missingProperty: a } }], false;
-        if (t.code !== void 0) {
-          let p = t.code;
-          if (s === s) if (typeof p == "string") {
-            if (!J.test(p)) return q.errors = [{ instancePath: r + "/error/code", keyword: "pattern", params: { pattern: "^[A-Z][A-Z0-9_]*$" } }], false;
-          } else return q.errors = [{ instancePath: r + "/error/code", keyword: "type", params: { type: "string" } }], false;
-        }
-        if (t.message !== void 0 && typeof t.message != "string") return q.errors = [{ instancePath: r + "/error/message", keyword: "type", params: { type: "string" } }], false;
-        if (t.details !== void 0) {
-          let p = t.details;
-          if (s === s && !(p && typeof p == "object" && !Array.isArray(p))) return q.errors = [{ instancePath: r + "/error/details", keyword: "type", params: { type: "object" } }], false;
-        }
-        if (t.recoverable !== void 0 && typeof t.recoverable != "boolean") return q.errors = [{ instancePath: r + "/error/recoverable", keyword: "type", params: { type: "boolean" } }], false;
-      } else return q.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "object" } }], false;
+    if (e.code === void 0 && (o = "code") || e.message === void 0 && (o = "message")) return A.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.code !== void 0) {
+      let i = e.code;
+      if (r === r) if (typeof i == "string") {
+        if (!U.test(i)) return A.errors = [{ instancePath: s + "/code", keyword: "pattern", params: { pattern: "^[A-Z][A-Z0-9_]*$" } }], false;
+      } else return A.errors = [{ instancePath: s + "/code", keyword: "type", params: { type: "string" } }], false;
     }
-  } else return q.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return q.errors = n, s === 0;
+    if (e.message !== void 0 && typeof e.message != "string") return A.errors = [{ instancePath: s + "/message", keyword: "type", params: { type: "string" } }], false;
+    if (e.details !== void 0) {
+      let i = e.details;
+      if (r === r && !(i && typeof i == "object" && !Array.isArray(i))) return A.errors = [{ instancePath: s + "/details", keyword: "type", params: { type: "object" } }], false;
+    }
+    if (e.recoverable !== void 0 && typeof e.recoverable != "boolean") return A.errors = [{ instancePath: s + "/recoverable", keyword: "type", params: { type: "boolean" } }], false;
+  } else return A.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return A.errors = n, r === 0;
 }
-var U = h;
-function h(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.message === void 0 && (t = "message")) return h.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "assistant.message_final") return h.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "assistant.message_final" } }], false;
-    if (e.message !== void 0 && typeof e.message != "string") return h.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
+function I(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.error === void 0 && (o = "error")) return I.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
+    e.error !== void 0 && (A(e.error, { instancePath: s + "/error", parentData: e, parentDataProperty: "error", rootData: u }) || (n = n === null ? A.errors : n.concat(A.errors), r = n.length));
+  } else return I.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return I.errors = n, r === 0;
+}
+var X = h;
+function h(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.type === void 0 && (i = "type") || e.message === void 0 && (i = "message")) return h.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.type !== void 0 && e.type !== "assistant.message_final") return h.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "assistant.message_final" } }], false;
+    if (e.message !== void 0 && typeof e.message != "string") return h.errors = [{ instancePath: s + "/message", keyword: "type", params: { type: "string" } }], false;
     if (e.metadata !== void 0) {
-      let i = e.metadata;
-      if (s === s) if (i && typeof i == "object" && !Array.isArray(i)) {
-        if (i.tokens_used !== void 0) {
-          let p = i.tokens_used, y = s;
-          if (!(typeof p == "number" && !(p % 1) && !isNaN(p) && isFinite(p))) return h.errors = [{ instancePath: r + "/metadata/tokens_used", keyword: "type", params: { type: "integer" } }], false;
-          if (s === y && typeof p == "number" && isFinite(p) && (p < 0 || isNaN(p))) return h.errors = [{ instancePath: r + "/metadata/tokens_used", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+      let t = e.metadata;
+      if (r === r) if (t && typeof t == "object" && !Array.isArray(t)) {
+        if (t.tokens_used !== void 0) {
+          let p = t.tokens_used, y = r;
+          if (!(typeof p == "number" && !(p % 1) && !isNaN(p) && isFinite(p))) return h.errors = [{ instancePath: s + "/metadata/tokens_used", keyword: "type", params: { type: "integer" } }], false;
+          if (r === y && typeof p == "number" && isFinite(p) && (p < 0 || isNaN(p))) return h.errors = [{ instancePath: s + "/metadata/tokens_used", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
         }
-        if (i.files_modified !== void 0) {
-          let p = i.files_modified, y = s;
-          if (!(typeof p == "number" && !(p % 1) && !isNaN(p) && isFinite(p))) return h.errors = [{ instancePath: r + "/metadata/files_modified", keyword: "type", params: { type: "integer" } }], false;
-          if (s === y && typeof p == "number" && isFinite(p) && (p < 0 || isNaN(p))) return h.errors = [{ instancePath: r + "/metadata/files_modified", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+        if (t.files_modified !== void 0) {
+          let p = t.files_modified, y = r;
+          if (!(typeof p == "number" && !(p % 1) && !isNaN(p) && isFinite(p))) return h.errors = [{ instancePath: s + "/metadata/files_modified", keyword: "type", params: { type: "integer" } }], false;
+          if (r === y && typeof p == "number" && isFinite(p) && (p < 0 || isNaN(p))) return h.errors = [{ instancePath: s + "/metadata/files_modified", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
         }
-        if (i.tools_used !== void 0) {
-          let p = i.tools_used;
-          if (s === s) if (Array.isArray(p)) {
+        if (t.tools_used !== void 0) {
+          let p = t.tools_used;
+          if (r === r) if (Array.isArray(p)) {
             var o = true;
             let l = p.length;
             for (let f = 0; f < l; f++) {
-              let c = s;
-              if (typeof p[f] != "string") return h.errors = [{ instancePath: r + "/metadata/tools_used/" + f, keyword: "type", params: { type: "string" } }], false;
-              var o = c === s;
+              let c = r;
+              if (typeof p[f] != "string") return h.errors = [{ instancePath: s + "/metadata/tools_used/" + f, keyword: "type", params: { type: "string" } }], false;
+              var o = c === r;
               if (!o) break;
             }
-          } else return h.errors = [{ instancePath: r + "/metadata/tools_used", keyword: "type", params: { type: "array" } }], false;
+          } else return h.errors = [{ instancePath: s + "/metadata/tools_used", keyword: "type", params: { type: "array" } }], false;
         }
-        if (i.success !== void 0 && typeof i.success != "boolean") return h.errors = [{ instancePath: r + "/metadata/success", keyword: "type", params: { type: "boolean" } }], false;
-      } else return h.errors = [{ instancePath: r + "/metadata", keyword: "type", params: { type: "object" } }], false;
+        if (t.success !== void 0 && typeof t.success != "boolean") return h.errors = [{ instancePath: s + "/metadata/success", keyword: "type", params: { type: "boolean" } }], false;
+      } else return h.errors = [{ instancePath: s + "/metadata", keyword: "type", params: { type: "object" } }], false;
     }
-  } else return h.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return h.errors = n, s === 0;
+  } else return h.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return h.errors = n, r === 0;
 }
-var X = z;
-function z(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+var Y = Z;
+function Z(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let o;
-    if (e.status === void 0 && (o = "status")) return z.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.status === void 0 && (o = "status")) return Z.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
     if (e.status !== void 0) {
-      let t = e.status;
-      if (!(t === "healthy" || t === "degraded")) return z.errors = [{ instancePath: r + "/status", keyword: "enum", params: { allowedValues: ["healthy", "degraded"] } }], false;
+      let i = e.status;
+      if (!(i === "healthy" || i === "degraded")) return Z.errors = [{ instancePath: s + "/status", keyword: "enum", params: { allowedValues: ["healthy", "degraded"] } }], false;
     }
-    if (e.version !== void 0 && typeof e.version != "string") return z.errors = [{ instancePath: r + "/version", keyword: "type", params: { type: "string" } }], false;
-  } else return z.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return z.errors = n, s === 0;
+    if (e.version !== void 0 && typeof e.version != "string") return Z.errors = [{ instancePath: s + "/version", keyword: "type", params: { type: "string" } }], false;
+  } else return Z.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return Z.errors = n, r === 0;
 }
-var Y = j;
-function S(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  return e === "pending" || e === "indexing" || e === "complete" || e === "partial" || e === "failed" ? (S.errors = n, s === 0) : (S.errors = [{ instancePath: r, keyword: "enum", params: { allowedValues: ["pending", "indexing", "complete", "partial", "failed"] } }], false);
+var ee = j;
+function V(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  return e === "pending" || e === "indexing" || e === "complete" || e === "partial" || e === "failed" ? (V.errors = n, r === 0) : (V.errors = [{ instancePath: s, keyword: "enum", params: { allowedValues: ["pending", "indexing", "complete", "partial", "failed"] } }], false);
 }
-var I = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
-function j(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.index_status === void 0 && (t = "index_status")) return j.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.index_status !== void 0 && (S(e.index_status, { instancePath: r + "/index_status", parentData: e, parentDataProperty: "index_status", rootData: u }) || (n = n === null ? S.errors : n.concat(S.errors), s = n.length)), e.index_progress !== void 0) {
-      let i = e.index_progress;
-      if (s === s) if (typeof i == "number" && isFinite(i)) {
-        if (i > 1 || isNaN(i)) return j.errors = [{ instancePath: r + "/index_progress", keyword: "maximum", params: { comparison: "<=", limit: 1 } }], false;
-        if (i < 0 || isNaN(i)) return j.errors = [{ instancePath: r + "/index_progress", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-      } else return j.errors = [{ instancePath: r + "/index_progress", keyword: "type", params: { type: "number" } }], false;
+var O = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
+function j(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.index_status === void 0 && (i = "index_status")) return j.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.index_status !== void 0 && (V(e.index_status, { instancePath: s + "/index_status", parentData: e, parentDataProperty: "index_status", rootData: u }) || (n = n === null ? V.errors : n.concat(V.errors), r = n.length)), e.index_progress !== void 0) {
+      let t = e.index_progress;
+      if (r === r) if (typeof t == "number" && isFinite(t)) {
+        if (t > 1 || isNaN(t)) return j.errors = [{ instancePath: s + "/index_progress", keyword: "maximum", params: { comparison: "<=", limit: 1 } }], false;
+        if (t < 0 || isNaN(t)) return j.errors = [{ instancePath: s + "/index_progress", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+      } else return j.errors = [{ instancePath: s + "/index_progress", keyword: "type", params: { type: "number" } }], false;
     }
     if (e.total_files !== void 0) {
-      let i = e.total_files, a = s;
-      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return j.errors = [{ instancePath: r + "/total_files", keyword: "type", params: { type: "integer" } }], false;
-      if (s === a && typeof i == "number" && isFinite(i) && (i < 0 || isNaN(i))) return j.errors = [{ instancePath: r + "/total_files", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+      let t = e.total_files, a = r;
+      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return j.errors = [{ instancePath: s + "/total_files", keyword: "type", params: { type: "integer" } }], false;
+      if (r === a && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return j.errors = [{ instancePath: s + "/total_files", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
     }
     if (e.indexed_files !== void 0) {
-      let i = e.indexed_files, a = s;
-      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return j.errors = [{ instancePath: r + "/indexed_files", keyword: "type", params: { type: "integer" } }], false;
-      if (s === a && typeof i == "number" && isFinite(i) && (i < 0 || isNaN(i))) return j.errors = [{ instancePath: r + "/indexed_files", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+      let t = e.indexed_files, a = r;
+      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return j.errors = [{ instancePath: s + "/indexed_files", keyword: "type", params: { type: "integer" } }], false;
+      if (r === a && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return j.errors = [{ instancePath: s + "/indexed_files", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
     }
     if (e.total_chunks !== void 0) {
-      let i = e.total_chunks, a = s;
-      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return j.errors = [{ instancePath: r + "/total_chunks", keyword: "type", params: { type: "integer" } }], false;
-      if (s === a && typeof i == "number" && isFinite(i) && (i < 0 || isNaN(i))) return j.errors = [{ instancePath: r + "/total_chunks", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+      let t = e.total_chunks, a = r;
+      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return j.errors = [{ instancePath: s + "/total_chunks", keyword: "type", params: { type: "integer" } }], false;
+      if (r === a && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return j.errors = [{ instancePath: s + "/total_chunks", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
     }
     if (e.last_indexed_at !== void 0) {
-      let i = e.last_indexed_at, a = s, p = false, y = s;
-      if (i !== null) {
-        let l = { instancePath: r + "/last_indexed_at", keyword: "type", params: { type: "null" } };
-        n === null ? n = [l] : n.push(l), s++;
+      let t = e.last_indexed_at, a = r, p = false, y = r;
+      if (t !== null) {
+        let l = { instancePath: s + "/last_indexed_at", keyword: "type", params: { type: "null" } };
+        n === null ? n = [l] : n.push(l), r++;
       }
-      var o = y === s;
+      var o = y === r;
       if (p = p || o, !p) {
-        let l = s;
-        if (s === l && s === l) if (typeof i == "string") {
-          if (!I.test(i)) {
-            let c = { instancePath: r + "/last_indexed_at", keyword: "format", params: { format: "date-time" } };
-            n === null ? n = [c] : n.push(c), s++;
+        let l = r;
+        if (r === l && r === l) if (typeof t == "string") {
+          if (!O.test(t)) {
+            let c = { instancePath: s + "/last_indexed_at", keyword: "format", params: { format: "date-time" } };
+            n === null ? n = [c] : n.push(c), r++;
           }
         } else {
-          let c = { instancePath: r + "/last_indexed_at", keyword: "type", params: { type: "string" } };
-          n === null ? n = [c] : n.push(c), s++;
+          let c = { instancePath: s + "/last_indexed_at", keyword: "type", params: { type: "string" } };
+          n === null ? n = [c] : n.push(c), r++;
         }
-        var o = l === s;
+        var o = l === r;
         p = p || o;
       }
-      if (p) s = a, n !== null && (a ? n.length = a : n = null);
+      if (p) r = a, n !== null && (a ? n.length = a : n = null);
       else {
-        let l = { instancePath: r + "/last_indexed_at", keyword: "anyOf", params: {} };
-        return n === null ? n = [l] : n.push(l), s++, j.errors = n, false;
+        let l = { instancePath: s + "/last_indexed_at", keyword: "anyOf", params: {} };
+        return n === null ? n = [l] : n.push(l), r++, j.errors = n, false;
       }
     }
-  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return j.errors = n, s === 0;
+  } else return j.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return j.errors = n, r === 0;
 }
-var ee = P;
-function P(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+var re = q;
+function q(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let o;
-    if (e.provider === void 0 && (o = "provider") || e.model_name === void 0 && (o = "model_name")) return P.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.provider !== void 0 && typeof e.provider != "string") return P.errors = [{ instancePath: r + "/provider", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_name !== void 0 && typeof e.model_name != "string") return P.errors = [{ instancePath: r + "/model_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.url !== void 0 && typeof e.url != "string") return P.errors = [{ instancePath: r + "/url", keyword: "type", params: { type: "string" } }], false;
+    if (e.provider === void 0 && (o = "provider") || e.model_name === void 0 && (o = "model_name")) return q.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.provider !== void 0 && typeof e.provider != "string") return q.errors = [{ instancePath: s + "/provider", keyword: "type", params: { type: "string" } }], false;
+    if (e.model_name !== void 0 && typeof e.model_name != "string") return q.errors = [{ instancePath: s + "/model_name", keyword: "type", params: { type: "string" } }], false;
+    if (e.url !== void 0 && typeof e.url != "string") return q.errors = [{ instancePath: s + "/url", keyword: "type", params: { type: "string" } }], false;
     if (e.context_window !== void 0) {
-      let t = e.context_window, i = s;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return P.errors = [{ instancePath: r + "/context_window", keyword: "type", params: { type: "integer" } }], false;
-      if (s === i && typeof t == "number" && isFinite(t) && (t < 1 || isNaN(t))) return P.errors = [{ instancePath: r + "/context_window", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
+      let i = e.context_window, t = r;
+      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return q.errors = [{ instancePath: s + "/context_window", keyword: "type", params: { type: "integer" } }], false;
+      if (r === t && typeof i == "number" && isFinite(i) && (i < 1 || isNaN(i))) return q.errors = [{ instancePath: s + "/context_window", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
     }
     if (e.temperature !== void 0) {
-      let t = e.temperature;
-      if (s === s) if (typeof t == "number" && isFinite(t)) {
-        if (t < 0 || isNaN(t)) return P.errors = [{ instancePath: r + "/temperature", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-      } else return P.errors = [{ instancePath: r + "/temperature", keyword: "type", params: { type: "number" } }], false;
+      let i = e.temperature;
+      if (r === r) if (typeof i == "number" && isFinite(i)) {
+        if (i < 0 || isNaN(i)) return q.errors = [{ instancePath: s + "/temperature", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+      } else return q.errors = [{ instancePath: s + "/temperature", keyword: "type", params: { type: "number" } }], false;
     }
-  } else return P.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return P.errors = n, s === 0;
+  } else return q.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return q.errors = n, r === 0;
 }
-var re = O;
-function x(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.provider === void 0 && (t = "provider") || e.model_name === void 0 && (t = "model_name")) return x.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.provider !== void 0 && typeof e.provider != "string") return x.errors = [{ instancePath: r + "/provider", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_name !== void 0 && typeof e.model_name != "string") return x.errors = [{ instancePath: r + "/model_name", keyword: "type", params: { type: "string" } }], false;
+var se = B;
+function x(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.provider === void 0 && (i = "provider") || e.model_name === void 0 && (i = "model_name")) return x.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.provider !== void 0 && typeof e.provider != "string") return x.errors = [{ instancePath: s + "/provider", keyword: "type", params: { type: "string" } }], false;
+    if (e.model_name !== void 0 && typeof e.model_name != "string") return x.errors = [{ instancePath: s + "/model_name", keyword: "type", params: { type: "string" } }], false;
     if (e.capabilities !== void 0) {
-      let i = e.capabilities;
-      if (s === s) if (Array.isArray(i)) {
+      let t = e.capabilities;
+      if (r === r) if (Array.isArray(t)) {
         var o = true;
-        let p = i.length;
+        let p = t.length;
         for (let y = 0; y < p; y++) {
-          let l = s;
-          if (typeof i[y] != "string") return x.errors = [{ instancePath: r + "/capabilities/" + y, keyword: "type", params: { type: "string" } }], false;
-          var o = l === s;
+          let l = r;
+          if (typeof t[y] != "string") return x.errors = [{ instancePath: s + "/capabilities/" + y, keyword: "type", params: { type: "string" } }], false;
+          var o = l === r;
           if (!o) break;
         }
-      } else return x.errors = [{ instancePath: r + "/capabilities", keyword: "type", params: { type: "array" } }], false;
+      } else return x.errors = [{ instancePath: s + "/capabilities", keyword: "type", params: { type: "array" } }], false;
     }
-  } else return x.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return x.errors = n, s === 0;
+  } else return x.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return x.errors = n, r === 0;
 }
-function O(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (Array.isArray(e)) {
+function B(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (Array.isArray(e)) {
     var o = true;
-    let t = e.length;
-    for (let i = 0; i < t; i++) {
-      let a = s;
-      x(e[i], { instancePath: r + "/" + i, parentData: e, parentDataProperty: i, rootData: u }) || (n = n === null ? x.errors : n.concat(x.errors), s = n.length);
-      var o = a === s;
+    let i = e.length;
+    for (let t = 0; t < i; t++) {
+      let a = r;
+      x(e[t], { instancePath: s + "/" + t, parentData: e, parentDataProperty: t, rootData: u }) || (n = n === null ? x.errors : n.concat(x.errors), r = n.length);
+      var o = a === r;
       if (!o) break;
     }
-  } else return O.errors = [{ instancePath: r, keyword: "type", params: { type: "array" } }], false;
-  return O.errors = n, s === 0;
+  } else return B.errors = [{ instancePath: s, keyword: "type", params: { type: "array" } }], false;
+  return B.errors = n, r === 0;
 }
-var se = A;
-function v(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+var te = D;
+function v(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let o;
-    if (e.old_start === void 0 && (o = "old_start") || e.old_lines === void 0 && (o = "old_lines") || e.new_start === void 0 && (o = "new_start") || e.new_lines === void 0 && (o = "new_lines")) return v.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.old_start === void 0 && (o = "old_start") || e.old_lines === void 0 && (o = "old_lines") || e.new_start === void 0 && (o = "new_start") || e.new_lines === void 0 && (o = "new_lines")) return v.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
     if (e.old_start !== void 0) {
-      let t = e.old_start, i = s;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return v.errors = [{ instancePath: r + "/old_start", keyword: "type", params: { type: "integer" } }], false;
-      if (s === i && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return v.errors = [{ instancePath: r + "/old_start", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+      let i = e.old_start, t = r;
+      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return v.errors = [{ instancePath: s + "/old_start", keyword: "type", params: { type: "integer" } }], false;
+      if (r === t && typeof i == "number" && isFinite(i) && (i < 0 || isNaN(i))) return v.errors = [{ instancePath: s + "/old_start", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
     }
     if (e.old_lines !== void 0) {
-      let t = e.old_lines, i = s;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return v.errors = [{ instancePath: r + "/old_lines", keyword: "type", params: { type: "integer" } }], false;
-      if (s === i && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return v.errors = [{ instancePath: r + "/old_lines", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+      let i = e.old_lines, t = r;
+      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return v.errors = [{ instancePath: s + "/old_lines", keyword: "type", params: { type: "integer" } }], false;
+      if (r === t && typeof i == "number" && isFinite(i) && (i < 0 || isNaN(i))) return v.errors = [{ instancePath: s + "/old_lines", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
     }
     if (e.new_start !== void 0) {
-      let t = e.new_start, i = s;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return v.errors = [{ instancePath: r + "/new_start", keyword: "type", params: { type: "integer" } }], false;
-      if (s === i && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return v.errors = [{ instancePath: r + "/new_start", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+      let i = e.new_start, t = r;
+      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return v.errors = [{ instancePath: s + "/new_start", keyword: "type", params: { type: "integer" } }], false;
+      if (r === t && typeof i == "number" && isFinite(i) && (i < 0 || isNaN(i))) return v.errors = [{ instancePath: s + "/new_start", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
     }
     if (e.new_lines !== void 0) {
-      let t = e.new_lines, i = s;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return v.errors = [{ instancePath: r + "/new_lines", keyword: "type", params: { type: "integer" } }], false;
-      if (s === i && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return v.errors = [{ instancePath: r + "/new_lines", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+      let i = e.new_lines, t = r;
+      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return v.errors = [{ instancePath: s + "/new_lines", keyword: "type", params: { type: "integer" } }], false;
+      if (r === t && typeof i == "number" && isFinite(i) && (i < 0 || isNaN(i))) return v.errors = [{ instancePath: s + "/new_lines", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
     }
-    if (e.content !== void 0 && typeof e.content != "string") return v.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-  } else return v.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return v.errors = n, s === 0;
+    if (e.content !== void 0 && typeof e.content != "string") return v.errors = [{ instancePath: s + "/content", keyword: "type", params: { type: "string" } }], false;
+  } else return v.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return v.errors = n, r === 0;
 }
-function A(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.type === void 0 && (i = "type") || e.patch_id === void 0 && (i = "patch_id") || e.file_path === void 0 && (i = "file_path") || e.diff === void 0 && (i = "diff")) return A.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.type !== void 0 && e.type !== "patch.proposed") return A.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "patch.proposed" } }], false;
-    if (e.patch_id !== void 0 && typeof e.patch_id != "string") return A.errors = [{ instancePath: r + "/patch_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.file_path !== void 0 && typeof e.file_path != "string") return A.errors = [{ instancePath: r + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.diff !== void 0 && typeof e.diff != "string") return A.errors = [{ instancePath: r + "/diff", keyword: "type", params: { type: "string" } }], false;
-    if (e.rationale !== void 0 && typeof e.rationale != "string") return A.errors = [{ instancePath: r + "/rationale", keyword: "type", params: { type: "string" } }], false;
+function D(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let t;
+    if (e.type === void 0 && (t = "type") || e.patch_id === void 0 && (t = "patch_id") || e.file_path === void 0 && (t = "file_path") || e.diff === void 0 && (t = "diff")) return D.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: t } }], false;
+    if (e.type !== void 0 && e.type !== "patch.proposed") return D.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "patch.proposed" } }], false;
+    if (e.patch_id !== void 0 && typeof e.patch_id != "string") return D.errors = [{ instancePath: s + "/patch_id", keyword: "type", params: { type: "string" } }], false;
+    if (e.file_path !== void 0 && typeof e.file_path != "string") return D.errors = [{ instancePath: s + "/file_path", keyword: "type", params: { type: "string" } }], false;
+    if (e.diff !== void 0 && typeof e.diff != "string") return D.errors = [{ instancePath: s + "/diff", keyword: "type", params: { type: "string" } }], false;
+    if (e.rationale !== void 0 && typeof e.rationale != "string") return D.errors = [{ instancePath: s + "/rationale", keyword: "type", params: { type: "string" } }], false;
     if (e.acceptance_criteria !== void 0) {
       let a = e.acceptance_criteria;
-      if (s === s) if (Array.isArray(a)) {
+      if (r === r) if (Array.isArray(a)) {
         var o = true;
         let y = a.length;
         for (let l = 0; l < y; l++) {
-          let f = s;
-          if (typeof a[l] != "string") return A.errors = [{ instancePath: r + "/acceptance_criteria/" + l, keyword: "type", params: { type: "string" } }], false;
-          var o = f === s;
+          let f = r;
+          if (typeof a[l] != "string") return D.errors = [{ instancePath: s + "/acceptance_criteria/" + l, keyword: "type", params: { type: "string" } }], false;
+          var o = f === r;
           if (!o) break;
         }
-      } else return A.errors = [{ instancePath: r + "/acceptance_criteria", keyword: "type", params: { type: "array" } }], false;
+      } else return D.errors = [{ instancePath: s + "/acceptance_criteria", keyword: "type", params: { type: "array" } }], false;
     }
-    if (e.requires_approval !== void 0 && typeof e.requires_approval != "boolean") return A.errors = [{ instancePath: r + "/requires_approval", keyword: "type", params: { type: "boolean" } }], false;
+    if (e.requires_approval !== void 0 && typeof e.requires_approval != "boolean") return D.errors = [{ instancePath: s + "/requires_approval", keyword: "type", params: { type: "boolean" } }], false;
     if (e.hunks !== void 0) {
       let a = e.hunks;
-      if (s === s) if (Array.isArray(a)) {
-        var t = true;
-        let y = a.length;
-        for (let l = 0; l < y; l++) {
-          let f = s;
-          v(a[l], { instancePath: r + "/hunks/" + l, parentData: a, parentDataProperty: l, rootData: u }) || (n = n === null ? v.errors : n.concat(v.errors), s = n.length);
-          var t = f === s;
-          if (!t) break;
-        }
-      } else return A.errors = [{ instancePath: r + "/hunks", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return A.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return A.errors = n, s === 0;
-}
-var te = T;
-function F(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.step_number === void 0 && (t = "step_number") || e.description === void 0 && (t = "description")) return F.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.step_number !== void 0) {
-      let i = e.step_number, a = s;
-      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return F.errors = [{ instancePath: r + "/step_number", keyword: "type", params: { type: "integer" } }], false;
-      if (s === a && typeof i == "number" && isFinite(i) && (i < 1 || isNaN(i))) return F.errors = [{ instancePath: r + "/step_number", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.description !== void 0 && typeof e.description != "string") return F.errors = [{ instancePath: r + "/description", keyword: "type", params: { type: "string" } }], false;
-    if (e.files_involved !== void 0) {
-      let i = e.files_involved;
-      if (s === s) if (Array.isArray(i)) {
-        var o = true;
-        let p = i.length;
-        for (let y = 0; y < p; y++) {
-          let l = s;
-          if (typeof i[y] != "string") return F.errors = [{ instancePath: r + "/files_involved/" + y, keyword: "type", params: { type: "string" } }], false;
-          var o = l === s;
-          if (!o) break;
-        }
-      } else return F.errors = [{ instancePath: r + "/files_involved", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return F.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return F.errors = n, s === 0;
-}
-function T(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.steps === void 0 && (t = "steps")) return T.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "agent.plan") return T.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "agent.plan" } }], false;
-    if (e.steps !== void 0) {
-      let i = e.steps;
-      if (s === s) if (Array.isArray(i)) {
-        var o = true;
-        let p = i.length;
-        for (let y = 0; y < p; y++) {
-          let l = s;
-          F(i[y], { instancePath: r + "/steps/" + y, parentData: i, parentDataProperty: y, rootData: u }) || (n = n === null ? F.errors : n.concat(F.errors), s = n.length);
-          var o = l === s;
-          if (!o) break;
-        }
-      } else return T.errors = [{ instancePath: r + "/steps", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.rationale !== void 0 && typeof e.rationale != "string") return T.errors = [{ instancePath: r + "/rationale", keyword: "type", params: { type: "string" } }], false;
-  } else return T.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return T.errors = n, s === 0;
-}
-var ie = E;
-function E(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.stage === void 0 && (o = "stage")) return E.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "agent.retrieve.status") return E.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "agent.retrieve.status" } }], false;
-    if (e.stage !== void 0) {
-      let t = e.stage;
-      if (!(t === "symbol_search" || t === "text_search" || t === "vector_search" || t === "reranking")) return E.errors = [{ instancePath: r + "/stage", keyword: "enum", params: { allowedValues: ["symbol_search", "text_search", "vector_search", "reranking"] } }], false;
-    }
-    if (e.results_count !== void 0) {
-      let t = e.results_count, i = s;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return E.errors = [{ instancePath: r + "/results_count", keyword: "type", params: { type: "integer" } }], false;
-      if (s === i && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return E.errors = [{ instancePath: r + "/results_count", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.message !== void 0 && typeof e.message != "string") return E.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-  } else return E.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return E.errors = n, s === 0;
-}
-var ne = N;
-function N(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.error === void 0 && (o = "error")) return N.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "server.error") return N.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "server.error" } }], false;
-    if (e.error !== void 0) {
-      let t = e.error;
-      if (s === s) if (t && typeof t == "object" && !Array.isArray(t)) {
-        let a;
-        if (t.code === void 0 && (a = "code") || t.message === void 0 && (a = "message")) return N.errors = [{ instancePath: r + "/error", keyword: "required", params: { missingProperty: a } }], false;
-        if (t.code !== void 0) {
-          let p = t.code;
-          if (s === s) if (typeof p == "string") {
-            if (!J.test(p)) return N.errors = [{ instancePath: r + "/error/code", keyword: "pattern", params: { pattern: "^[A-Z][A-Z0-9_]*$" } }], false;
-          } else return N.errors = [{ instancePath: r + "/error/code", keyword: "type", params: { type: "string" } }], false;
-        }
-        if (t.message !== void 0 && typeof t.message != "string") return N.errors = [{ instancePath: r + "/error/message", keyword: "type", params: { type: "string" } }], false;
-        if (t.details !== void 0) {
-          let p = t.details;
-          if (s === s && !(p && typeof p == "object" && !Array.isArray(p))) return N.errors = [{ instancePath: r + "/error/details", keyword: "type", params: { type: "object" } }], false;
-        }
-        if (t.recoverable !== void 0 && typeof t.recoverable != "boolean") return N.errors = [{ instancePath: r + "/error/recoverable", keyword: "type", params: { type: "boolean" } }], false;
-      } else return N.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "object" } }], false;
-    }
-  } else return N.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return N.errors = n, s === 0;
-}
-var oe = $;
-function $(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.server_info === void 0 && (t = "server_info")) return $.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "server.hello") return $.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "server.hello" } }], false;
-    if (e.server_info !== void 0) {
-      let i = e.server_info;
-      if (s === s) if (i && typeof i == "object" && !Array.isArray(i)) {
-        let p;
-        if (i.version === void 0 && (p = "version")) return $.errors = [{ instancePath: r + "/server_info", keyword: "required", params: { missingProperty: p } }], false;
-        if (i.version !== void 0 && typeof i.version != "string") return $.errors = [{ instancePath: r + "/server_info/version", keyword: "type", params: { type: "string" } }], false;
-        if (i.model !== void 0 && (x(i.model, { instancePath: r + "/server_info/model", parentData: i, parentDataProperty: "model", rootData: u }) || (n = n === null ? x.errors : n.concat(x.errors), s = n.length)), i.capabilities !== void 0) {
-          let y = i.capabilities;
-          if (s === s) if (Array.isArray(y)) {
-            var o = true;
-            let f = y.length;
-            for (let c = 0; c < f; c++) {
-              let Z = s;
-              if (typeof y[c] != "string") return $.errors = [{ instancePath: r + "/server_info/capabilities/" + c, keyword: "type", params: { type: "string" } }], false;
-              var o = Z === s;
-              if (!o) break;
-            }
-          } else return $.errors = [{ instancePath: r + "/server_info/capabilities", keyword: "type", params: { type: "array" } }], false;
-        }
-      } else return $.errors = [{ instancePath: r + "/server_info", keyword: "type", params: { type: "object" } }], false;
-    }
-  } else return $.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return $.errors = n, s === 0;
-}
-var ae = k, pe = { $id: "/loco/messages/session.json", type: "object", required: ["id", "workspace_id", "created_at", "status"], properties: { id: { type: "string" }, workspace_id: { type: "string" }, title: { type: ["string", "null"] }, model_provider: { type: "string" }, model_name: { type: "string" }, context_window: { type: "integer", minimum: 1 }, created_at: { type: "string", format: "date-time" }, status: { type: "string" } } };
-function k(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.id === void 0 && (o = "id") || e.workspace_id === void 0 && (o = "workspace_id") || e.created_at === void 0 && (o = "created_at") || e.status === void 0 && (o = "status")) return k.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.id !== void 0 && typeof e.id != "string") return k.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    if (e.workspace_id !== void 0 && typeof e.workspace_id != "string") return k.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.title !== void 0) {
-      let t = e.title;
-      if (typeof t != "string" && t !== null) return k.errors = [{ instancePath: r + "/title", keyword: "type", params: { type: pe.properties.title.type } }], false;
-    }
-    if (e.model_provider !== void 0 && typeof e.model_provider != "string") return k.errors = [{ instancePath: r + "/model_provider", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_name !== void 0 && typeof e.model_name != "string") return k.errors = [{ instancePath: r + "/model_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.context_window !== void 0) {
-      let t = e.context_window, i = s;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return k.errors = [{ instancePath: r + "/context_window", keyword: "type", params: { type: "integer" } }], false;
-      if (s === i && typeof t == "number" && isFinite(t) && (t < 1 || isNaN(t))) return k.errors = [{ instancePath: r + "/context_window", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.created_at !== void 0) {
-      let t = e.created_at, i = s;
-      if (s === i && s === i) if (typeof t == "string") {
-        if (!I.test(t)) return k.errors = [{ instancePath: r + "/created_at", keyword: "format", params: { format: "date-time" } }], false;
-      } else return k.errors = [{ instancePath: r + "/created_at", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.status !== void 0 && typeof e.status != "string") return k.errors = [{ instancePath: r + "/status", keyword: "type", params: { type: "string" } }], false;
-  } else return k.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return k.errors = n, s === 0;
-}
-var le = g;
-function g(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let a;
-    if (e.type === void 0 && (a = "type") || e.state === void 0 && (a = "state")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: a } }], false;
-    if (e.type !== void 0 && e.type !== "session.state") return g.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "session.state" } }], false;
-    if (e.state !== void 0) {
-      let p = e.state;
-      if (s === s) if (p && typeof p == "object" && !Array.isArray(p)) {
-        let l;
-        if (p.pending_patches === void 0 && (l = "pending_patches") || p.applied_patches === void 0 && (l = "applied_patches") || p.pending_approvals === void 0 && (l = "pending_approvals")) return g.errors = [{ instancePath: r + "/state", keyword: "required", params: { missingProperty: l } }], false;
-        if (p.pending_patches !== void 0) {
-          let f = p.pending_patches;
-          if (s === s) if (Array.isArray(f)) {
-            var o = true;
-            let Z = f.length;
-            for (let b = 0; b < Z; b++) {
-              let C = s;
-              if (typeof f[b] != "string") return g.errors = [{ instancePath: r + "/state/pending_patches/" + b, keyword: "type", params: { type: "string" } }], false;
-              var o = C === s;
-              if (!o) break;
-            }
-          } else return g.errors = [{ instancePath: r + "/state/pending_patches", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (p.applied_patches !== void 0) {
-          let f = p.applied_patches;
-          if (s === s) if (Array.isArray(f)) {
-            var t = true;
-            let Z = f.length;
-            for (let b = 0; b < Z; b++) {
-              let C = s;
-              if (typeof f[b] != "string") return g.errors = [{ instancePath: r + "/state/applied_patches/" + b, keyword: "type", params: { type: "string" } }], false;
-              var t = C === s;
-              if (!t) break;
-            }
-          } else return g.errors = [{ instancePath: r + "/state/applied_patches", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (p.pending_approvals !== void 0) {
-          let f = p.pending_approvals;
-          if (s === s) if (Array.isArray(f)) {
-            var i = true;
-            let Z = f.length;
-            for (let b = 0; b < Z; b++) {
-              let C = s;
-              if (typeof f[b] != "string") return g.errors = [{ instancePath: r + "/state/pending_approvals/" + b, keyword: "type", params: { type: "string" } }], false;
-              var i = C === s;
-              if (!i) break;
-            }
-          } else return g.errors = [{ instancePath: r + "/state/pending_approvals", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (p.current_step !== void 0) {
-          let f = p.current_step, c = s;
-          if (!(typeof f == "number" && !(f % 1) && !isNaN(f) && isFinite(f))) return g.errors = [{ instancePath: r + "/state/current_step", keyword: "type", params: { type: "integer" } }], false;
-          if (s === c && typeof f == "number" && isFinite(f) && (f < 0 || isNaN(f))) return g.errors = [{ instancePath: r + "/state/current_step", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-        }
-        if (p.total_steps !== void 0) {
-          let f = p.total_steps, c = s;
-          if (!(typeof f == "number" && !(f % 1) && !isNaN(f) && isFinite(f))) return g.errors = [{ instancePath: r + "/state/total_steps", keyword: "type", params: { type: "integer" } }], false;
-          if (s === c && typeof f == "number" && isFinite(f) && (f < 0 || isNaN(f))) return g.errors = [{ instancePath: r + "/state/total_steps", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-        }
-      } else return g.errors = [{ instancePath: r + "/state", keyword: "type", params: { type: "object" } }], false;
-    }
-  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = n, s === 0;
-}
-var fe = B;
-function B(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (Array.isArray(e)) {
-    var o = true;
-    let t = e.length;
-    for (let i = 0; i < t; i++) {
-      let a = s;
-      k(e[i], { instancePath: r + "/" + i, parentData: e, parentDataProperty: i, rootData: u }) || (n = n === null ? k.errors : n.concat(k.errors), s = n.length);
-      var o = a === s;
-      if (!o) break;
-    }
-  } else return B.errors = [{ instancePath: r, keyword: "type", params: { type: "array" } }], false;
-  return B.errors = n, s === 0;
-}
-var ye = R;
-function R(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.phase === void 0 && (o = "phase") || e.message === void 0 && (o = "message")) return R.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "assistant.thinking") return R.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "assistant.thinking" } }], false;
-    if (e.phase !== void 0) {
-      let t = e.phase;
-      if (!(t === "analyzing" || t === "planning" || t === "retrieving" || t === "executing")) return R.errors = [{ instancePath: r + "/phase", keyword: "enum", params: { allowedValues: ["analyzing", "planning", "retrieving", "executing"] } }], false;
-    }
-    if (e.message !== void 0 && typeof e.message != "string") return R.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-  } else return R.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return R.errors = n, s === 0;
-}
-var ue = W;
-function W(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.token === void 0 && (o = "token")) return W.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "assistant.token") return W.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "assistant.token" } }], false;
-    if (e.token !== void 0 && typeof e.token != "string") return W.errors = [{ instancePath: r + "/token", keyword: "type", params: { type: "string" } }], false;
-    if (e.cumulative_text !== void 0 && typeof e.cumulative_text != "string") return W.errors = [{ instancePath: r + "/cumulative_text", keyword: "type", params: { type: "string" } }], false;
-  } else return W.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return W.errors = n, s === 0;
-}
-var de = M;
-function M(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.request_id === void 0 && (o = "request_id") || e.tool_name === void 0 && (o = "tool_name") || e.args === void 0 && (o = "args")) return M.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "tool.request_approval") return M.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "tool.request_approval" } }], false;
-    if (e.request_id !== void 0 && typeof e.request_id != "string") return M.errors = [{ instancePath: r + "/request_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.tool_name !== void 0 && typeof e.tool_name != "string") return M.errors = [{ instancePath: r + "/tool_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.args !== void 0) {
-      let t = e.args;
-      if (s === s && !(t && typeof t == "object" && !Array.isArray(t))) return M.errors = [{ instancePath: r + "/args", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.risk_level !== void 0) {
-      let t = e.risk_level;
-      if (!(t === "low" || t === "medium" || t === "high")) return M.errors = [{ instancePath: r + "/risk_level", keyword: "enum", params: { allowedValues: ["low", "medium", "high"] } }], false;
-    }
-  } else return M.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return M.errors = n, s === 0;
-}
-var me = V;
-function V(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.tool_name === void 0 && (o = "tool_name") || e.args === void 0 && (o = "args") || e.status === void 0 && (o = "status")) return V.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "tool.execute") return V.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "tool.execute" } }], false;
-    if (e.tool_name !== void 0 && typeof e.tool_name != "string") return V.errors = [{ instancePath: r + "/tool_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.args !== void 0) {
-      let t = e.args;
-      if (s === s && !(t && typeof t == "object" && !Array.isArray(t))) return V.errors = [{ instancePath: r + "/args", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.status !== void 0) {
-      let t = e.status;
-      if (!(t === "started" || t === "completed" || t === "failed")) return V.errors = [{ instancePath: r + "/status", keyword: "enum", params: { allowedValues: ["started", "completed", "failed"] } }], false;
-    }
-    if (e.result !== void 0) {
-      let t = e.result;
-      if (s === s && !(t && typeof t == "object" && !Array.isArray(t))) return V.errors = [{ instancePath: r + "/result", keyword: "type", params: { type: "object" } }], false;
-    }
-  } else return V.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return V.errors = n, s === 0;
-}
-var ce = _;
-function _(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.id === void 0 && (t = "id") || e.path === void 0 && (t = "path") || e.name === void 0 && (t = "name") || e.created_at === void 0 && (t = "created_at")) return _.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.id !== void 0 && typeof e.id != "string") return _.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    if (e.path !== void 0 && typeof e.path != "string") return _.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
-    if (e.name !== void 0 && typeof e.name != "string") return _.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
-    if (e.created_at !== void 0) {
-      let i = e.created_at, a = s;
-      if (s === a && s === a) if (typeof i == "string") {
-        if (!I.test(i)) return _.errors = [{ instancePath: r + "/created_at", keyword: "format", params: { format: "date-time" } }], false;
-      } else return _.errors = [{ instancePath: r + "/created_at", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.last_indexed_at !== void 0) {
-      let i = e.last_indexed_at, a = s, p = false, y = s;
-      if (i !== null) {
-        let l = { instancePath: r + "/last_indexed_at", keyword: "type", params: { type: "null" } };
-        n === null ? n = [l] : n.push(l), s++;
-      }
-      var o = y === s;
-      if (p = p || o, !p) {
-        let l = s;
-        if (s === l && s === l) if (typeof i == "string") {
-          if (!I.test(i)) {
-            let c = { instancePath: r + "/last_indexed_at", keyword: "format", params: { format: "date-time" } };
-            n === null ? n = [c] : n.push(c), s++;
-          }
-        } else {
-          let c = { instancePath: r + "/last_indexed_at", keyword: "type", params: { type: "string" } };
-          n === null ? n = [c] : n.push(c), s++;
-        }
-        var o = l === s;
-        p = p || o;
-      }
-      if (p) s = a, n !== null && (a ? n.length = a : n = null);
-      else {
-        let l = { instancePath: r + "/last_indexed_at", keyword: "anyOf", params: {} };
-        return n === null ? n = [l] : n.push(l), s++, _.errors = n, false;
-      }
-    }
-    if (e.index_status !== void 0 && (S(e.index_status, { instancePath: r + "/index_status", parentData: e, parentDataProperty: "index_status", rootData: u }) || (n = n === null ? S.errors : n.concat(S.errors), s = n.length)), e.index_progress !== void 0) {
-      let i = e.index_progress;
-      if (s === s) if (typeof i == "number" && isFinite(i)) {
-        if (i > 1 || isNaN(i)) return _.errors = [{ instancePath: r + "/index_progress", keyword: "maximum", params: { comparison: "<=", limit: 1 } }], false;
-        if (i < 0 || isNaN(i)) return _.errors = [{ instancePath: r + "/index_progress", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-      } else return _.errors = [{ instancePath: r + "/index_progress", keyword: "type", params: { type: "number" } }], false;
-    }
-    if (e.total_files !== void 0) {
-      let i = e.total_files, a = s;
-      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return _.errors = [{ instancePath: r + "/total_files", keyword: "type", params: { type: "integer" } }], false;
-      if (s === a && typeof i == "number" && isFinite(i) && (i < 0 || isNaN(i))) return _.errors = [{ instancePath: r + "/total_files", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.indexed_files !== void 0) {
-      let i = e.indexed_files, a = s;
-      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return _.errors = [{ instancePath: r + "/indexed_files", keyword: "type", params: { type: "integer" } }], false;
-      if (s === a && typeof i == "number" && isFinite(i) && (i < 0 || isNaN(i))) return _.errors = [{ instancePath: r + "/indexed_files", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.total_chunks !== void 0) {
-      let i = e.total_chunks, a = s;
-      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return _.errors = [{ instancePath: r + "/total_chunks", keyword: "type", params: { type: "integer" } }], false;
-      if (s === a && typeof i == "number" && isFinite(i) && (i < 0 || isNaN(i))) return _.errors = [{ instancePath: r + "/total_chunks", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-  } else return _.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return _.errors = n, s === 0;
-}
-var _e = w;
-function w(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.command_execution_mode !== void 0) {
-      let a = e.command_execution_mode;
-      if (!(a === "local_terminal" || a === "server_runner")) return w.errors = [{ instancePath: r + "/command_execution_mode", keyword: "enum", params: { allowedValues: ["local_terminal", "server_runner"] } }], false;
-    }
-    if (e.time_limit_ms !== void 0) {
-      let a = e.time_limit_ms, p = s;
-      if (!(typeof a == "number" && !(a % 1) && !isNaN(a) && isFinite(a))) return w.errors = [{ instancePath: r + "/time_limit_ms", keyword: "type", params: { type: "integer" } }], false;
-      if (s === p && typeof a == "number" && isFinite(a) && (a < 1 || isNaN(a))) return w.errors = [{ instancePath: r + "/time_limit_ms", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.output_limit_bytes !== void 0) {
-      let a = e.output_limit_bytes, p = s;
-      if (!(typeof a == "number" && !(a % 1) && !isNaN(a) && isFinite(a))) return w.errors = [{ instancePath: r + "/output_limit_bytes", keyword: "type", params: { type: "integer" } }], false;
-      if (s === p && typeof a == "number" && isFinite(a) && (a < 1 || isNaN(a))) return w.errors = [{ instancePath: r + "/output_limit_bytes", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.command_approval !== void 0) {
-      let a = e.command_approval;
-      if (!(a === "always" || a === "prompt" || a === "never")) return w.errors = [{ instancePath: r + "/command_approval", keyword: "enum", params: { allowedValues: ["always", "prompt", "never"] } }], false;
-    }
-    if (e.allowed_commands !== void 0) {
-      let a = e.allowed_commands;
-      if (s === s) if (Array.isArray(a)) {
-        var o = true;
-        let y = a.length;
-        for (let l = 0; l < y; l++) {
-          let f = s;
-          if (typeof a[l] != "string") return w.errors = [{ instancePath: r + "/allowed_commands/" + l, keyword: "type", params: { type: "string" } }], false;
-          var o = f === s;
-          if (!o) break;
-        }
-      } else return w.errors = [{ instancePath: r + "/allowed_commands", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.blocked_commands !== void 0) {
-      let a = e.blocked_commands;
-      if (s === s) if (Array.isArray(a)) {
-        var t = true;
-        let y = a.length;
-        for (let l = 0; l < y; l++) {
-          let f = s;
-          if (typeof a[l] != "string") return w.errors = [{ instancePath: r + "/blocked_commands/" + l, keyword: "type", params: { type: "string" } }], false;
-          var t = f === s;
-          if (!t) break;
-        }
-      } else return w.errors = [{ instancePath: r + "/blocked_commands", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.tools_requiring_approval !== void 0) {
-      let a = e.tools_requiring_approval;
-      if (s === s) if (Array.isArray(a)) {
+      if (r === r) if (Array.isArray(a)) {
         var i = true;
         let y = a.length;
         for (let l = 0; l < y; l++) {
-          let f = s;
-          if (typeof a[l] != "string") return w.errors = [{ instancePath: r + "/tools_requiring_approval/" + l, keyword: "type", params: { type: "string" } }], false;
-          var i = f === s;
+          let f = r;
+          v(a[l], { instancePath: s + "/hunks/" + l, parentData: a, parentDataProperty: l, rootData: u }) || (n = n === null ? v.errors : n.concat(v.errors), r = n.length);
+          var i = f === r;
           if (!i) break;
         }
-      } else return w.errors = [{ instancePath: r + "/tools_requiring_approval", keyword: "type", params: { type: "array" } }], false;
+      } else return D.errors = [{ instancePath: s + "/hunks", keyword: "type", params: { type: "array" } }], false;
     }
-  } else return w.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return w.errors = n, s === 0;
+  } else return D.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return D.errors = n, r === 0;
 }
-var ge = G;
-function G(e, { instancePath: r = "", parentData: d, parentDataProperty: m, rootData: u = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (Array.isArray(e)) {
+var ie = T;
+function P(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.step_number === void 0 && (i = "step_number") || e.description === void 0 && (i = "description")) return P.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.step_number !== void 0) {
+      let t = e.step_number, a = r;
+      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return P.errors = [{ instancePath: s + "/step_number", keyword: "type", params: { type: "integer" } }], false;
+      if (r === a && typeof t == "number" && isFinite(t) && (t < 1 || isNaN(t))) return P.errors = [{ instancePath: s + "/step_number", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
+    }
+    if (e.description !== void 0 && typeof e.description != "string") return P.errors = [{ instancePath: s + "/description", keyword: "type", params: { type: "string" } }], false;
+    if (e.files_involved !== void 0) {
+      let t = e.files_involved;
+      if (r === r) if (Array.isArray(t)) {
+        var o = true;
+        let p = t.length;
+        for (let y = 0; y < p; y++) {
+          let l = r;
+          if (typeof t[y] != "string") return P.errors = [{ instancePath: s + "/files_involved/" + y, keyword: "type", params: { type: "string" } }], false;
+          var o = l === r;
+          if (!o) break;
+        }
+      } else return P.errors = [{ instancePath: s + "/files_involved", keyword: "type", params: { type: "array" } }], false;
+    }
+  } else return P.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return P.errors = n, r === 0;
+}
+function T(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.type === void 0 && (i = "type") || e.steps === void 0 && (i = "steps")) return T.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.type !== void 0 && e.type !== "agent.plan") return T.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "agent.plan" } }], false;
+    if (e.steps !== void 0) {
+      let t = e.steps;
+      if (r === r) if (Array.isArray(t)) {
+        var o = true;
+        let p = t.length;
+        for (let y = 0; y < p; y++) {
+          let l = r;
+          P(t[y], { instancePath: s + "/steps/" + y, parentData: t, parentDataProperty: y, rootData: u }) || (n = n === null ? P.errors : n.concat(P.errors), r = n.length);
+          var o = l === r;
+          if (!o) break;
+        }
+      } else return T.errors = [{ instancePath: s + "/steps", keyword: "type", params: { type: "array" } }], false;
+    }
+    if (e.rationale !== void 0 && typeof e.rationale != "string") return T.errors = [{ instancePath: s + "/rationale", keyword: "type", params: { type: "string" } }], false;
+  } else return T.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return T.errors = n, r === 0;
+}
+var ne = $;
+function $(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.type === void 0 && (o = "type") || e.stage === void 0 && (o = "stage")) return $.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.type !== void 0 && e.type !== "agent.retrieve.status") return $.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "agent.retrieve.status" } }], false;
+    if (e.stage !== void 0) {
+      let i = e.stage;
+      if (!(i === "symbol_search" || i === "text_search" || i === "vector_search" || i === "reranking")) return $.errors = [{ instancePath: s + "/stage", keyword: "enum", params: { allowedValues: ["symbol_search", "text_search", "vector_search", "reranking"] } }], false;
+    }
+    if (e.results_count !== void 0) {
+      let i = e.results_count, t = r;
+      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return $.errors = [{ instancePath: s + "/results_count", keyword: "type", params: { type: "integer" } }], false;
+      if (r === t && typeof i == "number" && isFinite(i) && (i < 0 || isNaN(i))) return $.errors = [{ instancePath: s + "/results_count", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+    }
+    if (e.message !== void 0 && typeof e.message != "string") return $.errors = [{ instancePath: s + "/message", keyword: "type", params: { type: "string" } }], false;
+  } else return $.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return $.errors = n, r === 0;
+}
+var oe = H;
+function H(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.type === void 0 && (o = "type") || e.error === void 0 && (o = "error")) return H.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.type !== void 0 && e.type !== "server.error") return H.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "server.error" } }], false;
+    e.error !== void 0 && (A(e.error, { instancePath: s + "/error", parentData: e, parentDataProperty: "error", rootData: u }) || (n = n === null ? A.errors : n.concat(A.errors), r = n.length));
+  } else return H.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return H.errors = n, r === 0;
+}
+var ae = F;
+function F(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.type === void 0 && (i = "type") || e.server_info === void 0 && (i = "server_info")) return F.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.type !== void 0 && e.type !== "server.hello") return F.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "server.hello" } }], false;
+    if (e.server_info !== void 0) {
+      let t = e.server_info;
+      if (r === r) if (t && typeof t == "object" && !Array.isArray(t)) {
+        let p;
+        if (t.version === void 0 && (p = "version")) return F.errors = [{ instancePath: s + "/server_info", keyword: "required", params: { missingProperty: p } }], false;
+        if (t.version !== void 0 && typeof t.version != "string") return F.errors = [{ instancePath: s + "/server_info/version", keyword: "type", params: { type: "string" } }], false;
+        if (t.model !== void 0 && (x(t.model, { instancePath: s + "/server_info/model", parentData: t, parentDataProperty: "model", rootData: u }) || (n = n === null ? x.errors : n.concat(x.errors), r = n.length)), t.capabilities !== void 0) {
+          let y = t.capabilities;
+          if (r === r) if (Array.isArray(y)) {
+            var o = true;
+            let f = y.length;
+            for (let c = 0; c < f; c++) {
+              let S = r;
+              if (typeof y[c] != "string") return F.errors = [{ instancePath: s + "/server_info/capabilities/" + c, keyword: "type", params: { type: "string" } }], false;
+              var o = S === r;
+              if (!o) break;
+            }
+          } else return F.errors = [{ instancePath: s + "/server_info/capabilities", keyword: "type", params: { type: "array" } }], false;
+        }
+      } else return F.errors = [{ instancePath: s + "/server_info", keyword: "type", params: { type: "object" } }], false;
+    }
+  } else return F.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return F.errors = n, r === 0;
+}
+var pe = k, le = { $id: "/loco/messages/session.json", type: "object", required: ["id", "workspace_id", "created_at", "status"], properties: { id: { type: "string" }, workspace_id: { type: "string" }, title: { type: ["string", "null"] }, model_provider: { type: "string" }, model_name: { type: "string" }, context_window: { type: "integer", minimum: 1 }, created_at: { type: "string", format: "date-time" }, status: { type: "string" } } };
+function k(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.id === void 0 && (o = "id") || e.workspace_id === void 0 && (o = "workspace_id") || e.created_at === void 0 && (o = "created_at") || e.status === void 0 && (o = "status")) return k.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.id !== void 0 && typeof e.id != "string") return k.errors = [{ instancePath: s + "/id", keyword: "type", params: { type: "string" } }], false;
+    if (e.workspace_id !== void 0 && typeof e.workspace_id != "string") return k.errors = [{ instancePath: s + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
+    if (e.title !== void 0) {
+      let i = e.title;
+      if (typeof i != "string" && i !== null) return k.errors = [{ instancePath: s + "/title", keyword: "type", params: { type: le.properties.title.type } }], false;
+    }
+    if (e.model_provider !== void 0 && typeof e.model_provider != "string") return k.errors = [{ instancePath: s + "/model_provider", keyword: "type", params: { type: "string" } }], false;
+    if (e.model_name !== void 0 && typeof e.model_name != "string") return k.errors = [{ instancePath: s + "/model_name", keyword: "type", params: { type: "string" } }], false;
+    if (e.context_window !== void 0) {
+      let i = e.context_window, t = r;
+      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return k.errors = [{ instancePath: s + "/context_window", keyword: "type", params: { type: "integer" } }], false;
+      if (r === t && typeof i == "number" && isFinite(i) && (i < 1 || isNaN(i))) return k.errors = [{ instancePath: s + "/context_window", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
+    }
+    if (e.created_at !== void 0) {
+      let i = e.created_at, t = r;
+      if (r === t && r === t) if (typeof i == "string") {
+        if (!O.test(i)) return k.errors = [{ instancePath: s + "/created_at", keyword: "format", params: { format: "date-time" } }], false;
+      } else return k.errors = [{ instancePath: s + "/created_at", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.status !== void 0 && typeof e.status != "string") return k.errors = [{ instancePath: s + "/status", keyword: "type", params: { type: "string" } }], false;
+  } else return k.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return k.errors = n, r === 0;
+}
+var fe = g;
+function g(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let a;
+    if (e.type === void 0 && (a = "type") || e.state === void 0 && (a = "state")) return g.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: a } }], false;
+    if (e.type !== void 0 && e.type !== "session.state") return g.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "session.state" } }], false;
+    if (e.state !== void 0) {
+      let p = e.state;
+      if (r === r) if (p && typeof p == "object" && !Array.isArray(p)) {
+        let l;
+        if (p.pending_patches === void 0 && (l = "pending_patches") || p.applied_patches === void 0 && (l = "applied_patches") || p.pending_approvals === void 0 && (l = "pending_approvals")) return g.errors = [{ instancePath: s + "/state", keyword: "required", params: { missingProperty: l } }], false;
+        if (p.pending_patches !== void 0) {
+          let f = p.pending_patches;
+          if (r === r) if (Array.isArray(f)) {
+            var o = true;
+            let S = f.length;
+            for (let b = 0; b < S; b++) {
+              let z = r;
+              if (typeof f[b] != "string") return g.errors = [{ instancePath: s + "/state/pending_patches/" + b, keyword: "type", params: { type: "string" } }], false;
+              var o = z === r;
+              if (!o) break;
+            }
+          } else return g.errors = [{ instancePath: s + "/state/pending_patches", keyword: "type", params: { type: "array" } }], false;
+        }
+        if (p.applied_patches !== void 0) {
+          let f = p.applied_patches;
+          if (r === r) if (Array.isArray(f)) {
+            var i = true;
+            let S = f.length;
+            for (let b = 0; b < S; b++) {
+              let z = r;
+              if (typeof f[b] != "string") return g.errors = [{ instancePath: s + "/state/applied_patches/" + b, keyword: "type", params: { type: "string" } }], false;
+              var i = z === r;
+              if (!i) break;
+            }
+          } else return g.errors = [{ instancePath: s + "/state/applied_patches", keyword: "type", params: { type: "array" } }], false;
+        }
+        if (p.pending_approvals !== void 0) {
+          let f = p.pending_approvals;
+          if (r === r) if (Array.isArray(f)) {
+            var t = true;
+            let S = f.length;
+            for (let b = 0; b < S; b++) {
+              let z = r;
+              if (typeof f[b] != "string") return g.errors = [{ instancePath: s + "/state/pending_approvals/" + b, keyword: "type", params: { type: "string" } }], false;
+              var t = z === r;
+              if (!t) break;
+            }
+          } else return g.errors = [{ instancePath: s + "/state/pending_approvals", keyword: "type", params: { type: "array" } }], false;
+        }
+        if (p.current_step !== void 0) {
+          let f = p.current_step, c = r;
+          if (!(typeof f == "number" && !(f % 1) && !isNaN(f) && isFinite(f))) return g.errors = [{ instancePath: s + "/state/current_step", keyword: "type", params: { type: "integer" } }], false;
+          if (r === c && typeof f == "number" && isFinite(f) && (f < 0 || isNaN(f))) return g.errors = [{ instancePath: s + "/state/current_step", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+        }
+        if (p.total_steps !== void 0) {
+          let f = p.total_steps, c = r;
+          if (!(typeof f == "number" && !(f % 1) && !isNaN(f) && isFinite(f))) return g.errors = [{ instancePath: s + "/state/total_steps", keyword: "type", params: { type: "integer" } }], false;
+          if (r === c && typeof f == "number" && isFinite(f) && (f < 0 || isNaN(f))) return g.errors = [{ instancePath: s + "/state/total_steps", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+        }
+      } else return g.errors = [{ instancePath: s + "/state", keyword: "type", params: { type: "object" } }], false;
+    }
+  } else return g.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return g.errors = n, r === 0;
+}
+var ye = G;
+function G(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (Array.isArray(e)) {
     var o = true;
-    let t = e.length;
-    for (let i = 0; i < t; i++) {
-      let a = s;
-      _(e[i], { instancePath: r + "/" + i, parentData: e, parentDataProperty: i, rootData: u }) || (n = n === null ? _.errors : n.concat(_.errors), s = n.length);
-      var o = a === s;
+    let i = e.length;
+    for (let t = 0; t < i; t++) {
+      let a = r;
+      k(e[t], { instancePath: s + "/" + t, parentData: e, parentDataProperty: t, rootData: u }) || (n = n === null ? k.errors : n.concat(k.errors), r = n.length);
+      var o = a === r;
       if (!o) break;
     }
-  } else return G.errors = [{ instancePath: r, keyword: "type", params: { type: "array" } }], false;
-  return G.errors = n, s === 0;
+  } else return G.errors = [{ instancePath: s, keyword: "type", params: { type: "array" } }], false;
+  return G.errors = n, r === 0;
 }
-var ke = { CommandApprovalRequestMessage: K, DeletedSession: L, FaultBody: Q, FinalMessage: U, Health: X, IndexStatus: Y, ModelConfiguration: ee, Models: re, PatchProposedMessage: se, PlanMessage: te, RetrieveStatusMessage: ie, ServerErrorMessage: ne, ServerHelloMessage: oe, SessionInfo: ae, SessionStateMessage: le, Sessions: fe, ThinkingMessage: ye, TokenMessage: ue, ToolApprovalRequestMessage: de, ToolExecuteMessage: me, Workspace: ce, WorkspacePolicy: _e, Workspaces: ge };
-export const checks: Checks = ke;
+var ue = R;
+function R(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.type === void 0 && (o = "type") || e.phase === void 0 && (o = "phase") || e.message === void 0 && (o = "message")) return R.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.type !== void 0 && e.type !== "assistant.thinking") return R.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "assistant.thinking" } }], false;
+    if (e.phase !== void 0) {
+      let i = e.phase;
+      if (!(i === "analyzing" || i === "planning" || i === "retrieving" || i === "executing")) return R.errors = [{ instancePath: s + "/phase", keyword: "enum", params: { allowedValues: ["analyzing", "planning", "retrieving", "executing"] } }], false;
+    }
+    if (e.message !== void 0 && typeof e.message != "string") return R.errors = [{ instancePath: s + "/message", keyword: "type", params: { type: "string" } }], false;
+  } else return R.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return R.errors = n, r === 0;
+}
+var me = W;
+function W(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.type === void 0 && (o = "type") || e.token === void 0 && (o = "token")) return W.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.type !== void 0 && e.type !== "assistant.token") return W.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "assistant.token" } }], false;
+    if (e.token !== void 0 && typeof e.token != "string") return W.errors = [{ instancePath: s + "/token", keyword: "type", params: { type: "string" } }], false;
+    if (e.cumulative_text !== void 0 && typeof e.cumulative_text != "string") return W.errors = [{ instancePath: s + "/cumulative_text", keyword: "type", params: { type: "string" } }], false;
+  } else return W.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return W.errors = n, r === 0;
+}
+var de = E;
+function E(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.type === void 0 && (o = "type") || e.request_id === void 0 && (o = "request_id") || e.tool_name === void 0 && (o = "tool_name") || e.args === void 0 && (o = "args")) return E.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.type !== void 0 && e.type !== "tool.request_approval") return E.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "tool.request_approval" } }], false;
+    if (e.request_id !== void 0 && typeof e.request_id != "string") return E.errors = [{ instancePath: s + "/request_id", keyword: "type", params: { type: "string" } }], false;
+    if (e.tool_name !== void 0 && typeof e.tool_name != "string") return E.errors = [{ instancePath: s + "/tool_name", keyword: "type", params: { type: "string" } }], false;
+    if (e.args !== void 0) {
+      let i = e.args;
+      if (r === r && !(i && typeof i == "object" && !Array.isArray(i))) return E.errors = [{ instancePath: s + "/args", keyword: "type", params: { type: "object" } }], false;
+    }
+    if (e.risk_level !== void 0) {
+      let i = e.risk_level;
+      if (!(i === "low" || i === "medium" || i === "high")) return E.errors = [{ instancePath: s + "/risk_level", keyword: "enum", params: { allowedValues: ["low", "medium", "high"] } }], false;
+    }
+  } else return E.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return E.errors = n, r === 0;
+}
+var ce = M;
+function M(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.type === void 0 && (o = "type") || e.tool_name === void 0 && (o = "tool_name") || e.args === void 0 && (o = "args") || e.status === void 0 && (o = "status")) return M.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.type !== void 0 && e.type !== "tool.execute") return M.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "tool.execute" } }], false;
+    if (e.tool_name !== void 0 && typeof e.tool_name != "string") return M.errors = [{ instancePath: s + "/tool_name", keyword: "type", params: { type: "string" } }], false;
+    if (e.args !== void 0) {
+      let i = e.args;
+      if (r === r && !(i && typeof i == "object" && !Array.isArray(i))) return M.errors = [{ instancePath: s + "/args", keyword: "type", params: { type: "object" } }], false;
+    }
+    if (e.status !== void 0) {
+      let i = e.status;
+      if (!(i === "started" || i === "completed" || i === "failed")) return M.errors = [{ instancePath: s + "/status", keyword: "enum", params: { allowedValues: ["started", "completed", "failed"] } }], false;
+    }
+    if (e.result !== void 0) {
+      let i = e.result;
+      if (r === r && !(i && typeof i == "object" && !Array.isArray(i))) return M.errors = [{ instancePath: s + "/result", keyword: "type", params: { type: "object" } }], false;
+    }
+  } else return M.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return M.errors = n, r === 0;
+}
+var _e = _;
+function _(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.id === void 0 && (i = "id") || e.path === void 0 && (i = "path") || e.name === void 0 && (i = "name") || e.created_at === void 0 && (i = "created_at")) return _.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.id !== void 0 && typeof e.id != "string") return _.errors = [{ instancePath: s + "/id", keyword: "type", params: { type: "string" } }], false;
+    if (e.path !== void 0 && typeof e.path != "string") return _.errors = [{ instancePath: s + "/path", keyword: "type", params: { type: "string" } }], false;
+    if (e.name !== void 0 && typeof e.name != "string") return _.errors = [{ instancePath: s + "/name", keyword: "type", params: { type: "string" } }], false;
+    if (e.created_at !== void 0) {
+      let t = e.created_at, a = r;
+      if (r === a && r === a) if (typeof t == "string") {
+        if (!O.test(t)) return _.errors = [{ instancePath: s + "/created_at", keyword: "format", params: { format: "date-time" } }], false;
+      } else return _.errors = [{ instancePath: s + "/created_at", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.last_indexed_at !== void 0) {
+      let t = e.last_indexed_at, a = r, p = false, y = r;
+      if (t !== null) {
+        let l = { instancePath: s + "/last_indexed_at", keyword: "type", params: { type: "null" } };
+        n === null ? n = [l] : n.push(l), r++;
+      }
+      var o = y === r;
+      if (p = p || o, !p) {
+        let l = r;
+        if (r === l && r === l) if (typeof t == "string") {
+          if (!O.test(t)) {
+            let c = { instancePath: s + "/last_indexed_at", keyword: "format", params: { format: "date-time" } };
+            n === null ? n = [c] : n.push(c), r++;
+          }
+        } else {
+          let c = { instancePath: s + "/last_indexed_at", keyword: "type", params: { type: "string" } };
+          n === null ? n = [c] : n.push(c), r++;
+        }
+        var o = l === r;
+        p = p || o;
+      }
+      if (p) r = a, n !== null && (a ? n.length = a : n = null);
+      else {
+        let l = { instancePath: s + "/last_indexed_at", keyword: "anyOf", params: {} };
+        return n === null ? n = [l] : n.push(l), r++, _.errors = n, false;
+      }
+    }
+    if (e.index_status !== void 0 && (V(e.index_status, { instancePath: s + "/index_status", parentData: e, parentDataProperty: "index_status", rootData: u }) || (n = n === null ? V.errors : n.concat(V.errors), r = n.length)), e.index_progress !== void 0) {
+      let t = e.index_progress;
+      if (r === r) if (typeof t == "number" && isFinite(t)) {
+        if (t > 1 || isNaN(t)) return _.errors = [{ instancePath: s + "/index_progress", keyword: "maximum", params: { comparison: "<=", limit: 1 } }], false;
+        if (t < 0 || isNaN(t)) return _.errors = [{ instancePath: s + "/index_progress", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+      } else return _.errors = [{ instancePath: s + "/index_progress", keyword: "type", params: { type: "number" } }], false;
+    }
+    if (e.total_files !== void 0) {
+      let t = e.total_files, a = r;
+      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return _.errors = [{ instancePath: s + "/total_files", keyword: "type", params: { type: "integer" } }], false;
+      if (r === a && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return _.errors = [{ instancePath: s + "/total_files", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+    }
+    if (e.indexed_files !== void 0) {
+      let t = e.indexed_files, a = r;
+      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return _.errors = [{ instancePath: s + "/indexed_files", keyword: "type", params: { type: "integer" } }], false;
+      if (r === a && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return _.errors = [{ instancePath: s + "/indexed_files", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+    }
+    if (e.total_chunks !== void 0) {
+      let t = e.total_chunks, a = r;
+      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return _.errors = [{ instancePath: s + "/total_chunks", keyword: "type", params: { type: "integer" } }], false;
+      if (r === a && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return _.errors = [{ instancePath: s + "/total_chunks", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+    }
+  } else return _.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return _.errors = n, r === 0;
+}
+var ge = w;
+function w(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    if (e.command_execution_mode !== void 0) {
+      let a = e.command_execution_mode;
+      if (!(a === "local_terminal" || a === "server_runner")) return w.errors = [{ instancePath: s + "/command_execution_mode", keyword: "enum", params: { allowedValues: ["local_terminal", "server_runner"] } }], false;
+    }
+    if (e.time_limit_ms !== void 0) {
+      let a = e.time_limit_ms, p = r;
+      if (!(typeof a == "number" && !(a % 1) && !isNaN(a) && isFinite(a))) return w.errors = [{ instancePath: s + "/time_limit_ms", keyword: "type", params: { type: "integer" } }], false;
+      if (r === p && typeof a == "number" && isFinite(a) && (a < 1 || isNaN(a))) return w.errors = [{ instancePath: s + "/time_limit_ms", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
+    }
+    if (e.output_limit_bytes !== void 0) {
+      let a = e.output_limit_bytes, p = r;
+      if (!(typeof a == "number" && !(a % 1) && !isNaN(a) && isFinite(a))) return w.errors = [{ instancePath: s + "/output_limit_bytes", keyword: "type", params: { type: "integer" } }], false;
+      if (r === p && typeof a == "number" && isFinite(a) && (a < 1 || isNaN(a))) return w.errors = [{ instancePath: s + "/output_limit_bytes", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
+    }
+    if (e.command_approval !== void 0) {
+      let a = e.command_approval;
+      if (!(a === "always" || a === "prompt" || a === "never")) return w.errors = [{ instancePath: s + "/command_approval", keyword: "enum", params: { allowedValues: ["always", "prompt", "never"] } }], false;
+    }
+    if (e.allowed_commands !== void 0) {
+      let a = e.allowed_commands;
+      if (r === r) if (Array.isArray(a)) {
+        var o = true;
+        let y = a.length;
+        for (let l = 0; l < y; l++) {
+          let f = r;
+          if (typeof a[l] != "string") return w.errors = [{ instancePath: s + "/allowed_commands/" + l, keyword: "type", params: { type: "string" } }], false;
+          var o = f === r;
+          if (!o) break;
+        }
+      } else return w.errors = [{ instancePath: s + "/allowed_commands", keyword: "type", params: { type: "array" } }], false;
+    }
+    if (e.blocked_commands !== void 0) {
+      let a = e.blocked_commands;
+      if (r === r) if (Array.isArray(a)) {
+        var i = true;
+        let y = a.length;
+        for (let l = 0; l < y; l++) {
+          let f = r;
+          if (typeof a[l] != "string") return w.errors = [{ instancePath: s + "/blocked_commands/" + l, keyword: "type", params: { type: "string" } }], false;
+          var i = f === r;
+          if (!i) break;
+        }
+      } else return w.errors = [{ instancePath: s + "/blocked_commands", keyword: "type", params: { type: "array" } }], false;
+    }
+    if (e.tools_requiring_approval !== void 0) {
+      let a = e.tools_requiring_approval;
+      if (r === r) if (Array.isArray(a)) {
+        var t = true;
+        let y = a.length;
+        for (let l = 0; l < y; l++) {
+          let f = r;
+          if (typeof a[l] != "string") return w.errors = [{ instancePath: s + "/tools_requiring_approval/" + l, keyword: "type", params: { type: "string" } }], false;
+          var t = f === r;
+          if (!t) break;
+        }
+      } else return w.errors = [{ instancePath: s + "/tools_requiring_approval", keyword: "type", params: { type: "array" } }], false;
+    }
+  } else return w.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
+  return w.errors = n, r === 0;
+}
+var ke = J;
+function J(e, { instancePath: s = "", parentData: m, parentDataProperty: d, rootData: u = e } = {}) {
+  let n = null, r = 0;
+  if (r === 0) if (Array.isArray(e)) {
+    var o = true;
+    let i = e.length;
+    for (let t = 0; t < i; t++) {
+      let a = r;
+      _(e[t], { instancePath: s + "/" + t, parentData: e, parentDataProperty: t, rootData: u }) || (n = n === null ? _.errors : n.concat(_.errors), r = n.length);
+      var o = a === r;
+      if (!o) break;
+    }
+  } else return J.errors = [{ instancePath: s, keyword: "type", params: { type: "array" } }], false;
+  return J.errors = n, r === 0;
+}
+var we = { CommandApprovalRequestMessage: K, DeletedSession: L, FaultBody: Q, FinalMessage: X, Health: Y, IndexStatus: ee, ModelConfiguration: re, Models: se, PatchProposedMessage: te, PlanMessage: ie, RetrieveStatusMessage: ne, ServerErrorMessage: oe, ServerHelloMessage: ae, SessionInfo: pe, SessionStateMessage: fe, Sessions: ye, ThinkingMessage: ue, TokenMessage: me, ToolApprovalRequestMessage: de, ToolExecuteMessage: ce, Workspace: _e, WorkspacePolicy: ge, Workspaces: ke };
+export const checks: Checks = we;
