@@ -113,7 +113,7 @@ export interface FaultBody {
 export type ChatMessage = ClassificationMessage | ContentMessage | DiffMessage | DoneMessage | ErrorMessage;
 
 /** What `connect(agentsmithy, …)` returns. */
-export interface Agentsmithy {
+export interface AgentSmithy {
   /**
    * Send the conversation and the editor's context, and receive the answer as a stream.
    * A request that does not say `stream` is read as this one. Never repeated by a client once bytes may have reached the server.
@@ -127,7 +127,7 @@ export interface Agentsmithy {
 }
 
 /** What `serve(agentsmithy, …)` takes. */
-export interface AgentsmithyHandlers {
+export interface AgentSmithyHandlers {
   /**
    * Send the conversation and the editor's context, and receive the answer as a stream.
    * A request that does not say `stream` is read as this one. Never repeated by a client once bytes may have reached the server.
@@ -141,7 +141,7 @@ export interface AgentsmithyHandlers {
 }
 
 /** How an editor talks to AgentSmithy's coding agents: a request carries the conversation and the editor's context; text and file modifications (unified diffs that the client applies) stream back as Server-Sent Events. */
-export const agentsmithy: ContractValue<Agentsmithy, AgentsmithyHandlers> = {
+export const agentsmithy: ContractValue<AgentSmithy, AgentSmithyHandlers> = {
   format: 1,
   name: "agentsmithy",
   url: "http://localhost:8765",

@@ -387,6 +387,30 @@ export interface EventsAsks {
 /** A session, as any handler reaches it by its `session_id`. */
 export type EmacsAgentSession = Session<EventsMessage, EventsAsks>;
 
+/** The error codes that the protocol has; a peer may send others. */
+export type EmacsAgentErrorCode =
+  | "INVALID_REQUEST"
+  | "UNAUTHORIZED"
+  | "FORBIDDEN"
+  | "SESSION_NOT_FOUND"
+  | "INVALID_TOOL_CALL"
+  | "NOT_FOUND"
+  | "METHOD_NOT_ALLOWED"
+  | "REQUEST_TIMEOUT"
+  | "SESSION_EXISTS"
+  | "CONFLICT"
+  | "GONE"
+  | "PAYLOAD_TOO_LARGE"
+  | "UNSUPPORTED_MEDIA_TYPE"
+  | "RATE_LIMITED"
+  | "INTERNAL_ERROR"
+  | "LLM_API_ERROR"
+  | "MCP_SERVER_ERROR"
+  | "TRANSCRIPT_ERROR"
+  | "PERMISSION_DENIED"
+  | "NOT_IMPLEMENTED"
+  | "BACKEND_NOT_READY";
+
 /** What `connect(emacsAgent, …)` returns. */
 export interface EmacsAgent {
   /** Create a session. */

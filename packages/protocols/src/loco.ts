@@ -962,10 +962,35 @@ export interface StreamServerAsks {
 }
 
 /** A session, as any handler reaches it by its `session_id`. */
-export type LocoSession = Session<StreamServerMessage, StreamServerAsks>;
+export type LoCoSession = Session<StreamServerMessage, StreamServerAsks>;
+
+/** The error codes that the protocol has; a peer may send others. */
+export type LoCoErrorCode =
+  | "RETRIEVAL_FAILED"
+  | "INVALID_REQUEST"
+  | "UNAUTHORIZED"
+  | "FORBIDDEN"
+  | "POLICY_VIOLATION"
+  | "NOT_FOUND"
+  | "SESSION_NOT_FOUND"
+  | "WORKSPACE_NOT_FOUND"
+  | "METHOD_NOT_ALLOWED"
+  | "REQUEST_TIMEOUT"
+  | "CONFLICT"
+  | "INDEX_BUSY"
+  | "GONE"
+  | "PAYLOAD_TOO_LARGE"
+  | "UNSUPPORTED_MEDIA_TYPE"
+  | "UPGRADE_REQUIRED"
+  | "RATE_LIMITED"
+  | "INTERNAL_ERROR"
+  | "AGENT_ERROR"
+  | "NOT_IMPLEMENTED"
+  | "MODEL_ERROR"
+  | "UNAVAILABLE";
 
 /** What `connect(loco, …)` returns. */
-export interface Loco {
+export interface LoCo {
   /** Health check. */
   health(options?: CallOptions): Promise<Health>;
   /** List all registered workspaces. */
@@ -1005,47 +1030,47 @@ export interface Loco {
 }
 
 /** What `serve(loco, …)` takes. */
-export interface LocoHandlers {
+export interface LoCoHandlers {
   /** Health check. */
-  health(input: {}, call: Call<LocoSession>): Health | Promise<Health>;
+  health(input: {}, call: Call<LoCoSession>): Health | Promise<Health>;
   /** List all registered workspaces. */
-  listWorkspaces(input: {}, call: Call<LocoSession>): Workspaces | Promise<Workspaces>;
+  listWorkspaces(input: {}, call: Call<LoCoSession>): Workspaces | Promise<Workspaces>;
   /** Register a workspace, or answer the one that has this path. */
-  registerWorkspace(input: RegisterWorkspaceInput, call: Call<LocoSession>): Workspace | Promise<Workspace>;
+  registerWorkspace(input: RegisterWorkspaceInput, call: Call<LoCoSession>): Workspace | Promise<Workspace>;
   /** Get a workspace. */
-  getWorkspace(input: GetWorkspaceInput, call: Call<LocoSession>): Workspace | Promise<Workspace>;
+  getWorkspace(input: GetWorkspaceInput, call: Call<LoCoSession>): Workspace | Promise<Workspace>;
   /** Get a workspace's policy. */
-  getPolicy(input: GetPolicyInput, call: Call<LocoSession>): WorkspacePolicy | Promise<WorkspacePolicy>;
+  getPolicy(input: GetPolicyInput, call: Call<LoCoSession>): WorkspacePolicy | Promise<WorkspacePolicy>;
   /** Set a workspace's policy. The answer is the policy as it now is. */
-  setPolicy(input: SetPolicyInput, call: Call<LocoSession>): WorkspacePolicy | Promise<WorkspacePolicy>;
+  setPolicy(input: SetPolicyInput, call: Call<LoCoSession>): WorkspacePolicy | Promise<WorkspacePolicy>;
   /** Drop a workspace's index and build it anew, in the background. */
-  rebuildIndex(input: RebuildIndexInput, call: Call<LocoSession>): IndexStatus | Promise<IndexStatus>;
+  rebuildIndex(input: RebuildIndexInput, call: Call<LoCoSession>): IndexStatus | Promise<IndexStatus>;
   /** Index what has changed since the last time, in the background. */
-  refreshIndex(input: RefreshIndexInput, call: Call<LocoSession>): IndexStatus | Promise<IndexStatus>;
+  refreshIndex(input: RefreshIndexInput, call: Call<LoCoSession>): IndexStatus | Promise<IndexStatus>;
   /** Index the files of file watcher events, without a full rebuild. */
-  updateIndex(input: UpdateIndexInput, call: Call<LocoSession>): IndexStatus | Promise<IndexStatus>;
+  updateIndex(input: UpdateIndexInput, call: Call<LoCoSession>): IndexStatus | Promise<IndexStatus>;
   /** Get the state of a workspace's index. */
-  getIndexStatus(input: GetIndexStatusInput, call: Call<LocoSession>): IndexStatus | Promise<IndexStatus>;
+  getIndexStatus(input: GetIndexStatusInput, call: Call<LoCoSession>): IndexStatus | Promise<IndexStatus>;
   /** Create a session. */
-  createSession(input: CreateSessionInput, call: Call<LocoSession>): SessionInfo | Promise<SessionInfo>;
+  createSession(input: CreateSessionInput, call: Call<LoCoSession>): SessionInfo | Promise<SessionInfo>;
   /** List the sessions of a workspace, or all of them. */
-  listSessions(input: ListSessionsInput, call: Call<LocoSession>): Sessions | Promise<Sessions>;
+  listSessions(input: ListSessionsInput, call: Call<LoCoSession>): Sessions | Promise<Sessions>;
   /** Get a session. */
-  getSession(input: GetSessionInput, call: Call<LocoSession>): SessionInfo | Promise<SessionInfo>;
+  getSession(input: GetSessionInput, call: Call<LoCoSession>): SessionInfo | Promise<SessionInfo>;
   /** Delete a session and close its stream. */
-  deleteSession(input: DeleteSessionInput, call: Call<LocoSession>): DeletedSession | Promise<DeletedSession>;
+  deleteSession(input: DeleteSessionInput, call: Call<LoCoSession>): DeletedSession | Promise<DeletedSession>;
   /** List available models. */
-  listModels(input: {}, call: Call<LocoSession>): Models | Promise<Models>;
+  listModels(input: {}, call: Call<LoCoSession>): Models | Promise<Models>;
   /** Get current model configuration. */
-  getCurrentModel(input: {}, call: Call<LocoSession>): ModelConfiguration | Promise<ModelConfiguration>;
+  getCurrentModel(input: {}, call: Call<LoCoSession>): ModelConfiguration | Promise<ModelConfiguration>;
   /** Set model provider and configuration. */
-  setCurrentModel(input: SetCurrentModelInput, call: Call<LocoSession>): ModelConfiguration | Promise<ModelConfiguration>;
+  setCurrentModel(input: SetCurrentModelInput, call: Call<LoCoSession>): ModelConfiguration | Promise<ModelConfiguration>;
   /** The conversation of a session. */
-  stream(input: StreamInput, channel: Channel<StreamServerMessage, StreamClientMessage, StreamServerAsks>, call: Call<LocoSession>): void | Promise<void>;
+  stream(input: StreamInput, channel: Channel<StreamServerMessage, StreamClientMessage, StreamServerAsks>, call: Call<LoCoSession>): void | Promise<void>;
 }
 
 /** How a VS Code extension talks to a local-first coding agent: HTTP for workspaces, indexing, sessions and models, and one WebSocket a session for the conversation. */
-export const loco: ContractValue<Loco, LocoHandlers> = {
+export const loco: ContractValue<LoCo, LoCoHandlers> = {
   format: 1,
   name: "loco",
   url: "https://localhost:3199",

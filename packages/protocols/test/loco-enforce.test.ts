@@ -1,6 +1,6 @@
 import { connect } from "@parlance/client";
 import { enforce } from "@parlance/protocols/helpers/loco-enforce";
-import { type LocoHandlers, loco, type StreamServerMessage, type WorkspacePolicy } from "@parlance/protocols/loco";
+import { type LoCoHandlers, loco, type StreamServerMessage, type WorkspacePolicy } from "@parlance/protocols/loco";
 import { type Hooks, serve } from "@parlance/server";
 import { describe, expect, it } from "vitest";
 
@@ -55,7 +55,7 @@ async function sends(policy: WorkspacePolicy, messages: readonly Message[], appr
         }
       }
     },
-  } as Partial<LocoHandlers> as LocoHandlers;
+  } as Partial<LoCoHandlers> as LoCoHandlers;
   const hooks: Hooks = enforce(() => policy, { root: "/work" });
   const { fetch, webSocket } = serve(loco, handlers, { authenticate: () => "me", hooks });
   const agent = connect(loco, { fetch, webSocket, token: "t" });
@@ -168,7 +168,7 @@ it("file changes outside the workspace reach no index, neither on the socket nor
       for await (const message of channel)
         if (message.type === "client.file_changes") changed.push(...message.changes.map(({ file_path }) => file_path));
     },
-  } as Partial<LocoHandlers> as LocoHandlers;
+  } as Partial<LoCoHandlers> as LoCoHandlers;
   const { fetch, webSocket } = serve(loco, handlers, { authenticate: () => "me", hooks: enforce({}) });
   const agent = connect(loco, { fetch, webSocket, token: "t" });
   const changes = [{ type: "created" as const, file_path: "../x" }];

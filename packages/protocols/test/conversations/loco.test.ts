@@ -1,7 +1,7 @@
 import { connect } from "@parlance/client";
 import {
-  type Loco,
-  type LocoHandlers,
+  type LoCo,
+  type LoCoHandlers,
   loco,
   type StreamClientMessage,
   type StreamServerMessage,
@@ -17,7 +17,7 @@ const workspace = { id: "w", path: "/p", name: "p", created_at: at };
 const session = { id: "s", workspace_id: "w", created_at: at, status: "active" };
 const index = { index_status: "complete" as const };
 const model = { provider: "none", model_name: "m" };
-const others: Omit<LocoHandlers, "stream"> = {
+const others: Omit<LoCoHandlers, "stream"> = {
   health: () => ({ status: "healthy" }),
   listWorkspaces: () => [workspace],
   registerWorkspace: ({ path }) => ({ ...workspace, path }),
@@ -36,7 +36,7 @@ const others: Omit<LocoHandlers, "stream"> = {
   getCurrentModel: () => model,
   setCurrentModel: (configuration) => configuration,
 };
-const serving = (stream: LocoHandlers["stream"]): LocoHandlers => ({ ...others, stream });
+const serving = (stream: LoCoHandlers["stream"]): LoCoHandlers => ({ ...others, stream });
 const hello: StreamServerMessage = { type: "server.hello", server_info: { version: "1" } };
 const open = { client_info: { name: "test", version: "1", capabilities: [] } };
 const input = { session_id: "s" };
@@ -198,7 +198,7 @@ overEachCarrier("loco", (carrier) => {
 
   it("another handler speaks on the session's channel, and asks", async () => {
     const asked = deferred<unknown>();
-    const handlers: LocoHandlers = {
+    const handlers: LoCoHandlers = {
       ...serving(async (_, channel) => {
         channel.send(hello);
         await all(channel);
@@ -324,7 +324,7 @@ overEachCarrier("loco", (carrier) => {
       }),
       options,
     );
-    const words = async (channel: Awaited<ReturnType<Loco["stream"]>>) => {
+    const words = async (channel: Awaited<ReturnType<LoCo["stream"]>>) => {
       const heard: string[] = [];
       const reading = (async () => {
         for await (const message of channel) if (message.type === "server.error") heard.push(message.error.message);

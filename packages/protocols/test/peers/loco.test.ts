@@ -1,8 +1,8 @@
 import { type ConnectOptions, connect } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
 import type { ContractValue } from "@parlance/contract";
-import { type LocoHandlers, loco } from "@parlance/protocols/loco";
-import { type LocoAppHandlers, locoApp, type StreamServerMessage } from "@parlance/protocols/loco-app";
+import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
+import { type LoCoAppHandlers, locoApp, type StreamServerMessage } from "@parlance/protocols/loco-app";
 import { type App, Refusal, type ServeOptions, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -160,7 +160,7 @@ async function listening(app: App): Promise<string> {
 }
 
 /** A turn in loco-app: text, a tool and a command that are approved, and a patch. */
-const appHandlers: LocoAppHandlers = {
+const appHandlers: LoCoAppHandlers = {
   ...beside(locoApp),
   registerWorkspace: () => workspace,
   createSession: () => session,
@@ -194,7 +194,7 @@ describe("LoCo's extension", () => {
 
   it("answers every approval of a server of loco that writes the profile extension, and of no other", async () => {
     const answers: unknown[] = [];
-    const handlers: LocoHandlers = {
+    const handlers: LoCoHandlers = {
       ...beside(loco),
       registerWorkspace: () => workspace,
       createSession: () => session,
