@@ -183,6 +183,29 @@ export const agentsmithy: ContractValue<AgentSmithy, AgentSmithyHandlers> = {
   },
   channels: {},
   reading: [
+    {
+      of: "client",
+      operation: "chat",
+      values: {
+        "/context": [[null]],
+        "/context/current_file": [[null]],
+        "/context/current_file/language": [[null]],
+        "/context/current_file/content": [[null]],
+        "/context/current_file/selection": [[null]],
+      },
+    },
+    {
+      of: "client",
+      operation: "complete",
+      values: {
+        "/context": [[null]],
+        "/context/current_file": [[null]],
+        "/context/current_file/language": [[null]],
+        "/context/current_file/content": [[null]],
+        "/context/current_file/selection": [[null]],
+      },
+    },
+    { of: "server", operation: "complete", default: { "/diffs": [] } },
     { of: "server", unwrap: "/content" },
     { of: "server", where: { "/type": "chat" }, remove: ["/type"] },
     { of: "server", where: { "/type": "done", "/done": true }, remove: ["/type"] },

@@ -360,7 +360,7 @@ export interface PlanMessage {
   /** The steps, in order. */
   steps: PlanStep[];
   /** Why the agent does it this way. */
-  rationale?: string;
+  rationale: string;
 }
 
 /** A step of a plan. */
@@ -373,7 +373,7 @@ export interface PlanStep {
   /** What the step does. */
   description: string;
   /** Paths of the files that the step changes, relative to the workspace's root. */
-  files_involved?: string[];
+  files_involved: string[];
 }
 
 /** How far the search for relevant context is. */
@@ -413,16 +413,13 @@ export interface PatchProposedMessage {
   /** The unified diff. Small hunks are preferred. */
   diff: string;
   /** Why the file is changed. */
-  rationale?: string;
+  rationale: string;
   /** How to verify the change. */
-  acceptance_criteria?: string[];
-  /**
-   * Whether the user must accept the patch before it is applied.
-   * @default true
-   */
-  requires_approval?: boolean;
+  acceptance_criteria: string[];
+  /** Whether the user must accept the patch before it is applied. */
+  requires_approval: boolean;
   /** The line numbers of each hunk of the diff. */
-  hunks?: PatchHunk[];
+  hunks: PatchHunk[];
 }
 
 /** The line numbers and the text of a hunk, for a preview. */
@@ -461,7 +458,7 @@ export interface ToolApprovalRequestMessage {
   /** The tool's arguments by name, such as `file_path` and `reason`. */
   args: Record<string, unknown>;
   /** How much harm the tool can do. */
-  risk_level?: "low" | "medium" | "high";
+  risk_level: "low" | "medium" | "high";
 }
 
 /** The agent wants to run a command. The client runs it and answers with `client.command_result`, or approves or refuses it with `client.approval_response`. */
@@ -1286,11 +1283,17 @@ export const loco: ContractValue<LoCo, LoCoHandlers> = {
     {
       of: "server",
       where: { "/type": "agent.plan" },
+      values: { "/rationale": [[null, ""]] },
       wrap: { "/steps/*": { property: "description", position: "step_number" } },
+      default: { "/rationale": "", "/steps/*/files_involved": [] },
     },
-    { of: "server", where: { "/type": "agent.plan", "/rationale": null }, remove: ["/rationale"] },
-    { of: "server", where: { "/type": "patch.proposed" }, rename: { "/id": "patch_id" } },
-    { of: "server", where: { "/type": "patch.proposed", "/rationale": null }, remove: ["/rationale"] },
+    {
+      of: "server",
+      where: { "/type": "patch.proposed" },
+      rename: { "/id": "patch_id" },
+      values: { "/rationale": [[null, ""]] },
+      default: { "/rationale": "", "/acceptance_criteria": [], "/requires_approval": true, "/hunks": [] },
+    },
     {
       of: "server",
       where: { "/type": "command.request_approval", "/tool": "run_command" },
@@ -1310,6 +1313,7 @@ export const loco: ContractValue<LoCo, LoCoHandlers> = {
       of: "server",
       where: { "/type": "tool.request_approval" },
       rename: { "/tool": "tool_name", "/arguments": "args" },
+      default: { "/risk_level": "high" },
     },
     { of: "server", where: { "/type": "server.error" }, upper: ["/error/code"] },
     {

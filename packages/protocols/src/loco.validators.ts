@@ -281,7 +281,7 @@ function D(e, { instancePath: s = "", parentData: m, parentDataProperty: d, root
   let n = null, r = 0;
   if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let t;
-    if (e.type === void 0 && (t = "type") || e.patch_id === void 0 && (t = "patch_id") || e.file_path === void 0 && (t = "file_path") || e.diff === void 0 && (t = "diff")) return D.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: t } }], false;
+    if (e.type === void 0 && (t = "type") || e.patch_id === void 0 && (t = "patch_id") || e.file_path === void 0 && (t = "file_path") || e.diff === void 0 && (t = "diff") || e.rationale === void 0 && (t = "rationale") || e.acceptance_criteria === void 0 && (t = "acceptance_criteria") || e.requires_approval === void 0 && (t = "requires_approval") || e.hunks === void 0 && (t = "hunks")) return D.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: t } }], false;
     if (e.type !== void 0 && e.type !== "patch.proposed") return D.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "patch.proposed" } }], false;
     if (e.patch_id !== void 0 && typeof e.patch_id != "string") return D.errors = [{ instancePath: s + "/patch_id", keyword: "type", params: { type: "string" } }], false;
     if (e.file_path !== void 0 && typeof e.file_path != "string") return D.errors = [{ instancePath: s + "/file_path", keyword: "type", params: { type: "string" } }], false;
@@ -322,7 +322,7 @@ function P(e, { instancePath: s = "", parentData: m, parentDataProperty: d, root
   let n = null, r = 0;
   if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let i;
-    if (e.step_number === void 0 && (i = "step_number") || e.description === void 0 && (i = "description")) return P.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.step_number === void 0 && (i = "step_number") || e.description === void 0 && (i = "description") || e.files_involved === void 0 && (i = "files_involved")) return P.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
     if (e.step_number !== void 0) {
       let t = e.step_number, a = r;
       if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return P.errors = [{ instancePath: s + "/step_number", keyword: "type", params: { type: "integer" } }], false;
@@ -349,7 +349,7 @@ function T(e, { instancePath: s = "", parentData: m, parentDataProperty: d, root
   let n = null, r = 0;
   if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let i;
-    if (e.type === void 0 && (i = "type") || e.steps === void 0 && (i = "steps")) return T.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.type === void 0 && (i = "type") || e.steps === void 0 && (i = "steps") || e.rationale === void 0 && (i = "rationale")) return T.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
     if (e.type !== void 0 && e.type !== "agent.plan") return T.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "agent.plan" } }], false;
     if (e.steps !== void 0) {
       let t = e.steps;
@@ -572,7 +572,7 @@ function E(e, { instancePath: s = "", parentData: m, parentDataProperty: d, root
   let n = null, r = 0;
   if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let o;
-    if (e.type === void 0 && (o = "type") || e.request_id === void 0 && (o = "request_id") || e.tool_name === void 0 && (o = "tool_name") || e.args === void 0 && (o = "args")) return E.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.type === void 0 && (o = "type") || e.request_id === void 0 && (o = "request_id") || e.tool_name === void 0 && (o = "tool_name") || e.args === void 0 && (o = "args") || e.risk_level === void 0 && (o = "risk_level")) return E.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
     if (e.type !== void 0 && e.type !== "tool.request_approval") return E.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "tool.request_approval" } }], false;
     if (e.request_id !== void 0 && typeof e.request_id != "string") return E.errors = [{ instancePath: s + "/request_id", keyword: "type", params: { type: "string" } }], false;
     if (e.tool_name !== void 0 && typeof e.tool_name != "string") return E.errors = [{ instancePath: s + "/tool_name", keyword: "type", params: { type: "string" } }], false;

@@ -23,6 +23,10 @@ const patch = (file_path: string, fields: object = {}): Message => ({
   patch_id: "p",
   file_path,
   diff: diff(file_path),
+  rationale: "",
+  acceptance_criteria: [],
+  requires_approval: true,
+  hunks: [],
   ...fields,
 });
 const command = (line: string, fields: object = {}): Message => ({
@@ -36,6 +40,7 @@ const asking = (tool_name: string, args: Record<string, unknown>): Message => ({
   request_id: "r",
   tool_name,
   args,
+  risk_level: "low",
 });
 
 /** What an agent's handler sends under a policy: the code of what is refused, or that it was sent. */

@@ -45,9 +45,10 @@ const authenticate = ({ headers }: Request) => headers.get("Authorization") === 
 const options = { connected: { token } };
 
 const approval = (request_id: string) =>
-  ({ type: "tool.request_approval", request_id, tool_name: "write_file", args: {} }) as const;
+  ({ type: "tool.request_approval", request_id, tool_name: "write_file", args: {}, risk_level: "low" }) as const;
 const command = (command_id: string) => ({ type: "command.request_approval", command_id, command: "make" }) as const;
-const patch = (patch_id: string) => ({ type: "patch.proposed", patch_id, file_path: "a", diff: "" }) as const;
+const known = { rationale: "", acceptance_criteria: [], requires_approval: true, hunks: [] };
+const patch = (patch_id: string) => ({ type: "patch.proposed" as const, patch_id, file_path: "a", diff: "", ...known });
 const response = (request_id: string, approved: boolean, scope?: "all" | "file" | "hunk") =>
   ({ type: "client.approval_response", request_id, approved, ...(scope && { scope, file_path: "a" }) }) as const;
 

@@ -204,9 +204,8 @@ describe("LoCo's extension", () => {
           if (message.type !== "client.user_message") continue;
           channel.send({ type: "assistant.token", token: "é" });
           const args = { file_path: "a" };
-          answers.push(
-            await channel.ask({ type: "tool.request_approval", request_id: "t1", tool_name: "write_file", args }),
-          );
+          const tool = { request_id: "t1", tool_name: "write_file", risk_level: "low" as const };
+          answers.push(await channel.ask({ type: "tool.request_approval", ...tool, args }));
           const asked = channel.ask({
             type: "command.request_approval",
             command_id: "c1",
@@ -215,7 +214,8 @@ describe("LoCo's extension", () => {
           });
           const answered = await Promise.race([asked, new Promise((resolve) => setImmediate(resolve, "none"))]);
           answers.push(answered === "none" && !profiled ? answered : await asked);
-          const patch = channel.ask({ type: "patch.proposed", patch_id: "p1", file_path: "a.ts", diff });
+          const known = { rationale: "r", acceptance_criteria: [], requires_approval: true, hunks: [] };
+          const patch = channel.ask({ type: "patch.proposed", patch_id: "p1", file_path: "a.ts", diff, ...known });
           patch.catch(() => {});
           channel.send({ type: "assistant.message_final", message: "approved: true" });
         }

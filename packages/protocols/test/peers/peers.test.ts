@@ -71,7 +71,13 @@ const apps = [
         for await (const message of channel) {
           if (message.type !== "client.user_message") continue;
           channel.send({ type: "assistant.token", token: "é" });
-          await channel.ask({ type: "tool.request_approval", request_id: "r", tool_name: "write_file", args: {} });
+          await channel.ask({
+            type: "tool.request_approval",
+            request_id: "r",
+            tool_name: "write_file",
+            args: {},
+            risk_level: "low",
+          });
           channel.send({ type: "assistant.message_final", message: "é" });
         }
       },
