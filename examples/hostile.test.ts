@@ -217,7 +217,7 @@ const agents: Record<string, Attack> = {
     await using session = await agent.stream({ session_id }, { open: { client_info } });
     for (const { file: file_path } of changes) {
       await agent.registerWorkspace({ path: file_path });
-      session.send({ type: "client.file_changes", changes: [{ type: "created", file_path }] });
+      session.send({ type: "client.file_changes", changes: [{ type: "deleted", file_path }] });
       session.send({ type: "client.patch_apply_result", patch_id: "p", file_path, success: true });
       reached.count++;
     }

@@ -3,69 +3,87 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var h = c;
-function i(e, { instancePath: s = "", parentData: g, parentDataProperty: m, rootData: p = e } = {}) {
-  let r = null, t = 0;
+var w = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
+var _ = w((d) => {
+  "use strict";
+  Object.defineProperty(d, "__esModule", { value: true });
+  function j(e) {
+    let r = e.length, u = 0, p = 0, o;
+    for (; p < r; ) u++, o = e.charCodeAt(p++), o >= 55296 && o <= 56319 && p < r && (o = e.charCodeAt(p), (o & 64512) === 56320 && p++);
+    return u;
+  }
+  d.default = j;
+  j.code = 'require("ajv/dist/runtime/ucs2length").default';
+});
+var k = m;
+function f(e, { instancePath: r = "", parentData: u, parentDataProperty: p, rootData: o = e } = {}) {
+  let s = null, t = 0;
   if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.role === void 0 && (o = "role") || e.content === void 0 && (o = "content")) return i.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.role !== void 0 && typeof e.role != "string") return i.errors = [{ instancePath: s + "/role", keyword: "type", params: { type: "string" } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return i.errors = [{ instancePath: s + "/content", keyword: "type", params: { type: "string" } }], false;
-  } else return i.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return i.errors = r, t === 0;
+    let i;
+    if (e.role === void 0 && (i = "role") || e.content === void 0 && (i = "content")) return f.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.role !== void 0 && typeof e.role != "string") return f.errors = [{ instancePath: r + "/role", keyword: "type", params: { type: "string" } }], false;
+    if (e.content !== void 0 && typeof e.content != "string") return f.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
+  } else return f.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return f.errors = s, t === 0;
 }
-function n(e, { instancePath: s = "", parentData: g, parentDataProperty: m, rootData: p = e } = {}) {
-  let r = null, t = 0;
+var b = _().default;
+function n(e, { instancePath: r = "", parentData: u, parentDataProperty: p, rootData: o = e } = {}) {
+  let s = null, t = 0;
   if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.path === void 0 && (o = "path")) return n.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.path !== void 0 && typeof e.path != "string") return n.errors = [{ instancePath: s + "/path", keyword: "type", params: { type: "string" } }], false;
-    if (e.language !== void 0 && typeof e.language != "string") return n.errors = [{ instancePath: s + "/language", keyword: "type", params: { type: "string" } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return n.errors = [{ instancePath: s + "/content", keyword: "type", params: { type: "string" } }], false;
-    if (e.selection !== void 0 && typeof e.selection != "string") return n.errors = [{ instancePath: s + "/selection", keyword: "type", params: { type: "string" } }], false;
-  } else return n.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return n.errors = r, t === 0;
+    let i;
+    if (e.path === void 0 && (i = "path")) return n.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.path !== void 0) {
+      let l = e.path;
+      if (t === t) if (typeof l == "string") {
+        if (b(l) < 1) return n.errors = [{ instancePath: r + "/path", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return n.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.language !== void 0 && typeof e.language != "string") return n.errors = [{ instancePath: r + "/language", keyword: "type", params: { type: "string" } }], false;
+    if (e.content !== void 0 && typeof e.content != "string") return n.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
+    if (e.selection !== void 0 && typeof e.selection != "string") return n.errors = [{ instancePath: r + "/selection", keyword: "type", params: { type: "string" } }], false;
+  } else return n.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return n.errors = s, t === 0;
 }
-function y(e, { instancePath: s = "", parentData: g, parentDataProperty: m, rootData: p = e } = {}) {
-  let r = null, t = 0;
+function g(e, { instancePath: r = "", parentData: u, parentDataProperty: p, rootData: o = e } = {}) {
+  let s = null, t = 0;
   if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.current_file !== void 0 && (n(e.current_file, { instancePath: s + "/current_file", parentData: e, parentDataProperty: "current_file", rootData: p }) || (r = r === null ? n.errors : r.concat(n.errors), t = r.length)), e.open_files !== void 0) {
+    if (e.current_file !== void 0 && (n(e.current_file, { instancePath: r + "/current_file", parentData: e, parentDataProperty: "current_file", rootData: o }) || (s = s === null ? n.errors : s.concat(n.errors), t = s.length)), e.open_files !== void 0) {
       let l = e.open_files;
       if (t === t) if (Array.isArray(l)) {
-        var o = true;
-        let d = l.length;
-        for (let f = 0; f < d; f++) {
-          let a = t;
-          n(l[f], { instancePath: s + "/open_files/" + f, parentData: l, parentDataProperty: f, rootData: p }) || (r = r === null ? n.errors : r.concat(n.errors), t = r.length);
-          var o = a === t;
-          if (!o) break;
+        var i = true;
+        let h = l.length;
+        for (let a = 0; a < h; a++) {
+          let y = t;
+          n(l[a], { instancePath: r + "/open_files/" + a, parentData: l, parentDataProperty: a, rootData: o }) || (s = s === null ? n.errors : s.concat(n.errors), t = s.length);
+          var i = y === t;
+          if (!i) break;
         }
-      } else return y.errors = [{ instancePath: s + "/open_files", keyword: "type", params: { type: "array" } }], false;
+      } else return g.errors = [{ instancePath: r + "/open_files", keyword: "type", params: { type: "array" } }], false;
     }
-  } else return y.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return y.errors = r, t === 0;
+  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return g.errors = s, t === 0;
 }
-function c(e, { instancePath: s = "", parentData: g, parentDataProperty: m, rootData: p = e } = {}) {
-  let r = null, t = 0;
+function m(e, { instancePath: r = "", parentData: u, parentDataProperty: p, rootData: o = e } = {}) {
+  let s = null, t = 0;
   if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let l;
-    if (e.messages === void 0 && (l = "messages")) return c.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: l } }], false;
+    if (e.messages === void 0 && (l = "messages")) return m.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: l } }], false;
     if (e.messages !== void 0) {
-      let u = e.messages;
-      if (t === t) if (Array.isArray(u)) {
-        var o = true;
-        let f = u.length;
-        for (let a = 0; a < f; a++) {
-          let j = t;
-          i(u[a], { instancePath: s + "/messages/" + a, parentData: u, parentDataProperty: a, rootData: p }) || (r = r === null ? i.errors : r.concat(i.errors), t = r.length);
-          var o = j === t;
-          if (!o) break;
+      let c = e.messages;
+      if (t === t) if (Array.isArray(c)) {
+        var i = true;
+        let a = c.length;
+        for (let y = 0; y < a; y++) {
+          let v = t;
+          f(c[y], { instancePath: r + "/messages/" + y, parentData: c, parentDataProperty: y, rootData: o }) || (s = s === null ? f.errors : s.concat(f.errors), t = s.length);
+          var i = v === t;
+          if (!i) break;
         }
-      } else return c.errors = [{ instancePath: s + "/messages", keyword: "type", params: { type: "array" } }], false;
+      } else return m.errors = [{ instancePath: r + "/messages", keyword: "type", params: { type: "array" } }], false;
     }
-    e.context !== void 0 && (y(e.context, { instancePath: s + "/context", parentData: e, parentDataProperty: "context", rootData: p }) || (r = r === null ? y.errors : r.concat(y.errors), t = r.length));
-  } else return c.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return c.errors = r, t === 0;
+    e.context !== void 0 && (g(e.context, { instancePath: r + "/context", parentData: e, parentDataProperty: "context", rootData: o }) || (s = s === null ? g.errors : s.concat(g.errors), t = s.length));
+  } else return m.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return m.errors = s, t === 0;
 }
-var k = { ChatInput: h, CompleteInput: h };
-export const checks: Checks = k;
+var x = { ChatInput: k, CompleteInput: k };
+export const checks: Checks = x;

@@ -6,7 +6,10 @@ import { checks } from "./agentsmithy.validators.js";
 /** A change of one file: a unified diff that the client checks, previews and applies. */
 export interface DiffMessage {
   type: "diff";
-  /** Path of the file to change, relative to the workspace. Check it against directory traversal. */
+  /**
+   * Path of the file to change, relative to the workspace. Check it against directory traversal.
+   * @minLength 1
+   */
   file: string;
   /** A unified diff of the file. Its hunk counts may be wrong, and its hunks may be numbered from 1 relative to `line_start`. */
   diff: string;
@@ -76,7 +79,10 @@ export interface EditorContext {
 
 /** A file in the editor. */
 export interface EditorFile {
-  /** Path of the file, relative to the workspace. */
+  /**
+   * Path of the file, relative to the workspace.
+   * @minLength 1
+   */
   path: string;
   /** The editor's name of the language, such as `python`. */
   language?: string;

@@ -3,92 +3,110 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var j = l;
-function l(e, { instancePath: r = "", parentData: a, parentDataProperty: u, rootData: y = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.task_type === void 0 && (t = "task_type")) return l.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "classification") return l.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "classification" } }], false;
-    if (e.task_type !== void 0 && typeof e.task_type != "string") return l.errors = [{ instancePath: r + "/task_type", keyword: "type", params: { type: "string" } }], false;
-  } else return l.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return l.errors = i, s === 0;
+var v = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
+var _ = v((k) => {
+  "use strict";
+  Object.defineProperty(k, "__esModule", { value: true });
+  function w(e) {
+    let r = e.length, y = 0, p = 0, f;
+    for (; p < r; ) y++, f = e.charCodeAt(p++), f >= 55296 && f <= 56319 && p < r && (f = e.charCodeAt(p), (f & 64512) === 56320 && p++);
+    return y;
+  }
+  k.default = w;
+  w.code = 'require("ajv/dist/runtime/ucs2length").default';
+});
+var h = u;
+function u(e, { instancePath: r = "", parentData: y, parentDataProperty: p, rootData: f = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let n;
+    if (e.type === void 0 && (n = "type") || e.task_type === void 0 && (n = "task_type")) return u.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
+    if (e.type !== void 0 && e.type !== "classification") return u.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "classification" } }], false;
+    if (e.task_type !== void 0 && typeof e.task_type != "string") return u.errors = [{ instancePath: r + "/task_type", keyword: "type", params: { type: "string" } }], false;
+  } else return u.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return u.errors = o, t === 0;
 }
-var b = p;
-function o(e, { instancePath: r = "", parentData: a, parentDataProperty: u, rootData: y = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.file === void 0 && (t = "file") || e.diff === void 0 && (t = "diff") || e.line_start === void 0 && (t = "line_start") || e.line_end === void 0 && (t = "line_end") || e.reason === void 0 && (t = "reason")) return o.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "diff") return o.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "diff" } }], false;
-    if (e.file !== void 0 && typeof e.file != "string") return o.errors = [{ instancePath: r + "/file", keyword: "type", params: { type: "string" } }], false;
-    if (e.diff !== void 0 && typeof e.diff != "string") return o.errors = [{ instancePath: r + "/diff", keyword: "type", params: { type: "string" } }], false;
+var A = a;
+var q = _().default;
+function i(e, { instancePath: r = "", parentData: y, parentDataProperty: p, rootData: f = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let n;
+    if (e.type === void 0 && (n = "type") || e.file === void 0 && (n = "file") || e.diff === void 0 && (n = "diff") || e.line_start === void 0 && (n = "line_start") || e.line_end === void 0 && (n = "line_end") || e.reason === void 0 && (n = "reason")) return i.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
+    if (e.type !== void 0 && e.type !== "diff") return i.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "diff" } }], false;
+    if (e.file !== void 0) {
+      let s = e.file;
+      if (t === t) if (typeof s == "string") {
+        if (q(s) < 1) return i.errors = [{ instancePath: r + "/file", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return i.errors = [{ instancePath: r + "/file", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.diff !== void 0 && typeof e.diff != "string") return i.errors = [{ instancePath: r + "/diff", keyword: "type", params: { type: "string" } }], false;
     if (e.line_start !== void 0) {
-      let n = e.line_start, f = s;
-      if (!(typeof n == "number" && !(n % 1) && !isNaN(n) && isFinite(n))) return o.errors = [{ instancePath: r + "/line_start", keyword: "type", params: { type: "integer" } }], false;
-      if (s === f && typeof n == "number" && isFinite(n) && (n < 1 || isNaN(n))) return o.errors = [{ instancePath: r + "/line_start", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
+      let s = e.line_start, l = t;
+      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return i.errors = [{ instancePath: r + "/line_start", keyword: "type", params: { type: "integer" } }], false;
+      if (t === l && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return i.errors = [{ instancePath: r + "/line_start", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
     }
     if (e.line_end !== void 0) {
-      let n = e.line_end, f = s;
-      if (!(typeof n == "number" && !(n % 1) && !isNaN(n) && isFinite(n))) return o.errors = [{ instancePath: r + "/line_end", keyword: "type", params: { type: "integer" } }], false;
-      if (s === f && typeof n == "number" && isFinite(n) && (n < 1 || isNaN(n))) return o.errors = [{ instancePath: r + "/line_end", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
+      let s = e.line_end, l = t;
+      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return i.errors = [{ instancePath: r + "/line_end", keyword: "type", params: { type: "integer" } }], false;
+      if (t === l && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return i.errors = [{ instancePath: r + "/line_end", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
     }
-    if (e.reason !== void 0 && typeof e.reason != "string") return o.errors = [{ instancePath: r + "/reason", keyword: "type", params: { type: "string" } }], false;
-  } else return o.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return o.errors = i, s === 0;
+    if (e.reason !== void 0 && typeof e.reason != "string") return i.errors = [{ instancePath: r + "/reason", keyword: "type", params: { type: "string" } }], false;
+  } else return i.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return i.errors = o, t === 0;
 }
-function p(e, { instancePath: r = "", parentData: a, parentDataProperty: u, rootData: y = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.content === void 0 && (n = "content") || e.diffs === void 0 && (n = "diffs") || e.done === void 0 && (n = "done")) return p.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return p.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
+function a(e, { instancePath: r = "", parentData: y, parentDataProperty: p, rootData: f = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let s;
+    if (e.content === void 0 && (s = "content") || e.diffs === void 0 && (s = "diffs") || e.done === void 0 && (s = "done")) return a.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
+    if (e.content !== void 0 && typeof e.content != "string") return a.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
     if (e.diffs !== void 0) {
-      let f = e.diffs;
-      if (s === s) if (Array.isArray(f)) {
-        var t = true;
-        let w = f.length;
-        for (let d = 0; d < w; d++) {
-          let _ = s;
-          o(f[d], { instancePath: r + "/diffs/" + d, parentData: f, parentDataProperty: d, rootData: y }) || (i = i === null ? o.errors : i.concat(o.errors), s = i.length);
-          var t = _ === s;
-          if (!t) break;
+      let l = e.diffs;
+      if (t === t) if (Array.isArray(l)) {
+        var n = true;
+        let b = l.length;
+        for (let d = 0; d < b; d++) {
+          let D = t;
+          i(l[d], { instancePath: r + "/diffs/" + d, parentData: l, parentDataProperty: d, rootData: f }) || (o = o === null ? i.errors : o.concat(i.errors), t = o.length);
+          var n = D === t;
+          if (!n) break;
         }
-      } else return p.errors = [{ instancePath: r + "/diffs", keyword: "type", params: { type: "array" } }], false;
+      } else return a.errors = [{ instancePath: r + "/diffs", keyword: "type", params: { type: "array" } }], false;
     }
-    if (e.done !== void 0 && e.done !== true) return p.errors = [{ instancePath: r + "/done", keyword: "const", params: { allowedValue: true } }], false;
-  } else return p.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return p.errors = i, s === 0;
+    if (e.done !== void 0 && e.done !== true) return a.errors = [{ instancePath: r + "/done", keyword: "const", params: { allowedValue: true } }], false;
+  } else return a.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return a.errors = o, t === 0;
 }
-var D = c;
-function c(e, { instancePath: r = "", parentData: a, parentDataProperty: u, rootData: y = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.content === void 0 && (t = "content")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
+var M = c;
+function c(e, { instancePath: r = "", parentData: y, parentDataProperty: p, rootData: f = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let n;
+    if (e.content === void 0 && (n = "content")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
     if (e.content !== void 0 && typeof e.content != "string") return c.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
   } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return c.errors = i, s === 0;
+  return c.errors = o, t === 0;
 }
-var v = o, A = m;
-function m(e, { instancePath: r = "", parentData: a, parentDataProperty: u, rootData: y = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.done === void 0 && (t = "done")) return m.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
+var C = i, E = m;
+function m(e, { instancePath: r = "", parentData: y, parentDataProperty: p, rootData: f = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let n;
+    if (e.done === void 0 && (n = "done")) return m.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
     if (e.done !== void 0 && e.done !== true) return m.errors = [{ instancePath: r + "/done", keyword: "const", params: { allowedValue: true } }], false;
   } else return m.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return m.errors = i, s === 0;
+  return m.errors = o, t === 0;
 }
-var k = g;
-function g(e, { instancePath: r = "", parentData: a, parentDataProperty: u, rootData: y = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.error === void 0 && (t = "error")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
+var j = g;
+function g(e, { instancePath: r = "", parentData: y, parentDataProperty: p, rootData: f = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let n;
+    if (e.error === void 0 && (n = "error")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
     if (e.error !== void 0 && typeof e.error != "string") return g.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
   } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = i, s === 0;
+  return g.errors = o, t === 0;
 }
-var M = { ClassificationMessage: j, Completion: b, ContentMessage: D, DiffMessage: v, DoneMessage: A, ErrorMessage: k, FaultBody: k };
-export const checks: Checks = M;
+var x = { ClassificationMessage: h, Completion: A, ContentMessage: M, DiffMessage: C, DoneMessage: E, ErrorMessage: j, FaultBody: j };
+export const checks: Checks = x;

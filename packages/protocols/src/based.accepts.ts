@@ -3,93 +3,126 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var q = f;
-function f(e, { instancePath: r = "", parentData: u, parentDataProperty: d, rootData: m = e } = {}) {
+var L = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
+var q = L((j) => {
+  "use strict";
+  Object.defineProperty(j, "__esModule", { value: true });
+  function D(e) {
+    let r = e.length, y = 0, o = 0, f;
+    for (; o < r; ) y++, f = e.charCodeAt(o++), f >= 55296 && f <= 56319 && o < r && (f = e.charCodeAt(o), (f & 64512) === 56320 && o++);
+    return y;
+  }
+  j.default = D;
+  D.code = 'require("ajv/dist/runtime/ucs2length").default';
+});
+var P = c;
+var b = q().default;
+function c(e, { instancePath: r = "", parentData: y, parentDataProperty: o, rootData: f = e } = {}) {
   let i = null, t = 0;
   if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
-    if (e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename") || e.diff === void 0 && (s = "diff")) return f.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.action !== void 0 && e.action !== "apply_diff") return f.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "apply_diff" } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return f.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    if (e.diff !== void 0 && typeof e.diff != "string") return f.errors = [{ instancePath: r + "/diff", keyword: "type", params: { type: "string" } }], false;
-  } else return f.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return f.errors = i, t === 0;
-}
-var F = c;
-function c(e, { instancePath: r = "", parentData: u, parentDataProperty: d, rootData: m = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.action === void 0 && (s = "action")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.action !== void 0 && e.action !== "list_files") return c.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "list_files" } }], false;
+    if (e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename") || e.diff === void 0 && (s = "diff")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
+    if (e.action !== void 0 && e.action !== "apply_diff") return c.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "apply_diff" } }], false;
+    if (e.filename !== void 0) {
+      let l = e.filename;
+      if (t === t) if (typeof l == "string") {
+        if (b(l) < 1) return c.errors = [{ instancePath: r + "/filename", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return c.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.diff !== void 0 && typeof e.diff != "string") return c.errors = [{ instancePath: r + "/diff", keyword: "type", params: { type: "string" } }], false;
   } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return c.errors = i, t === 0;
 }
-var M = n;
-function n(e, { instancePath: r = "", parentData: u, parentDataProperty: d, rootData: m = e } = {}) {
+var E = _;
+function _(e, { instancePath: r = "", parentData: y, parentDataProperty: o, rootData: f = e } = {}) {
   let i = null, t = 0;
   if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let k;
-    if (e.action === void 0 && (k = "action") || e.prompt === void 0 && (k = "prompt")) return n.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: k } }], false;
+    let s;
+    if (e.action === void 0 && (s = "action")) return _.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
+    if (e.action !== void 0 && e.action !== "list_files") return _.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "list_files" } }], false;
+  } else return _.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return _.errors = i, t === 0;
+}
+var V = n;
+function n(e, { instancePath: r = "", parentData: y, parentDataProperty: o, rootData: f = e } = {}) {
+  let i = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let w;
+    if (e.action === void 0 && (w = "action") || e.prompt === void 0 && (w = "prompt")) return n.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: w } }], false;
     if (e.action !== void 0 && e.action !== "prompt") return n.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "prompt" } }], false;
-    if (e.prompt !== void 0 && typeof e.prompt != "string") return n.errors = [{ instancePath: r + "/prompt", keyword: "type", params: { type: "string" } }], false;
+    if (e.prompt !== void 0) {
+      let a = e.prompt;
+      if (t === t) if (typeof a == "string") {
+        if (b(a) < 1) return n.errors = [{ instancePath: r + "/prompt", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return n.errors = [{ instancePath: r + "/prompt", keyword: "type", params: { type: "string" } }], false;
+    }
     if (e.context !== void 0) {
-      let b = e.context;
-      if (t === t) if (Array.isArray(b)) {
+      let a = e.context;
+      if (t === t) if (Array.isArray(a)) {
         var s = true;
-        let v = b.length;
-        for (let p = 0; p < v; p++) {
-          let g = b[p], D = t, j = t, a = false, A = t;
-          if (typeof g != "string") {
-            let o = { instancePath: r + "/context/" + p, keyword: "type", params: { type: "string" } };
-            i === null ? i = [o] : i.push(o), t++;
+        let x = a.length;
+        for (let m = 0; m < x; m++) {
+          let k = a[m], F = t, v = t, g = false, M = t;
+          if (typeof k != "string") {
+            let p = { instancePath: r + "/context/" + m, keyword: "type", params: { type: "string" } };
+            i === null ? i = [p] : i.push(p), t++;
           }
-          var w = A === t;
-          if (a = a || w, !a) {
-            let o = t;
-            if (t === o && !(g && typeof g == "object" && !Array.isArray(g))) {
-              let _ = { instancePath: r + "/context/" + p, keyword: "type", params: { type: "object" } };
-              i === null ? i = [_] : i.push(_), t++;
+          var l = M === t;
+          if (g = g || l, !g) {
+            let p = t;
+            if (t === p && !(k && typeof k == "object" && !Array.isArray(k))) {
+              let A = { instancePath: r + "/context/" + m, keyword: "type", params: { type: "object" } };
+              i === null ? i = [A] : i.push(A), t++;
             }
-            var w = o === t;
-            a = a || w;
+            var l = p === t;
+            g = g || l;
           }
-          if (a) t = j, i !== null && (j ? i.length = j : i = null);
+          if (g) t = v, i !== null && (v ? i.length = v : i = null);
           else {
-            let o = { instancePath: r + "/context/" + p, keyword: "anyOf", params: {} };
-            return i === null ? i = [o] : i.push(o), t++, n.errors = i, false;
+            let p = { instancePath: r + "/context/" + m, keyword: "anyOf", params: {} };
+            return i === null ? i = [p] : i.push(p), t++, n.errors = i, false;
           }
-          var s = D === t;
+          var s = F === t;
           if (!s) break;
         }
       } else return n.errors = [{ instancePath: r + "/context", keyword: "type", params: { type: "array" } }], false;
     }
-    if (e.activeFile !== void 0 && typeof e.activeFile != "string") return n.errors = [{ instancePath: r + "/activeFile", keyword: "type", params: { type: "string" } }], false;
+    if (e.activeFile !== void 0) {
+      let a = e.activeFile;
+      if (t === t) if (typeof a == "string") {
+        if (b(a) < 1) return n.errors = [{ instancePath: r + "/activeFile", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return n.errors = [{ instancePath: r + "/activeFile", keyword: "type", params: { type: "string" } }], false;
+    }
   } else return n.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return n.errors = i, t === 0;
 }
-var x = y;
-function y(e, { instancePath: r = "", parentData: u, parentDataProperty: d, rootData: m = e } = {}) {
+var $ = u;
+function u(e, { instancePath: r = "", parentData: y, parentDataProperty: o, rootData: f = e } = {}) {
   let i = null, t = 0;
   if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
-    if (e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename")) return y.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.action !== void 0 && e.action !== "read_file") return y.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "read_file" } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return y.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-  } else return y.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return y.errors = i, t === 0;
+    if (e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename")) return u.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
+    if (e.action !== void 0 && e.action !== "read_file") return u.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "read_file" } }], false;
+    if (e.filename !== void 0) {
+      let l = e.filename;
+      if (t === t) if (typeof l == "string") {
+        if (b(l) < 1) return u.errors = [{ instancePath: r + "/filename", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return u.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
+    }
+  } else return u.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return u.errors = i, t === 0;
 }
-var P = l;
-function l(e, { instancePath: r = "", parentData: u, parentDataProperty: d, rootData: m = e } = {}) {
+var O = d;
+function d(e, { instancePath: r = "", parentData: y, parentDataProperty: o, rootData: f = e } = {}) {
   let i = null, t = 0;
   if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
-    if (e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename") || e.content === void 0 && (s = "content")) return l.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.action !== void 0 && e.action !== "upload_file") return l.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "upload_file" } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return l.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return l.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-  } else return l.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return l.errors = i, t === 0;
+    if (e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename") || e.content === void 0 && (s = "content")) return d.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
+    if (e.action !== void 0 && e.action !== "upload_file") return d.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "upload_file" } }], false;
+    if (e.filename !== void 0 && typeof e.filename != "string") return d.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
+    if (e.content !== void 0 && typeof e.content != "string") return d.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
+  } else return d.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return d.errors = i, t === 0;
 }
-var E = { ApplyDiffMessage: q, ListFilesMessage: F, PromptMessage: M, ReadFileMessage: x, UploadFileMessage: P };
-export const checks: Checks = E;
+var U = { ApplyDiffMessage: P, ListFilesMessage: E, PromptMessage: V, ReadFileMessage: $, UploadFileMessage: O };
+export const checks: Checks = U;

@@ -9,18 +9,27 @@ export type Filenames = string[];
 /** A user's prompt to the agent, which classifies the intent (create or edit) and answers accordingly. */
 export interface PromptMessage {
   type: "prompt";
-  /** What the user asks for, in natural language. */
+  /**
+   * What the user asks for, in natural language.
+   * @minLength 1
+   */
   prompt: string;
   /** Texts or objects that are relevant to the prompt. */
   context?: (string | Record<string, unknown>)[];
-  /** The name of the file that has the focus in the editor. An edit needs one. */
+  /**
+   * The name of the file that has the focus in the editor. An edit needs one.
+   * @minLength 1
+   */
   activeFile?: string;
 }
 
 /** Apply a previously generated diff to a file in the workspace. */
 export interface ApplyDiffMessage {
   type: "apply_diff";
-  /** The name of the file to apply the diff to. */
+  /**
+   * The name of the file to apply the diff to.
+   * @minLength 1
+   */
   filename: string;
   /** The unified diff to apply, usually from a `diff_generated`. */
   diff: string;
@@ -43,7 +52,10 @@ export interface ListFilesMessage {
 /** Request the content of a file from the workspace. */
 export interface ReadFileMessage {
   type: "read_file";
-  /** The name of the file to read. */
+  /**
+   * The name of the file to read.
+   * @minLength 1
+   */
   filename: string;
 }
 
@@ -59,7 +71,10 @@ export interface InitialStateMessage {
 /** A new file was generated. */
 export interface FileCreatedMessage {
   type: "file_created";
-  /** The name that the agent gave the new file. */
+  /**
+   * The name that the agent gave the new file.
+   * @minLength 1
+   */
   filename: string;
   /** The whole text of the new file. */
   content: string;
@@ -70,7 +85,10 @@ export interface FileCreatedMessage {
 /** A diff was generated, and nothing is applied yet. The diff may be empty or may not apply: compare the diff applied to `old_code` with `new_code`. */
 export interface DiffGeneratedMessage {
   type: "diff_generated";
-  /** The name of the file that the diff applies to. */
+  /**
+   * The name of the file that the diff applies to.
+   * @minLength 1
+   */
   filename: string;
   /** The unified diff from `old_code` to `new_code`; may be empty. */
   diff: string;
@@ -90,7 +108,10 @@ export interface EditErrorMessage {
 /** The diff was applied. */
 export interface DiffAppliedMessage {
   type: "diff_applied";
-  /** The file's name in the workspace. */
+  /**
+   * The file's name in the workspace.
+   * @minLength 1
+   */
   filename: string;
   /** The whole text of the file after the diff. */
   new_code: string;
@@ -106,7 +127,10 @@ export interface ApplyDiffErrorMessage {
 /** The file was created or overwritten. */
 export interface FileUploadedMessage {
   type: "file_uploaded";
-  /** The file's name in the workspace. */
+  /**
+   * The file's name in the workspace.
+   * @minLength 1
+   */
   filename: string;
   /** The names of all files in the workspace. */
   files: Filenames;
@@ -122,7 +146,10 @@ export interface FileListMessage {
 /** The content of a file. */
 export interface FileContentMessage {
   type: "file_content";
-  /** The file's name in the workspace. */
+  /**
+   * The file's name in the workspace.
+   * @minLength 1
+   */
   filename: string;
   /** The whole text of the file. */
   content: string;

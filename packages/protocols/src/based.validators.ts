@@ -3,203 +3,243 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var V = k;
-function k(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.error === void 0 && (s = "error")) return k.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.status !== void 0 && e.status !== "error") return k.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "error" } }], false;
-    if (e.action !== void 0 && e.action !== "apply_diff_error") return k.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "apply_diff_error" } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return k.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
-  } else return k.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return k.errors = t, n === 0;
+var $ = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
+var P = $((E) => {
+  "use strict";
+  Object.defineProperty(E, "__esModule", { value: true });
+  function F(e) {
+    let r = e.length, u = 0, l = 0, o;
+    for (; l < r; ) u++, o = e.charCodeAt(l++), o >= 55296 && o <= 56319 && l < r && (o = e.charCodeAt(l), (o & 64512) === 56320 && l++);
+    return u;
+  }
+  E.default = F;
+  F.code = 'require("ajv/dist/runtime/ucs2length").default';
+});
+var L = j;
+function j(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
+  let n = null, s = 0;
+  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let t;
+    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.error === void 0 && (t = "error")) return j.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
+    if (e.status !== void 0 && e.status !== "error") return j.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "error" } }], false;
+    if (e.action !== void 0 && e.action !== "apply_diff_error") return j.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "apply_diff_error" } }], false;
+    if (e.error !== void 0 && typeof e.error != "string") return j.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
+  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return j.errors = n, s === 0;
 }
-var F = d;
-function d(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename") || e.new_code === void 0 && (s = "new_code")) return d.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.status !== void 0 && e.status !== "success") return d.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
-    if (e.action !== void 0 && e.action !== "diff_applied") return d.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "diff_applied" } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return d.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    if (e.new_code !== void 0 && typeof e.new_code != "string") return d.errors = [{ instancePath: r + "/new_code", keyword: "type", params: { type: "string" } }], false;
-  } else return d.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return d.errors = t, n === 0;
+var C = y;
+var q = P().default;
+function y(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
+  let n = null, s = 0;
+  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let t;
+    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.filename === void 0 && (t = "filename") || e.new_code === void 0 && (t = "new_code")) return y.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
+    if (e.status !== void 0 && e.status !== "success") return y.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
+    if (e.action !== void 0 && e.action !== "diff_applied") return y.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "diff_applied" } }], false;
+    if (e.filename !== void 0) {
+      let i = e.filename;
+      if (s === s) if (typeof i == "string") {
+        if (q(i) < 1) return y.errors = [{ instancePath: r + "/filename", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return y.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.new_code !== void 0 && typeof e.new_code != "string") return y.errors = [{ instancePath: r + "/new_code", keyword: "type", params: { type: "string" } }], false;
+  } else return y.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return y.errors = n, s === 0;
 }
-var P = p;
-function p(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename") || e.diff === void 0 && (s = "diff") || e.new_code === void 0 && (s = "new_code") || e.old_code === void 0 && (s = "old_code")) return p.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
+var x = p;
+function p(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
+  let n = null, s = 0;
+  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let t;
+    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.filename === void 0 && (t = "filename") || e.diff === void 0 && (t = "diff") || e.new_code === void 0 && (t = "new_code") || e.old_code === void 0 && (t = "old_code")) return p.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
     if (e.status !== void 0 && e.status !== "success") return p.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
     if (e.action !== void 0 && e.action !== "diff_generated") return p.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "diff_generated" } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return p.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
+    if (e.filename !== void 0) {
+      let i = e.filename;
+      if (s === s) if (typeof i == "string") {
+        if (q(i) < 1) return p.errors = [{ instancePath: r + "/filename", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return p.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
+    }
     if (e.diff !== void 0 && typeof e.diff != "string") return p.errors = [{ instancePath: r + "/diff", keyword: "type", params: { type: "string" } }], false;
     if (e.new_code !== void 0 && typeof e.new_code != "string") return p.errors = [{ instancePath: r + "/new_code", keyword: "type", params: { type: "string" } }], false;
     if (e.old_code !== void 0 && typeof e.old_code != "string") return p.errors = [{ instancePath: r + "/old_code", keyword: "type", params: { type: "string" } }], false;
   } else return p.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return p.errors = t, n === 0;
+  return p.errors = n, s === 0;
 }
-var $ = j;
-function j(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.error === void 0 && (s = "error")) return j.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.status !== void 0 && e.status !== "error") return j.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "error" } }], false;
-    if (e.action !== void 0 && e.action !== "edit_error") return j.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "edit_error" } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return j.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
-  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return j.errors = t, n === 0;
+var O = b;
+function b(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
+  let n = null, s = 0;
+  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let t;
+    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.error === void 0 && (t = "error")) return b.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
+    if (e.status !== void 0 && e.status !== "error") return b.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "error" } }], false;
+    if (e.action !== void 0 && e.action !== "edit_error") return b.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "edit_error" } }], false;
+    if (e.error !== void 0 && typeof e.error != "string") return b.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
+  } else return b.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return b.errors = n, s === 0;
 }
-var h = m;
-function m(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let u;
-    if (e.status === void 0 && (u = "status") || e.error === void 0 && (u = "error")) return m.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: u } }], false;
-    if (e.status !== void 0 && e.status !== "error") return m.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "error" } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return m.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
+var R = w;
+function w(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
+  let n = null, s = 0;
+  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.status === void 0 && (i = "status") || e.error === void 0 && (i = "error")) return w.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.status !== void 0 && e.status !== "error") return w.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "error" } }], false;
+    if (e.error !== void 0 && typeof e.error != "string") return w.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
     if (e.action !== void 0) {
       let f = e.action;
-      if (typeof f != "string") return m.errors = [{ instancePath: r + "/action", keyword: "type", params: { type: "string" } }], false;
-      let c = n, y = n;
+      if (typeof f != "string") return w.errors = [{ instancePath: r + "/action", keyword: "type", params: { type: "string" } }], false;
+      let d = s, c = s;
       if (!(f === "edit_error" || f === "apply_diff_error" || f === "read_file" || f === "operation_rejected")) {
         let M = {};
-        t === null ? t = [M] : t.push(M), n++;
+        n === null ? n = [M] : n.push(M), s++;
       }
-      var s = y === n;
-      if (s) return m.errors = [{ instancePath: r + "/action", keyword: "not", params: {} }], false;
-      n = c, t !== null && (c ? t.length = c : t = null);
+      var t = c === s;
+      if (t) return w.errors = [{ instancePath: r + "/action", keyword: "not", params: {} }], false;
+      s = d, n !== null && (d ? n.length = d : n = null);
     }
-  } else return m.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return m.errors = t, n === 0;
-}
-var C = g;
-function g(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename") || e.content === void 0 && (s = "content")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.status !== void 0 && e.status !== "success") return g.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
-    if (e.action !== void 0 && e.action !== "file_content") return g.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "file_content" } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return g.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return g.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = t, n === 0;
-}
-var O = w;
-function o(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (Array.isArray(e)) {
-    var s = true;
-    let u = e.length;
-    for (let f = 0; f < u; f++) {
-      let c = n;
-      if (typeof e[f] != "string") return o.errors = [{ instancePath: r + "/" + f, keyword: "type", params: { type: "string" } }], false;
-      var s = c === n;
-      if (!s) break;
-    }
-  } else return o.errors = [{ instancePath: r, keyword: "type", params: { type: "array" } }], false;
-  return o.errors = t, n === 0;
-}
-function w(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename") || e.content === void 0 && (s = "content") || e.files === void 0 && (s = "files")) return w.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.status !== void 0 && e.status !== "success") return w.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
-    if (e.action !== void 0 && e.action !== "file_created") return w.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "file_created" } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return w.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return w.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-    e.files !== void 0 && (o(e.files, { instancePath: r + "/files", parentData: e, parentDataProperty: "files", rootData: i }) || (t = t === null ? o.errors : t.concat(o.errors), n = t.length));
   } else return w.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return w.errors = t, n === 0;
+  return w.errors = n, s === 0;
 }
-var R = q;
-function q(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.files === void 0 && (s = "files")) return q.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.status !== void 0 && e.status !== "success") return q.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
-    if (e.action !== void 0 && e.action !== "file_list") return q.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "file_list" } }], false;
-    e.files !== void 0 && (o(e.files, { instancePath: r + "/files", parentData: e, parentDataProperty: "files", rootData: i }) || (t = t === null ? o.errors : t.concat(o.errors), n = t.length));
-  } else return q.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return q.errors = t, n === 0;
+var G = m;
+function m(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
+  let n = null, s = 0;
+  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let t;
+    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.filename === void 0 && (t = "filename") || e.content === void 0 && (t = "content")) return m.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
+    if (e.status !== void 0 && e.status !== "success") return m.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
+    if (e.action !== void 0 && e.action !== "file_content") return m.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "file_content" } }], false;
+    if (e.filename !== void 0) {
+      let i = e.filename;
+      if (s === s) if (typeof i == "string") {
+        if (q(i) < 1) return m.errors = [{ instancePath: r + "/filename", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return m.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.content !== void 0 && typeof e.content != "string") return m.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
+  } else return m.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return m.errors = n, s === 0;
 }
-var G = b;
-function b(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename") || e.files === void 0 && (s = "files")) return b.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.status !== void 0 && e.status !== "success") return b.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
-    if (e.action !== void 0 && e.action !== "file_uploaded") return b.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "file_uploaded" } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return b.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    e.files !== void 0 && (o(e.files, { instancePath: r + "/files", parentData: e, parentDataProperty: "files", rootData: i }) || (t = t === null ? o.errors : t.concat(o.errors), n = t.length));
-  } else return b.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return b.errors = t, n === 0;
+var I = g;
+function a(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
+  let n = null, s = 0;
+  if (s === 0) if (Array.isArray(e)) {
+    var t = true;
+    let i = e.length;
+    for (let f = 0; f < i; f++) {
+      let d = e[f], c = s;
+      if (s === c) if (typeof d == "string") {
+        if (q(d) < 1) return a.errors = [{ instancePath: r + "/" + f, keyword: "minLength", params: { limit: 1 } }], false;
+      } else return a.errors = [{ instancePath: r + "/" + f, keyword: "type", params: { type: "string" } }], false;
+      var t = c === s;
+      if (!t) break;
+    }
+  } else return a.errors = [{ instancePath: r, keyword: "type", params: { type: "array" } }], false;
+  return a.errors = n, s === 0;
 }
-var I = D;
-function D(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let u;
-    if (e.status === void 0 && (u = "status") || e.action === void 0 && (u = "action") || e.files === void 0 && (u = "files") || e.activeFile === void 0 && (u = "activeFile")) return D.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: u } }], false;
+function g(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
+  let n = null, s = 0;
+  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let t;
+    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.filename === void 0 && (t = "filename") || e.content === void 0 && (t = "content") || e.files === void 0 && (t = "files")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
+    if (e.status !== void 0 && e.status !== "success") return g.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
+    if (e.action !== void 0 && e.action !== "file_created") return g.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "file_created" } }], false;
+    if (e.filename !== void 0) {
+      let i = e.filename;
+      if (s === s) if (typeof i == "string") {
+        if (q(i) < 1) return g.errors = [{ instancePath: r + "/filename", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return g.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.content !== void 0 && typeof e.content != "string") return g.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
+    e.files !== void 0 && (a(e.files, { instancePath: r + "/files", parentData: e, parentDataProperty: "files", rootData: o }) || (n = n === null ? a.errors : n.concat(a.errors), s = n.length));
+  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return g.errors = n, s === 0;
+}
+var S = A;
+function A(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
+  let n = null, s = 0;
+  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let t;
+    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.files === void 0 && (t = "files")) return A.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
+    if (e.status !== void 0 && e.status !== "success") return A.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
+    if (e.action !== void 0 && e.action !== "file_list") return A.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "file_list" } }], false;
+    e.files !== void 0 && (a(e.files, { instancePath: r + "/files", parentData: e, parentDataProperty: "files", rootData: o }) || (n = n === null ? a.errors : n.concat(a.errors), s = n.length));
+  } else return A.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return A.errors = n, s === 0;
+}
+var U = _;
+function _(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
+  let n = null, s = 0;
+  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let t;
+    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.filename === void 0 && (t = "filename") || e.files === void 0 && (t = "files")) return _.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
+    if (e.status !== void 0 && e.status !== "success") return _.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
+    if (e.action !== void 0 && e.action !== "file_uploaded") return _.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "file_uploaded" } }], false;
+    if (e.filename !== void 0) {
+      let i = e.filename;
+      if (s === s) if (typeof i == "string") {
+        if (q(i) < 1) return _.errors = [{ instancePath: r + "/filename", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return _.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
+    }
+    e.files !== void 0 && (a(e.files, { instancePath: r + "/files", parentData: e, parentDataProperty: "files", rootData: o }) || (n = n === null ? a.errors : n.concat(a.errors), s = n.length));
+  } else return _.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return _.errors = n, s === 0;
+}
+var z = D;
+function D(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
+  let n = null, s = 0;
+  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.status === void 0 && (i = "status") || e.action === void 0 && (i = "action") || e.files === void 0 && (i = "files") || e.activeFile === void 0 && (i = "activeFile")) return D.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
     if (e.status !== void 0 && e.status !== "success") return D.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
     if (e.action !== void 0 && e.action !== "initial_state") return D.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "initial_state" } }], false;
-    if (e.files !== void 0 && (o(e.files, { instancePath: r + "/files", parentData: e, parentDataProperty: "files", rootData: i }) || (t = t === null ? o.errors : t.concat(o.errors), n = t.length)), e.activeFile !== void 0) {
-      let f = e.activeFile, c = n, y = false, M = n;
+    if (e.files !== void 0 && (a(e.files, { instancePath: r + "/files", parentData: e, parentDataProperty: "files", rootData: o }) || (n = n === null ? a.errors : n.concat(a.errors), s = n.length)), e.activeFile !== void 0) {
+      let f = e.activeFile, d = s, c = false, M = s;
       if (typeof f != "string") {
-        let _ = { instancePath: r + "/activeFile", keyword: "type", params: { type: "string" } };
-        t === null ? t = [_] : t.push(_), n++;
+        let k = { instancePath: r + "/activeFile", keyword: "type", params: { type: "string" } };
+        n === null ? n = [k] : n.push(k), s++;
       }
-      var s = M === n;
-      if (y = y || s, !y) {
-        let _ = n;
+      var t = M === s;
+      if (c = c || t, !c) {
+        let k = s;
         if (f !== null) {
-          let E = { instancePath: r + "/activeFile", keyword: "type", params: { type: "null" } };
-          t === null ? t = [E] : t.push(E), n++;
+          let V = { instancePath: r + "/activeFile", keyword: "type", params: { type: "null" } };
+          n === null ? n = [V] : n.push(V), s++;
         }
-        var s = _ === n;
-        y = y || s;
+        var t = k === s;
+        c = c || t;
       }
-      if (y) n = c, t !== null && (c ? t.length = c : t = null);
+      if (c) s = d, n !== null && (d ? n.length = d : n = null);
       else {
-        let _ = { instancePath: r + "/activeFile", keyword: "anyOf", params: {} };
-        return t === null ? t = [_] : t.push(_), n++, D.errors = t, false;
+        let k = { instancePath: r + "/activeFile", keyword: "anyOf", params: {} };
+        return n === null ? n = [k] : n.push(k), s++, D.errors = n, false;
       }
     }
   } else return D.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return D.errors = t, n === 0;
+  return D.errors = n, s === 0;
 }
-var L = v;
-function v(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.error === void 0 && (s = "error")) return v.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
+var B = v;
+function v(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
+  let n = null, s = 0;
+  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let t;
+    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.error === void 0 && (t = "error")) return v.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
     if (e.status !== void 0 && e.status !== "error") return v.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "error" } }], false;
     if (e.action !== void 0 && e.action !== "operation_rejected") return v.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "operation_rejected" } }], false;
     if (e.error !== void 0 && typeof e.error != "string") return v.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
   } else return v.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return v.errors = t, n === 0;
+  return v.errors = n, s === 0;
 }
-var S = A;
-function A(e, { instancePath: r = "", parentData: l, parentDataProperty: a, rootData: i = e } = {}) {
-  let t = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.status === void 0 && (s = "status") || e.action === void 0 && (s = "action") || e.error === void 0 && (s = "error")) return A.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.status !== void 0 && e.status !== "error") return A.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "error" } }], false;
-    if (e.action !== void 0 && e.action !== "read_file") return A.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "read_file" } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return A.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
-  } else return A.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return A.errors = t, n === 0;
+var H = h;
+function h(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
+  let n = null, s = 0;
+  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let t;
+    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.error === void 0 && (t = "error")) return h.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
+    if (e.status !== void 0 && e.status !== "error") return h.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "error" } }], false;
+    if (e.action !== void 0 && e.action !== "read_file") return h.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "read_file" } }], false;
+    if (e.error !== void 0 && typeof e.error != "string") return h.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
+  } else return h.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return h.errors = n, s === 0;
 }
-var U = { ApplyDiffErrorMessage: V, DiffAppliedMessage: F, DiffGeneratedMessage: P, EditErrorMessage: $, ErrorMessage: h, FileContentMessage: C, FileCreatedMessage: O, FileListMessage: R, FileUploadedMessage: G, InitialStateMessage: I, OperationRejectedMessage: L, ReadFileErrorMessage: S };
-export const checks: Checks = U;
+var N = { ApplyDiffErrorMessage: L, DiffAppliedMessage: C, DiffGeneratedMessage: x, EditErrorMessage: O, ErrorMessage: R, FileContentMessage: G, FileCreatedMessage: I, FileListMessage: S, FileUploadedMessage: U, InitialStateMessage: z, OperationRejectedMessage: B, ReadFileErrorMessage: H };
+export const checks: Checks = N;

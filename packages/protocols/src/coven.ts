@@ -25,9 +25,15 @@ export interface TextMessage {
 /** The agent calls a tool. */
 export interface ToolUseMessage {
   type: "tool_use";
-  /** Identifies the call; repeated by its `tool_result`. */
+  /**
+   * Identifies the call; repeated by its `tool_result`.
+   * @minLength 1
+   */
   id: string;
-  /** The tool's name, such as `read_file`. */
+  /**
+   * The tool's name, such as `read_file`.
+   * @minLength 1
+   */
   name: string;
   /** The tool's input as JSON text. It may be empty or not JSON, so it stays a string. */
   input_json: string;
@@ -36,7 +42,10 @@ export interface ToolUseMessage {
 /** Result of a tool invocation. */
 export interface ToolResultMessage {
   type: "tool_result";
-  /** The `id` of the `tool_use` that it is the result of. */
+  /**
+   * The `id` of the `tool_use` that it is the result of.
+   * @minLength 1
+   */
   id: string;
   /** What the tool wrote. */
   output: string;

@@ -3,9 +3,21 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var J = h;
-var R = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
-function k(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+var X = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
+var J = X((H) => {
+  "use strict";
+  Object.defineProperty(H, "__esModule", { value: true });
+  function G(e) {
+    let r = e.length, a = 0, f = 0, p;
+    for (; f < r; ) a++, p = e.charCodeAt(f++), p >= 55296 && p <= 56319 && f < r && (p = e.charCodeAt(f), (p & 64512) === 56320 && f++);
+    return a;
+  }
+  H.default = G;
+  G.code = 'require("ajv/dist/runtime/ucs2length").default';
+});
+var Y = h;
+var O = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
+function k(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
@@ -17,7 +29,7 @@ function k(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
     if (e.timestamp !== void 0) {
       let t = e.timestamp, o = i;
       if (i === o && i === o) if (typeof t == "string") {
-        if (!R.test(t)) return k.errors = [{ instancePath: r + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
+        if (!O.test(t)) return k.errors = [{ instancePath: r + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
       } else return k.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
     }
     if (e.thread_id !== void 0 && typeof e.thread_id != "string") return k.errors = [{ instancePath: r + "/thread_id", keyword: "type", params: { type: "string" } }], false;
@@ -25,7 +37,7 @@ function k(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
   } else return k.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return k.errors = n, i === 0;
 }
-function d(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+function d(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
@@ -68,7 +80,7 @@ function d(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
   } else return d.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return d.errors = n, i === 0;
 }
-function h(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+function h(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let t;
@@ -79,9 +91,9 @@ function h(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
       if (i === i) if (Array.isArray(o)) {
         var s = true;
         let b = o.length;
-        for (let f = 0; f < b; f++) {
+        for (let y = 0; y < b; y++) {
           let l = i;
-          k(o[f], { instancePath: r + "/events/" + f, parentData: o, parentDataProperty: f, rootData: p }) || (n = n === null ? k.errors : n.concat(k.errors), i = n.length);
+          k(o[y], { instancePath: r + "/events/" + y, parentData: o, parentDataProperty: y, rootData: p }) || (n = n === null ? k.errors : n.concat(k.errors), i = n.length);
           var s = l === i;
           if (!s) break;
         }
@@ -98,8 +110,8 @@ function h(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
   } else return h.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return h.errors = n, i === 0;
 }
-var K = Q;
-function g(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+var Z = Q;
+function g(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let o;
@@ -111,11 +123,11 @@ function g(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
       let m = e.capabilities;
       if (i === i) if (Array.isArray(m)) {
         var s = true;
-        let f = m.length;
-        for (let l = 0; l < f; l++) {
-          let H = i;
+        let y = m.length;
+        for (let l = 0; l < y; l++) {
+          let R = i;
           if (typeof m[l] != "string") return g.errors = [{ instancePath: r + "/capabilities/" + l, keyword: "type", params: { type: "string" } }], false;
-          var s = H === i;
+          var s = R === i;
           if (!s) break;
         }
       } else return g.errors = [{ instancePath: r + "/capabilities", keyword: "type", params: { type: "array" } }], false;
@@ -124,11 +136,11 @@ function g(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
       let m = e.workspaces;
       if (i === i) if (Array.isArray(m)) {
         var t = true;
-        let f = m.length;
-        for (let l = 0; l < f; l++) {
-          let H = i;
+        let y = m.length;
+        for (let l = 0; l < y; l++) {
+          let R = i;
           if (typeof m[l] != "string") return g.errors = [{ instancePath: r + "/workspaces/" + l, keyword: "type", params: { type: "string" } }], false;
-          var t = H === i;
+          var t = R === i;
           if (!t) break;
         }
       } else return g.errors = [{ instancePath: r + "/workspaces", keyword: "type", params: { type: "array" } }], false;
@@ -138,7 +150,7 @@ function g(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
   } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return g.errors = n, i === 0;
 }
-function Q(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+function Q(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (Array.isArray(e)) {
     var s = true;
@@ -152,8 +164,8 @@ function Q(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
   } else return Q.errors = [{ instancePath: r, keyword: "type", params: { type: "array" } }], false;
   return Q.errors = n, i === 0;
 }
-var L = V;
-function w(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+var ee = V;
+function w(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
@@ -167,13 +179,13 @@ function w(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
     if (e.created_at !== void 0) {
       let t = e.created_at, o = i;
       if (i === o && i === o) if (typeof t == "string") {
-        if (!R.test(t)) return w.errors = [{ instancePath: r + "/created_at", keyword: "format", params: { format: "date-time" } }], false;
+        if (!O.test(t)) return w.errors = [{ instancePath: r + "/created_at", keyword: "format", params: { format: "date-time" } }], false;
       } else return w.errors = [{ instancePath: r + "/created_at", keyword: "type", params: { type: "string" } }], false;
     }
   } else return w.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return w.errors = n, i === 0;
 }
-function F(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+function F(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let t;
@@ -183,9 +195,9 @@ function F(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
       if (i === i) if (Array.isArray(o)) {
         var s = true;
         let b = o.length;
-        for (let f = 0; f < b; f++) {
+        for (let y = 0; y < b; y++) {
           let l = i;
-          w(o[f], { instancePath: r + "/bindings/" + f, parentData: o, parentDataProperty: f, rootData: p }) || (n = n === null ? w.errors : n.concat(w.errors), i = n.length);
+          w(o[y], { instancePath: r + "/bindings/" + y, parentData: o, parentDataProperty: y, rootData: p }) || (n = n === null ? w.errors : n.concat(w.errors), i = n.length);
           var s = l === i;
           if (!s) break;
         }
@@ -194,7 +206,7 @@ function F(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
   } else return F.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return F.errors = n, i === 0;
 }
-function v(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+function v(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
@@ -206,59 +218,59 @@ function v(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
   } else return v.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return v.errors = n, i === 0;
 }
-function V(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+function V(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0, s = i, t = false, o = null, m = i;
-  F(e, { instancePath: r, parentData: a, parentDataProperty: y, rootData: p }) || (n = n === null ? F.errors : n.concat(F.errors), i = n.length);
-  var f = m === i;
-  f && (t = true, o = 0);
+  F(e, { instancePath: r, parentData: a, parentDataProperty: f, rootData: p }) || (n = n === null ? F.errors : n.concat(F.errors), i = n.length);
+  var y = m === i;
+  y && (t = true, o = 0);
   let b = i;
-  v(e, { instancePath: r, parentData: a, parentDataProperty: y, rootData: p }) || (n = n === null ? v.errors : n.concat(v.errors), i = n.length);
-  var f = b === i;
-  if (f && t ? (t = false, o = [o, 1]) : f && (t = true, o = 1), t) i = s, n !== null && (s ? n.length = s : n = null);
+  v(e, { instancePath: r, parentData: a, parentDataProperty: f, rootData: p }) || (n = n === null ? v.errors : n.concat(v.errors), i = n.length);
+  var y = b === i;
+  if (y && t ? (t = false, o = [o, 1]) : y && (t = true, o = 1), t) i = s, n !== null && (s ? n.length = s : n = null);
   else {
     let l = { instancePath: r, keyword: "oneOf", params: { passingSchemas: o } };
     return n === null ? n = [l] : n.push(l), i++, V.errors = n, false;
   }
   return V.errors = n, i === 0;
 }
-var I = T;
-function T(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+var I = x;
+function x(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
-    if (e.reason === void 0 && (s = "reason")) return T.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.reason !== void 0 && typeof e.reason != "string") return T.errors = [{ instancePath: r + "/reason", keyword: "type", params: { type: "string" } }], false;
-  } else return T.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return T.errors = n, i === 0;
-}
-var W = j, X = { $id: "/coven/messages/created_binding.json", type: "object", required: ["binding_id", "agent_name", "working_dir", "rebound_from"], properties: { binding_id: { type: "string" }, agent_name: { type: "string" }, working_dir: { type: "string" }, rebound_from: { type: ["string", "null"] } } };
-function j(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.binding_id === void 0 && (s = "binding_id") || e.agent_name === void 0 && (s = "agent_name") || e.working_dir === void 0 && (s = "working_dir") || e.rebound_from === void 0 && (s = "rebound_from")) return j.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.binding_id !== void 0 && typeof e.binding_id != "string") return j.errors = [{ instancePath: r + "/binding_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.agent_name !== void 0 && typeof e.agent_name != "string") return j.errors = [{ instancePath: r + "/agent_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.working_dir !== void 0 && typeof e.working_dir != "string") return j.errors = [{ instancePath: r + "/working_dir", keyword: "type", params: { type: "string" } }], false;
-    if (e.rebound_from !== void 0) {
-      let t = e.rebound_from;
-      if (typeof t != "string" && t !== null) return j.errors = [{ instancePath: r + "/rebound_from", keyword: "type", params: { type: X.properties.rebound_from.type } }], false;
-    }
-  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return j.errors = n, i === 0;
-}
-var Y = x;
-function x(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.full_response === void 0 && (s = "full_response")) return x.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.full_response !== void 0 && typeof e.full_response != "string") return x.errors = [{ instancePath: r + "/full_response", keyword: "type", params: { type: "string" } }], false;
+    if (e.reason === void 0 && (s = "reason")) return x.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
+    if (e.reason !== void 0 && typeof e.reason != "string") return x.errors = [{ instancePath: r + "/reason", keyword: "type", params: { type: "string" } }], false;
   } else return x.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return x.errors = n, i === 0;
 }
-var z = S;
-function S(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+var re = D, te = { $id: "/coven/messages/created_binding.json", type: "object", required: ["binding_id", "agent_name", "working_dir", "rebound_from"], properties: { binding_id: { type: "string" }, agent_name: { type: "string" }, working_dir: { type: "string" }, rebound_from: { type: ["string", "null"] } } };
+function D(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
+  let n = null, i = 0;
+  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let s;
+    if (e.binding_id === void 0 && (s = "binding_id") || e.agent_name === void 0 && (s = "agent_name") || e.working_dir === void 0 && (s = "working_dir") || e.rebound_from === void 0 && (s = "rebound_from")) return D.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
+    if (e.binding_id !== void 0 && typeof e.binding_id != "string") return D.errors = [{ instancePath: r + "/binding_id", keyword: "type", params: { type: "string" } }], false;
+    if (e.agent_name !== void 0 && typeof e.agent_name != "string") return D.errors = [{ instancePath: r + "/agent_name", keyword: "type", params: { type: "string" } }], false;
+    if (e.working_dir !== void 0 && typeof e.working_dir != "string") return D.errors = [{ instancePath: r + "/working_dir", keyword: "type", params: { type: "string" } }], false;
+    if (e.rebound_from !== void 0) {
+      let t = e.rebound_from;
+      if (typeof t != "string" && t !== null) return D.errors = [{ instancePath: r + "/rebound_from", keyword: "type", params: { type: te.properties.rebound_from.type } }], false;
+    }
+  } else return D.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return D.errors = n, i === 0;
+}
+var ie = T;
+function T(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
+  let n = null, i = 0;
+  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let s;
+    if (e.full_response === void 0 && (s = "full_response")) return T.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
+    if (e.full_response !== void 0 && typeof e.full_response != "string") return T.errors = [{ instancePath: r + "/full_response", keyword: "type", params: { type: "string" } }], false;
+  } else return T.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return T.errors = n, i === 0;
+}
+var K = S;
+function S(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
@@ -267,8 +279,8 @@ function S(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
   } else return S.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return S.errors = n, i === 0;
 }
-var Z = $;
-function $(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+var se = $;
+function $(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
@@ -278,8 +290,8 @@ function $(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
   } else return $.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return $.errors = n, i === 0;
 }
-var ee = U;
-function U(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+var ne = U;
+function U(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
@@ -288,38 +300,38 @@ function U(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
   } else return U.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return U.errors = n, i === 0;
 }
-var re = B;
-function B(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+var oe = C;
+function C(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
-    if (e.session_id === void 0 && (s = "session_id")) return B.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return B.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-  } else return B.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return B.errors = n, i === 0;
-}
-var te = C;
-function C(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.thread_id === void 0 && (s = "thread_id")) return C.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.thread_id !== void 0 && typeof e.thread_id != "string") return C.errors = [{ instancePath: r + "/thread_id", keyword: "type", params: { type: "string" } }], false;
+    if (e.session_id === void 0 && (s = "session_id")) return C.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
+    if (e.session_id !== void 0 && typeof e.session_id != "string") return C.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
   } else return C.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return C.errors = n, i === 0;
 }
-var G = O;
-function O(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+var pe = L;
+function L(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
-    if (e.text === void 0 && (s = "text")) return O.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.text !== void 0 && typeof e.text != "string") return O.errors = [{ instancePath: r + "/text", keyword: "type", params: { type: "string" } }], false;
-  } else return O.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return O.errors = n, i === 0;
+    if (e.thread_id === void 0 && (s = "thread_id")) return L.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
+    if (e.thread_id !== void 0 && typeof e.thread_id != "string") return L.errors = [{ instancePath: r + "/thread_id", keyword: "type", params: { type: "string" } }], false;
+  } else return L.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return L.errors = n, i === 0;
 }
-var ie = E;
-function c(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+var W = B;
+function B(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
+  let n = null, i = 0;
+  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let s;
+    if (e.text === void 0 && (s = "text")) return B.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
+    if (e.text !== void 0 && typeof e.text != "string") return B.errors = [{ instancePath: r + "/text", keyword: "type", params: { type: "string" } }], false;
+  } else return B.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return B.errors = n, i === 0;
+}
+var fe = P;
+function c(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
@@ -334,36 +346,36 @@ function c(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
     if (e.created_at !== void 0) {
       let t = e.created_at, o = i;
       if (i === o && i === o) if (typeof t == "string") {
-        if (!R.test(t)) return c.errors = [{ instancePath: r + "/created_at", keyword: "format", params: { format: "date-time" } }], false;
+        if (!O.test(t)) return c.errors = [{ instancePath: r + "/created_at", keyword: "format", params: { format: "date-time" } }], false;
       } else return c.errors = [{ instancePath: r + "/created_at", keyword: "type", params: { type: "string" } }], false;
     }
   } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return c.errors = n, i === 0;
 }
-function E(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+function P(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let t;
-    if (e.thread_id === void 0 && (t = "thread_id") || e.messages === void 0 && (t = "messages")) return E.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.thread_id !== void 0 && typeof e.thread_id != "string") return E.errors = [{ instancePath: r + "/thread_id", keyword: "type", params: { type: "string" } }], false;
+    if (e.thread_id === void 0 && (t = "thread_id") || e.messages === void 0 && (t = "messages")) return P.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
+    if (e.thread_id !== void 0 && typeof e.thread_id != "string") return P.errors = [{ instancePath: r + "/thread_id", keyword: "type", params: { type: "string" } }], false;
     if (e.messages !== void 0) {
       let o = e.messages;
       if (i === i) if (Array.isArray(o)) {
         var s = true;
         let b = o.length;
-        for (let f = 0; f < b; f++) {
+        for (let y = 0; y < b; y++) {
           let l = i;
-          c(o[f], { instancePath: r + "/messages/" + f, parentData: o, parentDataProperty: f, rootData: p }) || (n = n === null ? c.errors : n.concat(c.errors), i = n.length);
+          c(o[y], { instancePath: r + "/messages/" + y, parentData: o, parentDataProperty: y, rootData: p }) || (n = n === null ? c.errors : n.concat(c.errors), i = n.length);
           var s = l === i;
           if (!s) break;
         }
-      } else return E.errors = [{ instancePath: r + "/messages", keyword: "type", params: { type: "array" } }], false;
+      } else return P.errors = [{ instancePath: r + "/messages", keyword: "type", params: { type: "array" } }], false;
     }
-  } else return E.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return E.errors = n, i === 0;
+  } else return P.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return P.errors = n, i === 0;
 }
-var se = P;
-function u(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+var ae = E;
+function u(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
@@ -400,49 +412,49 @@ function u(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
     if (e.created_at !== void 0) {
       let t = e.created_at, o = i;
       if (i === o && i === o) if (typeof t == "string") {
-        if (!R.test(t)) return u.errors = [{ instancePath: r + "/created_at", keyword: "format", params: { format: "date-time" } }], false;
+        if (!O.test(t)) return u.errors = [{ instancePath: r + "/created_at", keyword: "format", params: { format: "date-time" } }], false;
       } else return u.errors = [{ instancePath: r + "/created_at", keyword: "type", params: { type: "string" } }], false;
     }
   } else return u.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return u.errors = n, i === 0;
 }
-function P(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+function E(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let t;
-    if (e.thread_id === void 0 && (t = "thread_id") || e.usage === void 0 && (t = "usage")) return P.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.thread_id !== void 0 && typeof e.thread_id != "string") return P.errors = [{ instancePath: r + "/thread_id", keyword: "type", params: { type: "string" } }], false;
+    if (e.thread_id === void 0 && (t = "thread_id") || e.usage === void 0 && (t = "usage")) return E.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
+    if (e.thread_id !== void 0 && typeof e.thread_id != "string") return E.errors = [{ instancePath: r + "/thread_id", keyword: "type", params: { type: "string" } }], false;
     if (e.usage !== void 0) {
       let o = e.usage;
       if (i === i) if (Array.isArray(o)) {
         var s = true;
         let b = o.length;
-        for (let f = 0; f < b; f++) {
+        for (let y = 0; y < b; y++) {
           let l = i;
-          u(o[f], { instancePath: r + "/usage/" + f, parentData: o, parentDataProperty: f, rootData: p }) || (n = n === null ? u.errors : n.concat(u.errors), i = n.length);
+          u(o[y], { instancePath: r + "/usage/" + y, parentData: o, parentDataProperty: y, rootData: p }) || (n = n === null ? u.errors : n.concat(u.errors), i = n.length);
           var s = l === i;
           if (!s) break;
         }
-      } else return P.errors = [{ instancePath: r + "/usage", keyword: "type", params: { type: "array" } }], false;
+      } else return E.errors = [{ instancePath: r + "/usage", keyword: "type", params: { type: "array" } }], false;
     }
-  } else return P.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return P.errors = n, i === 0;
+  } else return E.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return E.errors = n, i === 0;
 }
-var ne = D;
-function D(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+var ye = A;
+function A(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
-    if (e.id === void 0 && (s = "id") || e.name === void 0 && (s = "name") || e.input_json === void 0 && (s = "input_json") || e.request_id === void 0 && (s = "request_id")) return D.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.id !== void 0 && typeof e.id != "string") return D.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    if (e.name !== void 0 && typeof e.name != "string") return D.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
-    if (e.input_json !== void 0 && typeof e.input_json != "string") return D.errors = [{ instancePath: r + "/input_json", keyword: "type", params: { type: "string" } }], false;
-    if (e.request_id !== void 0 && typeof e.request_id != "string") return D.errors = [{ instancePath: r + "/request_id", keyword: "type", params: { type: "string" } }], false;
-  } else return D.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return D.errors = n, i === 0;
+    if (e.id === void 0 && (s = "id") || e.name === void 0 && (s = "name") || e.input_json === void 0 && (s = "input_json") || e.request_id === void 0 && (s = "request_id")) return A.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
+    if (e.id !== void 0 && typeof e.id != "string") return A.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
+    if (e.name !== void 0 && typeof e.name != "string") return A.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
+    if (e.input_json !== void 0 && typeof e.input_json != "string") return A.errors = [{ instancePath: r + "/input_json", keyword: "type", params: { type: "string" } }], false;
+    if (e.request_id !== void 0 && typeof e.request_id != "string") return A.errors = [{ instancePath: r + "/request_id", keyword: "type", params: { type: "string" } }], false;
+  } else return A.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return A.errors = n, i === 0;
 }
-var oe = M;
-function M(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+var ue = M;
+function M(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
@@ -452,44 +464,60 @@ function M(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
   } else return M.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return M.errors = n, i === 0;
 }
-var pe = A;
-function A(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+var de = q;
+var z = J().default;
+function q(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
-    if (e.id === void 0 && (s = "id") || e.output === void 0 && (s = "output") || e.is_error === void 0 && (s = "is_error")) return A.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.id !== void 0 && typeof e.id != "string") return A.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    if (e.output !== void 0 && typeof e.output != "string") return A.errors = [{ instancePath: r + "/output", keyword: "type", params: { type: "string" } }], false;
-    if (e.is_error !== void 0 && typeof e.is_error != "boolean") return A.errors = [{ instancePath: r + "/is_error", keyword: "type", params: { type: "boolean" } }], false;
-  } else return A.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return A.errors = n, i === 0;
-}
-var fe = q;
-function q(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.id === void 0 && (s = "id") || e.state === void 0 && (s = "state") || e.detail === void 0 && (s = "detail")) return q.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.id !== void 0 && typeof e.id != "string") return q.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    if (e.state !== void 0 && typeof e.state != "string") return q.errors = [{ instancePath: r + "/state", keyword: "type", params: { type: "string" } }], false;
-    if (e.detail !== void 0 && typeof e.detail != "string") return q.errors = [{ instancePath: r + "/detail", keyword: "type", params: { type: "string" } }], false;
+    if (e.id === void 0 && (s = "id") || e.output === void 0 && (s = "output") || e.is_error === void 0 && (s = "is_error")) return q.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
+    if (e.id !== void 0) {
+      let t = e.id;
+      if (i === i) if (typeof t == "string") {
+        if (z(t) < 1) return q.errors = [{ instancePath: r + "/id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return q.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.output !== void 0 && typeof e.output != "string") return q.errors = [{ instancePath: r + "/output", keyword: "type", params: { type: "string" } }], false;
+    if (e.is_error !== void 0 && typeof e.is_error != "boolean") return q.errors = [{ instancePath: r + "/is_error", keyword: "type", params: { type: "boolean" } }], false;
   } else return q.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return q.errors = n, i === 0;
 }
-var ae = N;
-function N(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+var le = N;
+function N(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
-    if (e.id === void 0 && (s = "id") || e.name === void 0 && (s = "name") || e.input_json === void 0 && (s = "input_json")) return N.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
+    if (e.id === void 0 && (s = "id") || e.state === void 0 && (s = "state") || e.detail === void 0 && (s = "detail")) return N.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
     if (e.id !== void 0 && typeof e.id != "string") return N.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    if (e.name !== void 0 && typeof e.name != "string") return N.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
-    if (e.input_json !== void 0 && typeof e.input_json != "string") return N.errors = [{ instancePath: r + "/input_json", keyword: "type", params: { type: "string" } }], false;
+    if (e.state !== void 0 && typeof e.state != "string") return N.errors = [{ instancePath: r + "/state", keyword: "type", params: { type: "string" } }], false;
+    if (e.detail !== void 0 && typeof e.detail != "string") return N.errors = [{ instancePath: r + "/detail", keyword: "type", params: { type: "string" } }], false;
   } else return N.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return N.errors = n, i === 0;
 }
-var ye = _;
-function _(e, { instancePath: r = "", parentData: a, parentDataProperty: y, rootData: p = e } = {}) {
+var me = j;
+function j(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
+  let n = null, i = 0;
+  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let s;
+    if (e.id === void 0 && (s = "id") || e.name === void 0 && (s = "name") || e.input_json === void 0 && (s = "input_json")) return j.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
+    if (e.id !== void 0) {
+      let t = e.id;
+      if (i === i) if (typeof t == "string") {
+        if (z(t) < 1) return j.errors = [{ instancePath: r + "/id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return j.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.name !== void 0) {
+      let t = e.name;
+      if (i === i) if (typeof t == "string") {
+        if (z(t) < 1) return j.errors = [{ instancePath: r + "/name", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return j.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.input_json !== void 0 && typeof e.input_json != "string") return j.errors = [{ instancePath: r + "/input_json", keyword: "type", params: { type: "string" } }], false;
+  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return j.errors = n, i === 0;
+}
+var ge = _;
+function _(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
   let n = null, i = 0;
   if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
@@ -522,5 +550,5 @@ function _(e, { instancePath: r = "", parentData: a, parentDataProperty: y, root
   } else return _.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return _.errors = n, i === 0;
 }
-var ue = d, de = { AgentHistory: J, Agents: K, BindingsAnswer: L, CanceledMessage: I, CancelledMessage: I, CreatedBinding: W, DoneMessage: Y, ErrorMessage: z, FaultBody: z, FileMessage: Z, QuestionAnswered: ee, SessionInitMessage: re, SessionOrphanedMessage: I, StartedMessage: te, TextMessage: G, ThinkingMessage: G, ThreadTranscript: ie, ThreadUsageRecords: se, ToolApprovalMessage: ne, ToolDecision: oe, ToolResultMessage: pe, ToolStateMessage: fe, ToolUseMessage: ae, UsageMessage: ye, UsageTotals: ue };
-export const checks: Checks = de;
+var ce = d, we = { AgentHistory: Y, Agents: Z, BindingsAnswer: ee, CanceledMessage: I, CancelledMessage: I, CreatedBinding: re, DoneMessage: ie, ErrorMessage: K, FaultBody: K, FileMessage: se, QuestionAnswered: ne, SessionInitMessage: oe, SessionOrphanedMessage: I, StartedMessage: pe, TextMessage: W, ThinkingMessage: W, ThreadTranscript: fe, ThreadUsageRecords: ae, ToolApprovalMessage: ye, ToolDecision: ue, ToolResultMessage: de, ToolStateMessage: le, ToolUseMessage: me, UsageMessage: ge, UsageTotals: ce };
+export const checks: Checks = we;

@@ -3,118 +3,165 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var v = d;
-function d(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
+var I = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
+var D = I((v) => {
+  "use strict";
+  Object.defineProperty(v, "__esModule", { value: true });
+  function h(e) {
+    let r = e.length, l = 0, p = 0, o;
+    for (; p < r; ) l++, o = e.charCodeAt(p++), o >= 55296 && o <= 56319 && p < r && (o = e.charCodeAt(p), (o & 64512) === 56320 && p++);
+    return l;
+  }
+  v.default = h;
+  h.code = 'require("ajv/dist/runtime/ucs2length").default';
+});
+var A = d;
+var b = D().default;
+function d(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
+  let i = null, t = 0;
   if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let n;
     if (e.session_id === void 0 && (n = "session_id") || e.tool_call_id === void 0 && (n = "tool_call_id")) return d.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
     if (e.session_id !== void 0 && typeof e.session_id != "string") return d.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.tool_call_id !== void 0 && typeof e.tool_call_id != "string") return d.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
+    if (e.tool_call_id !== void 0) {
+      let s = e.tool_call_id;
+      if (t === t) if (typeof s == "string") {
+        if (b(s) < 1) return d.errors = [{ instancePath: r + "/tool_call_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return d.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
+    }
   } else return d.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return d.errors = s, t === 0;
+  return d.errors = i, t === 0;
 }
-var k = m;
-function c(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
+var x = c;
+function _(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
+  let i = null, t = 0;
   if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.auto_approve_readonly !== void 0 && typeof e.auto_approve_readonly != "boolean") return c.errors = [{ instancePath: r + "/auto_approve_readonly", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.save_transcript !== void 0 && typeof e.save_transcript != "boolean") return c.errors = [{ instancePath: r + "/save_transcript", keyword: "type", params: { type: "boolean" } }], false;
+    if (e.auto_approve_readonly !== void 0 && typeof e.auto_approve_readonly != "boolean") return _.errors = [{ instancePath: r + "/auto_approve_readonly", keyword: "type", params: { type: "boolean" } }], false;
+    if (e.save_transcript !== void 0 && typeof e.save_transcript != "boolean") return _.errors = [{ instancePath: r + "/save_transcript", keyword: "type", params: { type: "boolean" } }], false;
+  } else return _.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return _.errors = i, t === 0;
+}
+function c(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
+  let i = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let n;
+    if (e.project_path === void 0 && (n = "project_path")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
+    if (e.project_path !== void 0) {
+      let s = e.project_path;
+      if (t === t) if (typeof s == "string") {
+        if (b(s) < 1) return c.errors = [{ instancePath: r + "/project_path", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return c.errors = [{ instancePath: r + "/project_path", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.model !== void 0) {
+      let s = e.model;
+      if (t === t) if (typeof s == "string") {
+        if (b(s) < 1) return c.errors = [{ instancePath: r + "/model", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return c.errors = [{ instancePath: r + "/model", keyword: "type", params: { type: "string" } }], false;
+    }
+    e.config !== void 0 && (_(e.config, { instancePath: r + "/config", parentData: e, parentDataProperty: "config", rootData: o }) || (i = i === null ? _.errors : i.concat(_.errors), t = i.length));
   } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return c.errors = s, t === 0;
+  return c.errors = i, t === 0;
 }
-function m(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
+var y = k;
+function k(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
+  let i = null, t = 0;
   if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let n;
-    if (e.project_path === void 0 && (n = "project_path")) return m.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.project_path !== void 0 && typeof e.project_path != "string") return m.errors = [{ instancePath: r + "/project_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.model !== void 0 && typeof e.model != "string") return m.errors = [{ instancePath: r + "/model", keyword: "type", params: { type: "string" } }], false;
-    e.config !== void 0 && (c(e.config, { instancePath: r + "/config", parentData: e, parentDataProperty: "config", rootData: i }) || (s = s === null ? c.errors : s.concat(c.errors), t = s.length));
-  } else return m.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return m.errors = s, t === 0;
+    if (e.session_id === void 0 && (n = "session_id")) return k.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
+    if (e.session_id !== void 0 && typeof e.session_id != "string") return k.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
+  } else return k.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return k.errors = i, t === 0;
 }
-var f = j;
-function j(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
+var P = w;
+function w(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
+  let i = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    if (e.project !== void 0 && typeof e.project != "string") return w.errors = [{ instancePath: r + "/project", keyword: "type", params: { type: "string" } }], false;
+  } else return w.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return w.errors = i, t === 0;
+}
+var q = g;
+function a(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
+  let i = null, t = 0;
   if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let n;
-    if (e.session_id === void 0 && (n = "session_id")) return j.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return j.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return j.errors = s, t === 0;
-}
-var w = b;
-function b(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.project !== void 0 && typeof e.project != "string") return b.errors = [{ instancePath: r + "/project", keyword: "type", params: { type: "string" } }], false;
-  } else return b.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return b.errors = s, t === 0;
-}
-var D = g;
-function y(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.line === void 0 && (n = "line") || e.column === void 0 && (n = "column")) return y.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
+    if (e.line === void 0 && (n = "line") || e.column === void 0 && (n = "column")) return a.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
     if (e.line !== void 0) {
-      let o = e.line;
-      if (!(typeof o == "number" && !(o % 1) && !isNaN(o) && isFinite(o))) return y.errors = [{ instancePath: r + "/line", keyword: "type", params: { type: "integer" } }], false;
+      let s = e.line, f = t;
+      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return a.errors = [{ instancePath: r + "/line", keyword: "type", params: { type: "integer" } }], false;
+      if (t === f && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return a.errors = [{ instancePath: r + "/line", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
     }
     if (e.column !== void 0) {
-      let o = e.column;
-      if (!(typeof o == "number" && !(o % 1) && !isNaN(o) && isFinite(o))) return y.errors = [{ instancePath: r + "/column", keyword: "type", params: { type: "integer" } }], false;
+      let s = e.column, f = t;
+      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return a.errors = [{ instancePath: r + "/column", keyword: "type", params: { type: "integer" } }], false;
+      if (t === f && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return a.errors = [{ instancePath: r + "/column", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
     }
-  } else return y.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return y.errors = s, t === 0;
+  } else return a.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return a.errors = i, t === 0;
 }
-function u(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
+function u(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
+  let i = null, t = 0;
   if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let n;
     if (e.start === void 0 && (n = "start") || e.end === void 0 && (n = "end")) return u.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
     if (e.start !== void 0) {
-      let o = e.start;
-      if (!(typeof o == "number" && !(o % 1) && !isNaN(o) && isFinite(o))) return u.errors = [{ instancePath: r + "/start", keyword: "type", params: { type: "integer" } }], false;
+      let s = e.start, f = t;
+      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return u.errors = [{ instancePath: r + "/start", keyword: "type", params: { type: "integer" } }], false;
+      if (t === f && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return u.errors = [{ instancePath: r + "/start", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
     }
     if (e.end !== void 0) {
-      let o = e.end;
-      if (!(typeof o == "number" && !(o % 1) && !isNaN(o) && isFinite(o))) return u.errors = [{ instancePath: r + "/end", keyword: "type", params: { type: "integer" } }], false;
+      let s = e.end, f = t;
+      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return u.errors = [{ instancePath: r + "/end", keyword: "type", params: { type: "integer" } }], false;
+      if (t === f && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return u.errors = [{ instancePath: r + "/end", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
     }
   } else return u.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return u.errors = s, t === 0;
+  return u.errors = i, t === 0;
 }
-function _(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
+function j(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
+  let i = null, t = 0;
   if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.current_file !== void 0 && typeof e.current_file != "string") return _.errors = [{ instancePath: r + "/current_file", keyword: "type", params: { type: "string" } }], false;
-    e.cursor_position !== void 0 && (y(e.cursor_position, { instancePath: r + "/cursor_position", parentData: e, parentDataProperty: "cursor_position", rootData: i }) || (s = s === null ? y.errors : s.concat(y.errors), t = s.length)), e.visible_region !== void 0 && (u(e.visible_region, { instancePath: r + "/visible_region", parentData: e, parentDataProperty: "visible_region", rootData: i }) || (s = s === null ? u.errors : s.concat(u.errors), t = s.length));
-  } else return _.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return _.errors = s, t === 0;
+    if (e.current_file !== void 0) {
+      let n = e.current_file;
+      if (t === t) if (typeof n == "string") {
+        if (b(n) < 1) return j.errors = [{ instancePath: r + "/current_file", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return j.errors = [{ instancePath: r + "/current_file", keyword: "type", params: { type: "string" } }], false;
+    }
+    e.cursor_position !== void 0 && (a(e.cursor_position, { instancePath: r + "/cursor_position", parentData: e, parentDataProperty: "cursor_position", rootData: o }) || (i = i === null ? a.errors : i.concat(a.errors), t = i.length)), e.visible_region !== void 0 && (u(e.visible_region, { instancePath: r + "/visible_region", parentData: e, parentDataProperty: "visible_region", rootData: o }) || (i = i === null ? u.errors : i.concat(u.errors), t = i.length));
+  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return j.errors = i, t === 0;
 }
-function g(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
+function g(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
+  let i = null, t = 0;
   if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let n;
     if (e.session_id === void 0 && (n = "session_id") || e.text === void 0 && (n = "text")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
     if (e.session_id !== void 0 && typeof e.session_id != "string") return g.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.text !== void 0 && typeof e.text != "string") return g.errors = [{ instancePath: r + "/text", keyword: "type", params: { type: "string" } }], false;
-    e.context !== void 0 && (_(e.context, { instancePath: r + "/context", parentData: e, parentDataProperty: "context", rootData: i }) || (s = s === null ? _.errors : s.concat(_.errors), t = s.length));
+    if (e.text !== void 0) {
+      let s = e.text;
+      if (t === t) if (typeof s == "string") {
+        if (b(s) < 1) return g.errors = [{ instancePath: r + "/text", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return g.errors = [{ instancePath: r + "/text", keyword: "type", params: { type: "string" } }], false;
+    }
+    e.context !== void 0 && (j(e.context, { instancePath: r + "/context", parentData: e, parentDataProperty: "context", rootData: o }) || (i = i === null ? j.errors : i.concat(j.errors), t = i.length));
   } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = s, t === 0;
+  return g.errors = i, t === 0;
 }
-var I = a;
-function a(e, { instancePath: r = "", parentData: p, parentDataProperty: l, rootData: i = e } = {}) {
-  let s = null, t = 0;
+var N = m;
+function m(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
+  let i = null, t = 0;
   if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let n;
-    if (e.session_id === void 0 && (n = "session_id") || e.tool_call_id === void 0 && (n = "tool_call_id")) return a.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return a.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.tool_call_id !== void 0 && typeof e.tool_call_id != "string") return a.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.reason !== void 0 && typeof e.reason != "string") return a.errors = [{ instancePath: r + "/reason", keyword: "type", params: { type: "string" } }], false;
-  } else return a.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return a.errors = s, t === 0;
+    if (e.session_id === void 0 && (n = "session_id") || e.tool_call_id === void 0 && (n = "tool_call_id")) return m.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
+    if (e.session_id !== void 0 && typeof e.session_id != "string") return m.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
+    if (e.tool_call_id !== void 0) {
+      let s = e.tool_call_id;
+      if (t === t) if (typeof s == "string") {
+        if (b(s) < 1) return m.errors = [{ instancePath: r + "/tool_call_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return m.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.reason !== void 0 && typeof e.reason != "string") return m.errors = [{ instancePath: r + "/reason", keyword: "type", params: { type: "string" } }], false;
+  } else return m.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return m.errors = i, t === 0;
 }
-var A = { ApproveInput: v, CreateSessionInput: k, EndSessionInput: f, EventsInput: f, GetSessionInput: f, GetTranscriptInput: f, GetTranscriptMarkdownInput: f, GetTranscriptOrgInput: f, InterruptInput: f, ListTranscriptsInput: w, PromptInput: D, RejectInput: I, ResumeInput: f };
-export const checks: Checks = A;
+var $ = { ApproveInput: A, CreateSessionInput: x, EndSessionInput: y, EventsInput: y, GetSessionInput: y, GetTranscriptInput: y, GetTranscriptMarkdownInput: y, GetTranscriptOrgInput: y, InterruptInput: y, ListTranscriptsInput: P, PromptInput: q, RejectInput: N, ResumeInput: y };
+export const checks: Checks = $;

@@ -18,9 +18,15 @@ export interface MessageDelta {
 /** The agent wants to run a tool. One that requires approval waits for `approve` or `reject`. */
 export interface ToolCall {
   type: "tool.call";
-  /** Identifies the call; repeated by `approve`, `reject` and `tool.result`. */
+  /**
+   * Identifies the call; repeated by `approve`, `reject` and `tool.result`.
+   * @minLength 1
+   */
   tool_call_id: string;
-  /** The tool's name, such as `read_file`. */
+  /**
+   * The tool's name, such as `read_file`.
+   * @minLength 1
+   */
   tool: string;
   /** The tool's arguments by name. */
   params: Record<string, unknown>;
@@ -31,7 +37,10 @@ export interface ToolCall {
 /** What came of a tool call: it succeeded, failed or was rejected. */
 export interface ToolResult {
   type: "tool.result";
-  /** The `tool_call_id` of the `tool.call`. */
+  /**
+   * The `tool_call_id` of the `tool.call`.
+   * @minLength 1
+   */
   tool_call_id: string;
   /** `rejected`: the user did not allow the call. */
   status: "success" | "error" | "rejected";
@@ -44,11 +53,17 @@ export interface ToolResult {
 /** A tool has changed a file. */
 export interface FileChanged {
   type: "file.changed";
-  /** Path of the file, relative to the project. */
+  /**
+   * Path of the file, relative to the project.
+   * @minLength 1
+   */
   path: string;
   /** What was done to the file, such as `write`. */
   operation: string;
-  /** When the file was changed, in RFC 3339. */
+  /**
+   * When the file was changed, in RFC 3339.
+   * @format date-time
+   */
   timestamp: string;
 }
 
@@ -72,9 +87,15 @@ export interface ErrorMessage {
 
 /** Create a session. */
 export interface CreateSessionInput {
-  /** Absolute path of the project. */
+  /**
+   * Absolute path of the project.
+   * @minLength 1
+   */
   project_path: string;
-  /** The language model's name. The backend chooses one where it is left out. */
+  /**
+   * The language model's name. The backend chooses one where it is left out.
+   * @minLength 1
+   */
   model?: string;
   /** How the session behaves. */
   config?: SessionConfig;
@@ -104,7 +125,10 @@ export interface EndSessionInput {
 export interface PromptInput {
   /** The session. */
   session_id: string;
-  /** The prompt, in natural language. */
+  /**
+   * The prompt, in natural language.
+   * @minLength 1
+   */
   text: string;
   /** What the editor shows. */
   context?: PromptContext;
@@ -112,7 +136,10 @@ export interface PromptInput {
 
 /** What the editor shows. */
 export interface PromptContext {
-  /** Path of the file that has the focus, relative to the project. */
+  /**
+   * Path of the file that has the focus, relative to the project.
+   * @minLength 1
+   */
   current_file?: string;
   /** Where the cursor is in the current file. */
   cursor_position?: CursorPosition;
@@ -122,17 +149,29 @@ export interface PromptContext {
 
 /** Where the cursor is. */
 export interface CursorPosition {
-  /** Line, 1-based. */
+  /**
+   * Line, 1-based.
+   * @minimum 1
+   */
   line: number;
-  /** Column in characters, 0-based. */
+  /**
+   * Column in characters, 0-based.
+   * @minimum 0
+   */
   column: number;
 }
 
 /** The lines that a window shows. */
 export interface VisibleRegion {
-  /** First line, 1-based. */
+  /**
+   * First line, 1-based.
+   * @minimum 1
+   */
   start: number;
-  /** Last line, 1-based and inclusive. */
+  /**
+   * Last line, 1-based and inclusive.
+   * @minimum 1
+   */
   end: number;
 }
 
@@ -146,7 +185,10 @@ export interface InterruptInput {
 export interface ApproveInput {
   /** The session. */
   session_id: string;
-  /** The `tool_call_id` of the `tool.call`. */
+  /**
+   * The `tool_call_id` of the `tool.call`.
+   * @minLength 1
+   */
   tool_call_id: string;
 }
 
@@ -154,7 +196,10 @@ export interface ApproveInput {
 export interface RejectInput {
   /** The session. */
   session_id: string;
-  /** The `tool_call_id` of the `tool.call`. */
+  /**
+   * The `tool_call_id` of the `tool.call`.
+   * @minLength 1
+   */
   tool_call_id: string;
   /** Why the call was rejected. The model is told. */
   reason?: string;
@@ -198,30 +243,48 @@ export interface EventsInput {
 
 /** A session has been created. */
 export interface CreatedSession {
-  /** Identifies the session in every other call. */
+  /**
+   * Identifies the session in every other call.
+   * @minLength 1
+   */
   session_id: string;
   /** Always `active`. */
   status: "active";
-  /** When the session was created, in RFC 3339. */
+  /**
+   * When the session was created, in RFC 3339.
+   * @format date-time
+   */
   created_at: string;
 }
 
 /** A session. */
 export interface SessionInfo {
-  /** Identifies the session. */
+  /**
+   * Identifies the session.
+   * @minLength 1
+   */
   session_id: string;
   /** Whether the session goes on or has ended. */
   status: "active" | "closed";
-  /** Absolute path of the project. */
+  /**
+   * Absolute path of the project.
+   * @minLength 1
+   */
   project_path: string;
-  /** The language model's name. */
+  /**
+   * The language model's name.
+   * @minLength 1
+   */
   model: string;
   /**
    * How many messages the session's conversation has.
    * @minimum 0
    */
   message_count: number;
-  /** When the session started, in RFC 3339. */
+  /**
+   * When the session started, in RFC 3339.
+   * @format date-time
+   */
   started_at: string;
 }
 
@@ -229,7 +292,10 @@ export interface SessionInfo {
 export interface EndedSession {
   /** Always `closed`. */
   status: "closed";
-  /** Absolute path of the saved transcript; absent where none was saved (`save_transcript`). */
+  /**
+   * Absolute path of the saved transcript; absent where none was saved (`save_transcript`).
+   * @minLength 1
+   */
   transcript_path?: string;
 }
 
@@ -239,7 +305,10 @@ export interface PromptAccepted {
   status: "accepted";
   /** What the agent does now. */
   agent_state: AgentState;
-  /** When the prompt was accepted, in RFC 3339. */
+  /**
+   * When the prompt was accepted, in RFC 3339.
+   * @format date-time
+   */
   timestamp?: string;
 }
 
@@ -255,7 +324,10 @@ export interface Interrupted {
 export interface Approved {
   /** Always `approved`. */
   status: "approved";
-  /** The `tool_call_id` of the `tool.call`. */
+  /**
+   * The `tool_call_id` of the `tool.call`.
+   * @minLength 1
+   */
   tool_call_id: string;
 }
 
@@ -263,21 +335,39 @@ export interface Approved {
 export interface Rejected {
   /** Always `rejected`. */
   status: "rejected";
-  /** The `tool_call_id` of the `tool.call`. */
+  /**
+   * The `tool_call_id` of the `tool.call`.
+   * @minLength 1
+   */
   tool_call_id: string;
 }
 
 /** The whole conversation of a session. */
 export interface Transcript {
-  /** Identifies the session. */
+  /**
+   * Identifies the session.
+   * @minLength 1
+   */
   session_id: string;
-  /** Absolute path of the project. */
+  /**
+   * Absolute path of the project.
+   * @minLength 1
+   */
   project_path: string;
-  /** The language model's name. */
+  /**
+   * The language model's name.
+   * @minLength 1
+   */
   model: string;
-  /** When the session started, in RFC 3339. */
+  /**
+   * When the session started, in RFC 3339.
+   * @format date-time
+   */
   started_at: string;
-  /** When the session ended, in RFC 3339; absent while it is active. */
+  /**
+   * When the session ended, in RFC 3339; absent while it is active.
+   * @format date-time
+   */
   ended_at?: string;
   /** The turns of the conversation, the oldest first. */
   messages: TranscriptMessage[];
@@ -293,15 +383,24 @@ export interface TranscriptMessage {
   role: "user" | "assistant";
   /** What was said. */
   content: string;
-  /** When it was said, in RFC 3339. */
+  /**
+   * When it was said, in RFC 3339.
+   * @format date-time
+   */
   timestamp: string;
 }
 
 /** A tool call and what came of it. */
 export interface TranscriptToolCall {
-  /** The `tool_call_id` of the `tool.call`. */
+  /**
+   * The `tool_call_id` of the `tool.call`.
+   * @minLength 1
+   */
   tool_call_id: string;
-  /** The tool's name, such as `read_file`. */
+  /**
+   * The tool's name, such as `read_file`.
+   * @minLength 1
+   */
   tool: string;
   /** The tool's arguments by name. */
   params: Record<string, unknown>;
@@ -311,17 +410,26 @@ export interface TranscriptToolCall {
   result?: string;
   /** Why the call failed or was rejected. */
   message?: string;
-  /** When the tool was called, in RFC 3339. */
+  /**
+   * When the tool was called, in RFC 3339.
+   * @format date-time
+   */
   timestamp: string;
 }
 
 /** A change of a file. */
 export interface TranscriptFileChange {
-  /** Path of the file, relative to the project. */
+  /**
+   * Path of the file, relative to the project.
+   * @minLength 1
+   */
   path: string;
   /** What was done to the file, such as `write`. */
   operation: string;
-  /** When the file was changed, in RFC 3339. */
+  /**
+   * When the file was changed, in RFC 3339.
+   * @format date-time
+   */
   timestamp: string;
 }
 
@@ -333,11 +441,20 @@ export interface TranscriptList {
 
 /** A saved transcript. */
 export interface TranscriptSummary {
-  /** Identifies the session. */
+  /**
+   * Identifies the session.
+   * @minLength 1
+   */
   session_id: string;
-  /** Absolute path of the project. */
+  /**
+   * Absolute path of the project.
+   * @minLength 1
+   */
   project_path: string;
-  /** When the session started, in RFC 3339. */
+  /**
+   * When the session started, in RFC 3339.
+   * @format date-time
+   */
   started_at: string;
   /**
    * How many messages the session's conversation has.
@@ -352,7 +469,10 @@ export interface TranscriptSummary {
 export interface Resumed {
   /** Always `resumed`. */
   status: "resumed";
-  /** Identifies the session. */
+  /**
+   * Identifies the session.
+   * @minLength 1
+   */
   session_id: string;
   /**
    * How many messages the session's conversation has.

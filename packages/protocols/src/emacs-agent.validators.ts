@@ -3,370 +3,560 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var I = V;
-function _(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  return typeof e != "string" ? (_.errors = [{ instancePath: r, keyword: "type", params: { type: "string" } }], false) : e === "idle" || e === "thinking" || e === "tool_execution" || e === "waiting_approval" || e === "error" ? (_.errors = o, s === 0) : (_.errors = [{ instancePath: r, keyword: "enum", params: { allowedValues: ["idle", "thinking", "tool_execution", "waiting_approval", "error"] } }], false);
+var O = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
+var K = O((B) => {
+  "use strict";
+  Object.defineProperty(B, "__esModule", { value: true });
+  function z(e) {
+    let r = e.length, u = 0, f = 0, p;
+    for (; f < r; ) u++, p = e.charCodeAt(f++), p >= 55296 && p <= 56319 && f < r && (p = e.charCodeAt(f), (p & 64512) === 56320 && f++);
+    return u;
+  }
+  B.default = z;
+  z.code = 'require("ajv/dist/runtime/ucs2length").default';
+});
+var G = S;
+function h(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  return typeof e != "string" ? (h.errors = [{ instancePath: r, keyword: "type", params: { type: "string" } }], false) : e === "idle" || e === "thinking" || e === "tool_execution" || e === "waiting_approval" || e === "error" ? (h.errors = o, t === 0) : (h.errors = [{ instancePath: r, keyword: "enum", params: { allowedValues: ["idle", "thinking", "tool_execution", "waiting_approval", "error"] } }], false);
 }
-function V(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.state === void 0 && (t = "state")) return V.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "agent.state") return V.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "agent.state" } }], false;
-    if (e.state !== void 0 && (_(e.state, { instancePath: r + "/state", parentData: e, parentDataProperty: "state", rootData: i }) || (o = o === null ? _.errors : o.concat(_.errors), s = o.length)), e.details !== void 0 && typeof e.details != "string") return V.errors = [{ instancePath: r + "/details", keyword: "type", params: { type: "string" } }], false;
-  } else return V.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return V.errors = o, s === 0;
-}
-var B = N;
-function N(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.tool_call_id === void 0 && (t = "tool_call_id")) return N.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "approved") return N.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "approved" } }], false;
-    if (e.tool_call_id !== void 0 && typeof e.tool_call_id != "string") return N.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-  } else return N.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return N.errors = o, s === 0;
-}
-var L = P;
-function P(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.session_id === void 0 && (t = "session_id") || e.status === void 0 && (t = "status") || e.created_at === void 0 && (t = "created_at")) return P.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return P.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.status !== void 0 && e.status !== "active") return P.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "active" } }], false;
-    if (e.created_at !== void 0 && typeof e.created_at != "string") return P.errors = [{ instancePath: r + "/created_at", keyword: "type", params: { type: "string" } }], false;
-  } else return P.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return P.errors = o, s === 0;
-}
-var z = F;
-function F(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status")) return F.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "closed") return F.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "closed" } }], false;
-    if (e.transcript_path !== void 0 && typeof e.transcript_path != "string") return F.errors = [{ instancePath: r + "/transcript_path", keyword: "type", params: { type: "string" } }], false;
-  } else return F.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return F.errors = o, s === 0;
-}
-var G = $;
-function $(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.message === void 0 && (t = "message")) return $.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "error") return $.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "error" } }], false;
-    if (e.message !== void 0 && typeof e.message != "string") return $.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-    if (e.code !== void 0 && typeof e.code != "string") return $.errors = [{ instancePath: r + "/code", keyword: "type", params: { type: "string" } }], false;
-  } else return $.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return $.errors = o, s === 0;
-}
-var H = x;
-function v(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.code === void 0 && (t = "code") || e.message === void 0 && (t = "message")) return v.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.code !== void 0 && typeof e.code != "string") return v.errors = [{ instancePath: r + "/code", keyword: "type", params: { type: "string" } }], false;
-    if (e.message !== void 0 && typeof e.message != "string") return v.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-    if (e.details !== void 0) {
-      let n = e.details;
-      if (s === s && !(n && typeof n == "object" && !Array.isArray(n))) return v.errors = [{ instancePath: r + "/details", keyword: "type", params: { type: "object" } }], false;
-    }
-  } else return v.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return v.errors = o, s === 0;
-}
-function x(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.error === void 0 && (t = "error")) return x.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    e.error !== void 0 && (v(e.error, { instancePath: r + "/error", parentData: e, parentDataProperty: "error", rootData: i }) || (o = o === null ? v.errors : o.concat(v.errors), s = o.length));
-  } else return x.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return x.errors = o, s === 0;
-}
-var J = A;
-function A(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.path === void 0 && (t = "path") || e.operation === void 0 && (t = "operation") || e.timestamp === void 0 && (t = "timestamp")) return A.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "file.changed") return A.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "file.changed" } }], false;
-    if (e.path !== void 0 && typeof e.path != "string") return A.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
-    if (e.operation !== void 0 && typeof e.operation != "string") return A.errors = [{ instancePath: r + "/operation", keyword: "type", params: { type: "string" } }], false;
-    if (e.timestamp !== void 0 && typeof e.timestamp != "string") return A.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-  } else return A.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return A.errors = o, s === 0;
-}
-var K = M;
-function M(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.agent_state === void 0 && (t = "agent_state")) return M.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "interrupted") return M.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "interrupted" } }], false;
-    e.agent_state !== void 0 && (_(e.agent_state, { instancePath: r + "/agent_state", parentData: e, parentDataProperty: "agent_state", rootData: i }) || (o = o === null ? _.errors : o.concat(_.errors), s = o.length));
-  } else return M.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return M.errors = o, s === 0;
-}
-var O = E;
-function E(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.content === void 0 && (t = "content") || e.role === void 0 && (t = "role")) return E.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "message.delta") return E.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "message.delta" } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return E.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-    if (e.role !== void 0 && e.role !== "assistant") return E.errors = [{ instancePath: r + "/role", keyword: "const", params: { allowedValue: "assistant" } }], false;
-  } else return E.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return E.errors = o, s === 0;
-}
-var Q = S;
-function S(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.agent_state === void 0 && (t = "agent_state")) return S.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "accepted") return S.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "accepted" } }], false;
-    if (e.agent_state !== void 0 && (_(e.agent_state, { instancePath: r + "/agent_state", parentData: e, parentDataProperty: "agent_state", rootData: i }) || (o = o === null ? _.errors : o.concat(_.errors), s = o.length)), e.timestamp !== void 0 && typeof e.timestamp != "string") return S.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
+function S(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.type === void 0 && (i = "type") || e.state === void 0 && (i = "state")) return S.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.type !== void 0 && e.type !== "agent.state") return S.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "agent.state" } }], false;
+    if (e.state !== void 0 && (h(e.state, { instancePath: r + "/state", parentData: e, parentDataProperty: "state", rootData: p }) || (o = o === null ? h.errors : o.concat(h.errors), t = o.length)), e.details !== void 0 && typeof e.details != "string") return S.errors = [{ instancePath: r + "/details", keyword: "type", params: { type: "string" } }], false;
   } else return S.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return S.errors = o, s === 0;
+  return S.errors = o, t === 0;
 }
-var U = T;
-function T(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.tool_call_id === void 0 && (t = "tool_call_id")) return T.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "rejected") return T.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "rejected" } }], false;
-    if (e.tool_call_id !== void 0 && typeof e.tool_call_id != "string") return T.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-  } else return T.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return T.errors = o, s === 0;
+var H = E;
+var m = K().default;
+function E(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.status === void 0 && (i = "status") || e.tool_call_id === void 0 && (i = "tool_call_id")) return E.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.status !== void 0 && e.status !== "approved") return E.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "approved" } }], false;
+    if (e.tool_call_id !== void 0) {
+      let s = e.tool_call_id;
+      if (t === t) if (typeof s == "string") {
+        if (m(s) < 1) return E.errors = [{ instancePath: r + "/tool_call_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return E.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
+    }
+  } else return E.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return E.errors = o, t === 0;
 }
-var W = q;
-function q(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.session_id === void 0 && (t = "session_id") || e.message_count === void 0 && (t = "message_count")) return q.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "resumed") return q.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "resumed" } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return q.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.message_count !== void 0) {
-      let n = e.message_count, p = s;
-      if (!(typeof n == "number" && !(n % 1) && !isNaN(n) && isFinite(n))) return q.errors = [{ instancePath: r + "/message_count", keyword: "type", params: { type: "integer" } }], false;
-      if (s === p && typeof n == "number" && isFinite(n) && (n < 0 || isNaN(n))) return q.errors = [{ instancePath: r + "/message_count", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+var J = L;
+var q = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
+function L(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.session_id === void 0 && (i = "session_id") || e.status === void 0 && (i = "status") || e.created_at === void 0 && (i = "created_at")) return L.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.session_id !== void 0) {
+      let s = e.session_id;
+      if (t === t) if (typeof s == "string") {
+        if (m(s) < 1) return L.errors = [{ instancePath: r + "/session_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return L.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
     }
-  } else return q.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return q.errors = o, s === 0;
+    if (e.status !== void 0 && e.status !== "active") return L.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "active" } }], false;
+    if (e.created_at !== void 0) {
+      let s = e.created_at, n = t;
+      if (t === n && t === n) if (typeof s == "string") {
+        if (!q.test(s)) return L.errors = [{ instancePath: r + "/created_at", keyword: "format", params: { format: "date-time" } }], false;
+      } else return L.errors = [{ instancePath: r + "/created_at", keyword: "type", params: { type: "string" } }], false;
+    }
+  } else return L.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return L.errors = o, t === 0;
 }
-var X = w;
-function w(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.session_id === void 0 && (t = "session_id") || e.status === void 0 && (t = "status") || e.project_path === void 0 && (t = "project_path") || e.model === void 0 && (t = "model") || e.message_count === void 0 && (t = "message_count") || e.started_at === void 0 && (t = "started_at")) return w.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return w.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.status !== void 0) {
-      let n = e.status;
-      if (!(n === "active" || n === "closed")) return w.errors = [{ instancePath: r + "/status", keyword: "enum", params: { allowedValues: ["active", "closed"] } }], false;
+var Q = V;
+function V(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.status === void 0 && (i = "status")) return V.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.status !== void 0 && e.status !== "closed") return V.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "closed" } }], false;
+    if (e.transcript_path !== void 0) {
+      let s = e.transcript_path;
+      if (t === t) if (typeof s == "string") {
+        if (m(s) < 1) return V.errors = [{ instancePath: r + "/transcript_path", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return V.errors = [{ instancePath: r + "/transcript_path", keyword: "type", params: { type: "string" } }], false;
     }
-    if (e.project_path !== void 0 && typeof e.project_path != "string") return w.errors = [{ instancePath: r + "/project_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.model !== void 0 && typeof e.model != "string") return w.errors = [{ instancePath: r + "/model", keyword: "type", params: { type: "string" } }], false;
-    if (e.message_count !== void 0) {
-      let n = e.message_count, p = s;
-      if (!(typeof n == "number" && !(n % 1) && !isNaN(n) && isFinite(n))) return w.errors = [{ instancePath: r + "/message_count", keyword: "type", params: { type: "integer" } }], false;
-      if (s === p && typeof n == "number" && isFinite(n) && (n < 0 || isNaN(n))) return w.errors = [{ instancePath: r + "/message_count", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.started_at !== void 0 && typeof e.started_at != "string") return w.errors = [{ instancePath: r + "/started_at", keyword: "type", params: { type: "string" } }], false;
-  } else return w.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return w.errors = o, s === 0;
+  } else return V.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return V.errors = o, t === 0;
 }
-var Y = k;
-function k(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.tool_call_id === void 0 && (t = "tool_call_id") || e.tool === void 0 && (t = "tool") || e.params === void 0 && (t = "params") || e.requires_approval === void 0 && (t = "requires_approval")) return k.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "tool.call") return k.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "tool.call" } }], false;
-    if (e.tool_call_id !== void 0 && typeof e.tool_call_id != "string") return k.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.tool !== void 0 && typeof e.tool != "string") return k.errors = [{ instancePath: r + "/tool", keyword: "type", params: { type: "string" } }], false;
-    if (e.params !== void 0) {
-      let n = e.params;
-      if (s === s && !(n && typeof n == "object" && !Array.isArray(n))) return k.errors = [{ instancePath: r + "/params", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.requires_approval !== void 0 && typeof e.requires_approval != "boolean") return k.errors = [{ instancePath: r + "/requires_approval", keyword: "type", params: { type: "boolean" } }], false;
-  } else return k.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return k.errors = o, s === 0;
+var U = N;
+function N(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.type === void 0 && (i = "type") || e.message === void 0 && (i = "message")) return N.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.type !== void 0 && e.type !== "error") return N.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "error" } }], false;
+    if (e.message !== void 0 && typeof e.message != "string") return N.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
+    if (e.code !== void 0 && typeof e.code != "string") return N.errors = [{ instancePath: r + "/code", keyword: "type", params: { type: "string" } }], false;
+  } else return N.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return N.errors = o, t === 0;
 }
-var Z = b;
-function b(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.tool_call_id === void 0 && (t = "tool_call_id") || e.status === void 0 && (t = "status")) return b.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "tool.result") return b.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "tool.result" } }], false;
-    if (e.tool_call_id !== void 0 && typeof e.tool_call_id != "string") return b.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.status !== void 0) {
-      let n = e.status;
-      if (!(n === "success" || n === "error" || n === "rejected")) return b.errors = [{ instancePath: r + "/status", keyword: "enum", params: { allowedValues: ["success", "error", "rejected"] } }], false;
+var W = I;
+function $(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.code === void 0 && (i = "code") || e.message === void 0 && (i = "message")) return $.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.code !== void 0 && typeof e.code != "string") return $.errors = [{ instancePath: r + "/code", keyword: "type", params: { type: "string" } }], false;
+    if (e.message !== void 0 && typeof e.message != "string") return $.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
+    if (e.details !== void 0) {
+      let s = e.details;
+      if (t === t && !(s && typeof s == "object" && !Array.isArray(s))) return $.errors = [{ instancePath: r + "/details", keyword: "type", params: { type: "object" } }], false;
     }
-    if (e.result !== void 0 && typeof e.result != "string") return b.errors = [{ instancePath: r + "/result", keyword: "type", params: { type: "string" } }], false;
-    if (e.message !== void 0 && typeof e.message != "string") return b.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-  } else return b.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return b.errors = o, s === 0;
+  } else return $.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return $.errors = o, t === 0;
 }
-var ee = g;
-function h(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.role === void 0 && (t = "role") || e.content === void 0 && (t = "content") || e.timestamp === void 0 && (t = "timestamp")) return h.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.role !== void 0) {
-      let n = e.role;
-      if (!(n === "user" || n === "assistant")) return h.errors = [{ instancePath: r + "/role", keyword: "enum", params: { allowedValues: ["user", "assistant"] } }], false;
-    }
-    if (e.content !== void 0 && typeof e.content != "string") return h.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-    if (e.timestamp !== void 0 && typeof e.timestamp != "string") return h.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-  } else return h.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return h.errors = o, s === 0;
+function I(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.error === void 0 && (i = "error")) return I.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    e.error !== void 0 && ($(e.error, { instancePath: r + "/error", parentData: e, parentDataProperty: "error", rootData: p }) || (o = o === null ? $.errors : o.concat($.errors), t = o.length));
+  } else return I.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return I.errors = o, t === 0;
 }
-function d(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.tool_call_id === void 0 && (t = "tool_call_id") || e.tool === void 0 && (t = "tool") || e.params === void 0 && (t = "params") || e.status === void 0 && (t = "status") || e.timestamp === void 0 && (t = "timestamp")) return d.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.tool_call_id !== void 0 && typeof e.tool_call_id != "string") return d.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.tool !== void 0 && typeof e.tool != "string") return d.errors = [{ instancePath: r + "/tool", keyword: "type", params: { type: "string" } }], false;
-    if (e.params !== void 0) {
-      let n = e.params;
-      if (s === s && !(n && typeof n == "object" && !Array.isArray(n))) return d.errors = [{ instancePath: r + "/params", keyword: "type", params: { type: "object" } }], false;
+var X = D;
+function D(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.type === void 0 && (i = "type") || e.path === void 0 && (i = "path") || e.operation === void 0 && (i = "operation") || e.timestamp === void 0 && (i = "timestamp")) return D.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.type !== void 0 && e.type !== "file.changed") return D.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "file.changed" } }], false;
+    if (e.path !== void 0) {
+      let s = e.path;
+      if (t === t) if (typeof s == "string") {
+        if (m(s) < 1) return D.errors = [{ instancePath: r + "/path", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return D.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
     }
-    if (e.status !== void 0) {
-      let n = e.status;
-      if (!(n === "success" || n === "error" || n === "rejected")) return d.errors = [{ instancePath: r + "/status", keyword: "enum", params: { allowedValues: ["success", "error", "rejected"] } }], false;
-    }
-    if (e.result !== void 0 && typeof e.result != "string") return d.errors = [{ instancePath: r + "/result", keyword: "type", params: { type: "string" } }], false;
-    if (e.message !== void 0 && typeof e.message != "string") return d.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-    if (e.timestamp !== void 0 && typeof e.timestamp != "string") return d.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-  } else return d.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return d.errors = o, s === 0;
-}
-function D(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.path === void 0 && (t = "path") || e.operation === void 0 && (t = "operation") || e.timestamp === void 0 && (t = "timestamp")) return D.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.path !== void 0 && typeof e.path != "string") return D.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
     if (e.operation !== void 0 && typeof e.operation != "string") return D.errors = [{ instancePath: r + "/operation", keyword: "type", params: { type: "string" } }], false;
-    if (e.timestamp !== void 0 && typeof e.timestamp != "string") return D.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
+    if (e.timestamp !== void 0) {
+      let s = e.timestamp, n = t;
+      if (t === n && t === n) if (typeof s == "string") {
+        if (!q.test(s)) return D.errors = [{ instancePath: r + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
+      } else return D.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
+    }
   } else return D.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return D.errors = o, s === 0;
+  return D.errors = o, t === 0;
 }
-function g(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let m;
-    if (e.session_id === void 0 && (m = "session_id") || e.project_path === void 0 && (m = "project_path") || e.model === void 0 && (m = "model") || e.started_at === void 0 && (m = "started_at") || e.messages === void 0 && (m = "messages") || e.tool_calls === void 0 && (m = "tool_calls") || e.file_changes === void 0 && (m = "file_changes")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: m } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return g.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.project_path !== void 0 && typeof e.project_path != "string") return g.errors = [{ instancePath: r + "/project_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.model !== void 0 && typeof e.model != "string") return g.errors = [{ instancePath: r + "/model", keyword: "type", params: { type: "string" } }], false;
-    if (e.started_at !== void 0 && typeof e.started_at != "string") return g.errors = [{ instancePath: r + "/started_at", keyword: "type", params: { type: "string" } }], false;
-    if (e.ended_at !== void 0 && typeof e.ended_at != "string") return g.errors = [{ instancePath: r + "/ended_at", keyword: "type", params: { type: "string" } }], false;
+var Y = M;
+function M(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.status === void 0 && (i = "status") || e.agent_state === void 0 && (i = "agent_state")) return M.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.status !== void 0 && e.status !== "interrupted") return M.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "interrupted" } }], false;
+    e.agent_state !== void 0 && (h(e.agent_state, { instancePath: r + "/agent_state", parentData: e, parentDataProperty: "agent_state", rootData: p }) || (o = o === null ? h.errors : o.concat(h.errors), t = o.length));
+  } else return M.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return M.errors = o, t === 0;
+}
+var Z = F;
+function F(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.type === void 0 && (i = "type") || e.content === void 0 && (i = "content") || e.role === void 0 && (i = "role")) return F.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.type !== void 0 && e.type !== "message.delta") return F.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "message.delta" } }], false;
+    if (e.content !== void 0 && typeof e.content != "string") return F.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
+    if (e.role !== void 0 && e.role !== "assistant") return F.errors = [{ instancePath: r + "/role", keyword: "const", params: { allowedValue: "assistant" } }], false;
+  } else return F.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return F.errors = o, t === 0;
+}
+var ee = x;
+function x(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.status === void 0 && (i = "status") || e.agent_state === void 0 && (i = "agent_state")) return x.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.status !== void 0 && e.status !== "accepted") return x.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "accepted" } }], false;
+    if (e.agent_state !== void 0 && (h(e.agent_state, { instancePath: r + "/agent_state", parentData: e, parentDataProperty: "agent_state", rootData: p }) || (o = o === null ? h.errors : o.concat(h.errors), t = o.length)), e.timestamp !== void 0) {
+      let s = e.timestamp, n = t;
+      if (t === n && t === n) if (typeof s == "string") {
+        if (!q.test(s)) return x.errors = [{ instancePath: r + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
+      } else return x.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
+    }
+  } else return x.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return x.errors = o, t === 0;
+}
+var re = C;
+function C(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.status === void 0 && (i = "status") || e.tool_call_id === void 0 && (i = "tool_call_id")) return C.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.status !== void 0 && e.status !== "rejected") return C.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "rejected" } }], false;
+    if (e.tool_call_id !== void 0) {
+      let s = e.tool_call_id;
+      if (t === t) if (typeof s == "string") {
+        if (m(s) < 1) return C.errors = [{ instancePath: r + "/tool_call_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return C.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
+    }
+  } else return C.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return C.errors = o, t === 0;
+}
+var te = P;
+function P(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.status === void 0 && (i = "status") || e.session_id === void 0 && (i = "session_id") || e.message_count === void 0 && (i = "message_count")) return P.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.status !== void 0 && e.status !== "resumed") return P.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "resumed" } }], false;
+    if (e.session_id !== void 0) {
+      let s = e.session_id;
+      if (t === t) if (typeof s == "string") {
+        if (m(s) < 1) return P.errors = [{ instancePath: r + "/session_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return P.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.message_count !== void 0) {
+      let s = e.message_count, n = t;
+      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return P.errors = [{ instancePath: r + "/message_count", keyword: "type", params: { type: "integer" } }], false;
+      if (t === n && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return P.errors = [{ instancePath: r + "/message_count", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+    }
+  } else return P.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return P.errors = o, t === 0;
+}
+var se = w;
+function w(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.session_id === void 0 && (i = "session_id") || e.status === void 0 && (i = "status") || e.project_path === void 0 && (i = "project_path") || e.model === void 0 && (i = "model") || e.message_count === void 0 && (i = "message_count") || e.started_at === void 0 && (i = "started_at")) return w.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.session_id !== void 0) {
+      let s = e.session_id;
+      if (t === t) if (typeof s == "string") {
+        if (m(s) < 1) return w.errors = [{ instancePath: r + "/session_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return w.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.status !== void 0) {
+      let s = e.status;
+      if (!(s === "active" || s === "closed")) return w.errors = [{ instancePath: r + "/status", keyword: "enum", params: { allowedValues: ["active", "closed"] } }], false;
+    }
+    if (e.project_path !== void 0) {
+      let s = e.project_path;
+      if (t === t) if (typeof s == "string") {
+        if (m(s) < 1) return w.errors = [{ instancePath: r + "/project_path", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return w.errors = [{ instancePath: r + "/project_path", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.model !== void 0) {
+      let s = e.model;
+      if (t === t) if (typeof s == "string") {
+        if (m(s) < 1) return w.errors = [{ instancePath: r + "/model", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return w.errors = [{ instancePath: r + "/model", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.message_count !== void 0) {
+      let s = e.message_count, n = t;
+      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return w.errors = [{ instancePath: r + "/message_count", keyword: "type", params: { type: "integer" } }], false;
+      if (t === n && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return w.errors = [{ instancePath: r + "/message_count", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+    }
+    if (e.started_at !== void 0) {
+      let s = e.started_at, n = t;
+      if (t === n && t === n) if (typeof s == "string") {
+        if (!q.test(s)) return w.errors = [{ instancePath: r + "/started_at", keyword: "format", params: { format: "date-time" } }], false;
+      } else return w.errors = [{ instancePath: r + "/started_at", keyword: "type", params: { type: "string" } }], false;
+    }
+  } else return w.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return w.errors = o, t === 0;
+}
+var ie = v;
+function v(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.type === void 0 && (i = "type") || e.tool_call_id === void 0 && (i = "tool_call_id") || e.tool === void 0 && (i = "tool") || e.params === void 0 && (i = "params") || e.requires_approval === void 0 && (i = "requires_approval")) return v.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.type !== void 0 && e.type !== "tool.call") return v.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "tool.call" } }], false;
+    if (e.tool_call_id !== void 0) {
+      let s = e.tool_call_id;
+      if (t === t) if (typeof s == "string") {
+        if (m(s) < 1) return v.errors = [{ instancePath: r + "/tool_call_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return v.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.tool !== void 0) {
+      let s = e.tool;
+      if (t === t) if (typeof s == "string") {
+        if (m(s) < 1) return v.errors = [{ instancePath: r + "/tool", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return v.errors = [{ instancePath: r + "/tool", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.params !== void 0) {
+      let s = e.params;
+      if (t === t && !(s && typeof s == "object" && !Array.isArray(s))) return v.errors = [{ instancePath: r + "/params", keyword: "type", params: { type: "object" } }], false;
+    }
+    if (e.requires_approval !== void 0 && typeof e.requires_approval != "boolean") return v.errors = [{ instancePath: r + "/requires_approval", keyword: "type", params: { type: "boolean" } }], false;
+  } else return v.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return v.errors = o, t === 0;
+}
+var oe = j;
+function j(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0, i = t, s = true, n = t;
+  if (e && typeof e == "object" && !Array.isArray(e)) {
+    let a;
+    if (e.status === void 0 && (a = "status")) {
+      let l = {};
+      o === null ? o = [l] : o.push(l), t++;
+    } else if (e.status !== void 0 && e.status !== "error") {
+      let l = {};
+      o === null ? o = [l] : o.push(l), t++;
+    }
+  }
+  var y = n === t;
+  if (t = i, o !== null && (i ? o.length = i : o = null), y) {
+    let a = t;
+    if (e && typeof e == "object" && !Array.isArray(e)) {
+      let k;
+      if (e.message === void 0 && (k = "message")) return j.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: k } }], false;
+    }
+    var y = a === t;
+    s = y;
+  }
+  if (!s) {
+    let a = { instancePath: r, keyword: "if", params: { failingKeyword: "then" } };
+    return o === null ? o = [a] : o.push(a), t++, j.errors = o, false;
+  }
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let a;
+    if (e.type === void 0 && (a = "type") || e.tool_call_id === void 0 && (a = "tool_call_id") || e.status === void 0 && (a = "status")) return j.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: a } }], false;
+    if (e.type !== void 0 && e.type !== "tool.result") return j.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "tool.result" } }], false;
+    if (e.tool_call_id !== void 0) {
+      let l = e.tool_call_id;
+      if (t === t) if (typeof l == "string") {
+        if (m(l) < 1) return j.errors = [{ instancePath: r + "/tool_call_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return j.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.status !== void 0) {
+      let l = e.status;
+      if (!(l === "success" || l === "error" || l === "rejected")) return j.errors = [{ instancePath: r + "/status", keyword: "enum", params: { allowedValues: ["success", "error", "rejected"] } }], false;
+    }
+    if (e.result !== void 0 && typeof e.result != "string") return j.errors = [{ instancePath: r + "/result", keyword: "type", params: { type: "string" } }], false;
+    if (e.message !== void 0 && typeof e.message != "string") return j.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
+  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return j.errors = o, t === 0;
+}
+var ne = c;
+function A(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.role === void 0 && (i = "role") || e.content === void 0 && (i = "content") || e.timestamp === void 0 && (i = "timestamp")) return A.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.role !== void 0) {
+      let s = e.role;
+      if (!(s === "user" || s === "assistant")) return A.errors = [{ instancePath: r + "/role", keyword: "enum", params: { allowedValues: ["user", "assistant"] } }], false;
+    }
+    if (e.content !== void 0 && typeof e.content != "string") return A.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
+    if (e.timestamp !== void 0) {
+      let s = e.timestamp, n = t;
+      if (t === n && t === n) if (typeof s == "string") {
+        if (!q.test(s)) return A.errors = [{ instancePath: r + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
+      } else return A.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
+    }
+  } else return A.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return A.errors = o, t === 0;
+}
+function _(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.tool_call_id === void 0 && (i = "tool_call_id") || e.tool === void 0 && (i = "tool") || e.params === void 0 && (i = "params") || e.status === void 0 && (i = "status") || e.timestamp === void 0 && (i = "timestamp")) return _.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.tool_call_id !== void 0) {
+      let s = e.tool_call_id;
+      if (t === t) if (typeof s == "string") {
+        if (m(s) < 1) return _.errors = [{ instancePath: r + "/tool_call_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return _.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.tool !== void 0) {
+      let s = e.tool;
+      if (t === t) if (typeof s == "string") {
+        if (m(s) < 1) return _.errors = [{ instancePath: r + "/tool", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return _.errors = [{ instancePath: r + "/tool", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.params !== void 0) {
+      let s = e.params;
+      if (t === t && !(s && typeof s == "object" && !Array.isArray(s))) return _.errors = [{ instancePath: r + "/params", keyword: "type", params: { type: "object" } }], false;
+    }
+    if (e.status !== void 0) {
+      let s = e.status;
+      if (!(s === "success" || s === "error" || s === "rejected")) return _.errors = [{ instancePath: r + "/status", keyword: "enum", params: { allowedValues: ["success", "error", "rejected"] } }], false;
+    }
+    if (e.result !== void 0 && typeof e.result != "string") return _.errors = [{ instancePath: r + "/result", keyword: "type", params: { type: "string" } }], false;
+    if (e.message !== void 0 && typeof e.message != "string") return _.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
+    if (e.timestamp !== void 0) {
+      let s = e.timestamp, n = t;
+      if (t === n && t === n) if (typeof s == "string") {
+        if (!q.test(s)) return _.errors = [{ instancePath: r + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
+      } else return _.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
+    }
+  } else return _.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return _.errors = o, t === 0;
+}
+function b(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let i;
+    if (e.path === void 0 && (i = "path") || e.operation === void 0 && (i = "operation") || e.timestamp === void 0 && (i = "timestamp")) return b.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
+    if (e.path !== void 0) {
+      let s = e.path;
+      if (t === t) if (typeof s == "string") {
+        if (m(s) < 1) return b.errors = [{ instancePath: r + "/path", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return b.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.operation !== void 0 && typeof e.operation != "string") return b.errors = [{ instancePath: r + "/operation", keyword: "type", params: { type: "string" } }], false;
+    if (e.timestamp !== void 0) {
+      let s = e.timestamp, n = t;
+      if (t === n && t === n) if (typeof s == "string") {
+        if (!q.test(s)) return b.errors = [{ instancePath: r + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
+      } else return b.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
+    }
+  } else return b.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return b.errors = o, t === 0;
+}
+function c(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let y;
+    if (e.session_id === void 0 && (y = "session_id") || e.project_path === void 0 && (y = "project_path") || e.model === void 0 && (y = "model") || e.started_at === void 0 && (y = "started_at") || e.messages === void 0 && (y = "messages") || e.tool_calls === void 0 && (y = "tool_calls") || e.file_changes === void 0 && (y = "file_changes")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: y } }], false;
+    if (e.session_id !== void 0) {
+      let a = e.session_id;
+      if (t === t) if (typeof a == "string") {
+        if (m(a) < 1) return c.errors = [{ instancePath: r + "/session_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return c.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.project_path !== void 0) {
+      let a = e.project_path;
+      if (t === t) if (typeof a == "string") {
+        if (m(a) < 1) return c.errors = [{ instancePath: r + "/project_path", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return c.errors = [{ instancePath: r + "/project_path", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.model !== void 0) {
+      let a = e.model;
+      if (t === t) if (typeof a == "string") {
+        if (m(a) < 1) return c.errors = [{ instancePath: r + "/model", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return c.errors = [{ instancePath: r + "/model", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.started_at !== void 0) {
+      let a = e.started_at, l = t;
+      if (t === l && t === l) if (typeof a == "string") {
+        if (!q.test(a)) return c.errors = [{ instancePath: r + "/started_at", keyword: "format", params: { format: "date-time" } }], false;
+      } else return c.errors = [{ instancePath: r + "/started_at", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.ended_at !== void 0) {
+      let a = e.ended_at, l = t;
+      if (t === l && t === l) if (typeof a == "string") {
+        if (!q.test(a)) return c.errors = [{ instancePath: r + "/ended_at", keyword: "format", params: { format: "date-time" } }], false;
+      } else return c.errors = [{ instancePath: r + "/ended_at", keyword: "type", params: { type: "string" } }], false;
+    }
     if (e.messages !== void 0) {
-      let f = e.messages;
-      if (s === s) if (Array.isArray(f)) {
-        var t = true;
-        let j = f.length;
-        for (let y = 0; y < j; y++) {
-          let C = s;
-          h(f[y], { instancePath: r + "/messages/" + y, parentData: f, parentDataProperty: y, rootData: i }) || (o = o === null ? h.errors : o.concat(h.errors), s = o.length);
-          var t = C === s;
-          if (!t) break;
+      let a = e.messages;
+      if (t === t) if (Array.isArray(a)) {
+        var i = true;
+        let k = a.length;
+        for (let d = 0; d < k; d++) {
+          let T = t;
+          A(a[d], { instancePath: r + "/messages/" + d, parentData: a, parentDataProperty: d, rootData: p }) || (o = o === null ? A.errors : o.concat(A.errors), t = o.length);
+          var i = T === t;
+          if (!i) break;
         }
-      } else return g.errors = [{ instancePath: r + "/messages", keyword: "type", params: { type: "array" } }], false;
+      } else return c.errors = [{ instancePath: r + "/messages", keyword: "type", params: { type: "array" } }], false;
     }
     if (e.tool_calls !== void 0) {
-      let f = e.tool_calls;
-      if (s === s) if (Array.isArray(f)) {
-        var n = true;
-        let j = f.length;
-        for (let y = 0; y < j; y++) {
-          let C = s;
-          d(f[y], { instancePath: r + "/tool_calls/" + y, parentData: f, parentDataProperty: y, rootData: i }) || (o = o === null ? d.errors : o.concat(d.errors), s = o.length);
-          var n = C === s;
-          if (!n) break;
+      let a = e.tool_calls;
+      if (t === t) if (Array.isArray(a)) {
+        var s = true;
+        let k = a.length;
+        for (let d = 0; d < k; d++) {
+          let T = t;
+          _(a[d], { instancePath: r + "/tool_calls/" + d, parentData: a, parentDataProperty: d, rootData: p }) || (o = o === null ? _.errors : o.concat(_.errors), t = o.length);
+          var s = T === t;
+          if (!s) break;
         }
-      } else return g.errors = [{ instancePath: r + "/tool_calls", keyword: "type", params: { type: "array" } }], false;
+      } else return c.errors = [{ instancePath: r + "/tool_calls", keyword: "type", params: { type: "array" } }], false;
     }
     if (e.file_changes !== void 0) {
-      let f = e.file_changes;
-      if (s === s) if (Array.isArray(f)) {
-        var p = true;
-        let j = f.length;
-        for (let y = 0; y < j; y++) {
-          let C = s;
-          D(f[y], { instancePath: r + "/file_changes/" + y, parentData: f, parentDataProperty: y, rootData: i }) || (o = o === null ? D.errors : o.concat(D.errors), s = o.length);
-          var p = C === s;
-          if (!p) break;
+      let a = e.file_changes;
+      if (t === t) if (Array.isArray(a)) {
+        var n = true;
+        let k = a.length;
+        for (let d = 0; d < k; d++) {
+          let T = t;
+          b(a[d], { instancePath: r + "/file_changes/" + d, parentData: a, parentDataProperty: d, rootData: p }) || (o = o === null ? b.errors : o.concat(b.errors), t = o.length);
+          var n = T === t;
+          if (!n) break;
         }
-      } else return g.errors = [{ instancePath: r + "/file_changes", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = o, s === 0;
-}
-var re = R;
-function c(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.session_id === void 0 && (n = "session_id") || e.project_path === void 0 && (n = "project_path") || e.started_at === void 0 && (n = "started_at") || e.message_count === void 0 && (n = "message_count") || e.files_changed === void 0 && (n = "files_changed")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return c.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.project_path !== void 0 && typeof e.project_path != "string") return c.errors = [{ instancePath: r + "/project_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.started_at !== void 0 && typeof e.started_at != "string") return c.errors = [{ instancePath: r + "/started_at", keyword: "type", params: { type: "string" } }], false;
-    if (e.message_count !== void 0) {
-      let p = e.message_count, m = s;
-      if (!(typeof p == "number" && !(p % 1) && !isNaN(p) && isFinite(p))) return c.errors = [{ instancePath: r + "/message_count", keyword: "type", params: { type: "integer" } }], false;
-      if (s === m && typeof p == "number" && isFinite(p) && (p < 0 || isNaN(p))) return c.errors = [{ instancePath: r + "/message_count", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.files_changed !== void 0) {
-      let p = e.files_changed;
-      if (s === s) if (Array.isArray(p)) {
-        var t = true;
-        let f = p.length;
-        for (let u = 0; u < f; u++) {
-          let j = s;
-          if (typeof p[u] != "string") return c.errors = [{ instancePath: r + "/files_changed/" + u, keyword: "type", params: { type: "string" } }], false;
-          var t = j === s;
-          if (!t) break;
-        }
-      } else return c.errors = [{ instancePath: r + "/files_changed", keyword: "type", params: { type: "array" } }], false;
+      } else return c.errors = [{ instancePath: r + "/file_changes", keyword: "type", params: { type: "array" } }], false;
     }
   } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return c.errors = o, s === 0;
+  return c.errors = o, t === 0;
 }
-function R(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: i = e } = {}) {
-  let o = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.transcripts === void 0 && (n = "transcripts")) return R.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
+var ae = R;
+function g(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let s;
+    if (e.session_id === void 0 && (s = "session_id") || e.project_path === void 0 && (s = "project_path") || e.started_at === void 0 && (s = "started_at") || e.message_count === void 0 && (s = "message_count") || e.files_changed === void 0 && (s = "files_changed")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
+    if (e.session_id !== void 0) {
+      let n = e.session_id;
+      if (t === t) if (typeof n == "string") {
+        if (m(n) < 1) return g.errors = [{ instancePath: r + "/session_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return g.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.project_path !== void 0) {
+      let n = e.project_path;
+      if (t === t) if (typeof n == "string") {
+        if (m(n) < 1) return g.errors = [{ instancePath: r + "/project_path", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return g.errors = [{ instancePath: r + "/project_path", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.started_at !== void 0) {
+      let n = e.started_at, y = t;
+      if (t === y && t === y) if (typeof n == "string") {
+        if (!q.test(n)) return g.errors = [{ instancePath: r + "/started_at", keyword: "format", params: { format: "date-time" } }], false;
+      } else return g.errors = [{ instancePath: r + "/started_at", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.message_count !== void 0) {
+      let n = e.message_count, y = t;
+      if (!(typeof n == "number" && !(n % 1) && !isNaN(n) && isFinite(n))) return g.errors = [{ instancePath: r + "/message_count", keyword: "type", params: { type: "integer" } }], false;
+      if (t === y && typeof n == "number" && isFinite(n) && (n < 0 || isNaN(n))) return g.errors = [{ instancePath: r + "/message_count", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+    }
+    if (e.files_changed !== void 0) {
+      let n = e.files_changed;
+      if (t === t) if (Array.isArray(n)) {
+        var i = true;
+        let a = n.length;
+        for (let l = 0; l < a; l++) {
+          let k = n[l], d = t;
+          if (t === d) if (typeof k == "string") {
+            if (m(k) < 1) return g.errors = [{ instancePath: r + "/files_changed/" + l, keyword: "minLength", params: { limit: 1 } }], false;
+          } else return g.errors = [{ instancePath: r + "/files_changed/" + l, keyword: "type", params: { type: "string" } }], false;
+          var i = d === t;
+          if (!i) break;
+        }
+      } else return g.errors = [{ instancePath: r + "/files_changed", keyword: "type", params: { type: "array" } }], false;
+    }
+  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return g.errors = o, t === 0;
+}
+function R(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
+  let o = null, t = 0;
+  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let s;
+    if (e.transcripts === void 0 && (s = "transcripts")) return R.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
     if (e.transcripts !== void 0) {
-      let p = e.transcripts;
-      if (s === s) if (Array.isArray(p)) {
-        var t = true;
-        let f = p.length;
-        for (let u = 0; u < f; u++) {
-          let j = s;
-          c(p[u], { instancePath: r + "/transcripts/" + u, parentData: p, parentDataProperty: u, rootData: i }) || (o = o === null ? c.errors : o.concat(c.errors), s = o.length);
-          var t = j === s;
-          if (!t) break;
+      let n = e.transcripts;
+      if (t === t) if (Array.isArray(n)) {
+        var i = true;
+        let a = n.length;
+        for (let l = 0; l < a; l++) {
+          let k = t;
+          g(n[l], { instancePath: r + "/transcripts/" + l, parentData: n, parentDataProperty: l, rootData: p }) || (o = o === null ? g.errors : o.concat(g.errors), t = o.length);
+          var i = k === t;
+          if (!i) break;
         }
       } else return R.errors = [{ instancePath: r + "/transcripts", keyword: "type", params: { type: "array" } }], false;
     }
   } else return R.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return R.errors = o, s === 0;
+  return R.errors = o, t === 0;
 }
-var se = { AgentStateMessage: I, Approved: B, CreatedSession: L, EndedSession: z, ErrorMessage: G, FaultBody: H, FileChanged: J, Interrupted: K, MessageDelta: O, PromptAccepted: Q, Rejected: U, Resumed: W, SessionInfo: X, ToolCall: Y, ToolResult: Z, Transcript: ee, TranscriptList: re };
-export const checks: Checks = se;
+var fe = { AgentStateMessage: G, Approved: H, CreatedSession: J, EndedSession: Q, ErrorMessage: U, FaultBody: W, FileChanged: X, Interrupted: Y, MessageDelta: Z, PromptAccepted: ee, Rejected: re, Resumed: te, SessionInfo: se, ToolCall: ie, ToolResult: oe, Transcript: ne, TranscriptList: ae };
+export const checks: Checks = fe;

@@ -3,36 +3,46 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var c = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
-var l = c((f) => {
+var g = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
+var y = g((f) => {
   "use strict";
   Object.defineProperty(f, "__esModule", { value: true });
   function u(e) {
-    let r = e.length, o = 0, n = 0, s;
-    for (; n < r; ) o++, s = e.charCodeAt(n++), s >= 55296 && s <= 56319 && n < r && (s = e.charCodeAt(n), (s & 64512) === 56320 && n++);
-    return o;
+    let r = e.length, d = 0, i = 0, o;
+    for (; i < r; ) d++, o = e.charCodeAt(i++), o >= 55296 && o <= 56319 && i < r && (o = e.charCodeAt(i), (o & 64512) === 56320 && i++);
+    return d;
   }
   f.default = u;
   u.code = 'require("ajv/dist/runtime/ucs2length").default';
 });
-var a = t;
-var g = l().default;
-function t(e, { instancePath: r = "", parentData: o, parentDataProperty: n, rootData: s = e } = {}) {
-  let y = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let d;
-    if (e.content === void 0 && (d = "content")) return t.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: d } }], false;
+var m = t;
+var l = y().default;
+function t(e, { instancePath: r = "", parentData: d, parentDataProperty: i, rootData: o = e } = {}) {
+  let c = null, n = 0;
+  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let a;
+    if (e.content === void 0 && (a = "content")) return t.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: a } }], false;
     if (e.content !== void 0) {
-      let p = e.content;
-      if (i === i) if (typeof p == "string") {
-        if (g(p) < 1) return t.errors = [{ instancePath: r + "/content", keyword: "minLength", params: { limit: 1 } }], false;
+      let s = e.content;
+      if (n === n) if (typeof s == "string") {
+        if (l(s) < 1) return t.errors = [{ instancePath: r + "/content", keyword: "minLength", params: { limit: 1 } }], false;
       } else return t.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
     }
     if (e.sender !== void 0 && typeof e.sender != "string") return t.errors = [{ instancePath: r + "/sender", keyword: "type", params: { type: "string" } }], false;
-    if (e.thread_id !== void 0 && typeof e.thread_id != "string") return t.errors = [{ instancePath: r + "/thread_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.agent_id !== void 0 && typeof e.agent_id != "string") return t.errors = [{ instancePath: r + "/agent_id", keyword: "type", params: { type: "string" } }], false;
+    if (e.thread_id !== void 0) {
+      let s = e.thread_id;
+      if (n === n) if (typeof s == "string") {
+        if (l(s) < 1) return t.errors = [{ instancePath: r + "/thread_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return t.errors = [{ instancePath: r + "/thread_id", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.agent_id !== void 0) {
+      let s = e.agent_id;
+      if (n === n) if (typeof s == "string") {
+        if (l(s) < 1) return t.errors = [{ instancePath: r + "/agent_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return t.errors = [{ instancePath: r + "/agent_id", keyword: "type", params: { type: "string" } }], false;
+    }
   } else return t.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return t.errors = y, i === 0;
+  return t.errors = c, n === 0;
 }
-var w = { SendInput: a };
+var w = { SendInput: m };
 export const checks: Checks = w;

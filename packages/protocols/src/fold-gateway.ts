@@ -23,9 +23,15 @@ export interface TextMessage {
 /** The agent calls a tool. */
 export interface ToolUseMessage {
   type: "tool_use";
-  /** Identifies the call; repeated by its `tool_result`. */
+  /**
+   * Identifies the call; repeated by its `tool_result`.
+   * @minLength 1
+   */
   id: string;
-  /** The tool's name, such as `read_file`. */
+  /**
+   * The tool's name, such as `read_file`.
+   * @minLength 1
+   */
   name: string;
   /** The tool's input as JSON text. It may be empty or not JSON, so it stays a string. */
   input_json: string;
@@ -34,7 +40,10 @@ export interface ToolUseMessage {
 /** Result of a tool invocation. */
 export interface ToolResultMessage {
   type: "tool_result";
-  /** The `id` of the `tool_use` that it is the result of. */
+  /**
+   * The `id` of the `tool_use` that it is the result of.
+   * @minLength 1
+   */
   id: string;
   /** What the tool wrote. */
   output: string;
@@ -45,7 +54,10 @@ export interface ToolResultMessage {
 /** A file that the agent made. Its data is not sent. */
 export interface FileMessage {
   type: "file";
-  /** The file's name. */
+  /**
+   * The file's name.
+   * @minLength 1
+   */
   filename: string;
   /** The file's media type, such as `image/png`. */
   mime_type: string;
@@ -74,17 +86,29 @@ export interface SendInput {
   content: string;
   /** Identifies the sender, such as an e-mail address. */
   sender?: string;
-  /** Identifies the conversation; requests with the same id share its context. */
+  /**
+   * Identifies the conversation; requests with the same id share its context.
+   * @minLength 1
+   */
   thread_id?: string;
-  /** Identifies the agent to send to. Without it the gateway chooses one. */
+  /**
+   * Identifies the agent to send to. Without it the gateway chooses one.
+   * @minLength 1
+   */
   agent_id?: string;
 }
 
 /** A connected agent. */
 export interface Agent {
-  /** Identifies the agent; `agent_id` of `send`. */
+  /**
+   * Identifies the agent; `agent_id` of `send`.
+   * @minLength 1
+   */
   id: string;
-  /** The agent's name, for the user. */
+  /**
+   * The agent's name, for the user.
+   * @minLength 1
+   */
   name: string;
   /** What the agent can do, such as `chat`; may be empty. */
   capabilities: string[];

@@ -3,46 +3,69 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var A = j;
-function o(e, { instancePath: r = "", parentData: y, parentDataProperty: f, rootData: p = e } = {}) {
+var M = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
+var D = M((j) => {
+  "use strict";
+  Object.defineProperty(j, "__esModule", { value: true });
+  function v(e) {
+    let r = e.length, a = 0, l = 0, p;
+    for (; l < r; ) a++, p = e.charCodeAt(l++), p >= 55296 && p <= 56319 && l < r && (p = e.charCodeAt(l), (p & 64512) === 56320 && l++);
+    return a;
+  }
+  j.default = v;
+  v.code = 'require("ajv/dist/runtime/ucs2length").default';
+});
+var L = b;
+var d = D().default;
+function f(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: p = e } = {}) {
   let i = null, s = 0;
   if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let u;
-    if (e.id === void 0 && (u = "id") || e.name === void 0 && (u = "name") || e.capabilities === void 0 && (u = "capabilities")) return o.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: u } }], false;
-    if (e.id !== void 0 && typeof e.id != "string") return o.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    if (e.name !== void 0 && typeof e.name != "string") return o.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
+    let o;
+    if (e.id === void 0 && (o = "id") || e.name === void 0 && (o = "name") || e.capabilities === void 0 && (o = "capabilities")) return f.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.id !== void 0) {
+      let n = e.id;
+      if (s === s) if (typeof n == "string") {
+        if (d(n) < 1) return f.errors = [{ instancePath: r + "/id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return f.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.name !== void 0) {
+      let n = e.name;
+      if (s === s) if (typeof n == "string") {
+        if (d(n) < 1) return f.errors = [{ instancePath: r + "/name", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return f.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
+    }
     if (e.capabilities !== void 0) {
       let n = e.capabilities;
       if (s === s) if (Array.isArray(n)) {
         var t = true;
-        let D = n.length;
-        for (let w = 0; w < D; w++) {
-          let v = s;
-          if (typeof n[w] != "string") return o.errors = [{ instancePath: r + "/capabilities/" + w, keyword: "type", params: { type: "string" } }], false;
-          var t = v === s;
+        let q = n.length;
+        for (let k = 0; k < q; k++) {
+          let x = s;
+          if (typeof n[k] != "string") return f.errors = [{ instancePath: r + "/capabilities/" + k, keyword: "type", params: { type: "string" } }], false;
+          var t = x === s;
           if (!t) break;
         }
-      } else return o.errors = [{ instancePath: r + "/capabilities", keyword: "type", params: { type: "array" } }], false;
+      } else return f.errors = [{ instancePath: r + "/capabilities", keyword: "type", params: { type: "array" } }], false;
     }
-  } else return o.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return o.errors = i, s === 0;
+  } else return f.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return f.errors = i, s === 0;
 }
-function j(e, { instancePath: r = "", parentData: y, parentDataProperty: f, rootData: p = e } = {}) {
+function b(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: p = e } = {}) {
   let i = null, s = 0;
   if (s === 0) if (Array.isArray(e)) {
     var t = true;
-    let u = e.length;
-    for (let n = 0; n < u; n++) {
-      let b = s;
-      o(e[n], { instancePath: r + "/" + n, parentData: e, parentDataProperty: n, rootData: p }) || (i = i === null ? o.errors : i.concat(o.errors), s = i.length);
-      var t = b === s;
+    let o = e.length;
+    for (let n = 0; n < o; n++) {
+      let w = s;
+      f(e[n], { instancePath: r + "/" + n, parentData: e, parentDataProperty: n, rootData: p }) || (i = i === null ? f.errors : i.concat(f.errors), s = i.length);
+      var t = w === s;
       if (!t) break;
     }
-  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "array" } }], false;
-  return j.errors = i, s === 0;
+  } else return b.errors = [{ instancePath: r, keyword: "type", params: { type: "array" } }], false;
+  return b.errors = i, s === 0;
 }
-var q = g;
-function g(e, { instancePath: r = "", parentData: y, parentDataProperty: f, rootData: p = e } = {}) {
+var E = g;
+function g(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: p = e } = {}) {
   let i = null, s = 0;
   if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let t;
@@ -51,60 +74,80 @@ function g(e, { instancePath: r = "", parentData: y, parentDataProperty: f, root
   } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return g.errors = i, s === 0;
 }
-var k = d;
-function d(e, { instancePath: r = "", parentData: y, parentDataProperty: f, rootData: p = e } = {}) {
+var h = c;
+function c(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: p = e } = {}) {
   let i = null, s = 0;
   if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let t;
-    if (e.error === void 0 && (t = "error")) return d.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return d.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
-  } else return d.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return d.errors = i, s === 0;
+    if (e.error === void 0 && (t = "error")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
+    if (e.error !== void 0 && typeof e.error != "string") return c.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
+  } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return c.errors = i, s === 0;
 }
-var M = m;
-function m(e, { instancePath: r = "", parentData: y, parentDataProperty: f, rootData: p = e } = {}) {
+var P = m;
+function m(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: p = e } = {}) {
   let i = null, s = 0;
   if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let t;
     if (e.filename === void 0 && (t = "filename") || e.mime_type === void 0 && (t = "mime_type")) return m.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return m.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
+    if (e.filename !== void 0) {
+      let o = e.filename;
+      if (s === s) if (typeof o == "string") {
+        if (d(o) < 1) return m.errors = [{ instancePath: r + "/filename", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return m.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
+    }
     if (e.mime_type !== void 0 && typeof e.mime_type != "string") return m.errors = [{ instancePath: r + "/mime_type", keyword: "type", params: { type: "string" } }], false;
   } else return m.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
   return m.errors = i, s === 0;
 }
-var _ = c;
-function c(e, { instancePath: r = "", parentData: y, parentDataProperty: f, rootData: p = e } = {}) {
+var A = _;
+function _(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: p = e } = {}) {
   let i = null, s = 0;
   if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let t;
-    if (e.text === void 0 && (t = "text")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.text !== void 0 && typeof e.text != "string") return c.errors = [{ instancePath: r + "/text", keyword: "type", params: { type: "string" } }], false;
-  } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return c.errors = i, s === 0;
+    if (e.text === void 0 && (t = "text")) return _.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
+    if (e.text !== void 0 && typeof e.text != "string") return _.errors = [{ instancePath: r + "/text", keyword: "type", params: { type: "string" } }], false;
+  } else return _.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return _.errors = i, s === 0;
 }
-var x = l;
-function l(e, { instancePath: r = "", parentData: y, parentDataProperty: f, rootData: p = e } = {}) {
+var $ = u;
+function u(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: p = e } = {}) {
   let i = null, s = 0;
   if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let t;
-    if (e.id === void 0 && (t = "id") || e.output === void 0 && (t = "output") || e.is_error === void 0 && (t = "is_error")) return l.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.id !== void 0 && typeof e.id != "string") return l.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    if (e.output !== void 0 && typeof e.output != "string") return l.errors = [{ instancePath: r + "/output", keyword: "type", params: { type: "string" } }], false;
-    if (e.is_error !== void 0 && typeof e.is_error != "boolean") return l.errors = [{ instancePath: r + "/is_error", keyword: "type", params: { type: "boolean" } }], false;
-  } else return l.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return l.errors = i, s === 0;
+    if (e.id === void 0 && (t = "id") || e.output === void 0 && (t = "output") || e.is_error === void 0 && (t = "is_error")) return u.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
+    if (e.id !== void 0) {
+      let o = e.id;
+      if (s === s) if (typeof o == "string") {
+        if (d(o) < 1) return u.errors = [{ instancePath: r + "/id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return u.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.output !== void 0 && typeof e.output != "string") return u.errors = [{ instancePath: r + "/output", keyword: "type", params: { type: "string" } }], false;
+    if (e.is_error !== void 0 && typeof e.is_error != "boolean") return u.errors = [{ instancePath: r + "/is_error", keyword: "type", params: { type: "boolean" } }], false;
+  } else return u.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return u.errors = i, s === 0;
 }
-var E = a;
-function a(e, { instancePath: r = "", parentData: y, parentDataProperty: f, rootData: p = e } = {}) {
+var T = y;
+function y(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: p = e } = {}) {
   let i = null, s = 0;
   if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let t;
-    if (e.id === void 0 && (t = "id") || e.name === void 0 && (t = "name") || e.input_json === void 0 && (t = "input_json")) return a.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.id !== void 0 && typeof e.id != "string") return a.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    if (e.name !== void 0 && typeof e.name != "string") return a.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
-    if (e.input_json !== void 0 && typeof e.input_json != "string") return a.errors = [{ instancePath: r + "/input_json", keyword: "type", params: { type: "string" } }], false;
-  } else return a.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return a.errors = i, s === 0;
+    if (e.id === void 0 && (t = "id") || e.name === void 0 && (t = "name") || e.input_json === void 0 && (t = "input_json")) return y.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
+    if (e.id !== void 0) {
+      let o = e.id;
+      if (s === s) if (typeof o == "string") {
+        if (d(o) < 1) return y.errors = [{ instancePath: r + "/id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return y.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.name !== void 0) {
+      let o = e.name;
+      if (s === s) if (typeof o == "string") {
+        if (d(o) < 1) return y.errors = [{ instancePath: r + "/name", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return y.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.input_json !== void 0 && typeof e.input_json != "string") return y.errors = [{ instancePath: r + "/input_json", keyword: "type", params: { type: "string" } }], false;
+  } else return y.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
+  return y.errors = i, s === 0;
 }
-var P = { Agents: A, DoneMessage: q, ErrorMessage: k, FaultBody: k, FileMessage: M, TextMessage: _, ThinkingMessage: _, ToolResultMessage: x, ToolUseMessage: E };
-export const checks: Checks = P;
+var R = { Agents: L, DoneMessage: E, ErrorMessage: h, FaultBody: h, FileMessage: P, TextMessage: A, ThinkingMessage: A, ToolResultMessage: $, ToolUseMessage: T };
+export const checks: Checks = R;

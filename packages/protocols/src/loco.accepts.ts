@@ -3,735 +3,916 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var se = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
-var te = se((Q) => {
+var ie = (e, t) => () => (t || e((t = { exports: {} }).exports, t), t.exports);
+var se = ie((X) => {
   "use strict";
-  Object.defineProperty(Q, "__esModule", { value: true });
-  function re(e) {
-    let r = e.length, w = 0, c = 0, u;
-    for (; c < r; ) w++, u = e.charCodeAt(c++), u >= 55296 && u <= 56319 && c < r && (u = e.charCodeAt(c), (u & 64512) === 56320 && c++);
-    return w;
+  Object.defineProperty(X, "__esModule", { value: true });
+  function te(e) {
+    let t = e.length, k = 0, h = 0, c;
+    for (; h < t; ) k++, c = e.charCodeAt(h++), c >= 55296 && c <= 56319 && h < t && (c = e.charCodeAt(h), (c & 64512) === 56320 && h++);
+    return k;
   }
-  Q.default = re;
-  re.code = 'require("ajv/dist/runtime/ucs2length").default';
+  X.default = te;
+  te.code = 'require("ajv/dist/runtime/ucs2length").default';
 });
-var ie = x;
-function x(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0, n = t, s = true, p = t;
+var ne = N;
+var w = se().default;
+function N(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0, o = r, s = true, p = r;
   if (e && typeof e == "object" && !Array.isArray(e)) {
     let a;
     if (e.scope === void 0 && (a = "scope")) {
-      let y = {};
-      i === null ? i = [y] : i.push(y), t++;
+      let l = {};
+      i === null ? i = [l] : i.push(l), r++;
     } else if (e.scope !== void 0) {
-      let y = e.scope;
-      if (!(y === "file" || y === "hunk")) {
-        let _ = {};
-        i === null ? i = [_] : i.push(_), t++;
+      let l = e.scope;
+      if (!(l === "file" || l === "hunk")) {
+        let m = {};
+        i === null ? i = [m] : i.push(m), r++;
       }
     }
   }
-  var v = p === t;
-  if (t = n, i !== null && (n ? i.length = n : i = null), v) {
-    let a = t;
+  var b = p === r;
+  if (r = o, i !== null && (o ? i.length = o : i = null), b) {
+    let a = r;
     if (e && typeof e == "object" && !Array.isArray(e)) {
-      let _;
-      if (e.file_path === void 0 && (_ = "file_path")) return x.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: _ } }], false;
+      let m;
+      if (e.file_path === void 0 && (m = "file_path")) return N.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: m } }], false;
     }
-    var v = a === t;
-    s = v;
+    var b = a === r;
+    s = b;
   }
   if (!s) {
-    let a = { instancePath: r, keyword: "if", params: { failingKeyword: "then" } };
-    return i === null ? i = [a] : i.push(a), t++, x.errors = i, false;
+    let a = { instancePath: t, keyword: "if", params: { failingKeyword: "then" } };
+    return i === null ? i = [a] : i.push(a), r++, N.errors = i, false;
   }
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let a;
-    if (e.type === void 0 && (a = "type") || e.request_id === void 0 && (a = "request_id") || e.approved === void 0 && (a = "approved")) return x.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: a } }], false;
-    if (e.type !== void 0 && e.type !== "client.approval_response") return x.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.approval_response" } }], false;
-    if (e.request_id !== void 0 && typeof e.request_id != "string") return x.errors = [{ instancePath: r + "/request_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.approved !== void 0 && typeof e.approved != "boolean") return x.errors = [{ instancePath: r + "/approved", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.scope !== void 0) {
-      let y = e.scope;
-      if (!(y === "all" || y === "file" || y === "hunk")) return x.errors = [{ instancePath: r + "/scope", keyword: "enum", params: { allowedValues: ["all", "file", "hunk"] } }], false;
+    if (e.type === void 0 && (a = "type") || e.request_id === void 0 && (a = "request_id") || e.approved === void 0 && (a = "approved")) return N.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: a } }], false;
+    if (e.type !== void 0 && e.type !== "client.approval_response") return N.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "client.approval_response" } }], false;
+    if (e.request_id !== void 0) {
+      let l = e.request_id;
+      if (r === r) if (typeof l == "string") {
+        if (w(l) < 1) return N.errors = [{ instancePath: t + "/request_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return N.errors = [{ instancePath: t + "/request_id", keyword: "type", params: { type: "string" } }], false;
     }
-    if (e.file_path !== void 0 && typeof e.file_path != "string") return x.errors = [{ instancePath: r + "/file_path", keyword: "type", params: { type: "string" } }], false;
-  } else return x.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return x.errors = i, t === 0;
+    if (e.approved !== void 0 && typeof e.approved != "boolean") return N.errors = [{ instancePath: t + "/approved", keyword: "type", params: { type: "boolean" } }], false;
+    if (e.scope !== void 0) {
+      let l = e.scope;
+      if (!(l === "all" || l === "file" || l === "hunk")) return N.errors = [{ instancePath: t + "/scope", keyword: "enum", params: { allowedValues: ["all", "file", "hunk"] } }], false;
+    }
+    if (e.file_path !== void 0) {
+      let l = e.file_path;
+      if (r === r) if (typeof l == "string") {
+        if (w(l) < 1) return N.errors = [{ instancePath: t + "/file_path", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return N.errors = [{ instancePath: t + "/file_path", keyword: "type", params: { type: "string" } }], false;
+    }
+  } else return N.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return N.errors = i, r === 0;
 }
-var ne = V;
-function V(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.type === void 0 && (n = "type")) return V.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.type !== void 0 && e.type !== "client.cancel") return V.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.cancel" } }], false;
-    if (e.reason !== void 0 && typeof e.reason != "string") return V.errors = [{ instancePath: r + "/reason", keyword: "type", params: { type: "string" } }], false;
-  } else return V.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return V.errors = i, t === 0;
+var oe = U;
+function U(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.type === void 0 && (o = "type")) return U.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.type !== void 0 && e.type !== "client.cancel") return U.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "client.cancel" } }], false;
+    if (e.reason !== void 0 && typeof e.reason != "string") return U.errors = [{ instancePath: t + "/reason", keyword: "type", params: { type: "string" } }], false;
+  } else return U.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return U.errors = i, r === 0;
 }
-var oe = N;
-function N(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+var ae = E;
+function E(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
-    if (e.type === void 0 && (s = "type") || e.client_info === void 0 && (s = "client_info")) return N.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.type !== void 0 && e.type !== "client.hello") return N.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.hello" } }], false;
+    if (e.type === void 0 && (s = "type") || e.client_info === void 0 && (s = "client_info")) return E.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: s } }], false;
+    if (e.type !== void 0 && e.type !== "client.hello") return E.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "client.hello" } }], false;
     if (e.client_info !== void 0) {
       let p = e.client_info;
-      if (t === t) if (p && typeof p == "object" && !Array.isArray(p)) {
+      if (r === r) if (p && typeof p == "object" && !Array.isArray(p)) {
         let a;
-        if (p.name === void 0 && (a = "name") || p.version === void 0 && (a = "version") || p.capabilities === void 0 && (a = "capabilities")) return N.errors = [{ instancePath: r + "/client_info", keyword: "required", params: { missingProperty: a } }], false;
-        if (p.name !== void 0 && typeof p.name != "string") return N.errors = [{ instancePath: r + "/client_info/name", keyword: "type", params: { type: "string" } }], false;
-        if (p.version !== void 0 && typeof p.version != "string") return N.errors = [{ instancePath: r + "/client_info/version", keyword: "type", params: { type: "string" } }], false;
+        if (p.name === void 0 && (a = "name") || p.version === void 0 && (a = "version") || p.capabilities === void 0 && (a = "capabilities")) return E.errors = [{ instancePath: t + "/client_info", keyword: "required", params: { missingProperty: a } }], false;
+        if (p.name !== void 0 && typeof p.name != "string") return E.errors = [{ instancePath: t + "/client_info/name", keyword: "type", params: { type: "string" } }], false;
+        if (p.version !== void 0 && typeof p.version != "string") return E.errors = [{ instancePath: t + "/client_info/version", keyword: "type", params: { type: "string" } }], false;
         if (p.capabilities !== void 0) {
-          let y = p.capabilities;
-          if (t === t) if (Array.isArray(y)) {
-            var n = true;
-            let o = y.length;
-            for (let k = 0; k < o; k++) {
-              let d = t;
-              if (typeof y[k] != "string") return N.errors = [{ instancePath: r + "/client_info/capabilities/" + k, keyword: "type", params: { type: "string" } }], false;
-              var n = d === t;
-              if (!n) break;
+          let l = p.capabilities;
+          if (r === r) if (Array.isArray(l)) {
+            var o = true;
+            let n = l.length;
+            for (let v = 0; v < n; v++) {
+              let d = r;
+              if (typeof l[v] != "string") return E.errors = [{ instancePath: t + "/client_info/capabilities/" + v, keyword: "type", params: { type: "string" } }], false;
+              var o = d === r;
+              if (!o) break;
             }
-          } else return N.errors = [{ instancePath: r + "/client_info/capabilities", keyword: "type", params: { type: "array" } }], false;
+          } else return E.errors = [{ instancePath: t + "/client_info/capabilities", keyword: "type", params: { type: "array" } }], false;
         }
-      } else return N.errors = [{ instancePath: r + "/client_info", keyword: "type", params: { type: "object" } }], false;
+      } else return E.errors = [{ instancePath: t + "/client_info", keyword: "type", params: { type: "object" } }], false;
     }
-  } else return N.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return N.errors = i, t === 0;
+  } else return E.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return E.errors = i, r === 0;
 }
-var pe = q;
-function q(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.type === void 0 && (n = "type") || e.command_id === void 0 && (n = "command_id") || e.command === void 0 && (n = "command") || e.exit_code === void 0 && (n = "exit_code")) return q.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.type !== void 0 && e.type !== "client.command_result") return q.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.command_result" } }], false;
-    if (e.command_id !== void 0 && typeof e.command_id != "string") return q.errors = [{ instancePath: r + "/command_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.command !== void 0 && typeof e.command != "string") return q.errors = [{ instancePath: r + "/command", keyword: "type", params: { type: "string" } }], false;
-    if (e.exit_code !== void 0) {
-      let s = e.exit_code;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return q.errors = [{ instancePath: r + "/exit_code", keyword: "type", params: { type: "integer" } }], false;
-    }
-    if (e.stdout !== void 0 && typeof e.stdout != "string") return q.errors = [{ instancePath: r + "/stdout", keyword: "type", params: { type: "string" } }], false;
-    if (e.stderr !== void 0 && typeof e.stderr != "string") return q.errors = [{ instancePath: r + "/stderr", keyword: "type", params: { type: "string" } }], false;
-    if (e.duration_ms !== void 0) {
-      let s = e.duration_ms;
-      if (t === t) if (typeof s == "number" && isFinite(s)) {
-        if (s < 0 || isNaN(s)) return q.errors = [{ instancePath: r + "/duration_ms", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-      } else return q.errors = [{ instancePath: r + "/duration_ms", keyword: "type", params: { type: "number" } }], false;
-    }
-  } else return q.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return q.errors = i, t === 0;
-}
-var ae = W;
-function D(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.line === void 0 && (n = "line") || e.character === void 0 && (n = "character")) return D.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.line !== void 0) {
-      let s = e.line, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return D.errors = [{ instancePath: r + "/line", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return D.errors = [{ instancePath: r + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.character !== void 0) {
-      let s = e.character, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return D.errors = [{ instancePath: r + "/character", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return D.errors = [{ instancePath: r + "/character", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-  } else return D.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return D.errors = i, t === 0;
-}
-function A(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.file_path === void 0 && (n = "file_path") || e.severity === void 0 && (n = "severity") || e.message === void 0 && (n = "message") || e.line === void 0 && (n = "line")) return A.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.file_path !== void 0 && typeof e.file_path != "string") return A.errors = [{ instancePath: r + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.severity !== void 0) {
-      let s = e.severity;
-      if (!(s === "error" || s === "warning" || s === "info" || s === "hint")) return A.errors = [{ instancePath: r + "/severity", keyword: "enum", params: { allowedValues: ["error", "warning", "info", "hint"] } }], false;
-    }
-    if (e.message !== void 0 && typeof e.message != "string") return A.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-    if (e.line !== void 0) {
-      let s = e.line, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return A.errors = [{ instancePath: r + "/line", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return A.errors = [{ instancePath: r + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.character !== void 0) {
-      let s = e.character, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return A.errors = [{ instancePath: r + "/character", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return A.errors = [{ instancePath: r + "/character", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.source !== void 0 && typeof e.source != "string") return A.errors = [{ instancePath: r + "/source", keyword: "type", params: { type: "string" } }], false;
-  } else return A.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return A.errors = i, t === 0;
-}
-function S(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.type === void 0 && (n = "type") || e.path === void 0 && (n = "path")) return S.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.type !== void 0 && e.type !== "file") return S.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "file" } }], false;
-    if (e.path !== void 0 && typeof e.path != "string") return S.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
-  } else return S.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return S.errors = i, t === 0;
-}
-function I(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.type === void 0 && (n = "type") || e.name === void 0 && (n = "name")) return I.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.type !== void 0 && e.type !== "symbol") return I.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "symbol" } }], false;
-    if (e.name !== void 0 && typeof e.name != "string") return I.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
-    if (e.file_path !== void 0 && typeof e.file_path != "string") return I.errors = [{ instancePath: r + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.line !== void 0) {
-      let s = e.line, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return I.errors = [{ instancePath: r + "/line", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return I.errors = [{ instancePath: r + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-  } else return I.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return I.errors = i, t === 0;
-}
-function K(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0, n = t, s = false, p = null, v = t;
-  S(e, { instancePath: r, parentData: w, parentDataProperty: c, rootData: u }) || (i = i === null ? S.errors : i.concat(S.errors), t = i.length);
-  var y = v === t;
-  y && (s = true, p = 0);
-  let a = t;
-  I(e, { instancePath: r, parentData: w, parentDataProperty: c, rootData: u }) || (i = i === null ? I.errors : i.concat(I.errors), t = i.length);
-  var y = a === t;
-  if (y && s ? (s = false, p = [p, 1]) : y && (s = true, p = 1), s) t = n, i !== null && (n ? i.length = n : i = null);
-  else {
-    let _ = { instancePath: r, keyword: "oneOf", params: { passingSchemas: p } };
-    return i === null ? i = [_] : i.push(_), t++, K.errors = i, false;
-  }
-  return K.errors = i, t === 0;
-}
-function M(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.path === void 0 && (n = "path") || e.relation === void 0 && (n = "relation")) return M.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.path !== void 0 && typeof e.path != "string") return M.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
-    if (e.relation !== void 0) {
-      let s = e.relation;
-      if (!(s === "test" || s === "source" || s === "dependent" || s === "import")) return M.errors = [{ instancePath: r + "/relation", keyword: "enum", params: { allowedValues: ["test", "source", "dependent", "import"] } }], false;
-    }
-  } else return M.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return M.errors = i, t === 0;
-}
-var Y = new RegExp("^sha256:[0-9a-f]+$", "u"), fe = new RegExp("^/[a-z]+$", "u"), X = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
-function l(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.active_editor !== void 0) {
-      let o = e.active_editor;
-      if (t === t) if (o && typeof o == "object" && !Array.isArray(o)) {
-        let d;
-        if (o.file_path === void 0 && (d = "file_path") || o.language === void 0 && (d = "language")) return l.errors = [{ instancePath: r + "/active_editor", keyword: "required", params: { missingProperty: d } }], false;
-        if (o.file_path !== void 0 && typeof o.file_path != "string") return l.errors = [{ instancePath: r + "/active_editor/file_path", keyword: "type", params: { type: "string" } }], false;
-        if (o.language !== void 0 && typeof o.language != "string") return l.errors = [{ instancePath: r + "/active_editor/language", keyword: "type", params: { type: "string" } }], false;
-        if (o.selection !== void 0) {
-          let f = o.selection;
-          if (t === t) if (f && typeof f == "object" && !Array.isArray(f)) {
-            let g;
-            if (f.start === void 0 && (g = "start") || f.end === void 0 && (g = "end")) return l.errors = [{ instancePath: r + "/active_editor/selection", keyword: "required", params: { missingProperty: g } }], false;
-            f.start !== void 0 && (D(f.start, { instancePath: r + "/active_editor/selection/start", parentData: f, parentDataProperty: "start", rootData: u }) || (i = i === null ? D.errors : i.concat(D.errors), t = i.length)), f.end !== void 0 && (D(f.end, { instancePath: r + "/active_editor/selection/end", parentData: f, parentDataProperty: "end", rootData: u }) || (i = i === null ? D.errors : i.concat(D.errors), t = i.length));
-          } else return l.errors = [{ instancePath: r + "/active_editor/selection", keyword: "type", params: { type: "object" } }], false;
-        }
-        if (o.visible_range !== void 0) {
-          let f = o.visible_range;
-          if (t === t) if (f && typeof f == "object" && !Array.isArray(f)) {
-            let g;
-            if (f.start === void 0 && (g = "start") || f.end === void 0 && (g = "end")) return l.errors = [{ instancePath: r + "/active_editor/visible_range", keyword: "required", params: { missingProperty: g } }], false;
-            if (f.start !== void 0) {
-              let m = f.start, E = t;
-              if (!(typeof m == "number" && !(m % 1) && !isNaN(m) && isFinite(m))) return l.errors = [{ instancePath: r + "/active_editor/visible_range/start", keyword: "type", params: { type: "integer" } }], false;
-              if (t === E && typeof m == "number" && isFinite(m) && (m < 0 || isNaN(m))) return l.errors = [{ instancePath: r + "/active_editor/visible_range/start", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-            }
-            if (f.end !== void 0) {
-              let m = f.end, E = t;
-              if (!(typeof m == "number" && !(m % 1) && !isNaN(m) && isFinite(m))) return l.errors = [{ instancePath: r + "/active_editor/visible_range/end", keyword: "type", params: { type: "integer" } }], false;
-              if (t === E && typeof m == "number" && isFinite(m) && (m < 0 || isNaN(m))) return l.errors = [{ instancePath: r + "/active_editor/visible_range/end", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-            }
-          } else return l.errors = [{ instancePath: r + "/active_editor/visible_range", keyword: "type", params: { type: "object" } }], false;
-        }
-        if (o.content_hash !== void 0) {
-          let f = o.content_hash;
-          if (t === t) if (typeof f == "string") {
-            if (!Y.test(f)) return l.errors = [{ instancePath: r + "/active_editor/content_hash", keyword: "pattern", params: { pattern: "^sha256:[0-9a-f]+$" } }], false;
-          } else return l.errors = [{ instancePath: r + "/active_editor/content_hash", keyword: "type", params: { type: "string" } }], false;
-        }
-      } else return l.errors = [{ instancePath: r + "/active_editor", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.open_editors !== void 0) {
-      let o = e.open_editors;
-      if (t === t) if (Array.isArray(o)) {
-        var n = true;
-        let d = o.length;
-        for (let f = 0; f < d; f++) {
-          let h = o[f], g = t;
-          if (t === g) if (h && typeof h == "object" && !Array.isArray(h)) {
-            let E;
-            if (h.file_path === void 0 && (E = "file_path")) return l.errors = [{ instancePath: r + "/open_editors/" + f, keyword: "required", params: { missingProperty: E } }], false;
-            if (h.file_path !== void 0 && typeof h.file_path != "string") return l.errors = [{ instancePath: r + "/open_editors/" + f + "/file_path", keyword: "type", params: { type: "string" } }], false;
-            if (h.is_dirty !== void 0 && typeof h.is_dirty != "boolean") return l.errors = [{ instancePath: r + "/open_editors/" + f + "/is_dirty", keyword: "type", params: { type: "boolean" } }], false;
-            if (h.visible !== void 0 && typeof h.visible != "boolean") return l.errors = [{ instancePath: r + "/open_editors/" + f + "/visible", keyword: "type", params: { type: "boolean" } }], false;
-          } else return l.errors = [{ instancePath: r + "/open_editors/" + f, keyword: "type", params: { type: "object" } }], false;
-          var n = g === t;
-          if (!n) break;
-        }
-      } else return l.errors = [{ instancePath: r + "/open_editors", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.diagnostics !== void 0) {
-      let o = e.diagnostics;
-      if (t === t) if (Array.isArray(o)) {
-        var s = true;
-        let d = o.length;
-        for (let f = 0; f < d; f++) {
-          let h = t;
-          A(o[f], { instancePath: r + "/diagnostics/" + f, parentData: o, parentDataProperty: f, rootData: u }) || (i = i === null ? A.errors : i.concat(A.errors), t = i.length);
-          var s = h === t;
-          if (!s) break;
-        }
-      } else return l.errors = [{ instancePath: r + "/diagnostics", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.terminal_output !== void 0) {
-      let o = e.terminal_output;
-      if (t === t) if (o && typeof o == "object" && !Array.isArray(o)) {
-        if (o.command !== void 0 && typeof o.command != "string") return l.errors = [{ instancePath: r + "/terminal_output/command", keyword: "type", params: { type: "string" } }], false;
-        if (o.exit_code !== void 0) {
-          let d = o.exit_code;
-          if (!(typeof d == "number" && !(d % 1) && !isNaN(d) && isFinite(d))) return l.errors = [{ instancePath: r + "/terminal_output/exit_code", keyword: "type", params: { type: "integer" } }], false;
-        }
-        if (o.stdout !== void 0 && typeof o.stdout != "string") return l.errors = [{ instancePath: r + "/terminal_output/stdout", keyword: "type", params: { type: "string" } }], false;
-        if (o.stderr !== void 0 && typeof o.stderr != "string") return l.errors = [{ instancePath: r + "/terminal_output/stderr", keyword: "type", params: { type: "string" } }], false;
-        if (o.timestamp !== void 0) {
-          let d = o.timestamp, f = t;
-          if (t === f && t === f) if (typeof d == "string") {
-            if (!X.test(d)) return l.errors = [{ instancePath: r + "/terminal_output/timestamp", keyword: "format", params: { format: "date-time" } }], false;
-          } else return l.errors = [{ instancePath: r + "/terminal_output/timestamp", keyword: "type", params: { type: "string" } }], false;
-        }
-      } else return l.errors = [{ instancePath: r + "/terminal_output", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.git_context !== void 0) {
-      let o = e.git_context;
-      if (t === t) if (o && typeof o == "object" && !Array.isArray(o)) {
-        if (o.branch !== void 0 && typeof o.branch != "string") return l.errors = [{ instancePath: r + "/git_context/branch", keyword: "type", params: { type: "string" } }], false;
-        if (o.staged_files !== void 0) {
-          let d = o.staged_files;
-          if (t === t) if (Array.isArray(d)) {
-            var p = true;
-            let h = d.length;
-            for (let g = 0; g < h; g++) {
-              let m = t;
-              if (typeof d[g] != "string") return l.errors = [{ instancePath: r + "/git_context/staged_files/" + g, keyword: "type", params: { type: "string" } }], false;
-              var p = m === t;
-              if (!p) break;
-            }
-          } else return l.errors = [{ instancePath: r + "/git_context/staged_files", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (o.modified_files !== void 0) {
-          let d = o.modified_files;
-          if (t === t) if (Array.isArray(d)) {
-            var v = true;
-            let h = d.length;
-            for (let g = 0; g < h; g++) {
-              let m = t;
-              if (typeof d[g] != "string") return l.errors = [{ instancePath: r + "/git_context/modified_files/" + g, keyword: "type", params: { type: "string" } }], false;
-              var v = m === t;
-              if (!v) break;
-            }
-          } else return l.errors = [{ instancePath: r + "/git_context/modified_files", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (o.recent_commits !== void 0) {
-          let d = o.recent_commits;
-          if (t === t) if (Array.isArray(d)) {
-            var a = true;
-            let h = d.length;
-            for (let g = 0; g < h; g++) {
-              let m = d[g], E = t;
-              if (t === E) if (m && typeof m == "object" && !Array.isArray(m)) {
-                let J;
-                if (m.sha === void 0 && (J = "sha") || m.message === void 0 && (J = "message")) return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + g, keyword: "required", params: { missingProperty: J } }], false;
-                if (m.sha !== void 0 && typeof m.sha != "string") return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + g + "/sha", keyword: "type", params: { type: "string" } }], false;
-                if (m.message !== void 0 && typeof m.message != "string") return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + g + "/message", keyword: "type", params: { type: "string" } }], false;
-                if (m.author !== void 0 && typeof m.author != "string") return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + g + "/author", keyword: "type", params: { type: "string" } }], false;
-                if (m.timestamp !== void 0) {
-                  let Z = m.timestamp, ee = t;
-                  if (t === ee && t === ee) if (typeof Z == "string") {
-                    if (!X.test(Z)) return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + g + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
-                  } else return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + g + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-                }
-              } else return l.errors = [{ instancePath: r + "/git_context/recent_commits/" + g, keyword: "type", params: { type: "object" } }], false;
-              var a = E === t;
-              if (!a) break;
-            }
-          } else return l.errors = [{ instancePath: r + "/git_context/recent_commits", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (o.diff !== void 0 && typeof o.diff != "string") return l.errors = [{ instancePath: r + "/git_context/diff", keyword: "type", params: { type: "string" } }], false;
-      } else return l.errors = [{ instancePath: r + "/git_context", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.mentions !== void 0) {
-      let o = e.mentions;
-      if (t === t) if (Array.isArray(o)) {
-        var y = true;
-        let d = o.length;
-        for (let f = 0; f < d; f++) {
-          let h = t;
-          K(o[f], { instancePath: r + "/mentions/" + f, parentData: o, parentDataProperty: f, rootData: u }) || (i = i === null ? K.errors : i.concat(K.errors), t = i.length);
-          var y = h === t;
-          if (!y) break;
-        }
-      } else return l.errors = [{ instancePath: r + "/mentions", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.related_files !== void 0) {
-      let o = e.related_files;
-      if (t === t) if (Array.isArray(o)) {
-        var _ = true;
-        let d = o.length;
-        for (let f = 0; f < d; f++) {
-          let h = t;
-          M(o[f], { instancePath: r + "/related_files/" + f, parentData: o, parentDataProperty: f, rootData: u }) || (i = i === null ? M.errors : i.concat(M.errors), t = i.length);
-          var _ = h === t;
-          if (!_) break;
-        }
-      } else return l.errors = [{ instancePath: r + "/related_files", keyword: "type", params: { type: "array" } }], false;
+var pe = L;
+function L(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.type === void 0 && (o = "type") || e.command_id === void 0 && (o = "command_id") || e.command === void 0 && (o = "command") || e.exit_code === void 0 && (o = "exit_code")) return L.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.type !== void 0 && e.type !== "client.command_result") return L.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "client.command_result" } }], false;
+    if (e.command_id !== void 0) {
+      let s = e.command_id;
+      if (r === r) if (typeof s == "string") {
+        if (w(s) < 1) return L.errors = [{ instancePath: t + "/command_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return L.errors = [{ instancePath: t + "/command_id", keyword: "type", params: { type: "string" } }], false;
     }
     if (e.command !== void 0) {
-      let o = e.command;
-      if (t === t) if (typeof o == "string") {
-        if (!fe.test(o)) return l.errors = [{ instancePath: r + "/command", keyword: "pattern", params: { pattern: "^/[a-z]+$" } }], false;
-      } else return l.errors = [{ instancePath: r + "/command", keyword: "type", params: { type: "string" } }], false;
+      let s = e.command;
+      if (r === r) if (typeof s == "string") {
+        if (w(s) < 1) return L.errors = [{ instancePath: t + "/command", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return L.errors = [{ instancePath: t + "/command", keyword: "type", params: { type: "string" } }], false;
     }
-  } else return l.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return l.errors = i, t === 0;
+    if (e.exit_code !== void 0) {
+      let s = e.exit_code;
+      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return L.errors = [{ instancePath: t + "/exit_code", keyword: "type", params: { type: "integer" } }], false;
+    }
+    if (e.stdout !== void 0 && typeof e.stdout != "string") return L.errors = [{ instancePath: t + "/stdout", keyword: "type", params: { type: "string" } }], false;
+    if (e.stderr !== void 0 && typeof e.stderr != "string") return L.errors = [{ instancePath: t + "/stderr", keyword: "type", params: { type: "string" } }], false;
+    if (e.duration_ms !== void 0) {
+      let s = e.duration_ms;
+      if (r === r) if (typeof s == "number" && isFinite(s)) {
+        if (s < 0 || isNaN(s)) return L.errors = [{ instancePath: t + "/duration_ms", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+      } else return L.errors = [{ instancePath: t + "/duration_ms", keyword: "type", params: { type: "number" } }], false;
+    }
+  } else return L.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return L.errors = i, r === 0;
 }
-function W(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.type === void 0 && (n = "type") || e.updates === void 0 && (n = "updates")) return W.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.type !== void 0 && e.type !== "client.context_update") return W.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.context_update" } }], false;
-    e.updates !== void 0 && (l(e.updates, { instancePath: r + "/updates", parentData: e, parentDataProperty: "updates", rootData: u }) || (i = i === null ? l.errors : i.concat(l.errors), t = i.length));
-  } else return W.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return W.errors = i, t === 0;
+var le = H;
+function F(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.line === void 0 && (o = "line") || e.character === void 0 && (o = "character")) return F.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.line !== void 0) {
+      let s = e.line, p = r;
+      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return F.errors = [{ instancePath: t + "/line", keyword: "type", params: { type: "integer" } }], false;
+      if (r === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return F.errors = [{ instancePath: t + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+    }
+    if (e.character !== void 0) {
+      let s = e.character, p = r;
+      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return F.errors = [{ instancePath: t + "/character", keyword: "type", params: { type: "integer" } }], false;
+      if (r === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return F.errors = [{ instancePath: t + "/character", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+    }
+  } else return F.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return F.errors = i, r === 0;
 }
-var le = F;
-function F(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.workspace_id === void 0 && (n = "workspace_id")) return F.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.workspace_id !== void 0 && typeof e.workspace_id != "string") return F.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.title !== void 0 && typeof e.title != "string") return F.errors = [{ instancePath: r + "/title", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_provider !== void 0 && typeof e.model_provider != "string") return F.errors = [{ instancePath: r + "/model_provider", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_name !== void 0 && typeof e.model_name != "string") return F.errors = [{ instancePath: r + "/model_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.context_window !== void 0) {
-      let s = e.context_window, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return F.errors = [{ instancePath: r + "/context_window", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return F.errors = [{ instancePath: r + "/context_window", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
+function x(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.file_path === void 0 && (o = "file_path") || e.severity === void 0 && (o = "severity") || e.message === void 0 && (o = "message") || e.line === void 0 && (o = "line")) return x.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.file_path !== void 0) {
+      let s = e.file_path;
+      if (r === r) if (typeof s == "string") {
+        if (w(s) < 1) return x.errors = [{ instancePath: t + "/file_path", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return x.errors = [{ instancePath: t + "/file_path", keyword: "type", params: { type: "string" } }], false;
     }
-  } else return F.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return F.errors = i, t === 0;
+    if (e.severity !== void 0) {
+      let s = e.severity;
+      if (!(s === "error" || s === "warning" || s === "info" || s === "hint")) return x.errors = [{ instancePath: t + "/severity", keyword: "enum", params: { allowedValues: ["error", "warning", "info", "hint"] } }], false;
+    }
+    if (e.message !== void 0 && typeof e.message != "string") return x.errors = [{ instancePath: t + "/message", keyword: "type", params: { type: "string" } }], false;
+    if (e.line !== void 0) {
+      let s = e.line, p = r;
+      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return x.errors = [{ instancePath: t + "/line", keyword: "type", params: { type: "integer" } }], false;
+      if (r === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return x.errors = [{ instancePath: t + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+    }
+    if (e.character !== void 0) {
+      let s = e.character, p = r;
+      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return x.errors = [{ instancePath: t + "/character", keyword: "type", params: { type: "integer" } }], false;
+      if (r === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return x.errors = [{ instancePath: t + "/character", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+    }
+    if (e.source !== void 0 && typeof e.source != "string") return x.errors = [{ instancePath: t + "/source", keyword: "type", params: { type: "string" } }], false;
+  } else return x.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return x.errors = i, r === 0;
 }
-var T = L;
-var B = te().default;
-function L(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.session_id === void 0 && (n = "session_id")) return L.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.session_id !== void 0) {
-      let s = e.session_id;
-      if (t === t) if (typeof s == "string") {
-        if (B(s) < 1) return L.errors = [{ instancePath: r + "/session_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return L.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
+function S(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.type === void 0 && (o = "type") || e.path === void 0 && (o = "path")) return S.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.type !== void 0 && e.type !== "file") return S.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "file" } }], false;
+    if (e.path !== void 0) {
+      let s = e.path;
+      if (r === r) if (typeof s == "string") {
+        if (w(s) < 1) return S.errors = [{ instancePath: t + "/path", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return S.errors = [{ instancePath: t + "/path", keyword: "type", params: { type: "string" } }], false;
     }
-  } else return L.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return L.errors = i, t === 0;
+  } else return S.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return S.errors = i, r === 0;
 }
-var ye = R;
-function j(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.type === void 0 && (n = "type") || e.file_path === void 0 && (n = "file_path")) return j.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.type !== void 0) {
-      let s = e.type;
-      if (!(s === "created" || s === "modified" || s === "deleted")) return j.errors = [{ instancePath: r + "/type", keyword: "enum", params: { allowedValues: ["created", "modified", "deleted"] } }], false;
+function I(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.type === void 0 && (o = "type") || e.name === void 0 && (o = "name")) return I.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.type !== void 0 && e.type !== "symbol") return I.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "symbol" } }], false;
+    if (e.name !== void 0) {
+      let s = e.name;
+      if (r === r) if (typeof s == "string") {
+        if (w(s) < 1) return I.errors = [{ instancePath: t + "/name", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return I.errors = [{ instancePath: t + "/name", keyword: "type", params: { type: "string" } }], false;
     }
-    if (e.file_path !== void 0 && typeof e.file_path != "string") return j.errors = [{ instancePath: r + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.content_hash !== void 0) {
-      let s = e.content_hash;
-      if (t === t) if (typeof s == "string") {
-        if (!Y.test(s)) return j.errors = [{ instancePath: r + "/content_hash", keyword: "pattern", params: { pattern: "^sha256:[0-9a-f]+$" } }], false;
-      } else return j.errors = [{ instancePath: r + "/content_hash", keyword: "type", params: { type: "string" } }], false;
+    if (e.file_path !== void 0) {
+      let s = e.file_path;
+      if (r === r) if (typeof s == "string") {
+        if (w(s) < 1) return I.errors = [{ instancePath: t + "/file_path", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return I.errors = [{ instancePath: t + "/file_path", keyword: "type", params: { type: "string" } }], false;
     }
-    if (e.timestamp !== void 0) {
-      let s = e.timestamp, p = t;
-      if (t === p && t === p) if (typeof s == "string") {
-        if (!X.test(s)) return j.errors = [{ instancePath: r + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
-      } else return j.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
+    if (e.line !== void 0) {
+      let s = e.line, p = r;
+      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return I.errors = [{ instancePath: t + "/line", keyword: "type", params: { type: "integer" } }], false;
+      if (r === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return I.errors = [{ instancePath: t + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
     }
-  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return j.errors = i, t === 0;
+  } else return I.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return I.errors = i, r === 0;
 }
-function R(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.type === void 0 && (s = "type") || e.changes === void 0 && (s = "changes")) return R.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.type !== void 0 && e.type !== "client.file_changes") return R.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.file_changes" } }], false;
-    if (e.changes !== void 0) {
-      let p = e.changes;
-      if (t === t) if (Array.isArray(p)) {
-        var n = true;
-        let a = p.length;
-        for (let y = 0; y < a; y++) {
-          let _ = t;
-          j(p[y], { instancePath: r + "/changes/" + y, parentData: p, parentDataProperty: y, rootData: u }) || (i = i === null ? j.errors : i.concat(j.errors), t = i.length);
-          var n = _ === t;
-          if (!n) break;
+function J(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0, o = r, s = false, p = null, b = r;
+  S(e, { instancePath: t, parentData: k, parentDataProperty: h, rootData: c }) || (i = i === null ? S.errors : i.concat(S.errors), r = i.length);
+  var l = b === r;
+  l && (s = true, p = 0);
+  let a = r;
+  I(e, { instancePath: t, parentData: k, parentDataProperty: h, rootData: c }) || (i = i === null ? I.errors : i.concat(I.errors), r = i.length);
+  var l = a === r;
+  if (l && s ? (s = false, p = [p, 1]) : l && (s = true, p = 1), s) r = o, i !== null && (o ? i.length = o : i = null);
+  else {
+    let m = { instancePath: t, keyword: "oneOf", params: { passingSchemas: p } };
+    return i === null ? i = [m] : i.push(m), r++, J.errors = i, false;
+  }
+  return J.errors = i, r === 0;
+}
+function M(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.path === void 0 && (o = "path") || e.relation === void 0 && (o = "relation")) return M.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.path !== void 0) {
+      let s = e.path;
+      if (r === r) if (typeof s == "string") {
+        if (w(s) < 1) return M.errors = [{ instancePath: t + "/path", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return M.errors = [{ instancePath: t + "/path", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.relation !== void 0) {
+      let s = e.relation;
+      if (!(s === "test" || s === "source" || s === "dependent" || s === "import")) return M.errors = [{ instancePath: t + "/relation", keyword: "enum", params: { allowedValues: ["test", "source", "dependent", "import"] } }], false;
+    }
+  } else return M.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return M.errors = i, r === 0;
+}
+var ee = new RegExp("^sha256:[0-9a-f]+$", "u"), fe = new RegExp("^/[a-z]+$", "u"), Z = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
+function y(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    if (e.active_editor !== void 0) {
+      let n = e.active_editor;
+      if (r === r) if (n && typeof n == "object" && !Array.isArray(n)) {
+        let d;
+        if (n.file_path === void 0 && (d = "file_path") || n.language === void 0 && (d = "language")) return y.errors = [{ instancePath: t + "/active_editor", keyword: "required", params: { missingProperty: d } }], false;
+        if (n.file_path !== void 0) {
+          let f = n.file_path;
+          if (r === r) if (typeof f == "string") {
+            if (w(f) < 1) return y.errors = [{ instancePath: t + "/active_editor/file_path", keyword: "minLength", params: { limit: 1 } }], false;
+          } else return y.errors = [{ instancePath: t + "/active_editor/file_path", keyword: "type", params: { type: "string" } }], false;
         }
-      } else return R.errors = [{ instancePath: r + "/changes", keyword: "type", params: { type: "array" } }], false;
+        if (n.language !== void 0 && typeof n.language != "string") return y.errors = [{ instancePath: t + "/active_editor/language", keyword: "type", params: { type: "string" } }], false;
+        if (n.selection !== void 0) {
+          let f = n.selection;
+          if (r === r) if (f && typeof f == "object" && !Array.isArray(f)) {
+            let g;
+            if (f.start === void 0 && (g = "start") || f.end === void 0 && (g = "end")) return y.errors = [{ instancePath: t + "/active_editor/selection", keyword: "required", params: { missingProperty: g } }], false;
+            f.start !== void 0 && (F(f.start, { instancePath: t + "/active_editor/selection/start", parentData: f, parentDataProperty: "start", rootData: c }) || (i = i === null ? F.errors : i.concat(F.errors), r = i.length)), f.end !== void 0 && (F(f.end, { instancePath: t + "/active_editor/selection/end", parentData: f, parentDataProperty: "end", rootData: c }) || (i = i === null ? F.errors : i.concat(F.errors), r = i.length));
+          } else return y.errors = [{ instancePath: t + "/active_editor/selection", keyword: "type", params: { type: "object" } }], false;
+        }
+        if (n.visible_range !== void 0) {
+          let f = n.visible_range;
+          if (r === r) if (f && typeof f == "object" && !Array.isArray(f)) {
+            let g;
+            if (f.start === void 0 && (g = "start") || f.end === void 0 && (g = "end")) return y.errors = [{ instancePath: t + "/active_editor/visible_range", keyword: "required", params: { missingProperty: g } }], false;
+            if (f.start !== void 0) {
+              let u = f.start, j = r;
+              if (!(typeof u == "number" && !(u % 1) && !isNaN(u) && isFinite(u))) return y.errors = [{ instancePath: t + "/active_editor/visible_range/start", keyword: "type", params: { type: "integer" } }], false;
+              if (r === j && typeof u == "number" && isFinite(u) && (u < 0 || isNaN(u))) return y.errors = [{ instancePath: t + "/active_editor/visible_range/start", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+            }
+            if (f.end !== void 0) {
+              let u = f.end, j = r;
+              if (!(typeof u == "number" && !(u % 1) && !isNaN(u) && isFinite(u))) return y.errors = [{ instancePath: t + "/active_editor/visible_range/end", keyword: "type", params: { type: "integer" } }], false;
+              if (r === j && typeof u == "number" && isFinite(u) && (u < 0 || isNaN(u))) return y.errors = [{ instancePath: t + "/active_editor/visible_range/end", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+            }
+          } else return y.errors = [{ instancePath: t + "/active_editor/visible_range", keyword: "type", params: { type: "object" } }], false;
+        }
+        if (n.content_hash !== void 0) {
+          let f = n.content_hash;
+          if (r === r) if (typeof f == "string") {
+            if (!ee.test(f)) return y.errors = [{ instancePath: t + "/active_editor/content_hash", keyword: "pattern", params: { pattern: "^sha256:[0-9a-f]+$" } }], false;
+          } else return y.errors = [{ instancePath: t + "/active_editor/content_hash", keyword: "type", params: { type: "string" } }], false;
+        }
+      } else return y.errors = [{ instancePath: t + "/active_editor", keyword: "type", params: { type: "object" } }], false;
     }
-  } else return R.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return R.errors = i, t === 0;
+    if (e.open_editors !== void 0) {
+      let n = e.open_editors;
+      if (r === r) if (Array.isArray(n)) {
+        var o = true;
+        let d = n.length;
+        for (let f = 0; f < d; f++) {
+          let _ = n[f], g = r;
+          if (r === g) if (_ && typeof _ == "object" && !Array.isArray(_)) {
+            let j;
+            if (_.file_path === void 0 && (j = "file_path")) return y.errors = [{ instancePath: t + "/open_editors/" + f, keyword: "required", params: { missingProperty: j } }], false;
+            if (_.file_path !== void 0) {
+              let re = _.file_path;
+              if (r === r) if (typeof re == "string") {
+                if (w(re) < 1) return y.errors = [{ instancePath: t + "/open_editors/" + f + "/file_path", keyword: "minLength", params: { limit: 1 } }], false;
+              } else return y.errors = [{ instancePath: t + "/open_editors/" + f + "/file_path", keyword: "type", params: { type: "string" } }], false;
+            }
+            if (_.is_dirty !== void 0 && typeof _.is_dirty != "boolean") return y.errors = [{ instancePath: t + "/open_editors/" + f + "/is_dirty", keyword: "type", params: { type: "boolean" } }], false;
+            if (_.visible !== void 0 && typeof _.visible != "boolean") return y.errors = [{ instancePath: t + "/open_editors/" + f + "/visible", keyword: "type", params: { type: "boolean" } }], false;
+          } else return y.errors = [{ instancePath: t + "/open_editors/" + f, keyword: "type", params: { type: "object" } }], false;
+          var o = g === r;
+          if (!o) break;
+        }
+      } else return y.errors = [{ instancePath: t + "/open_editors", keyword: "type", params: { type: "array" } }], false;
+    }
+    if (e.diagnostics !== void 0) {
+      let n = e.diagnostics;
+      if (r === r) if (Array.isArray(n)) {
+        var s = true;
+        let d = n.length;
+        for (let f = 0; f < d; f++) {
+          let _ = r;
+          x(n[f], { instancePath: t + "/diagnostics/" + f, parentData: n, parentDataProperty: f, rootData: c }) || (i = i === null ? x.errors : i.concat(x.errors), r = i.length);
+          var s = _ === r;
+          if (!s) break;
+        }
+      } else return y.errors = [{ instancePath: t + "/diagnostics", keyword: "type", params: { type: "array" } }], false;
+    }
+    if (e.terminal_output !== void 0) {
+      let n = e.terminal_output;
+      if (r === r) if (n && typeof n == "object" && !Array.isArray(n)) {
+        if (n.command !== void 0) {
+          let d = n.command;
+          if (r === r) if (typeof d == "string") {
+            if (w(d) < 1) return y.errors = [{ instancePath: t + "/terminal_output/command", keyword: "minLength", params: { limit: 1 } }], false;
+          } else return y.errors = [{ instancePath: t + "/terminal_output/command", keyword: "type", params: { type: "string" } }], false;
+        }
+        if (n.exit_code !== void 0) {
+          let d = n.exit_code;
+          if (!(typeof d == "number" && !(d % 1) && !isNaN(d) && isFinite(d))) return y.errors = [{ instancePath: t + "/terminal_output/exit_code", keyword: "type", params: { type: "integer" } }], false;
+        }
+        if (n.stdout !== void 0 && typeof n.stdout != "string") return y.errors = [{ instancePath: t + "/terminal_output/stdout", keyword: "type", params: { type: "string" } }], false;
+        if (n.stderr !== void 0 && typeof n.stderr != "string") return y.errors = [{ instancePath: t + "/terminal_output/stderr", keyword: "type", params: { type: "string" } }], false;
+        if (n.timestamp !== void 0) {
+          let d = n.timestamp, f = r;
+          if (r === f && r === f) if (typeof d == "string") {
+            if (!Z.test(d)) return y.errors = [{ instancePath: t + "/terminal_output/timestamp", keyword: "format", params: { format: "date-time" } }], false;
+          } else return y.errors = [{ instancePath: t + "/terminal_output/timestamp", keyword: "type", params: { type: "string" } }], false;
+        }
+      } else return y.errors = [{ instancePath: t + "/terminal_output", keyword: "type", params: { type: "object" } }], false;
+    }
+    if (e.git_context !== void 0) {
+      let n = e.git_context;
+      if (r === r) if (n && typeof n == "object" && !Array.isArray(n)) {
+        if (n.branch !== void 0 && typeof n.branch != "string") return y.errors = [{ instancePath: t + "/git_context/branch", keyword: "type", params: { type: "string" } }], false;
+        if (n.staged_files !== void 0) {
+          let d = n.staged_files;
+          if (r === r) if (Array.isArray(d)) {
+            var p = true;
+            let _ = d.length;
+            for (let g = 0; g < _; g++) {
+              let u = d[g], j = r;
+              if (r === j) if (typeof u == "string") {
+                if (w(u) < 1) return y.errors = [{ instancePath: t + "/git_context/staged_files/" + g, keyword: "minLength", params: { limit: 1 } }], false;
+              } else return y.errors = [{ instancePath: t + "/git_context/staged_files/" + g, keyword: "type", params: { type: "string" } }], false;
+              var p = j === r;
+              if (!p) break;
+            }
+          } else return y.errors = [{ instancePath: t + "/git_context/staged_files", keyword: "type", params: { type: "array" } }], false;
+        }
+        if (n.modified_files !== void 0) {
+          let d = n.modified_files;
+          if (r === r) if (Array.isArray(d)) {
+            var b = true;
+            let _ = d.length;
+            for (let g = 0; g < _; g++) {
+              let u = d[g], j = r;
+              if (r === j) if (typeof u == "string") {
+                if (w(u) < 1) return y.errors = [{ instancePath: t + "/git_context/modified_files/" + g, keyword: "minLength", params: { limit: 1 } }], false;
+              } else return y.errors = [{ instancePath: t + "/git_context/modified_files/" + g, keyword: "type", params: { type: "string" } }], false;
+              var b = j === r;
+              if (!b) break;
+            }
+          } else return y.errors = [{ instancePath: t + "/git_context/modified_files", keyword: "type", params: { type: "array" } }], false;
+        }
+        if (n.recent_commits !== void 0) {
+          let d = n.recent_commits;
+          if (r === r) if (Array.isArray(d)) {
+            var a = true;
+            let _ = d.length;
+            for (let g = 0; g < _; g++) {
+              let u = d[g], j = r;
+              if (r === j) if (u && typeof u == "object" && !Array.isArray(u)) {
+                let Q;
+                if (u.sha === void 0 && (Q = "sha") || u.message === void 0 && (Q = "message")) return y.errors = [{ instancePath: t + "/git_context/recent_commits/" + g, keyword: "required", params: { missingProperty: Q } }], false;
+                if (u.sha !== void 0) {
+                  let W = u.sha;
+                  if (r === r) if (typeof W == "string") {
+                    if (w(W) < 1) return y.errors = [{ instancePath: t + "/git_context/recent_commits/" + g + "/sha", keyword: "minLength", params: { limit: 1 } }], false;
+                  } else return y.errors = [{ instancePath: t + "/git_context/recent_commits/" + g + "/sha", keyword: "type", params: { type: "string" } }], false;
+                }
+                if (u.message !== void 0 && typeof u.message != "string") return y.errors = [{ instancePath: t + "/git_context/recent_commits/" + g + "/message", keyword: "type", params: { type: "string" } }], false;
+                if (u.author !== void 0 && typeof u.author != "string") return y.errors = [{ instancePath: t + "/git_context/recent_commits/" + g + "/author", keyword: "type", params: { type: "string" } }], false;
+                if (u.timestamp !== void 0) {
+                  let W = u.timestamp, T = r;
+                  if (r === T && r === T) if (typeof W == "string") {
+                    if (!Z.test(W)) return y.errors = [{ instancePath: t + "/git_context/recent_commits/" + g + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
+                  } else return y.errors = [{ instancePath: t + "/git_context/recent_commits/" + g + "/timestamp", keyword: "type", params: { type: "string" } }], false;
+                }
+              } else return y.errors = [{ instancePath: t + "/git_context/recent_commits/" + g, keyword: "type", params: { type: "object" } }], false;
+              var a = j === r;
+              if (!a) break;
+            }
+          } else return y.errors = [{ instancePath: t + "/git_context/recent_commits", keyword: "type", params: { type: "array" } }], false;
+        }
+        if (n.diff !== void 0 && typeof n.diff != "string") return y.errors = [{ instancePath: t + "/git_context/diff", keyword: "type", params: { type: "string" } }], false;
+      } else return y.errors = [{ instancePath: t + "/git_context", keyword: "type", params: { type: "object" } }], false;
+    }
+    if (e.mentions !== void 0) {
+      let n = e.mentions;
+      if (r === r) if (Array.isArray(n)) {
+        var l = true;
+        let d = n.length;
+        for (let f = 0; f < d; f++) {
+          let _ = r;
+          J(n[f], { instancePath: t + "/mentions/" + f, parentData: n, parentDataProperty: f, rootData: c }) || (i = i === null ? J.errors : i.concat(J.errors), r = i.length);
+          var l = _ === r;
+          if (!l) break;
+        }
+      } else return y.errors = [{ instancePath: t + "/mentions", keyword: "type", params: { type: "array" } }], false;
+    }
+    if (e.related_files !== void 0) {
+      let n = e.related_files;
+      if (r === r) if (Array.isArray(n)) {
+        var m = true;
+        let d = n.length;
+        for (let f = 0; f < d; f++) {
+          let _ = r;
+          M(n[f], { instancePath: t + "/related_files/" + f, parentData: n, parentDataProperty: f, rootData: c }) || (i = i === null ? M.errors : i.concat(M.errors), r = i.length);
+          var m = _ === r;
+          if (!m) break;
+        }
+      } else return y.errors = [{ instancePath: t + "/related_files", keyword: "type", params: { type: "array" } }], false;
+    }
+    if (e.command !== void 0) {
+      let n = e.command;
+      if (r === r) if (typeof n == "string") {
+        if (!fe.test(n)) return y.errors = [{ instancePath: t + "/command", keyword: "pattern", params: { pattern: "^/[a-z]+$" } }], false;
+      } else return y.errors = [{ instancePath: t + "/command", keyword: "type", params: { type: "string" } }], false;
+    }
+  } else return y.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return y.errors = i, r === 0;
 }
-var z = U;
-function U(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.workspace_id === void 0 && (n = "workspace_id")) return U.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
+function H(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.type === void 0 && (o = "type") || e.updates === void 0 && (o = "updates")) return H.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.type !== void 0 && e.type !== "client.context_update") return H.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "client.context_update" } }], false;
+    e.updates !== void 0 && (y(e.updates, { instancePath: t + "/updates", parentData: e, parentDataProperty: "updates", rootData: c }) || (i = i === null ? y.errors : i.concat(y.errors), r = i.length));
+  } else return H.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return H.errors = i, r === 0;
+}
+var ye = $;
+function $(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.workspace_id === void 0 && (o = "workspace_id")) return $.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
     if (e.workspace_id !== void 0) {
       let s = e.workspace_id;
-      if (t === t) if (typeof s == "string") {
-        if (B(s) < 1) return U.errors = [{ instancePath: r + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return U.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
+      if (r === r) if (typeof s == "string") {
+        if (w(s) < 1) return $.errors = [{ instancePath: t + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return $.errors = [{ instancePath: t + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
     }
-  } else return U.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return U.errors = i, t === 0;
-}
-var de = H;
-function H(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.workspace_id !== void 0) {
-      let n = e.workspace_id;
-      if (t === t) if (typeof n == "string") {
-        if (B(n) < 1) return H.errors = [{ instancePath: r + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return H.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
+    if (e.title !== void 0 && typeof e.title != "string") return $.errors = [{ instancePath: t + "/title", keyword: "type", params: { type: "string" } }], false;
+    if (e.model_provider !== void 0) {
+      let s = e.model_provider;
+      if (r === r) if (typeof s == "string") {
+        if (w(s) < 1) return $.errors = [{ instancePath: t + "/model_provider", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return $.errors = [{ instancePath: t + "/model_provider", keyword: "type", params: { type: "string" } }], false;
     }
-  } else return H.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return H.errors = i, t === 0;
+    if (e.model_name !== void 0) {
+      let s = e.model_name;
+      if (r === r) if (typeof s == "string") {
+        if (w(s) < 1) return $.errors = [{ instancePath: t + "/model_name", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return $.errors = [{ instancePath: t + "/model_name", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.context_window !== void 0) {
+      let s = e.context_window, p = r;
+      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return $.errors = [{ instancePath: t + "/context_window", keyword: "type", params: { type: "integer" } }], false;
+      if (r === p && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return $.errors = [{ instancePath: t + "/context_window", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
+    }
+  } else return $.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return $.errors = i, r === 0;
 }
-var ue = $;
-function $(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.type === void 0 && (s = "type") || e.patch_id === void 0 && (s = "patch_id") || e.file_path === void 0 && (s = "file_path") || e.success === void 0 && (s = "success")) return $.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.type !== void 0 && e.type !== "client.patch_apply_result") return $.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.patch_apply_result" } }], false;
-    if (e.patch_id !== void 0 && typeof e.patch_id != "string") return $.errors = [{ instancePath: r + "/patch_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.file_path !== void 0 && typeof e.file_path != "string") return $.errors = [{ instancePath: r + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.success !== void 0 && typeof e.success != "boolean") return $.errors = [{ instancePath: r + "/success", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.error !== void 0) {
-      let p = e.error, v = t, a = false, y = t;
-      if (p !== null) {
-        let _ = { instancePath: r + "/error", keyword: "type", params: { type: "null" } };
-        i === null ? i = [_] : i.push(_), t++;
+var Y = G;
+function G(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.session_id === void 0 && (o = "session_id")) return G.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.session_id !== void 0) {
+      let s = e.session_id;
+      if (r === r) if (typeof s == "string") {
+        if (w(s) < 1) return G.errors = [{ instancePath: t + "/session_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return G.errors = [{ instancePath: t + "/session_id", keyword: "type", params: { type: "string" } }], false;
+    }
+  } else return G.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return G.errors = i, r === 0;
+}
+var me = O;
+function q(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0, o = r, s = true, p = r;
+  if (e && typeof e == "object" && !Array.isArray(e)) {
+    let a;
+    if (e.type === void 0 && (a = "type")) {
+      let l = {};
+      i === null ? i = [l] : i.push(l), r++;
+    } else if (e.type !== void 0) {
+      let l = e.type;
+      if (!(l === "created" || l === "modified")) {
+        let m = {};
+        i === null ? i = [m] : i.push(m), r++;
       }
-      var n = y === t;
-      if (a = a || n, !a) {
-        let _ = t;
-        if (t === _) if (p && typeof p == "object" && !Array.isArray(p)) {
-          let k;
-          if (p.message === void 0 && (k = "message") || p.type === void 0 && (k = "type")) {
-            let d = { instancePath: r + "/error", keyword: "required", params: { missingProperty: k } };
-            i === null ? i = [d] : i.push(d), t++;
+    }
+  }
+  var b = p === r;
+  if (r = o, i !== null && (o ? i.length = o : i = null), b) {
+    let a = r;
+    if (e && typeof e == "object" && !Array.isArray(e)) {
+      let m;
+      if (e.content_hash === void 0 && (m = "content_hash")) return q.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: m } }], false;
+    }
+    var b = a === r;
+    s = b;
+  }
+  if (!s) {
+    let a = { instancePath: t, keyword: "if", params: { failingKeyword: "then" } };
+    return i === null ? i = [a] : i.push(a), r++, q.errors = i, false;
+  }
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let a;
+    if (e.type === void 0 && (a = "type") || e.file_path === void 0 && (a = "file_path")) return q.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: a } }], false;
+    if (e.type !== void 0) {
+      let l = e.type;
+      if (!(l === "created" || l === "modified" || l === "deleted")) return q.errors = [{ instancePath: t + "/type", keyword: "enum", params: { allowedValues: ["created", "modified", "deleted"] } }], false;
+    }
+    if (e.file_path !== void 0) {
+      let l = e.file_path;
+      if (r === r) if (typeof l == "string") {
+        if (w(l) < 1) return q.errors = [{ instancePath: t + "/file_path", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return q.errors = [{ instancePath: t + "/file_path", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.content_hash !== void 0) {
+      let l = e.content_hash;
+      if (r === r) if (typeof l == "string") {
+        if (!ee.test(l)) return q.errors = [{ instancePath: t + "/content_hash", keyword: "pattern", params: { pattern: "^sha256:[0-9a-f]+$" } }], false;
+      } else return q.errors = [{ instancePath: t + "/content_hash", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.timestamp !== void 0) {
+      let l = e.timestamp, m = r;
+      if (r === m && r === m) if (typeof l == "string") {
+        if (!Z.test(l)) return q.errors = [{ instancePath: t + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
+      } else return q.errors = [{ instancePath: t + "/timestamp", keyword: "type", params: { type: "string" } }], false;
+    }
+  } else return q.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return q.errors = i, r === 0;
+}
+function O(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let s;
+    if (e.type === void 0 && (s = "type") || e.changes === void 0 && (s = "changes")) return O.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: s } }], false;
+    if (e.type !== void 0 && e.type !== "client.file_changes") return O.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "client.file_changes" } }], false;
+    if (e.changes !== void 0) {
+      let p = e.changes;
+      if (r === r) if (Array.isArray(p)) {
+        var o = true;
+        let a = p.length;
+        for (let l = 0; l < a; l++) {
+          let m = r;
+          q(p[l], { instancePath: t + "/changes/" + l, parentData: p, parentDataProperty: l, rootData: c }) || (i = i === null ? q.errors : i.concat(q.errors), r = i.length);
+          var o = m === r;
+          if (!o) break;
+        }
+      } else return O.errors = [{ instancePath: t + "/changes", keyword: "type", params: { type: "array" } }], false;
+    }
+  } else return O.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return O.errors = i, r === 0;
+}
+var K = z;
+function z(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.workspace_id === void 0 && (o = "workspace_id")) return z.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.workspace_id !== void 0) {
+      let s = e.workspace_id;
+      if (r === r) if (typeof s == "string") {
+        if (w(s) < 1) return z.errors = [{ instancePath: t + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return z.errors = [{ instancePath: t + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
+    }
+  } else return z.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return z.errors = i, r === 0;
+}
+var de = B;
+function B(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    if (e.workspace_id !== void 0) {
+      let o = e.workspace_id;
+      if (r === r) if (typeof o == "string") {
+        if (w(o) < 1) return B.errors = [{ instancePath: t + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return B.errors = [{ instancePath: t + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
+    }
+  } else return B.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return B.errors = i, r === 0;
+}
+var ue = D;
+function D(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0, o = r, s = true, p = r;
+  if (e && typeof e == "object" && !Array.isArray(e)) {
+    let m;
+    if (e.success === void 0 && (m = "success")) {
+      let n = {};
+      i === null ? i = [n] : i.push(n), r++;
+    } else if (e.success !== void 0 && e.success !== true) {
+      let n = {};
+      i === null ? i = [n] : i.push(n), r++;
+    }
+  }
+  var b = p === r;
+  r = o, i !== null && (o ? i.length = o : i = null);
+  let a;
+  if (b) {
+    let m = r;
+    if (e && typeof e == "object" && !Array.isArray(e) && e.error !== void 0 && e.error !== null) return D.errors = [{ instancePath: t + "/error", keyword: "type", params: { type: "null" } }], false;
+    var b = m === r;
+    s = b, a = "then";
+  } else {
+    let m = r;
+    if (e && typeof e == "object" && !Array.isArray(e)) {
+      let v;
+      if (e.error === void 0 && (v = "error")) return D.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: v } }], false;
+      if (e.error !== void 0) {
+        let d = e.error;
+        if (!(d && typeof d == "object" && !Array.isArray(d))) return D.errors = [{ instancePath: t + "/error", keyword: "type", params: { type: "object" } }], false;
+      }
+    }
+    var b = m === r;
+    s = b, a = "else";
+  }
+  if (!s) {
+    let m = { instancePath: t, keyword: "if", params: { failingKeyword: a } };
+    return i === null ? i = [m] : i.push(m), r++, D.errors = i, false;
+  }
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let m;
+    if (e.type === void 0 && (m = "type") || e.patch_id === void 0 && (m = "patch_id") || e.file_path === void 0 && (m = "file_path") || e.success === void 0 && (m = "success")) return D.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: m } }], false;
+    if (e.type !== void 0 && e.type !== "client.patch_apply_result") return D.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "client.patch_apply_result" } }], false;
+    if (e.patch_id !== void 0) {
+      let n = e.patch_id;
+      if (r === r) if (typeof n == "string") {
+        if (w(n) < 1) return D.errors = [{ instancePath: t + "/patch_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return D.errors = [{ instancePath: t + "/patch_id", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.file_path !== void 0) {
+      let n = e.file_path;
+      if (r === r) if (typeof n == "string") {
+        if (w(n) < 1) return D.errors = [{ instancePath: t + "/file_path", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return D.errors = [{ instancePath: t + "/file_path", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.success !== void 0 && typeof e.success != "boolean") return D.errors = [{ instancePath: t + "/success", keyword: "type", params: { type: "boolean" } }], false;
+    if (e.error !== void 0) {
+      let n = e.error, v = r, d = false, f = r;
+      if (n !== null) {
+        let _ = { instancePath: t + "/error", keyword: "type", params: { type: "null" } };
+        i === null ? i = [_] : i.push(_), r++;
+      }
+      var l = f === r;
+      if (d = d || l, !d) {
+        let _ = r;
+        if (r === _) if (n && typeof n == "object" && !Array.isArray(n)) {
+          let u;
+          if (n.message === void 0 && (u = "message") || n.type === void 0 && (u = "type")) {
+            let j = { instancePath: t + "/error", keyword: "required", params: { missingProperty: u } };
+            i === null ? i = [j] : i.push(j), r++;
           } else {
-            if (p.message !== void 0 && typeof p.message != "string") {
-              let d = { instancePath: r + "/error/message", keyword: "type", params: { type: "string" } };
-              i === null ? i = [d] : i.push(d), t++;
+            if (n.message !== void 0 && typeof n.message != "string") {
+              let j = { instancePath: t + "/error/message", keyword: "type", params: { type: "string" } };
+              i === null ? i = [j] : i.push(j), r++;
             }
-            if (p.type !== void 0 && typeof p.type != "string") {
-              let d = { instancePath: r + "/error/type", keyword: "type", params: { type: "string" } };
-              i === null ? i = [d] : i.push(d), t++;
+            if (n.type !== void 0 && typeof n.type != "string") {
+              let j = { instancePath: t + "/error/type", keyword: "type", params: { type: "string" } };
+              i === null ? i = [j] : i.push(j), r++;
             }
           }
         } else {
-          let k = { instancePath: r + "/error", keyword: "type", params: { type: "object" } };
-          i === null ? i = [k] : i.push(k), t++;
+          let u = { instancePath: t + "/error", keyword: "type", params: { type: "object" } };
+          i === null ? i = [u] : i.push(u), r++;
         }
-        var n = _ === t;
-        a = a || n;
+        var l = _ === r;
+        d = d || l;
       }
-      if (a) t = v, i !== null && (v ? i.length = v : i = null);
+      if (d) r = v, i !== null && (v ? i.length = v : i = null);
       else {
-        let _ = { instancePath: r + "/error", keyword: "anyOf", params: {} };
-        return i === null ? i = [_] : i.push(_), t++, $.errors = i, false;
+        let _ = { instancePath: t + "/error", keyword: "anyOf", params: {} };
+        return i === null ? i = [_] : i.push(_), r++, D.errors = i, false;
       }
     }
     if (e.applied_hash !== void 0) {
-      let p = e.applied_hash;
-      if (t === t) if (typeof p == "string") {
-        if (!Y.test(p)) return $.errors = [{ instancePath: r + "/applied_hash", keyword: "pattern", params: { pattern: "^sha256:[0-9a-f]+$" } }], false;
-      } else return $.errors = [{ instancePath: r + "/applied_hash", keyword: "type", params: { type: "string" } }], false;
+      let n = e.applied_hash;
+      if (r === r) if (typeof n == "string") {
+        if (!ee.test(n)) return D.errors = [{ instancePath: t + "/applied_hash", keyword: "pattern", params: { pattern: "^sha256:[0-9a-f]+$" } }], false;
+      } else return D.errors = [{ instancePath: t + "/applied_hash", keyword: "type", params: { type: "string" } }], false;
     }
-  } else return $.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return $.errors = i, t === 0;
+  } else return D.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return D.errors = i, r === 0;
 }
-var me = G;
-function G(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.path === void 0 && (n = "path")) return G.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.path !== void 0 && typeof e.path != "string") return G.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
-    if (e.name !== void 0 && typeof e.name != "string") return G.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
-  } else return G.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return G.errors = i, t === 0;
+var ce = C;
+function C(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.path === void 0 && (o = "path")) return C.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.path !== void 0) {
+      let s = e.path;
+      if (r === r) if (typeof s == "string") {
+        if (w(s) < 1) return C.errors = [{ instancePath: t + "/path", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return C.errors = [{ instancePath: t + "/path", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.name !== void 0 && typeof e.name != "string") return C.errors = [{ instancePath: t + "/name", keyword: "type", params: { type: "string" } }], false;
+  } else return C.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return C.errors = i, r === 0;
 }
-var ce = P;
-function P(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.provider === void 0 && (n = "provider") || e.model_name === void 0 && (n = "model_name")) return P.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.provider !== void 0 && typeof e.provider != "string") return P.errors = [{ instancePath: r + "/provider", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_name !== void 0 && typeof e.model_name != "string") return P.errors = [{ instancePath: r + "/model_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.url !== void 0 && typeof e.url != "string") return P.errors = [{ instancePath: r + "/url", keyword: "type", params: { type: "string" } }], false;
+var _e = P;
+function P(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.provider === void 0 && (o = "provider") || e.model_name === void 0 && (o = "model_name")) return P.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.provider !== void 0) {
+      let s = e.provider;
+      if (r === r) if (typeof s == "string") {
+        if (w(s) < 1) return P.errors = [{ instancePath: t + "/provider", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return P.errors = [{ instancePath: t + "/provider", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.model_name !== void 0) {
+      let s = e.model_name;
+      if (r === r) if (typeof s == "string") {
+        if (w(s) < 1) return P.errors = [{ instancePath: t + "/model_name", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return P.errors = [{ instancePath: t + "/model_name", keyword: "type", params: { type: "string" } }], false;
+    }
+    if (e.url !== void 0 && typeof e.url != "string") return P.errors = [{ instancePath: t + "/url", keyword: "type", params: { type: "string" } }], false;
     if (e.context_window !== void 0) {
-      let s = e.context_window, p = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return P.errors = [{ instancePath: r + "/context_window", keyword: "type", params: { type: "integer" } }], false;
-      if (t === p && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return P.errors = [{ instancePath: r + "/context_window", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
+      let s = e.context_window, p = r;
+      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return P.errors = [{ instancePath: t + "/context_window", keyword: "type", params: { type: "integer" } }], false;
+      if (r === p && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return P.errors = [{ instancePath: t + "/context_window", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
     }
     if (e.temperature !== void 0) {
       let s = e.temperature;
-      if (t === t) if (typeof s == "number" && isFinite(s)) {
-        if (s < 0 || isNaN(s)) return P.errors = [{ instancePath: r + "/temperature", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-      } else return P.errors = [{ instancePath: r + "/temperature", keyword: "type", params: { type: "number" } }], false;
+      if (r === r) if (typeof s == "number" && isFinite(s)) {
+        if (s < 0 || isNaN(s)) return P.errors = [{ instancePath: t + "/temperature", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
+      } else return P.errors = [{ instancePath: t + "/temperature", keyword: "type", params: { type: "number" } }], false;
     }
-  } else return P.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return P.errors = i, t === 0;
+  } else return P.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return P.errors = i, r === 0;
 }
-var _e = b;
-function b(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let v;
-    if (e.workspace_id === void 0 && (v = "workspace_id")) return b.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: v } }], false;
+var ge = A;
+function A(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let b;
+    if (e.workspace_id === void 0 && (b = "workspace_id")) return A.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: b } }], false;
     if (e.workspace_id !== void 0) {
       let a = e.workspace_id;
-      if (t === t) if (typeof a == "string") {
-        if (B(a) < 1) return b.errors = [{ instancePath: r + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return b.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
+      if (r === r) if (typeof a == "string") {
+        if (w(a) < 1) return A.errors = [{ instancePath: t + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return A.errors = [{ instancePath: t + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
     }
     if (e.command_execution_mode !== void 0) {
       let a = e.command_execution_mode;
-      if (!(a === "local_terminal" || a === "server_runner")) return b.errors = [{ instancePath: r + "/command_execution_mode", keyword: "enum", params: { allowedValues: ["local_terminal", "server_runner"] } }], false;
+      if (!(a === "local_terminal" || a === "server_runner")) return A.errors = [{ instancePath: t + "/command_execution_mode", keyword: "enum", params: { allowedValues: ["local_terminal", "server_runner"] } }], false;
     }
     if (e.time_limit_ms !== void 0) {
-      let a = e.time_limit_ms, y = t;
-      if (!(typeof a == "number" && !(a % 1) && !isNaN(a) && isFinite(a))) return b.errors = [{ instancePath: r + "/time_limit_ms", keyword: "type", params: { type: "integer" } }], false;
-      if (t === y && typeof a == "number" && isFinite(a) && (a < 1 || isNaN(a))) return b.errors = [{ instancePath: r + "/time_limit_ms", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
+      let a = e.time_limit_ms, l = r;
+      if (!(typeof a == "number" && !(a % 1) && !isNaN(a) && isFinite(a))) return A.errors = [{ instancePath: t + "/time_limit_ms", keyword: "type", params: { type: "integer" } }], false;
+      if (r === l && typeof a == "number" && isFinite(a) && (a < 1 || isNaN(a))) return A.errors = [{ instancePath: t + "/time_limit_ms", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
     }
     if (e.output_limit_bytes !== void 0) {
-      let a = e.output_limit_bytes, y = t;
-      if (!(typeof a == "number" && !(a % 1) && !isNaN(a) && isFinite(a))) return b.errors = [{ instancePath: r + "/output_limit_bytes", keyword: "type", params: { type: "integer" } }], false;
-      if (t === y && typeof a == "number" && isFinite(a) && (a < 1 || isNaN(a))) return b.errors = [{ instancePath: r + "/output_limit_bytes", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
+      let a = e.output_limit_bytes, l = r;
+      if (!(typeof a == "number" && !(a % 1) && !isNaN(a) && isFinite(a))) return A.errors = [{ instancePath: t + "/output_limit_bytes", keyword: "type", params: { type: "integer" } }], false;
+      if (r === l && typeof a == "number" && isFinite(a) && (a < 1 || isNaN(a))) return A.errors = [{ instancePath: t + "/output_limit_bytes", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
     }
     if (e.command_approval !== void 0) {
       let a = e.command_approval;
-      if (!(a === "always" || a === "prompt" || a === "never")) return b.errors = [{ instancePath: r + "/command_approval", keyword: "enum", params: { allowedValues: ["always", "prompt", "never"] } }], false;
+      if (!(a === "always" || a === "prompt" || a === "never")) return A.errors = [{ instancePath: t + "/command_approval", keyword: "enum", params: { allowedValues: ["always", "prompt", "never"] } }], false;
     }
     if (e.allowed_commands !== void 0) {
       let a = e.allowed_commands;
-      if (t === t) if (Array.isArray(a)) {
-        var n = true;
-        let _ = a.length;
-        for (let o = 0; o < _; o++) {
-          let k = t;
-          if (typeof a[o] != "string") return b.errors = [{ instancePath: r + "/allowed_commands/" + o, keyword: "type", params: { type: "string" } }], false;
-          var n = k === t;
-          if (!n) break;
+      if (r === r) if (Array.isArray(a)) {
+        var o = true;
+        let m = a.length;
+        for (let n = 0; n < m; n++) {
+          let v = r;
+          if (typeof a[n] != "string") return A.errors = [{ instancePath: t + "/allowed_commands/" + n, keyword: "type", params: { type: "string" } }], false;
+          var o = v === r;
+          if (!o) break;
         }
-      } else return b.errors = [{ instancePath: r + "/allowed_commands", keyword: "type", params: { type: "array" } }], false;
+      } else return A.errors = [{ instancePath: t + "/allowed_commands", keyword: "type", params: { type: "array" } }], false;
     }
     if (e.blocked_commands !== void 0) {
       let a = e.blocked_commands;
-      if (t === t) if (Array.isArray(a)) {
+      if (r === r) if (Array.isArray(a)) {
         var s = true;
-        let _ = a.length;
-        for (let o = 0; o < _; o++) {
-          let k = t;
-          if (typeof a[o] != "string") return b.errors = [{ instancePath: r + "/blocked_commands/" + o, keyword: "type", params: { type: "string" } }], false;
-          var s = k === t;
+        let m = a.length;
+        for (let n = 0; n < m; n++) {
+          let v = r;
+          if (typeof a[n] != "string") return A.errors = [{ instancePath: t + "/blocked_commands/" + n, keyword: "type", params: { type: "string" } }], false;
+          var s = v === r;
           if (!s) break;
         }
-      } else return b.errors = [{ instancePath: r + "/blocked_commands", keyword: "type", params: { type: "array" } }], false;
+      } else return A.errors = [{ instancePath: t + "/blocked_commands", keyword: "type", params: { type: "array" } }], false;
     }
     if (e.tools_requiring_approval !== void 0) {
       let a = e.tools_requiring_approval;
-      if (t === t) if (Array.isArray(a)) {
+      if (r === r) if (Array.isArray(a)) {
         var p = true;
-        let _ = a.length;
-        for (let o = 0; o < _; o++) {
-          let k = t;
-          if (typeof a[o] != "string") return b.errors = [{ instancePath: r + "/tools_requiring_approval/" + o, keyword: "type", params: { type: "string" } }], false;
-          var p = k === t;
+        let m = a.length;
+        for (let n = 0; n < m; n++) {
+          let v = r;
+          if (typeof a[n] != "string") return A.errors = [{ instancePath: t + "/tools_requiring_approval/" + n, keyword: "type", params: { type: "string" } }], false;
+          var p = v === r;
           if (!p) break;
         }
-      } else return b.errors = [{ instancePath: r + "/tools_requiring_approval", keyword: "type", params: { type: "array" } }], false;
+      } else return A.errors = [{ instancePath: t + "/tools_requiring_approval", keyword: "type", params: { type: "array" } }], false;
     }
-  } else return b.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return b.errors = i, t === 0;
+  } else return A.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return A.errors = i, r === 0;
 }
-var ge = C;
-function C(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+var he = V;
+function V(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
     let s;
-    if (e.workspace_id === void 0 && (s = "workspace_id") || e.changes === void 0 && (s = "changes")) return C.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
+    if (e.workspace_id === void 0 && (s = "workspace_id") || e.changes === void 0 && (s = "changes")) return V.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: s } }], false;
     if (e.workspace_id !== void 0) {
       let p = e.workspace_id;
-      if (t === t) if (typeof p == "string") {
-        if (B(p) < 1) return C.errors = [{ instancePath: r + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return C.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
+      if (r === r) if (typeof p == "string") {
+        if (w(p) < 1) return V.errors = [{ instancePath: t + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return V.errors = [{ instancePath: t + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
     }
     if (e.changes !== void 0) {
       let p = e.changes;
-      if (t === t) if (Array.isArray(p)) {
-        var n = true;
+      if (r === r) if (Array.isArray(p)) {
+        var o = true;
         let a = p.length;
-        for (let y = 0; y < a; y++) {
-          let _ = t;
-          j(p[y], { instancePath: r + "/changes/" + y, parentData: p, parentDataProperty: y, rootData: u }) || (i = i === null ? j.errors : i.concat(j.errors), t = i.length);
-          var n = _ === t;
-          if (!n) break;
+        for (let l = 0; l < a; l++) {
+          let m = r;
+          q(p[l], { instancePath: t + "/changes/" + l, parentData: p, parentDataProperty: l, rootData: c }) || (i = i === null ? q.errors : i.concat(q.errors), r = i.length);
+          var o = m === r;
+          if (!o) break;
         }
-      } else return C.errors = [{ instancePath: r + "/changes", keyword: "type", params: { type: "array" } }], false;
+      } else return V.errors = [{ instancePath: t + "/changes", keyword: "type", params: { type: "array" } }], false;
     }
-  } else return C.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return C.errors = i, t === 0;
+  } else return V.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return V.errors = i, r === 0;
 }
-var we = O;
-function O(e, { instancePath: r = "", parentData: w, parentDataProperty: c, rootData: u = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.type === void 0 && (n = "type") || e.message === void 0 && (n = "message")) return O.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.type !== void 0 && e.type !== "client.user_message") return O.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.user_message" } }], false;
-    if (e.message !== void 0 && typeof e.message != "string") return O.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-    e.context !== void 0 && (l(e.context, { instancePath: r + "/context", parentData: e, parentDataProperty: "context", rootData: u }) || (i = i === null ? l.errors : i.concat(l.errors), t = i.length));
-  } else return O.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return O.errors = i, t === 0;
+var we = R;
+function R(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
+  let i = null, r = 0;
+  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
+    let o;
+    if (e.type === void 0 && (o = "type") || e.message === void 0 && (o = "message")) return R.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
+    if (e.type !== void 0 && e.type !== "client.user_message") return R.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "client.user_message" } }], false;
+    if (e.message !== void 0) {
+      let s = e.message;
+      if (r === r) if (typeof s == "string") {
+        if (w(s) < 1) return R.errors = [{ instancePath: t + "/message", keyword: "minLength", params: { limit: 1 } }], false;
+      } else return R.errors = [{ instancePath: t + "/message", keyword: "type", params: { type: "string" } }], false;
+    }
+    e.context !== void 0 && (y(e.context, { instancePath: t + "/context", parentData: e, parentDataProperty: "context", rootData: c }) || (i = i === null ? y.errors : i.concat(y.errors), r = i.length));
+  } else return R.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
+  return R.errors = i, r === 0;
 }
-var ve = { ApprovalResponseMessage: ie, CancelMessage: ne, ClientHelloMessage: oe, CommandResultMessage: pe, ContextUpdateMessage: ae, CreateSessionInput: le, DeleteSessionInput: T, FileChangesMessage: ye, GetIndexStatusInput: z, GetPolicyInput: z, GetSessionInput: T, GetWorkspaceInput: z, ListSessionsInput: de, PatchApplyResultMessage: ue, RebuildIndexInput: z, RefreshIndexInput: z, RegisterWorkspaceInput: me, SetCurrentModelInput: ce, SetPolicyInput: _e, StreamInput: T, UpdateIndexInput: ge, UserMessage: we };
-export const checks: Checks = ve;
+var be = { ApprovalResponseMessage: ne, CancelMessage: oe, ClientHelloMessage: ae, CommandResultMessage: pe, ContextUpdateMessage: le, CreateSessionInput: ye, DeleteSessionInput: Y, FileChangesMessage: me, GetIndexStatusInput: K, GetPolicyInput: K, GetSessionInput: Y, GetWorkspaceInput: K, ListSessionsInput: de, PatchApplyResultMessage: ue, RebuildIndexInput: K, RefreshIndexInput: K, RegisterWorkspaceInput: ce, SetCurrentModelInput: _e, SetPolicyInput: ge, StreamInput: Y, UpdateIndexInput: he, UserMessage: we };
+export const checks: Checks = be;

@@ -34,7 +34,10 @@ export interface ClientInfo {
 /** What the user asks for, with what the editor gathered. */
 export interface UserMessage {
   type: "client.user_message";
-  /** The prompt, in natural language. */
+  /**
+   * The prompt, in natural language.
+   * @minLength 1
+   */
   message: string;
   /** What the editor gathered. */
   context?: MessageContext;
@@ -62,7 +65,10 @@ export interface MessageContext {
 
 /** The editor that has the focus. */
 export interface ActiveEditor {
-  /** Path of the file, relative to the workspace's root. */
+  /**
+   * Path of the file, relative to the workspace's root.
+   * @minLength 1
+   */
   file_path: string;
   /** The editor's id of the language, such as `typescript`. */
   language: string;
@@ -115,7 +121,10 @@ export interface LineRange {
 
 /** An open editor. */
 export interface OpenEditor {
-  /** Path of the file, relative to the workspace's root. */
+  /**
+   * Path of the file, relative to the workspace's root.
+   * @minLength 1
+   */
   file_path: string;
   /** Whether the file has changes that are not saved. */
   is_dirty?: boolean;
@@ -125,7 +134,10 @@ export interface OpenEditor {
 
 /** An error or a warning of the editor. */
 export interface Diagnostic {
-  /** Path of the file, relative to the workspace's root. */
+  /**
+   * Path of the file, relative to the workspace's root.
+   * @minLength 1
+   */
   file_path: string;
   /** How bad it is. */
   severity: "error" | "warning" | "info" | "hint";
@@ -147,7 +159,10 @@ export interface Diagnostic {
 
 /** The latest command in the terminal, and what it wrote. */
 export interface TerminalOutput {
-  /** The command. */
+  /**
+   * The command.
+   * @minLength 1
+   */
   command?: string;
   /** The command's exit code; 0 is success. */
   exit_code?: number;
@@ -178,7 +193,10 @@ export interface GitContext {
 
 /** A commit. */
 export interface Commit {
-  /** The commit's hash; may be abbreviated. */
+  /**
+   * The commit's hash; may be abbreviated.
+   * @minLength 1
+   */
   sha: string;
   /** The commit's message. */
   message: string;
@@ -194,16 +212,25 @@ export interface Commit {
 /** A file that the user mentioned. */
 export interface FileMention {
   type: "file";
-  /** Path of the file, relative to the workspace's root. */
+  /**
+   * Path of the file, relative to the workspace's root.
+   * @minLength 1
+   */
   path: string;
 }
 
 /** A symbol that the user mentioned. */
 export interface SymbolMention {
   type: "symbol";
-  /** The symbol's name. */
+  /**
+   * The symbol's name.
+   * @minLength 1
+   */
   name: string;
-  /** Path of the file that defines the symbol, relative to the workspace's root. */
+  /**
+   * Path of the file that defines the symbol, relative to the workspace's root.
+   * @minLength 1
+   */
   file_path?: string;
   /**
    * Line of the definition, 0-based.
@@ -214,7 +241,10 @@ export interface SymbolMention {
 
 /** A file that the editor gathered for a slash command. The user has not mentioned it. */
 export interface RelatedFile {
-  /** Path of the file, relative to the workspace's root. */
+  /**
+   * Path of the file, relative to the workspace's root.
+   * @minLength 1
+   */
   path: string;
   /** What the file is to the current one: its test, the source under test, a file that depends on it, or one that it imports. */
   relation: "test" | "source" | "dependent" | "import";
@@ -230,22 +260,34 @@ export interface ContextUpdateMessage {
 /** Answers `tool.request_approval`, and also `command.request_approval` and `patch.proposed`, whose id then stands in `request_id`. */
 export interface ApprovalResponseMessage {
   type: "client.approval_response";
-  /** The `request_id`, `command_id` or `patch_id` that is answered. */
+  /**
+   * The `request_id`, `command_id` or `patch_id` that is answered.
+   * @minLength 1
+   */
   request_id: string;
   /** `false` refuses. `true` for a command lets the server run it. */
   approved: boolean;
   /** What the answer is for; all where it is left out. An answer for a file or a hunk leaves the request open. */
   scope?: "all" | "file" | "hunk";
-  /** Path of the file, relative to the workspace's root. Required where `scope` is `file` or `hunk`. */
+  /**
+   * Path of the file, relative to the workspace's root. Required where `scope` is `file` or `hunk`.
+   * @minLength 1
+   */
   file_path?: string;
 }
 
 /** What came of a patch. */
 export interface PatchApplyResultMessage {
   type: "client.patch_apply_result";
-  /** The `patch_id` of the `patch.proposed`. */
+  /**
+   * The `patch_id` of the `patch.proposed`.
+   * @minLength 1
+   */
   patch_id: string;
-  /** Path of the file, relative to the workspace's root. */
+  /**
+   * Path of the file, relative to the workspace's root.
+   * @minLength 1
+   */
   file_path: string;
   /** Whether the patch was applied. */
   success: boolean;
@@ -269,9 +311,15 @@ export interface PatchError {
 /** What came of a command in the client's terminal. */
 export interface CommandResultMessage {
   type: "client.command_result";
-  /** The `command_id` of the `command.request_approval`. */
+  /**
+   * The `command_id` of the `command.request_approval`.
+   * @minLength 1
+   */
   command_id: string;
-  /** The command as it ran. */
+  /**
+   * The command as it ran.
+   * @minLength 1
+   */
   command: string;
   /** The command's exit code; 0 is success. */
   exit_code: number;
@@ -304,7 +352,10 @@ export interface FileChangesMessage {
 export interface FileChange {
   /** What happened to the file. */
   type: "created" | "modified" | "deleted";
-  /** Path of the file, relative to the workspace's root. */
+  /**
+   * Path of the file, relative to the workspace's root.
+   * @minLength 1
+   */
   file_path: string;
   /**
    * `sha256:` and the hash of the file's bytes, in lower-case hexadecimal digits. A deleted file needs none.
@@ -337,9 +388,15 @@ export interface ServerInfo {
 
 /** A model that answers. */
 export interface Model {
-  /** The model's provider, such as `ollama`. */
+  /**
+   * The model's provider, such as `ollama`.
+   * @minLength 1
+   */
   provider: string;
-  /** The model's name at its provider, such as `codellama:13b`. */
+  /**
+   * The model's name at its provider, such as `codellama:13b`.
+   * @minLength 1
+   */
   model_name: string;
   /** What the model can do, such as `chat`, `code_completion` or `refactor`. */
   capabilities?: string[];
@@ -406,9 +463,15 @@ export interface ToolExecuteMessage {
 /** A change of one file: a minimal, stable unified diff (git-style, UTF-8). */
 export interface PatchProposedMessage {
   type: "patch.proposed";
-  /** Identifies the patch; repeated by its answer. */
+  /**
+   * Identifies the patch; repeated by its answer.
+   * @minLength 1
+   */
   patch_id: string;
-  /** Path of the file, relative to the workspace's root. */
+  /**
+   * Path of the file, relative to the workspace's root.
+   * @minLength 1
+   */
   file_path: string;
   /** The unified diff. Small hunks are preferred. */
   diff: string;
@@ -451,7 +514,10 @@ export interface PatchHunk {
 /** The agent wants to run a tool. Answered by `client.approval_response` with the same `request_id`. */
 export interface ToolApprovalRequestMessage {
   type: "tool.request_approval";
-  /** Identifies the request; repeated by its answer. */
+  /**
+   * Identifies the request; repeated by its answer.
+   * @minLength 1
+   */
   request_id: string;
   /** The tool's name. */
   tool_name: "write_file" | "execute_command" | "delete_file" | (string & {});
@@ -464,9 +530,15 @@ export interface ToolApprovalRequestMessage {
 /** The agent wants to run a command. The client runs it and answers with `client.command_result`, or approves or refuses it with `client.approval_response`. */
 export interface CommandApprovalRequestMessage {
   type: "command.request_approval";
-  /** Identifies the request; repeated by its answer. */
+  /**
+   * Identifies the request; repeated by its answer.
+   * @minLength 1
+   */
   command_id: string;
-  /** The command, as for a shell. */
+  /**
+   * The command, as for a shell.
+   * @minLength 1
+   */
   command: string;
   /** Absolute path of the directory to run it in. */
   working_directory?: string;
@@ -570,7 +642,10 @@ export interface SessionState {
 
 /** Register a workspace, or answer the one that has this path. */
 export interface RegisterWorkspaceInput {
-  /** Absolute path on the server's machine. */
+  /**
+   * Absolute path on the server's machine.
+   * @minLength 1
+   */
   path: string;
   /** The workspace's name, for the user. The path's last part where it is left out. */
   name?: string;
@@ -680,13 +755,22 @@ export interface GetIndexStatusInput {
 
 /** Create a session. */
 export interface CreateSessionInput {
-  /** The workspace that the session works on. */
+  /**
+   * The workspace that the session works on.
+   * @minLength 1
+   */
   workspace_id: string;
   /** The session's title, for the user. */
   title?: string;
-  /** The model's provider, such as `ollama`. The current model's where it is left out. */
+  /**
+   * The model's provider, such as `ollama`. The current model's where it is left out.
+   * @minLength 1
+   */
   model_provider?: string;
-  /** The model's name. The current model's where it is left out. */
+  /**
+   * The model's name. The current model's where it is left out.
+   * @minLength 1
+   */
   model_name?: string;
   /**
    * The model's context window, in tokens.
@@ -724,9 +808,15 @@ export interface DeleteSessionInput {
 
 /** Set model provider and configuration. */
 export interface SetCurrentModelInput {
-  /** The model's provider, such as `ollama`, `vllm` or `llamacpp`. */
+  /**
+   * The model's provider, such as `ollama`, `vllm` or `llamacpp`.
+   * @minLength 1
+   */
   provider: string;
-  /** The model's name at its provider, such as `codellama:13b`. */
+  /**
+   * The model's name at its provider, such as `codellama:13b`.
+   * @minLength 1
+   */
   model_name: string;
   /** Where the provider listens. */
   url?: string;
@@ -761,9 +851,15 @@ export interface Health {
 
 /** A registered workspace. */
 export interface Workspace {
-  /** The `workspace_id` of other calls. */
+  /**
+   * The `workspace_id` of other calls.
+   * @minLength 1
+   */
   id: string;
-  /** Absolute path on the server's machine. */
+  /**
+   * Absolute path on the server's machine.
+   * @minLength 1
+   */
   path: string;
   /** The workspace's name, for the user. */
   name: string;
@@ -871,15 +967,27 @@ export interface IndexStatus {
 
 /** A session. */
 export interface SessionInfo {
-  /** The `session_id` of every other call. */
+  /**
+   * The `session_id` of every other call.
+   * @minLength 1
+   */
   id: string;
-  /** The workspace that the session works on. */
+  /**
+   * The workspace that the session works on.
+   * @minLength 1
+   */
   workspace_id: string;
   /** The session's title, for the user; `null` where it has none. */
   title?: string | null;
-  /** The model's provider, such as `ollama`. */
+  /**
+   * The model's provider, such as `ollama`.
+   * @minLength 1
+   */
   model_provider?: string;
-  /** The model's name at its provider. */
+  /**
+   * The model's name at its provider.
+   * @minLength 1
+   */
   model_name?: string;
   /**
    * The model's context window, in tokens.
@@ -903,9 +1011,15 @@ export interface DeletedSession {
 
 /** A model and how it is used. */
 export interface ModelConfiguration {
-  /** The model's provider, such as `ollama`, `vllm` or `llamacpp`. */
+  /**
+   * The model's provider, such as `ollama`, `vllm` or `llamacpp`.
+   * @minLength 1
+   */
   provider: string;
-  /** The model's name at its provider, such as `codellama:13b`. */
+  /**
+   * The model's name at its provider, such as `codellama:13b`.
+   * @minLength 1
+   */
   model_name: string;
   /** Where the provider listens. */
   url?: string;

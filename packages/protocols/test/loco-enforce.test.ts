@@ -176,7 +176,7 @@ it("file changes outside the workspace reach no index, neither on the socket nor
   } as Partial<LoCoHandlers> as LoCoHandlers;
   const { fetch, webSocket } = serve(loco, handlers, { authenticate: () => "me", hooks: enforce({}) });
   const agent = connect(loco, { fetch, webSocket, token: "t" });
-  const changes = [{ type: "created" as const, file_path: "../x" }];
+  const changes = [{ type: "created" as const, file_path: "../x", content_hash: `sha256:${"0".repeat(64)}` }];
   const refusal = { status: 403, code: no };
   await expect(agent.updateIndex({ workspace_id: "w", changes })).rejects.toMatchObject(refusal);
   await using session = await agent.stream(
@@ -189,6 +189,9 @@ it("file changes outside the workspace reach no index, neither on the socket nor
       expect(message.error.code).toBe(no);
       break;
     }
-  await agent.updateIndex({ workspace_id: "w", changes: [{ type: "created", file_path: "in/x" }] });
+  await agent.updateIndex({
+    workspace_id: "w",
+    changes: [{ type: "created", file_path: "in/x", content_hash: `sha256:${"0".repeat(64)}` }],
+  });
   expect(changed).toEqual(["in/x"]);
 });

@@ -65,7 +65,7 @@ overEachCarrier("loco", (carrier) => {
     expect(await client.setPolicy({ workspace_id, command_approval: "never" })).toEqual({ command_approval: "never" });
     for (const operation of ["rebuildIndex", "refreshIndex", "getIndexStatus"] as const)
       expect(await client[operation]({ workspace_id })).toEqual(index);
-    const changes = [{ type: "created" as const, file_path: "a" }];
+    const changes = [{ type: "created" as const, file_path: "a", content_hash: `sha256:${"0".repeat(64)}` }];
     expect(await client.updateIndex({ workspace_id, changes })).toMatchObject({ total_files: 1 });
     expect(await client.createSession({ workspace_id })).toMatchObject({ workspace_id });
     expect(await client.listSessions()).toMatchObject([{ workspace_id: "w" }]);
