@@ -2,6 +2,8 @@ import type { App } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { talkAgentsmithy } from "../agentsmithy/client.js";
 import { serveAgentsmithy } from "../agentsmithy/server.js";
+import { talkAgentsmithy1_13 } from "../agentsmithy-1.13/client.js";
+import { serveAgentsmithy1_13 } from "../agentsmithy-1.13/server.js";
 import { talkBased } from "../based/client.js";
 import { serveBased } from "../based/server.js";
 import { talkCoven } from "../coven/client.js";
@@ -35,6 +37,12 @@ const protocols: Record<string, Protocol> = {
     serve: serveAgentsmithy,
     talk: talkAgentsmithy,
     hint: (url) => `curl -N ${url}/api/chat ${json({ messages: [{ role: "user", content: PROMPT }], stream: true })}`,
+  },
+  "agentsmithy-1.13": {
+    carrier: "HTTP + SSE in POST",
+    serve: serveAgentsmithy1_13,
+    talk: talkAgentsmithy1_13,
+    hint: (url) => `curl ${url}/api/dialogs/current`,
   },
   loco: {
     carrier: "HTTP + WebSocket",

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -29,8 +29,9 @@ const packages = readdirSync(join(root, "packages"))
     entries: Object.keys(manifest.exports ?? {}).flatMap((entry) => entryPoints(folder, entry)),
   }));
 
-/** `./*` of protocols stands for every built file beside it. */
+/** `./*` of protocols stands for every built file beside it; `./schemas/*` has no code. */
 function entryPoints(folder: string, entry: string): string[] {
+  if (entry === "./schemas/*") return [];
   if (!entry.includes("*")) return [entry];
   const dist = join(root, "packages", folder, "dist", entry === "./*" ? "src" : "helpers");
   const names = readdirSync(dist).filter((file) => file.endsWith(".cjs"));
@@ -121,11 +122,21 @@ describe.each([
     expect(await node(file, [...lines, conversation].join("\n"))).toBe("hello\n");
   });
 
-  test.runIf(here)("the parlance command runs", async () => {
-    const { bin } = packages.find(({ name }) => name === "@parlance/cli")!;
-    const { stdout } = await run(path(), [join("node_modules/@parlance/cli", bin!.parlance!), "--help"], {
-      cwd: folder,
-    });
-    expect(stdout).toContain("parlance");
-  });
+  test.runIf(here)(
+    "the parlance command starts a contract from a packed one, and its schema is packed too",
+    async () => {
+      const { bin } = packages.find(({ name }) => name === "@parlance/cli")!;
+      const parlance = async (...words: string[]) =>
+        (await run(path(), [join("node_modules/@parlance/cli", bin!.parlance!), ...words], { cwd: folder })).stdout;
+      expect(await parlance("--help")).toContain("parlance");
+      const directory = await mkdtemp(join(folder, "schemas-"));
+      const contract = join(directory, "my-loco");
+      await parlance("init", contract, "--extends", "@parlance/protocols/schemas/loco");
+      await parlance("lint", contract);
+      for (const schema of ["contract.schema.json", "dialect.schema.json"]) {
+        const packed = await readFile(join(folder, "node_modules/@parlance/protocols/dist/schemas", schema), "utf8");
+        expect(JSON.parse(packed)).toEqual(JSON.parse(await readFile(join(directory, schema), "utf8")));
+      }
+    },
+  );
 });

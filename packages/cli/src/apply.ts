@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { formatPatch, type Patch, parseEdits, type ReadError, type Repair } from "@parlance/edits";
 import { applyPlan, type Plan, type PlanConflict, planEdits } from "@parlance/edits/node";
-import { exit, type Io, UsageError } from "./io.js";
+import { exit, type Io, type Options, UsageError } from "./io.js";
 
 export const help = `parlance apply [--check] [--root DIR] [--path FILE] [--whole-files] [--json] FILE...|-
 
@@ -37,18 +37,16 @@ interface Outcome {
   readonly conflicts: readonly PlanConflict[];
 }
 
+export const options = {
+  check: { type: "boolean" },
+  root: { type: "string", default: "." },
+  path: { type: "string" },
+  "whole-files": { type: "boolean" },
+  json: { type: "boolean" },
+} as const satisfies Options;
+
 export async function command(argv: string[], io: ApplyIo): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: argv,
-    options: {
-      check: { type: "boolean" },
-      root: { type: "string", default: "." },
-      path: { type: "string" },
-      "whole-files": { type: "boolean" },
-      json: { type: "boolean" },
-    },
-    allowPositionals: true,
-  });
+  const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
   if (positionals.length === 0) throw new UsageError("name a file with edits, or - for the standard input");
   const root = resolve(io.cwd, values.root);
   if (!(await stat(root)).isDirectory()) throw new UsageError(`${values.root} is not a directory`);

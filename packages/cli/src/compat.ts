@@ -5,7 +5,7 @@ import { type Change, compat } from "@parlance/contract/compat";
 import { assemble } from "@parlance/contract/load";
 import { contractsAt, isDirectory, type Place } from "./folders.js";
 import { contractsOf } from "./git.js";
-import { exit, type Io, UsageError } from "./io.js";
+import { exit, type Io, type Options, UsageError } from "./io.js";
 import { fileIn, has, placeIn, print, type Remark } from "./report.js";
 
 export const help = `parlance compat OLD [NEW] [--fail-on WHO] [--accepted FILE] [--json]
@@ -34,12 +34,14 @@ interface Located extends Change {
 
 const parties = ["client", "server", "source"];
 
+export const options = {
+  json: { type: "boolean" },
+  "fail-on": { type: "string" },
+  accepted: { type: "string" },
+} as const satisfies Options;
+
 export async function command(argv: string[], io: Io): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: argv,
-    options: { json: { type: "boolean" }, "fail-on": { type: "string" }, accepted: { type: "string" } },
-    allowPositionals: true,
-  });
+  const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
   const failing = (values["fail-on"] ?? "client,server").split(",");
   const wrong = failing.find((one) => one !== "none" && !parties.includes(one));
   if (wrong !== undefined)

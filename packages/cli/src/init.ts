@@ -1,111 +1,151 @@
-import { mkdir, readdir, writeFile } from "node:fs/promises";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { parseArgs } from "node:util";
 import { contractSchema } from "@parlance/contract/lint";
-import { exit, type Io, UsageError } from "./io.js";
+import { openOnDisk } from "@parlance/contract/load";
+import dialectSchema from "../../../schemas/dialect.schema.json" with { type: "json" };
+import { isDirectory } from "./folders.js";
+import { exit, type Io, type Options, UsageError } from "./io.js";
+import { type Carrier, carriers, files, json, program } from "./starter.js";
 
-export const help = `parlance init [DIR]
+export const help = `parlance init [DIR] [--example CARRIER] [--extends BASE] [--yes]
 
-Writes a first contract to edit: one operation that answers a prompt with a stream of text. DIR is its folder (default
-./schemas/my-agent), named like the protocol, in lower case with hyphens. Beside DIR, contract.schema.json lets an editor
-complete and check contract.json. Nothing that exists is overwritten.
+Writes a first contract to edit, and shows how a server and a client use it. DIR is its folder (default ./schemas/my-agent),
+named like the protocol, in lower case with hyphens. Beside DIR, contract.schema.json lets an editor complete and check
+contract.json. Nothing that exists is overwritten. On a terminal it asks for what is not given.
+
+  --example CARRIER   how messages travel: sse (default), websocket or both
+  --extends BASE      start from another contract, a folder or one in a package, such as
+                      @parlance/protocols/schemas/loco; contract.json then holds only what differs
+  --yes               ask nothing, take the defaults
 
 Exit codes: 0 written, 2 usage, or a folder that is not empty or cannot be written.
 `;
 
+export const options = {
+  example: { type: "string" },
+  extends: { type: "string" },
+  yes: { type: "boolean" },
+} as const satisfies Options;
+
 export async function command(argv: string[], io: Io): Promise<number> {
-  const { positionals } = parseArgs({ args: argv, options: {}, allowPositionals: true });
-  const directory = resolve(io.cwd, positionals[0] ?? "schemas/my-agent");
-  const name = basename(directory);
-  if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name))
-    throw new UsageError(`"${name}" cannot name a protocol: use lower case, digits and hyphens, such as my-agent`);
+  const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
+  if (values.extends !== undefined && values.example !== undefined)
+    throw new UsageError("--extends and --example exclude each other: an extended contract has its base's carriers");
+  if (values.example !== undefined && !isCarrier(values.example))
+    throw new UsageError(`--example ${values.example}: it is ${choices}`);
+  const asking = values.yes ? undefined : io.ask?.bind(io);
+  const first = values.extends === undefined ? "my-agent" : `my-${basename(values.extends)}`;
+  const name = positionals[0] ?? (await answer(asking, "Name of the protocol", first, named, io));
+  const directory = resolve(io.cwd, positionals[0] ?? join("schemas", name));
+  const wrong = named(basename(directory));
+  if (wrong !== undefined) throw new UsageError(wrong);
+  const shown = shownIn(io, directory);
   if ((await readdir(directory).catch(() => [])).length > 0)
-    throw new UsageError(`${relative(io.cwd, directory) || "."} is not empty; nothing was written`);
-  for (const [file, text] of Object.entries(first(name))) {
-    await mkdir(dirname(join(directory, file)), { recursive: true });
-    await writeFile(join(directory, file), text);
-  }
-  const schema = join(dirname(directory), "contract.schema.json");
-  await writeFile(schema, json(contractSchema), { flag: "wx" }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "EEXIST") throw error;
-  });
-  const shown = relative(io.cwd, directory) || ".";
-  io.out(
-    `${shown} is a contract. Edit it, then:\n  parlance lint ${shown}\n  parlance generate ${shown} --out src/protocols\n`,
-  );
+    throw new UsageError(`${shown} is not empty; nothing was written`);
+  if (values.extends !== undefined) return extend(values.extends, directory, io);
+  const carrier = values.example ?? (await answer(asking, `Carrier: ${choices}`, "sse", carried, io));
+  await write(directory, files(basename(directory), carrier as Carrier), io);
+  showNext(directory, io);
+  const source = program(basename(directory), carrier as Carrier);
+  io.out(`\nA server and a client of it, such as src/try.ts:\n\n${source.replace(/^(?=.)/gm, "  ")}`);
   return exit.fine;
 }
 
-const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+const choices = "sse, websocket or both";
+const isCarrier = (text: string) => (carriers as readonly string[]).includes(text);
+const carried = (text: string) => (isCarrier(text) ? undefined : `"${text}" is none of ${choices}`);
+const named = (text: string) =>
+  /^[a-z][a-z0-9]*([-.][a-z0-9]+)*$/.test(text)
+    ? undefined
+    : `"${text}" cannot name a protocol: use lower case, digits and hyphens, such as my-agent`;
 
-/** A sound contract: a prompt, answered by a stream of text that ends well or with an error. */
-function first(name: string): Record<string, string> {
-  const text = (title: string, description: string, property: string, example: string, what = description) => ({
-    title,
-    description,
-    type: "object",
-    required: [property],
-    properties: { [property]: { type: "string", description: what } },
-    examples: [{ [property]: example }],
-  });
-  return {
-    "contract.json": json({
-      $schema: "../contract.schema.json",
-      format: 1,
-      name,
-      title: name,
-      description:
-        "How an editor talks to this agent: a prompt is sent by POST, and the answer streams back as Server-Sent Events.",
-      url: "http://localhost:8080",
-      tag: { in: "event" },
-      messages: {
-        text: { schema: "messages/text.json" },
-        done: { schema: "messages/done.json" },
-        error: { schema: "messages/error.json", fault: { text: ["/error"] } },
-      },
-      operations: {
-        prompt: {
-          method: "POST",
-          path: "/prompt",
-          summary: "Send a prompt and receive the answer as a stream.",
-          body: "messages/prompt.json",
-          answer: {
-            status: 200,
-            stream: {
-              messages: ["text", "done", "error"],
-              end: ["done", "error"],
-              fault: "error",
-              text: { append: { text: "text" }, final: { done: "text" } },
-            },
-          },
-          faults: { "400": { description: "The body is not a prompt." } },
-        },
-      },
-      channels: {},
-      fault: { schema: "messages/fault.json", text: ["/error"] },
-    }),
-    "messages/prompt.json": json(text("PromptBody", "What the user asks.", "prompt", "Rename total to sum.")),
-    "messages/text.json": json(text("TextMessage", "A piece of the answer's text.", "text", "I will rename ")),
-    "messages/done.json": json(
-      text("DoneMessage", "The answer is complete; its whole text.", "text", "I will rename it."),
-    ),
-    "messages/error.json": json(text("ErrorMessage", "The answer failed.", "error", "The model is not available.")),
-    "messages/fault.json": json(
-      text("FaultBody", "The body of a refusal, before a stream starts.", "error", "prompt is missing"),
-    ),
-    "transcripts/prompt.jsonl": [
-      { note: "A prompt and its answer." },
-      {
-        from: "client",
-        call: "prompt",
-        input: { prompt: "Rename total to sum." },
-        request: { method: "POST", target: "/prompt", body: '{"prompt":"Rename total to sum."}' },
-      },
-      { from: "server", wire: 'event: text\ndata: {"text":"Done."}\n\n', message: { type: "text", text: "Done." } },
-      { from: "server", wire: 'event: done\ndata: {"text":"Done."}\n\n', message: { type: "done", text: "Done." } },
-      { from: "server", end: "done" },
-    ]
-      .map((line) => `${JSON.stringify(line)}\n`)
-      .join(""),
-  };
+/** What the user answers, again until it is valid; the default without a terminal. */
+async function answer(
+  ask: Io["ask"],
+  question: string,
+  normal: string,
+  wrong: (text: string) => string | undefined,
+  io: Io,
+): Promise<string> {
+  for (;;) {
+    const text = (await ask?.(`${question} (${normal}): `))?.trim() || normal;
+    const message = wrong(text);
+    if (message === undefined) return text;
+    io.err(`${message}\n`);
+  }
 }
+
+/** Starts a contract that says only what differs from its base. */
+async function extend(base: string, directory: string, io: Io): Promise<number> {
+  const folder = resolve(io.cwd, base);
+  const reference = (await isDirectory(folder)) ? relativeTo(directory, folder) : base;
+  const found = await openOnDisk(reference, directory);
+  if (!found) throw new UsageError(`${base} is neither a contract's folder nor one in an installed package`);
+  const { title } = JSON.parse(found.files["contract.json"] ?? "{}");
+  const name = basename(directory);
+  const contract = {
+    $schema: "../dialect.schema.json",
+    name,
+    extends: reference,
+    title: name,
+    description: `What differs from ${title ?? base}.`,
+  };
+  await write(directory, { "contract.json": json(contract) }, io, { "dialect.schema.json": dialectSchema });
+  io.out(`\nIt is its base until contract.json or a file in messages/ says otherwise.\n`);
+  showNext(directory, io);
+  return exit.fine;
+}
+
+function relativeTo(directory: string, folder: string): string {
+  const path = relative(directory, folder).split(sep).join("/");
+  return path.startsWith(".") ? path : `./${path}`;
+}
+
+/** Writes a contract and, beside it, the schemas that its `$schema` leads to; shows them as a tree. */
+async function write(
+  directory: string,
+  texts: Readonly<Record<string, string>>,
+  io: Io,
+  schemas: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  for (const [file, text] of Object.entries(texts)) {
+    await mkdir(dirname(join(directory, file)), { recursive: true });
+    await writeFile(join(directory, file), text);
+  }
+  const beside: string[] = [];
+  for (const [file, schema] of Object.entries({ "contract.schema.json": contractSchema, ...schemas })) {
+    const path = join(dirname(directory), file);
+    if (await readFile(path).catch(() => undefined)) continue;
+    await writeFile(path, json(schema));
+    beside.push(file);
+  }
+  const paths = [...Object.keys(texts).map((file) => `${basename(directory)}/${file}`), ...beside];
+  io.out(`${shownIn(io, dirname(directory))}\n${tree(paths.sort())}`);
+}
+
+const showNext = (directory: string, io: Io) => {
+  const shown = shownIn(io, directory);
+  io.out(`
+Edit it, then:
+  parlance lint ${shown} --watch
+  parlance generate ${shown} --out src/protocols
+`);
+};
+
+/** Paths as a tree, a line each. */
+function tree(paths: readonly string[], indent = ""): string {
+  const groups = new Map<string, string[]>();
+  for (const path of paths) {
+    const [head, ...rest] = path.split("/");
+    groups.set(head!, [...(groups.get(head!) ?? []), ...(rest.length > 0 ? [rest.join("/")] : [])]);
+  }
+  return [...groups]
+    .map(([name, inside], index) => {
+      const last = index === groups.size - 1;
+      return `${indent}${last ? "└── " : "├── "}${name}\n${tree(inside, `${indent}${last ? "    " : "│   "}`)}`;
+    })
+    .join("");
+}
+
+const shownIn = (io: Io, path: string) => relative(io.cwd, path) || ".";

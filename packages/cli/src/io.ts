@@ -1,3 +1,5 @@
+import { ContractError } from "@parlance/contract/load";
+
 /** Where a command reads and writes, so that a test can stand in for a terminal. */
 export interface Io {
   /** What relative paths start from. */
@@ -6,9 +8,29 @@ export interface Io {
   readonly stdin: AsyncIterable<string | Uint8Array>;
   /** Whether what is printed goes to a terminal. */
   readonly tty?: boolean;
+  /** Asks a question and returns the answer, without the line's end. Absent where there is no terminal. */
+  ask?(question: string): Promise<string>;
+  /** Aborts on Ctrl-C. Until it is called, Ctrl-C ends the process. */
+  interrupt?(): AbortSignal;
   out(text: string): void;
   err(text: string): void;
 }
+
+/** The options of a command, as `parseArgs` takes them. */
+export type Options = Readonly<Record<string, { readonly type: "boolean" | "string"; readonly default?: string }>>;
+
+export interface Command {
+  readonly summary: string;
+  /** Loaded when it is called: a command does not wait for what only another needs. */
+  load(): Promise<{
+    readonly help: string;
+    readonly options: Options;
+    command(argv: string[], io: Io, commands: Commands): Promise<number>;
+  }>;
+}
+
+/** Every command by name. */
+export type Commands = Readonly<Record<string, Command>>;
 
 /** Exit codes of every command. */
 export const exit = { fine: 0, findings: 1, usage: 2 } as const;
@@ -17,3 +39,12 @@ export const exit = { fine: 0, findings: 1, usage: 2 } as const;
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
+
+/** Whether an error is the caller's to repair: its message is all there is to print. Any other is a defect of this program. */
+export const expected = (error: unknown): error is Error =>
+  error instanceof UsageError || error instanceof ContractError || isParseArgsError(error) || isSystemError(error);
+
+const isParseArgsError = (error: unknown) =>
+  error instanceof TypeError && String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS");
+
+const isSystemError = (error: unknown) => error instanceof Error && "syscall" in error;

@@ -1,26 +1,40 @@
 import { parseArgs } from "node:util";
 import { lint } from "@parlance/contract/lint";
 import { contractsAt, type Place } from "./folders.js";
-import { exit, type Io } from "./io.js";
+import { exit, type Io, type Options } from "./io.js";
 import { placeIn, print, type Remark } from "./report.js";
+import { repeat } from "./watch.js";
 
-export const help = `parlance lint [DIR] [--strict] [--json]
+export const help = `parlance lint [DIR] [--strict] [--watch] [--json]
 
 Says everything that is wrong with the contract in DIR, or with every contract in it (default ./schemas).
 
   --strict  a warning, such as a property without a description, is an error
+  --watch   run again after each change, until Ctrl-C
   --json    one JSON document: { "findings": [{ contract, rule, message, file, line, pointer, column?, severity? }] }
 
 Exit codes: 0 nothing is wrong, 1 something is, 2 usage, or a folder that cannot be read.
 `;
 
+export const options = {
+  json: { type: "boolean" },
+  strict: { type: "boolean" },
+  watch: { type: "boolean" },
+} as const satisfies Options;
+
 export async function command(argv: string[], io: Io): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: argv,
-    options: { json: { type: "boolean" }, strict: { type: "boolean" } },
-    allowPositionals: true,
-  });
-  const { places } = await contractsAt(positionals[0] ?? "schemas", io);
+  const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
+  const from = positionals[0] ?? "schemas";
+  const once = () => report(from, values, io);
+  return values.watch ? repeat(from, once, io) : once();
+}
+
+async function report(
+  from: string,
+  values: { readonly strict?: boolean; readonly json?: boolean },
+  io: Io,
+): Promise<number> {
+  const { places } = await contractsAt(from, io);
   const found = await faults(places, { descriptions: true });
   const findings: readonly Remark[] = values.strict ? found.map(({ severity, ...finding }) => finding) : found;
   const errors = findings.filter(({ severity }) => severity === undefined).length;

@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+import { createInterface } from "node:readline/promises";
+import { UsageError } from "./io.js";
 import { run } from "./run.js";
 
 process.exitCode = await run(process.argv.slice(2), {
@@ -6,6 +8,24 @@ process.exitCode = await run(process.argv.slice(2), {
   env: process.env,
   stdin: process.stdin,
   tty: process.stdout.isTTY,
+  ...(process.stdin.isTTY && process.stdout.isTTY && { ask }),
+  interrupt: () => {
+    const controller = new AbortController();
+    process.once("SIGINT", () => controller.abort());
+    return controller.signal;
+  },
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
 });
+
+async function ask(question: string): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  const closed = new Promise<never>((_, reject) => lines.once("close", () => reject(new UsageError("not answered"))));
+  try {
+    // After Ctrl-C or Ctrl-D the question itself stays open for ever.
+    return await Promise.race([lines.question(question), closed]);
+  } finally {
+    closed.catch(() => {});
+    lines.close();
+  }
+}

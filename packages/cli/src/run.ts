@@ -1,14 +1,7 @@
-import { ContractError } from "@parlance/contract/load";
 import packageJson from "../package.json" with { type: "json" };
-import { exit, type Io, UsageError } from "./io.js";
+import { type Commands, exit, expected, type Io } from "./io.js";
 
-interface Command {
-  readonly summary: string;
-  /** Loaded when it is called: a command does not wait for what only another needs. */
-  load(): Promise<{ readonly help: string; command(argv: string[], io: Io): Promise<number> }>;
-}
-
-const commands: Readonly<Record<string, Command>> = {
+const commands: Commands = {
   init: { summary: "write a first contract to edit", load: () => import("./init.js") },
   lint: { summary: "say everything that is wrong with contracts", load: () => import("./lint.js") },
   generate: { summary: "write TypeScript and validators from contracts", load: () => import("./generate.js") },
@@ -18,12 +11,16 @@ const commands: Readonly<Record<string, Command>> = {
   },
   docs: { summary: "write OpenAPI, AsyncAPI and Markdown from contracts", load: () => import("./docs.js") },
   apply: { summary: "apply edits, in any form that models write, to files", load: () => import("./apply.js") },
+  completion: {
+    summary: "print a script that completes this command in a shell",
+    load: () => import("./completion.js"),
+  },
 };
 
 const help = `parlance <command>: contracts for the conversation between an editor and a coding agent
 
 ${Object.entries(commands)
-  .map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`)
+  .map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`)
   .join("\n")}
 
 parlance <command> --help tells the rest; parlance --version, which this is.
@@ -52,17 +49,10 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     return exit.fine;
   }
   try {
-    return await command(rest, io);
+    return await command(rest, io, commands);
   } catch (error) {
-    const known =
-      error instanceof UsageError || error instanceof ContractError || isParseArgsError(error) || isSystemError(error);
-    if (!known) throw error;
-    io.err(`parlance ${name}: ${(error as Error).message}\n`);
+    if (!expected(error)) throw error;
+    io.err(`parlance ${name}: ${error.message}\n`);
     return exit.usage;
   }
 }
-
-const isParseArgsError = (error: unknown) =>
-  error instanceof TypeError && String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS");
-
-const isSystemError = (error: unknown) => error instanceof Error && "syscall" in error;

@@ -30,16 +30,19 @@ describe("parlance", () => {
   test("without a command tells what there is, as a fault", async () => {
     const { code, err } = await parlance("/", "");
     expect(code).toBe(2);
-    for (const command of ["init", "lint", "generate", "compat", "docs", "apply"])
+    for (const command of ["init", "lint", "generate", "compat", "docs", "apply", "completion"])
       expect(err).toContain(`  ${command} `);
   });
 
-  test.each(["init", "lint", "generate", "compat", "docs"])("%s --help tells its exit codes", async (command) => {
-    const { code, out } = await parlance("/", `${command} --help`);
-    expect(code).toBe(0);
-    expect(out).toMatch(new RegExp(`^parlance ${command} `));
-    expect(out).toContain("Exit codes: 0 ");
-  });
+  test.each(["init", "lint", "generate", "compat", "docs", "apply", "completion"])(
+    "%s --help tells its exit codes",
+    async (command) => {
+      const { code, out } = await parlance("/", `${command} --help`);
+      expect(code).toBe(0);
+      expect(out).toMatch(new RegExp(`^parlance ${command} `));
+      expect(out).toContain("Exit codes: 0 ");
+    },
+  );
 
   test.each(["--version", "-v", "version"])("%s tells its version", async (word) => {
     expect(await parlance("/", word)).toEqual({ code: 0, out: `${packageJson.version}\n`, err: "" });

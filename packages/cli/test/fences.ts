@@ -79,7 +79,8 @@ export function testFences(url: URL): void {
   });
 }
 
-function compile(files: readonly string[]): string[] {
+/** What the compiler says of files, under the repository's settings. */
+export function compile(files: readonly string[]): string[] {
   const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
   const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root);
   const program = ts.createProgram(files, { ...options, noEmit: true });

@@ -19,15 +19,26 @@ export async function write(path: string, files: Readonly<Record<string, string>
   }
 }
 
-/** Runs a command in a folder as a terminal would, and returns what came of it. */
-export async function parlance(cwd: string, words: string, env: Record<string, string> = {}) {
+/** Runs a command in a folder as a terminal would, and returns what came of it. With answers, it is a terminal that can be asked. */
+export async function parlance(
+  cwd: string,
+  words: string,
+  env: Record<string, string> = {},
+  answers?: readonly string[],
+) {
   let out = "";
   let err = "";
-  const stdin = (async function* () {})();
+  const left = [...(answers ?? [])];
   const code = await run(words.split(" ").filter(Boolean), {
     cwd,
     env,
-    stdin,
+    stdin: (async function* () {})(),
+    ...(answers && {
+      ask: async (question: string) => {
+        out += question;
+        return left.shift()!;
+      },
+    }),
     out: (text) => {
       out += text;
     },
@@ -36,4 +47,43 @@ export async function parlance(cwd: string, words: string, env: Record<string, s
     },
   });
   return { code, out, err };
+}
+
+/** A command that goes on until Ctrl-C, and what it prints. */
+export interface Session {
+  /** Resolves when these words have been printed after those of the last call. */
+  printed(words: string): Promise<void>;
+  /** Presses Ctrl-C and resolves to the exit code. */
+  stop(): Promise<number>;
+}
+
+export function start(cwd: string, words: string): Session {
+  const controller = new AbortController();
+  let text = "";
+  let wake = () => {};
+  const print = (more: string) => {
+    text += more;
+    wake();
+  };
+  const interrupt = () => controller.signal;
+  const stdin = (async function* () {})();
+  const ended = run(words.split(" "), { cwd, env: {}, stdin, interrupt, out: print, err: print });
+  const stop = () => {
+    controller.abort();
+    return ended;
+  };
+  onTestFinished(() => void stop());
+  return {
+    async printed(words) {
+      while (!text.includes(words)) {
+        const more = new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        const code = await Promise.race([more, ended]);
+        if (code !== undefined) throw new Error(`ended with ${code} before "${words}": ${text}`);
+      }
+      text = text.slice(text.indexOf(words) + words.length);
+    },
+    stop,
+  };
 }

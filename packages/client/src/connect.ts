@@ -2,7 +2,7 @@ import type { CallOptions, ContractValue } from "@parlance/contract";
 import { type AnyContract, bind, type Input, newKey, Violation } from "@parlance/wire";
 import type { OpenOptions } from "./channel/channel.js";
 import { lazy } from "./lazy.js";
-import { operations } from "./operation.js";
+import type { Operations } from "./operation.js";
 import type { ConnectOptions } from "./options.js";
 import { requests } from "./request.js";
 import type { Reading } from "./stream/open-stream.js";
@@ -13,7 +13,7 @@ import type { Reading } from "./stream/open-stream.js";
  * Errors: `Refusal` (the server refused), `Violation` (the contract was broken), `Disconnected` (no answer came, or a
  * stream stopped without one of its end messages).
  */
-export function connect<Client>(contract: ContractValue<Client, unknown>, options: ConnectOptions = {}): Client {
+export function connect<Client>(contract: ContractValue<Client, unknown>, connection: ConnectOptions = {}): Client {
   const any = contract as unknown as AnyContract;
   if (any.format !== 1)
     throw new Violation(`the contract has format ${any.format}: update @parlance/client, which reads format 1`, {
@@ -21,12 +21,12 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
       protocol: any.name,
       side: "client",
     });
-  const requesting = requests(any, options);
-  const operating = operations(any, options, requesting);
+  const requesting = requests(any, connection);
+  let operating: Operations | undefined;
   const readings = new Set<Reading>();
   const resumes =
-    options.resume ??
-    (typeof location === "undefined" || location.origin === new URL(options.baseUrl ?? any.url).origin);
+    connection.resume ??
+    (typeof location === "undefined" || location.origin === new URL(connection.baseUrl ?? any.url).origin);
   const client: Record<string, unknown> = {};
 
   for (const [name, operation] of Object.entries(any.operations)) {
@@ -40,17 +40,23 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
     const open = async (input: Input, how: OpenOptions = {}) => {
       // A page that only streams never loads what channels need.
       const { openChannel } = await import("./channel/channel.js");
-      return openChannel(any, options, requesting, name, input, { ...how, key: resumes ? newKey() : undefined });
+      return openChannel(any, connection, requesting, name, input, { ...how, key: resumes ? newKey() : undefined });
     };
     client[name] = parameters ? open : (how?: OpenOptions) => open({}, how);
   }
   return client as Client;
 
   function call(name: string, input: Input, options: CallOptions = {}): Promise<unknown> {
-    const answer = operating.call(name, input, options);
+    const answer = called(name, input, options);
     for (const reading of readings)
       if (reading.closedBy === name && reading.session === sessionOf(input)) reading.ending = answer;
     return answer;
+  }
+
+  async function called(name: string, input: Input, options: CallOptions): Promise<unknown> {
+    // A page that calls nothing never loads what operations need.
+    operating ??= (await import("./operation.js")).operations(any, connection, requesting);
+    return operating.call(name, input, options);
   }
 
   function stream(name: string, input: Input, how: CallOptions = {}) {
@@ -67,7 +73,7 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, option
     // A page that only uses channels never loads what streams need.
     return lazy(
       import("./stream/open-stream.js").then(({ openStream }) =>
-        openStream(any, options, requesting, operating.send, name, opening),
+        openStream(any, connection, requesting, name, opening),
       ),
     );
   }

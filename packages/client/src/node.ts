@@ -7,6 +7,8 @@ import { webStream } from "@parlance/wire/bytes";
 import { socketPort } from "@parlance/wire/link";
 import { WebSocket } from "ws";
 
+export { type EnsuredServer, ensureServer, type ServerCommand } from "./ensure-server.js";
+
 /** A certificate authority, in PEM, that is trusted beside no other. */
 export interface Trust {
   readonly ca: string | Buffer | readonly (string | Buffer)[];

@@ -12,10 +12,10 @@ const annotations = new Set(
 const annotates = (keyword: string) => annotations.has(keyword) || keyword.startsWith("x-");
 
 /** A schema as small as it can be with the same verdict on every value. */
-export function rules(schema: SchemaObject): SchemaObject {
+export function rules<S extends Schema>(schema: S): S {
   return mapSchema(schema, (one) =>
     withoutKnownValues(Object.fromEntries(Object.entries(one).filter(([keyword]) => !annotates(keyword)))),
-  ) as SchemaObject;
+  ) as S;
 }
 
 /** The rules as text, equal for schemas that say the same in another order. */

@@ -1,81 +1,65 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ContractDocument, SchemaObject, Side } from "@parlance/contract";
-import { declaredFormats, subschemas, uncheckedFormats } from "@parlance/contract/schema";
-import { Ajv2020 } from "ajv/dist/2020.js";
-import standalone from "ajv/dist/standalone/index.js";
+import { declaredFormats, locate, uncheckedFormats } from "@parlance/contract/schema";
 import { fastFormats } from "ajv-formats/dist/formats.js";
 import { build, transform } from "esbuild";
-import { useSmallKeywords } from "./keywords.js";
+import { expressions } from "./checks.js";
 import { GenerateError } from "./names.js";
-import { canonical, rules } from "./rules.js";
+import { canonical } from "./rules.js";
 import { inputs } from "./schema.js";
-
-// ajv's types know this module as CommonJS only.
-const print = (standalone as unknown as { default: (ajv: Ajv2020, ids: Record<string, unknown>) => string }).default;
+import { seldom } from "./seldom.js";
 
 /**
  * A module that exports `checks` of what one side writes, by title: the wire form of its messages; of the server also every
- * JSON answer and the fault body, of the client the flat inputs. No runtime of ajv is left in it, and no `new Function`.
+ * JSON answer and the fault body, of the client the flat inputs. It imports nothing, and has no `new Function`.
  */
 export async function validators(document: ContractDocument, side: Side): Promise<string> {
-  const ajv = new Ajv2020({
-    strict: true,
-    // Whatever lint passes has a check; it is lint that looks for slips.
-    strictTypes: false,
-    strictTuples: false,
-    allowMatchingProperties: true,
-    // "then": { "required": […] } names properties that stand outside of it.
-    strictRequired: false,
-    allowUnionTypes: true,
-    // The words of an error are the runtime's, made of keyword and params; they would be half of the module.
-    messages: false,
-    inlineRefs: false,
-    code: { source: true, esm: true, optimize: 2 },
-  });
-  const unevaluated = Object.values(document.schemas).some((root) =>
-    [...subschemas(root)].some(({ schema }) => "unevaluatedProperties" in schema || "unevaluatedItems" in schema),
-  );
-  // To note what was evaluated costs a tenth in size; $dynamicRef is not in the vocabulary.
-  Object.assign(ajv.opts, { unevaluated, dynamicRef: false });
-  useSmallKeywords(ajv, unevaluated);
-  for (const [name, format] of formatsOf(document)) ajv.addFormat(name, format);
-
   const schemas = wireForms(document, side);
+  const all = { ...document.schemas, ...schemas };
+  const formats = formatsOf(document);
+  const { compile, print } = seldom(Object.values(all), formats);
+  const find = (reference: string) => {
+    const found = locate({ schemas: all }, reference.split("#")[0]!, reference);
+    if (!found) throw new TypeError(`can't resolve reference ${reference}`);
+    return found.schema;
+  };
+  const { refer, declarations } = expressions(find, formats, compile);
   // Schemas that say the same are checked by one function.
   const first = new Map<string, string>();
-  const checks = Object.entries(schemas).map(([title, schema]) => {
-    const text = canonical(schema);
-    if (!first.has(text)) first.set(text, title);
-    return `${title}: ${constant(first.get(text)!)}`;
-  });
   let source: string;
   try {
-    for (const schema of Object.values({ ...document.schemas, ...schemas })) ajv.addSchema(rules(schema) as object);
-    source = print(ajv, Object.fromEntries([...first.values()].map((title) => [constant(title), schemas[title]!.$id])));
+    const names = Object.entries(schemas).map(([title, schema]) => {
+      const text = canonical(schema);
+      if (!first.has(text)) first.set(text, schema.$id as string);
+      return [title, refer(first.get(text)!)] as const;
+    });
+    // What is used in one place is written there.
+    const own = new Map(
+      names.flatMap(([, name]) => (declarations.get(name)!.uses === 1 ? [[name, declarations.get(name)!.text]] : [])),
+    );
+    const declared = [...declarations].flatMap(([name, { text }]) => (own.has(name) ? [] : `const ${name} = ${text};`));
+    const checks = names.map(([title, name]) => `${JSON.stringify(title)}: ${own.get(name) ?? name}`);
+    source = `${print()}\n${declared.join("\n")}\nconst made = checking.checked({ ${checks.join(", ")} });\nexport { made as checks };`;
   } catch (cause) {
     const reason = (cause as Error).message;
     throw new GenerateError(document.contract.name, `a schema has no check: ${reason}; parlance lint says where`);
   }
-  const module = withoutSchemaPaths(source).replace(/export const (?=\w+ = validate\d+;)/g, "const ");
   const bundled = await build({
     stdin: {
-      contents: `${module}export const checks = { ${checks.join(", ")} };`,
+      contents: `import * as checking from "./checking";\n${source}`,
       resolveDir: dirname(fileURLToPath(import.meta.url)),
     },
     bundle: true,
     format: "esm",
     target: "es2022",
-    minify: true,
+    minifyWhitespace: true,
     write: false,
   });
-  // Minified for size, and printed over lines again so that a change can be read; what stood between was paths of this machine.
+  // Printed over lines again so that a change can be read; what stood between was paths of this machine.
   const { code } = await transform(bundled.outputFiles[0]!.text, { format: "esm", target: "es2022" });
   return code.replace(/export \{\s*(\S+) as checks\s*\};\s*$/, "export const checks: Checks = $1;\n");
 }
-
-/** What a check is called in its module, where it must not hide what the module uses, such as `Object`. */
-const constant = (title: string) => (title in globalThis ? `of${title}` : title);
 
 /** A regular expression goes into the module by itself; a function would bring all formats with it, so those pass any value. */
 function formatsOf({ source }: ContractDocument): Map<string, RegExp | true> {
@@ -105,6 +89,3 @@ export function wireForms(document: ContractDocument, side: Side): Readonly<Reco
   const byTitle = new Map(forms.map((schema) => [schema.title!, schema]));
   return Object.fromEntries([...byTitle].sort(([one], [other]) => (one < other ? -1 : 1)));
 }
-
-/** An error's place in the schema is not part of `CheckError`, and repeats what keyword and instance path say. */
-const withoutSchemaPaths = (source: string) => source.replace(/schemaPath:"(?:[^"\\]|\\.)*",/g, "");

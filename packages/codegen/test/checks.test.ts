@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { Check, Checks, Json, SchemaObject, Side } from "@parlance/contract";
 import { inputSchema, memorySchema, tagProperties } from "@parlance/contract/schema";
-import { Ajv2020, type AnySchema } from "ajv/dist/2020.js";
+import { Ajv2020, type AnySchema, type ErrorObject } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -34,7 +34,7 @@ function spoiled(value: Json, random: (below: number) => number): Json {
 }
 
 describe.each(named)("the checks of %s", async (name, document) => {
-  const ajv = new Ajv2020({ strict: false });
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
   formats.default(ajv, { mode: "fast" });
   for (const schema of Object.values(document.schemas)) ajv.addSchema(schema as AnySchema);
   const cases: [Side, string, SchemaObject, Check][] = [];
@@ -56,7 +56,7 @@ describe.each(named)("the checks of %s", async (name, document) => {
   });
 
   test.each(cases)(
-    "%s: a spoiled %s gets the verdict of the whole of ajv, and an error that says where",
+    "%s: a spoiled %s gets the verdict of the whole of ajv, and errors that ajv has too",
     (_, __, schema, check) => {
       const { $id, ...rest } = schema;
       const whole = ajv.getSchema($id as string) ?? ajv.compile({ $id, ...rest } as AnySchema);
@@ -68,29 +68,15 @@ describe.each(named)("the checks of %s", async (name, document) => {
         const verdict = whole(bad);
         expect(check(bad), `seed ${seed}: ${JSON.stringify(bad)}`).toBe(verdict);
         if (!verdict) refused += 1;
-        for (const error of check.errors ?? []) {
-          expect(error).toEqual({
-            instancePath: expect.any(String),
-            keyword: expect.any(String),
-            params: expect.any(Object),
-          });
-          expect(place(bad, error.instancePath)).not.toBe(nowhere);
-        }
+        for (const error of check.errors ?? []) expect(flawsOf(whole.errors)).toContainEqual(error);
       });
       expect(refused).toBeGreaterThan(0);
     },
   );
 });
 
-const nowhere = Symbol();
-function place(value: unknown, pointer: string): unknown {
-  let found = value;
-  for (const step of pointer.split("/").slice(1)) {
-    const key = step.replaceAll("~1", "/").replaceAll("~0", "~");
-    if (typeof found !== "object" || found === null || !(key in found)) return nowhere;
-    found = (found as Record<string, unknown>)[key];
-  }
-  return found;
+function flawsOf(errors: ErrorObject[] | null | undefined): unknown[] {
+  return (errors ?? []).map(({ instancePath, keyword, params }) => ({ instancePath, keyword, params }));
 }
 
 test("what a schema allows in memory, its type allows, and with its tag the wire form does", async () => {

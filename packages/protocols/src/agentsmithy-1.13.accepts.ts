@@ -3,327 +3,78 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var N = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
-var R = N(($) => {
-  "use strict";
-  Object.defineProperty($, "__esModule", { value: true });
-  function x(e) {
-    let r = e.length, a = 0, p = 0, l;
-    for (; p < r; ) a++, l = e.charCodeAt(p++), l >= 55296 && l <= 56319 && p < r && (l = e.charCodeAt(p), (l & 64512) === 56320 && p++);
-    return a;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+var boolean = (value) => typeof value === "boolean" ? void 0 : mistyped("boolean");
+var integer = (value) => Number.isInteger(value) ? void 0 : mistyped("integer");
+var nil = (value) => value === null ? void 0 : mistyped("null");
+var types = (tests) => test((value) => Object.values(tests).some((one) => !one(value)), "type", { type: Object.keys(tests) });
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
+    }
+    return void 0;
+  };
+}
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
   }
-  $.default = x;
-  x.code = 'require("ajv/dist/runtime/ucs2length").default';
-});
-var F = D, G = { $id: "/agentsmithy-1.13/messages/ApproveSessionInput", type: "object", properties: { dialog_id: { type: "string", minLength: 1 }, message: { type: ["string", "null"] } }, required: ["dialog_id"] }, y = R().default;
-function D(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: l = e } = {}) {
-  let n = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.dialog_id === void 0 && (s = "dialog_id")) return D.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.dialog_id !== void 0) {
-      let i = e.dialog_id;
-      if (t === t) if (typeof i == "string") {
-        if (y(i) < 1) return D.errors = [{ instancePath: r + "/dialog_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return D.errors = [{ instancePath: r + "/dialog_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.message !== void 0) {
-      let i = e.message;
-      if (typeof i != "string" && i !== null) return D.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: G.properties.message.type } }], false;
-    }
-  } else return D.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return D.errors = n, t === 0;
+  return void 0;
+};
+var values = (...allowedValues) => test((value) => allowedValues.includes(value), "enum", { allowedValues });
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
+var any = (...tests) => (value) => {
+  const found = [];
+  for (const one of tests) {
+    const flaws = one(value);
+    if (!flaws) return void 0;
+    found.push(...flaws);
+  }
+  return [...found, ...flaw("anyOf", {})];
+};
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
 }
-var T = C;
-function C(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: l = e } = {}) {
-  let n = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.config === void 0 && (s = "config")) return C.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.config !== void 0) {
-      let i = e.config;
-      if (!(i && typeof i == "object" && !Array.isArray(i))) return C.errors = [{ instancePath: r + "/config", keyword: "type", params: { type: "object" } }], false;
-    }
-  } else return C.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return C.errors = n, t === 0;
-}
-var H = b, O = { $id: "/agentsmithy-1.13/messages/ChangeDialogInput", type: "object", properties: { dialog_id: { type: "string", minLength: 1 }, title: { type: ["string", "null"] } }, required: ["dialog_id"] };
-function b(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: l = e } = {}) {
-  let n = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.dialog_id === void 0 && (s = "dialog_id")) return b.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.dialog_id !== void 0) {
-      let i = e.dialog_id;
-      if (t === t) if (typeof i == "string") {
-        if (y(i) < 1) return b.errors = [{ instancePath: r + "/dialog_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return b.errors = [{ instancePath: r + "/dialog_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.title !== void 0) {
-      let i = e.title;
-      if (typeof i != "string" && i !== null) return b.errors = [{ instancePath: r + "/title", keyword: "type", params: { type: O.properties.title.type } }], false;
-    }
-  } else return b.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return b.errors = n, t === 0;
-}
-var S = j;
-function c(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: l = e } = {}) {
-  let n = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.role === void 0 && (s = "role") || e.content === void 0 && (s = "content")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.role !== void 0) {
-      let i = e.role;
-      if (t === t) if (typeof i == "string") {
-        if (y(i) < 1) return c.errors = [{ instancePath: r + "/role", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return c.errors = [{ instancePath: r + "/role", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.content !== void 0 && typeof e.content != "string") return c.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-  } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return c.errors = n, t === 0;
-}
-var V = { $id: "/agentsmithy-1.13/messages/file.json", type: "object", required: ["path"], properties: { path: { type: "string", minLength: 1 }, language: { type: "string" }, content: { type: "string" }, selection: { type: ["string", "null"] } } };
-function f(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: l = e } = {}) {
-  let n = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.path === void 0 && (s = "path")) return f.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.path !== void 0) {
-      let i = e.path;
-      if (t === t) if (typeof i == "string") {
-        if (y(i) < 1) return f.errors = [{ instancePath: r + "/path", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return f.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.language !== void 0 && typeof e.language != "string") return f.errors = [{ instancePath: r + "/language", keyword: "type", params: { type: "string" } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return f.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-    if (e.selection !== void 0) {
-      let i = e.selection;
-      if (typeof i != "string" && i !== null) return f.errors = [{ instancePath: r + "/selection", keyword: "type", params: { type: V.properties.selection.type } }], false;
-    }
-  } else return f.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return f.errors = n, t === 0;
-}
-function v(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: l = e } = {}) {
-  let n = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.current_file !== void 0) {
-      let o = e.current_file, I = t, d = false, u = t;
-      f(o, { instancePath: r + "/current_file", parentData: e, parentDataProperty: "current_file", rootData: l }) || (n = n === null ? f.errors : n.concat(f.errors), t = n.length);
-      var s = u === t;
-      if (d = d || s, !d) {
-        let _ = t;
-        if (o !== null) {
-          let E = { instancePath: r + "/current_file", keyword: "type", params: { type: "null" } };
-          n === null ? n = [E] : n.push(E), t++;
-        }
-        var s = _ === t;
-        d = d || s;
-      }
-      if (d) t = I, n !== null && (I ? n.length = I : n = null);
-      else {
-        let _ = { instancePath: r + "/current_file", keyword: "anyOf", params: {} };
-        return n === null ? n = [_] : n.push(_), t++, v.errors = n, false;
-      }
-    }
-    if (e.open_files !== void 0) {
-      let o = e.open_files;
-      if (t === t) if (Array.isArray(o)) {
-        var i = true;
-        let d = o.length;
-        for (let u = 0; u < d; u++) {
-          let _ = t;
-          f(o[u], { instancePath: r + "/open_files/" + u, parentData: o, parentDataProperty: u, rootData: l }) || (n = n === null ? f.errors : n.concat(f.errors), t = n.length);
-          var i = _ === t;
-          if (!i) break;
-        }
-      } else return v.errors = [{ instancePath: r + "/open_files", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return v.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return v.errors = n, t === 0;
-}
-function j(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: l = e } = {}) {
-  let n = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.messages === void 0 && (i = "messages")) return j.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.messages !== void 0) {
-      let o = e.messages;
-      if (t === t) if (Array.isArray(o)) {
-        var s = true;
-        let d = o.length;
-        for (let u = 0; u < d; u++) {
-          let _ = t;
-          c(o[u], { instancePath: r + "/messages/" + u, parentData: o, parentDataProperty: u, rootData: l }) || (n = n === null ? c.errors : n.concat(c.errors), t = n.length);
-          var s = _ === t;
-          if (!s) break;
-        }
-      } else return j.errors = [{ instancePath: r + "/messages", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.context !== void 0 && (v(e.context, { instancePath: r + "/context", parentData: e, parentDataProperty: "context", rootData: l }) || (n = n === null ? v.errors : n.concat(v.errors), t = n.length)), e.dialog_id !== void 0) {
-      let o = e.dialog_id;
-      if (t === t) if (typeof o == "string") {
-        if (y(o) < 1) return j.errors = [{ instancePath: r + "/dialog_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return j.errors = [{ instancePath: r + "/dialog_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return j.errors = n, t === 0;
-}
-var M = P, z = { $id: "/agentsmithy-1.13/messages/CreateDialogInput", type: "object", properties: { title: { type: ["string", "null"] }, set_current: { type: "boolean" } }, required: [] };
-function P(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: l = e } = {}) {
-  let n = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.title !== void 0) {
-      let s = e.title;
-      if (typeof s != "string" && s !== null) return P.errors = [{ instancePath: r + "/title", keyword: "type", params: { type: z.properties.title.type } }], false;
-    }
-    if (e.set_current !== void 0 && typeof e.set_current != "boolean") return P.errors = [{ instancePath: r + "/set_current", keyword: "type", params: { type: "boolean" } }], false;
-  } else return P.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return P.errors = n, t === 0;
-}
-var A = L;
-function L(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: l = e } = {}) {
-  let n = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.dialog_id === void 0 && (s = "dialog_id")) return L.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.dialog_id !== void 0) {
-      let i = e.dialog_id;
-      if (t === t) if (typeof i == "string") {
-        if (y(i) < 1) return L.errors = [{ instancePath: r + "/dialog_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return L.errors = [{ instancePath: r + "/dialog_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return L.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return L.errors = n, t === 0;
-}
-var B = k;
-function k(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: l = e } = {}) {
-  let n = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.dialog_id === void 0 && (s = "dialog_id") || e.tool_call_id === void 0 && (s = "tool_call_id")) return k.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.dialog_id !== void 0) {
-      let i = e.dialog_id;
-      if (t === t) if (typeof i == "string") {
-        if (y(i) < 1) return k.errors = [{ instancePath: r + "/dialog_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return k.errors = [{ instancePath: r + "/dialog_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.tool_call_id !== void 0) {
-      let i = e.tool_call_id;
-      if (t === t) if (typeof i == "string") {
-        if (y(i) < 1) return k.errors = [{ instancePath: r + "/tool_call_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return k.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return k.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return k.errors = n, t === 0;
-}
-var J = h;
-function h(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: l = e } = {}) {
-  let n = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.dialog_id === void 0 && (s = "dialog_id")) return h.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.dialog_id !== void 0) {
-      let i = e.dialog_id;
-      if (t === t) if (typeof i == "string") {
-        if (y(i) < 1) return h.errors = [{ instancePath: r + "/dialog_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return h.errors = [{ instancePath: r + "/dialog_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.limit !== void 0) {
-      let i = e.limit;
-      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return h.errors = [{ instancePath: r + "/limit", keyword: "type", params: { type: "integer" } }], false;
-    }
-    if (e.before !== void 0) {
-      let i = e.before;
-      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return h.errors = [{ instancePath: r + "/before", keyword: "type", params: { type: "integer" } }], false;
-    }
-  } else return h.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return h.errors = n, t === 0;
-}
-var K = g;
-function g(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: l = e } = {}) {
-  let n = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.sort !== void 0) {
-      let s = e.sort;
-      if (typeof s != "string") return g.errors = [{ instancePath: r + "/sort", keyword: "type", params: { type: "string" } }], false;
-      if (!(s === "updated_at" || s === "created_at")) return g.errors = [{ instancePath: r + "/sort", keyword: "enum", params: { allowedValues: ["updated_at", "created_at"] } }], false;
-    }
-    if (e.order !== void 0) {
-      let s = e.order;
-      if (typeof s != "string") return g.errors = [{ instancePath: r + "/order", keyword: "type", params: { type: "string" } }], false;
-      if (!(s === "desc" || s === "asc")) return g.errors = [{ instancePath: r + "/order", keyword: "enum", params: { allowedValues: ["desc", "asc"] } }], false;
-    }
-    if (e.limit !== void 0) {
-      let s = e.limit;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return g.errors = [{ instancePath: r + "/limit", keyword: "type", params: { type: "integer" } }], false;
-    }
-    if (e.offset !== void 0) {
-      let s = e.offset;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return g.errors = [{ instancePath: r + "/offset", keyword: "type", params: { type: "integer" } }], false;
-    }
-  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = n, t === 0;
-}
-var Q = m;
-function m(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: l = e } = {}) {
-  let n = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.type === void 0 && (s = "type") || e.old_name === void 0 && (s = "old_name") || e.new_name === void 0 && (s = "new_name")) return m.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.type !== void 0) {
-      let i = e.type;
-      if (!(i === "workload" || i === "provider")) return m.errors = [{ instancePath: r + "/type", keyword: "enum", params: { allowedValues: ["workload", "provider"] } }], false;
-    }
-    if (e.old_name !== void 0) {
-      let i = e.old_name;
-      if (t === t) if (typeof i == "string") {
-        if (y(i) < 1) return m.errors = [{ instancePath: r + "/old_name", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return m.errors = [{ instancePath: r + "/old_name", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.new_name !== void 0) {
-      let i = e.new_name;
-      if (t === t) if (typeof i == "string") {
-        if (y(i) < 1) return m.errors = [{ instancePath: r + "/new_name", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return m.errors = [{ instancePath: r + "/new_name", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return m.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return m.errors = n, t === 0;
-}
-var U = w;
-function w(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: l = e } = {}) {
-  let n = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.dialog_id === void 0 && (s = "dialog_id") || e.checkpoint_id === void 0 && (s = "checkpoint_id")) return w.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.dialog_id !== void 0) {
-      let i = e.dialog_id;
-      if (t === t) if (typeof i == "string") {
-        if (y(i) < 1) return w.errors = [{ instancePath: r + "/dialog_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return w.errors = [{ instancePath: r + "/dialog_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.checkpoint_id !== void 0) {
-      let i = e.checkpoint_id;
-      if (t === t) if (typeof i == "string") {
-        if (y(i) < 1) return w.errors = [{ instancePath: r + "/checkpoint_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return w.errors = [{ instancePath: r + "/checkpoint_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return w.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return w.errors = n, t === 0;
-}
-var W = q;
-function q(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: l = e } = {}) {
-  let n = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.id === void 0 && (s = "id")) return q.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.id !== void 0) {
-      let i = e.id;
-      if (t === t) if (typeof i == "string") {
-        if (y(i) < 1) return q.errors = [{ instancePath: r + "/id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return q.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return q.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return q.errors = n, t === 0;
-}
-var Z = { ApproveSessionInput: F, ChangeConfigInput: T, ChangeDialogInput: H, ChatInput: S, CompleteInput: S, CreateDialogInput: M, DeleteDialogInput: A, GetDialogInput: A, GetToolResultInput: B, HistoryInput: J, ListCheckpointsInput: A, ListDialogsInput: K, ListToolResultsInput: A, RenameInConfigInput: Q, ResetSessionInput: A, RestoreCheckpointInput: U, SessionStatusInput: A, SetCurrentDialogInput: W };
-export const checks: Checks = Z;
+var $Turn = object({ "role": all(string, minLength(1)), "content": string });
+var $EditorFile = object({ "path": all(string, minLength(1)) }, { "language": string, "content": string, "selection": types({ "string": string, "null": nil }) });
+var $EditorContext = object({}, { "current_file": any($EditorFile, nil), "open_files": array($EditorFile) });
+var $ChatInput = object({ "messages": array($Turn) }, { "context": $EditorContext, "dialog_id": all(string, minLength(1)) });
+var $DeleteDialogInput = object({ "dialog_id": all(string, minLength(1)) });
+var made = checked({ "ApproveSessionInput": object({ "dialog_id": all(string, minLength(1)) }, { "message": types({ "string": string, "null": nil }) }), "ChangeConfigInput": object({ "config": object({}) }), "ChangeDialogInput": object({ "dialog_id": all(string, minLength(1)) }, { "title": types({ "string": string, "null": nil }) }), "ChatInput": $ChatInput, "CompleteInput": $ChatInput, "CreateDialogInput": object({}, { "title": types({ "string": string, "null": nil }), "set_current": boolean }), "DeleteDialogInput": $DeleteDialogInput, "GetDialogInput": $DeleteDialogInput, "GetToolResultInput": object({ "dialog_id": all(string, minLength(1)), "tool_call_id": all(string, minLength(1)) }), "HistoryInput": object({ "dialog_id": all(string, minLength(1)) }, { "limit": integer, "before": integer }), "ListCheckpointsInput": $DeleteDialogInput, "ListDialogsInput": object({}, { "sort": values("updated_at", "created_at"), "order": values("desc", "asc"), "limit": integer, "offset": integer }), "ListToolResultsInput": $DeleteDialogInput, "RenameInConfigInput": object({ "type": values("workload", "provider"), "old_name": all(string, minLength(1)), "new_name": all(string, minLength(1)) }), "ResetSessionInput": $DeleteDialogInput, "RestoreCheckpointInput": object({ "dialog_id": all(string, minLength(1)), "checkpoint_id": all(string, minLength(1)) }), "SessionStatusInput": $DeleteDialogInput, "SetCurrentDialogInput": object({ "id": all(string, minLength(1)) }) });
+export const checks: Checks = made;

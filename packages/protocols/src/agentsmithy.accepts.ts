@@ -3,87 +3,63 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var w = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
-var _ = w((d) => {
-  "use strict";
-  Object.defineProperty(d, "__esModule", { value: true });
-  function j(e) {
-    let r = e.length, u = 0, p = 0, o;
-    for (; p < r; ) u++, o = e.charCodeAt(p++), o >= 55296 && o <= 56319 && p < r && (o = e.charCodeAt(p), (o & 64512) === 56320 && p++);
-    return u;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
+    }
+    return void 0;
+  };
+}
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
   }
-  d.default = j;
-  j.code = 'require("ajv/dist/runtime/ucs2length").default';
-});
-var k = m;
-function f(e, { instancePath: r = "", parentData: u, parentDataProperty: p, rootData: o = e } = {}) {
-  let s = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.role === void 0 && (i = "role") || e.content === void 0 && (i = "content")) return f.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.role !== void 0 && typeof e.role != "string") return f.errors = [{ instancePath: r + "/role", keyword: "type", params: { type: "string" } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return f.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-  } else return f.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return f.errors = s, t === 0;
+  return void 0;
+};
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
 }
-var b = _().default;
-function n(e, { instancePath: r = "", parentData: u, parentDataProperty: p, rootData: o = e } = {}) {
-  let s = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.path === void 0 && (i = "path")) return n.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.path !== void 0) {
-      let l = e.path;
-      if (t === t) if (typeof l == "string") {
-        if (b(l) < 1) return n.errors = [{ instancePath: r + "/path", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return n.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.language !== void 0 && typeof e.language != "string") return n.errors = [{ instancePath: r + "/language", keyword: "type", params: { type: "string" } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return n.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-    if (e.selection !== void 0 && typeof e.selection != "string") return n.errors = [{ instancePath: r + "/selection", keyword: "type", params: { type: "string" } }], false;
-  } else return n.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return n.errors = s, t === 0;
-}
-function g(e, { instancePath: r = "", parentData: u, parentDataProperty: p, rootData: o = e } = {}) {
-  let s = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.current_file !== void 0 && (n(e.current_file, { instancePath: r + "/current_file", parentData: e, parentDataProperty: "current_file", rootData: o }) || (s = s === null ? n.errors : s.concat(n.errors), t = s.length)), e.open_files !== void 0) {
-      let l = e.open_files;
-      if (t === t) if (Array.isArray(l)) {
-        var i = true;
-        let h = l.length;
-        for (let a = 0; a < h; a++) {
-          let y = t;
-          n(l[a], { instancePath: r + "/open_files/" + a, parentData: l, parentDataProperty: a, rootData: o }) || (s = s === null ? n.errors : s.concat(n.errors), t = s.length);
-          var i = y === t;
-          if (!i) break;
-        }
-      } else return g.errors = [{ instancePath: r + "/open_files", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = s, t === 0;
-}
-function m(e, { instancePath: r = "", parentData: u, parentDataProperty: p, rootData: o = e } = {}) {
-  let s = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let l;
-    if (e.messages === void 0 && (l = "messages")) return m.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: l } }], false;
-    if (e.messages !== void 0) {
-      let c = e.messages;
-      if (t === t) if (Array.isArray(c)) {
-        var i = true;
-        let a = c.length;
-        for (let y = 0; y < a; y++) {
-          let v = t;
-          f(c[y], { instancePath: r + "/messages/" + y, parentData: c, parentDataProperty: y, rootData: o }) || (s = s === null ? f.errors : s.concat(f.errors), t = s.length);
-          var i = v === t;
-          if (!i) break;
-        }
-      } else return m.errors = [{ instancePath: r + "/messages", keyword: "type", params: { type: "array" } }], false;
-    }
-    e.context !== void 0 && (g(e.context, { instancePath: r + "/context", parentData: e, parentDataProperty: "context", rootData: o }) || (s = s === null ? g.errors : s.concat(g.errors), t = s.length));
-  } else return m.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return m.errors = s, t === 0;
-}
-var x = { ChatInput: k, CompleteInput: k };
-export const checks: Checks = x;
+var $Turn = object({ "role": string, "content": string });
+var $EditorFile = object({ "path": all(string, minLength(1)) }, { "language": string, "content": string, "selection": string });
+var $EditorContext = object({}, { "current_file": $EditorFile, "open_files": array($EditorFile) });
+var $ChatInput = object({ "messages": array($Turn) }, { "context": $EditorContext });
+var made = checked({ "ChatInput": $ChatInput, "CompleteInput": $ChatInput });
+export const checks: Checks = made;

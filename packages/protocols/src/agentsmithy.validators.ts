@@ -3,110 +3,64 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var v = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
-var _ = v((k) => {
-  "use strict";
-  Object.defineProperty(k, "__esModule", { value: true });
-  function w(e) {
-    let r = e.length, y = 0, p = 0, f;
-    for (; p < r; ) y++, f = e.charCodeAt(p++), f >= 55296 && f <= 56319 && p < r && (f = e.charCodeAt(p), (f & 64512) === 56320 && p++);
-    return y;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+var integer = (value) => Number.isInteger(value) ? void 0 : mistyped("integer");
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
+    }
+    return void 0;
+  };
+}
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
   }
-  k.default = w;
-  w.code = 'require("ajv/dist/runtime/ucs2length").default';
-});
-var h = u;
-function u(e, { instancePath: r = "", parentData: y, parentDataProperty: p, rootData: f = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.type === void 0 && (n = "type") || e.task_type === void 0 && (n = "task_type")) return u.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.type !== void 0 && e.type !== "classification") return u.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "classification" } }], false;
-    if (e.task_type !== void 0 && typeof e.task_type != "string") return u.errors = [{ instancePath: r + "/task_type", keyword: "type", params: { type: "string" } }], false;
-  } else return u.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return u.errors = o, t === 0;
+  return void 0;
+};
+var constant = (allowedValue) => (value) => value === allowedValue ? void 0 : flaw("const", { allowedValue });
+var minimum = (limit) => test((value) => value >= limit, "minimum", { comparison: ">=", limit });
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
 }
-var A = a;
-var q = _().default;
-function i(e, { instancePath: r = "", parentData: y, parentDataProperty: p, rootData: f = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.type === void 0 && (n = "type") || e.file === void 0 && (n = "file") || e.diff === void 0 && (n = "diff") || e.line_start === void 0 && (n = "line_start") || e.line_end === void 0 && (n = "line_end") || e.reason === void 0 && (n = "reason")) return i.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.type !== void 0 && e.type !== "diff") return i.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "diff" } }], false;
-    if (e.file !== void 0) {
-      let s = e.file;
-      if (t === t) if (typeof s == "string") {
-        if (q(s) < 1) return i.errors = [{ instancePath: r + "/file", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return i.errors = [{ instancePath: r + "/file", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.diff !== void 0 && typeof e.diff != "string") return i.errors = [{ instancePath: r + "/diff", keyword: "type", params: { type: "string" } }], false;
-    if (e.line_start !== void 0) {
-      let s = e.line_start, l = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return i.errors = [{ instancePath: r + "/line_start", keyword: "type", params: { type: "integer" } }], false;
-      if (t === l && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return i.errors = [{ instancePath: r + "/line_start", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.line_end !== void 0) {
-      let s = e.line_end, l = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return i.errors = [{ instancePath: r + "/line_end", keyword: "type", params: { type: "integer" } }], false;
-      if (t === l && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return i.errors = [{ instancePath: r + "/line_end", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.reason !== void 0 && typeof e.reason != "string") return i.errors = [{ instancePath: r + "/reason", keyword: "type", params: { type: "string" } }], false;
-  } else return i.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return i.errors = o, t === 0;
-}
-function a(e, { instancePath: r = "", parentData: y, parentDataProperty: p, rootData: f = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.content === void 0 && (s = "content") || e.diffs === void 0 && (s = "diffs") || e.done === void 0 && (s = "done")) return a.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return a.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-    if (e.diffs !== void 0) {
-      let l = e.diffs;
-      if (t === t) if (Array.isArray(l)) {
-        var n = true;
-        let b = l.length;
-        for (let d = 0; d < b; d++) {
-          let D = t;
-          i(l[d], { instancePath: r + "/diffs/" + d, parentData: l, parentDataProperty: d, rootData: f }) || (o = o === null ? i.errors : o.concat(i.errors), t = o.length);
-          var n = D === t;
-          if (!n) break;
-        }
-      } else return a.errors = [{ instancePath: r + "/diffs", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.done !== void 0 && e.done !== true) return a.errors = [{ instancePath: r + "/done", keyword: "const", params: { allowedValue: true } }], false;
-  } else return a.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return a.errors = o, t === 0;
-}
-var M = c;
-function c(e, { instancePath: r = "", parentData: y, parentDataProperty: p, rootData: f = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.content === void 0 && (n = "content")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return c.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-  } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return c.errors = o, t === 0;
-}
-var C = i, E = m;
-function m(e, { instancePath: r = "", parentData: y, parentDataProperty: p, rootData: f = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.done === void 0 && (n = "done")) return m.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.done !== void 0 && e.done !== true) return m.errors = [{ instancePath: r + "/done", keyword: "const", params: { allowedValue: true } }], false;
-  } else return m.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return m.errors = o, t === 0;
-}
-var j = g;
-function g(e, { instancePath: r = "", parentData: y, parentDataProperty: p, rootData: f = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.error === void 0 && (n = "error")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return g.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
-  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = o, t === 0;
-}
-var x = { ClassificationMessage: h, Completion: A, ContentMessage: M, DiffMessage: C, DoneMessage: E, ErrorMessage: j, FaultBody: j };
-export const checks: Checks = x;
+var $DiffMessage = object({ "type": constant("diff"), "file": all(string, minLength(1)), "diff": string, "line_start": all(integer, minimum(1)), "line_end": all(integer, minimum(1)), "reason": string });
+var $ErrorMessage = object({ "error": string });
+var made = checked({ "ClassificationMessage": object({ "type": constant("classification"), "task_type": string }), "Completion": object({ "content": string, "diffs": array($DiffMessage), "done": constant(true) }), "ContentMessage": object({ "content": string }), "DiffMessage": $DiffMessage, "DoneMessage": object({ "done": constant(true) }), "ErrorMessage": $ErrorMessage, "FaultBody": $ErrorMessage });
+export const checks: Checks = made;

@@ -3,126 +3,69 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var L = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
-var q = L((j) => {
-  "use strict";
-  Object.defineProperty(j, "__esModule", { value: true });
-  function D(e) {
-    let r = e.length, y = 0, o = 0, f;
-    for (; o < r; ) y++, f = e.charCodeAt(o++), f >= 55296 && f <= 56319 && o < r && (f = e.charCodeAt(o), (f & 64512) === 56320 && o++);
-    return y;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
+    }
+    return void 0;
+  };
+}
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
   }
-  j.default = D;
-  D.code = 'require("ajv/dist/runtime/ucs2length").default';
-});
-var P = c;
-var b = q().default;
-function c(e, { instancePath: r = "", parentData: y, parentDataProperty: o, rootData: f = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename") || e.diff === void 0 && (s = "diff")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.action !== void 0 && e.action !== "apply_diff") return c.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "apply_diff" } }], false;
-    if (e.filename !== void 0) {
-      let l = e.filename;
-      if (t === t) if (typeof l == "string") {
-        if (b(l) < 1) return c.errors = [{ instancePath: r + "/filename", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return c.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.diff !== void 0 && typeof e.diff != "string") return c.errors = [{ instancePath: r + "/diff", keyword: "type", params: { type: "string" } }], false;
-  } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return c.errors = i, t === 0;
+  return void 0;
+};
+var constant = (allowedValue) => (value) => value === allowedValue ? void 0 : flaw("const", { allowedValue });
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
+var any = (...tests) => (value) => {
+  const found = [];
+  for (const one of tests) {
+    const flaws = one(value);
+    if (!flaws) return void 0;
+    found.push(...flaws);
+  }
+  return [...found, ...flaw("anyOf", {})];
+};
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
 }
-var E = _;
-function _(e, { instancePath: r = "", parentData: y, parentDataProperty: o, rootData: f = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.action === void 0 && (s = "action")) return _.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.action !== void 0 && e.action !== "list_files") return _.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "list_files" } }], false;
-  } else return _.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return _.errors = i, t === 0;
-}
-var V = n;
-function n(e, { instancePath: r = "", parentData: y, parentDataProperty: o, rootData: f = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let w;
-    if (e.action === void 0 && (w = "action") || e.prompt === void 0 && (w = "prompt")) return n.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: w } }], false;
-    if (e.action !== void 0 && e.action !== "prompt") return n.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "prompt" } }], false;
-    if (e.prompt !== void 0) {
-      let a = e.prompt;
-      if (t === t) if (typeof a == "string") {
-        if (b(a) < 1) return n.errors = [{ instancePath: r + "/prompt", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return n.errors = [{ instancePath: r + "/prompt", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.context !== void 0) {
-      let a = e.context;
-      if (t === t) if (Array.isArray(a)) {
-        var s = true;
-        let x = a.length;
-        for (let m = 0; m < x; m++) {
-          let k = a[m], F = t, v = t, g = false, M = t;
-          if (typeof k != "string") {
-            let p = { instancePath: r + "/context/" + m, keyword: "type", params: { type: "string" } };
-            i === null ? i = [p] : i.push(p), t++;
-          }
-          var l = M === t;
-          if (g = g || l, !g) {
-            let p = t;
-            if (t === p && !(k && typeof k == "object" && !Array.isArray(k))) {
-              let A = { instancePath: r + "/context/" + m, keyword: "type", params: { type: "object" } };
-              i === null ? i = [A] : i.push(A), t++;
-            }
-            var l = p === t;
-            g = g || l;
-          }
-          if (g) t = v, i !== null && (v ? i.length = v : i = null);
-          else {
-            let p = { instancePath: r + "/context/" + m, keyword: "anyOf", params: {} };
-            return i === null ? i = [p] : i.push(p), t++, n.errors = i, false;
-          }
-          var s = F === t;
-          if (!s) break;
-        }
-      } else return n.errors = [{ instancePath: r + "/context", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.activeFile !== void 0) {
-      let a = e.activeFile;
-      if (t === t) if (typeof a == "string") {
-        if (b(a) < 1) return n.errors = [{ instancePath: r + "/activeFile", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return n.errors = [{ instancePath: r + "/activeFile", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return n.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return n.errors = i, t === 0;
-}
-var $ = u;
-function u(e, { instancePath: r = "", parentData: y, parentDataProperty: o, rootData: f = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename")) return u.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.action !== void 0 && e.action !== "read_file") return u.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "read_file" } }], false;
-    if (e.filename !== void 0) {
-      let l = e.filename;
-      if (t === t) if (typeof l == "string") {
-        if (b(l) < 1) return u.errors = [{ instancePath: r + "/filename", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return u.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return u.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return u.errors = i, t === 0;
-}
-var O = d;
-function d(e, { instancePath: r = "", parentData: y, parentDataProperty: o, rootData: f = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.action === void 0 && (s = "action") || e.filename === void 0 && (s = "filename") || e.content === void 0 && (s = "content")) return d.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.action !== void 0 && e.action !== "upload_file") return d.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "upload_file" } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return d.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return d.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-  } else return d.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return d.errors = i, t === 0;
-}
-var U = { ApplyDiffMessage: P, ListFilesMessage: E, PromptMessage: V, ReadFileMessage: $, UploadFileMessage: O };
-export const checks: Checks = U;
+var made = checked({ "ApplyDiffMessage": object({ "action": constant("apply_diff"), "filename": all(string, minLength(1)), "diff": string }), "ListFilesMessage": object({ "action": constant("list_files") }), "PromptMessage": object({ "action": constant("prompt"), "prompt": all(string, minLength(1)) }, { "context": array(any(string, object({}))), "activeFile": all(string, minLength(1)) }), "ReadFileMessage": object({ "action": constant("read_file"), "filename": all(string, minLength(1)) }), "UploadFileMessage": object({ "action": constant("upload_file"), "filename": string, "content": string }) });
+export const checks: Checks = made;

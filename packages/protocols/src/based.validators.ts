@@ -3,243 +3,73 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var $ = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
-var P = $((E) => {
-  "use strict";
-  Object.defineProperty(E, "__esModule", { value: true });
-  function F(e) {
-    let r = e.length, u = 0, l = 0, o;
-    for (; l < r; ) u++, o = e.charCodeAt(l++), o >= 55296 && o <= 56319 && l < r && (o = e.charCodeAt(l), (o & 64512) === 56320 && l++);
-    return u;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+var nil = (value) => value === null ? void 0 : mistyped("null");
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
+    }
+    return void 0;
+  };
+}
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
   }
-  E.default = F;
-  F.code = 'require("ajv/dist/runtime/ucs2length").default';
-});
-var L = j;
-function j(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.error === void 0 && (t = "error")) return j.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "error") return j.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "error" } }], false;
-    if (e.action !== void 0 && e.action !== "apply_diff_error") return j.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "apply_diff_error" } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return j.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
-  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return j.errors = n, s === 0;
+  return void 0;
+};
+var constant = (allowedValue) => (value) => value === allowedValue ? void 0 : flaw("const", { allowedValue });
+var values = (...allowedValues) => test((value) => allowedValues.includes(value), "enum", { allowedValues });
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
+var any = (...tests) => (value) => {
+  const found = [];
+  for (const one of tests) {
+    const flaws = one(value);
+    if (!flaws) return void 0;
+    found.push(...flaws);
+  }
+  return [...found, ...flaw("anyOf", {})];
+};
+var not = (inner) => test((value) => inner(value) !== void 0, "not", {});
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
 }
-var C = y;
-var q = P().default;
-function y(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.filename === void 0 && (t = "filename") || e.new_code === void 0 && (t = "new_code")) return y.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "success") return y.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
-    if (e.action !== void 0 && e.action !== "diff_applied") return y.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "diff_applied" } }], false;
-    if (e.filename !== void 0) {
-      let i = e.filename;
-      if (s === s) if (typeof i == "string") {
-        if (q(i) < 1) return y.errors = [{ instancePath: r + "/filename", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return y.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.new_code !== void 0 && typeof e.new_code != "string") return y.errors = [{ instancePath: r + "/new_code", keyword: "type", params: { type: "string" } }], false;
-  } else return y.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return y.errors = n, s === 0;
-}
-var x = p;
-function p(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.filename === void 0 && (t = "filename") || e.diff === void 0 && (t = "diff") || e.new_code === void 0 && (t = "new_code") || e.old_code === void 0 && (t = "old_code")) return p.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "success") return p.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
-    if (e.action !== void 0 && e.action !== "diff_generated") return p.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "diff_generated" } }], false;
-    if (e.filename !== void 0) {
-      let i = e.filename;
-      if (s === s) if (typeof i == "string") {
-        if (q(i) < 1) return p.errors = [{ instancePath: r + "/filename", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return p.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.diff !== void 0 && typeof e.diff != "string") return p.errors = [{ instancePath: r + "/diff", keyword: "type", params: { type: "string" } }], false;
-    if (e.new_code !== void 0 && typeof e.new_code != "string") return p.errors = [{ instancePath: r + "/new_code", keyword: "type", params: { type: "string" } }], false;
-    if (e.old_code !== void 0 && typeof e.old_code != "string") return p.errors = [{ instancePath: r + "/old_code", keyword: "type", params: { type: "string" } }], false;
-  } else return p.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return p.errors = n, s === 0;
-}
-var O = b;
-function b(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.error === void 0 && (t = "error")) return b.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "error") return b.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "error" } }], false;
-    if (e.action !== void 0 && e.action !== "edit_error") return b.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "edit_error" } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return b.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
-  } else return b.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return b.errors = n, s === 0;
-}
-var R = w;
-function w(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.status === void 0 && (i = "status") || e.error === void 0 && (i = "error")) return w.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.status !== void 0 && e.status !== "error") return w.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "error" } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return w.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
-    if (e.action !== void 0) {
-      let f = e.action;
-      if (typeof f != "string") return w.errors = [{ instancePath: r + "/action", keyword: "type", params: { type: "string" } }], false;
-      let d = s, c = s;
-      if (!(f === "edit_error" || f === "apply_diff_error" || f === "read_file" || f === "operation_rejected")) {
-        let M = {};
-        n === null ? n = [M] : n.push(M), s++;
-      }
-      var t = c === s;
-      if (t) return w.errors = [{ instancePath: r + "/action", keyword: "not", params: {} }], false;
-      s = d, n !== null && (d ? n.length = d : n = null);
-    }
-  } else return w.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return w.errors = n, s === 0;
-}
-var G = m;
-function m(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.filename === void 0 && (t = "filename") || e.content === void 0 && (t = "content")) return m.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "success") return m.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
-    if (e.action !== void 0 && e.action !== "file_content") return m.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "file_content" } }], false;
-    if (e.filename !== void 0) {
-      let i = e.filename;
-      if (s === s) if (typeof i == "string") {
-        if (q(i) < 1) return m.errors = [{ instancePath: r + "/filename", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return m.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.content !== void 0 && typeof e.content != "string") return m.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-  } else return m.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return m.errors = n, s === 0;
-}
-var I = g;
-function a(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (Array.isArray(e)) {
-    var t = true;
-    let i = e.length;
-    for (let f = 0; f < i; f++) {
-      let d = e[f], c = s;
-      if (s === c) if (typeof d == "string") {
-        if (q(d) < 1) return a.errors = [{ instancePath: r + "/" + f, keyword: "minLength", params: { limit: 1 } }], false;
-      } else return a.errors = [{ instancePath: r + "/" + f, keyword: "type", params: { type: "string" } }], false;
-      var t = c === s;
-      if (!t) break;
-    }
-  } else return a.errors = [{ instancePath: r, keyword: "type", params: { type: "array" } }], false;
-  return a.errors = n, s === 0;
-}
-function g(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.filename === void 0 && (t = "filename") || e.content === void 0 && (t = "content") || e.files === void 0 && (t = "files")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "success") return g.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
-    if (e.action !== void 0 && e.action !== "file_created") return g.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "file_created" } }], false;
-    if (e.filename !== void 0) {
-      let i = e.filename;
-      if (s === s) if (typeof i == "string") {
-        if (q(i) < 1) return g.errors = [{ instancePath: r + "/filename", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return g.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.content !== void 0 && typeof e.content != "string") return g.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-    e.files !== void 0 && (a(e.files, { instancePath: r + "/files", parentData: e, parentDataProperty: "files", rootData: o }) || (n = n === null ? a.errors : n.concat(a.errors), s = n.length));
-  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = n, s === 0;
-}
-var S = A;
-function A(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.files === void 0 && (t = "files")) return A.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "success") return A.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
-    if (e.action !== void 0 && e.action !== "file_list") return A.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "file_list" } }], false;
-    e.files !== void 0 && (a(e.files, { instancePath: r + "/files", parentData: e, parentDataProperty: "files", rootData: o }) || (n = n === null ? a.errors : n.concat(a.errors), s = n.length));
-  } else return A.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return A.errors = n, s === 0;
-}
-var U = _;
-function _(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.filename === void 0 && (t = "filename") || e.files === void 0 && (t = "files")) return _.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "success") return _.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
-    if (e.action !== void 0 && e.action !== "file_uploaded") return _.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "file_uploaded" } }], false;
-    if (e.filename !== void 0) {
-      let i = e.filename;
-      if (s === s) if (typeof i == "string") {
-        if (q(i) < 1) return _.errors = [{ instancePath: r + "/filename", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return _.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    }
-    e.files !== void 0 && (a(e.files, { instancePath: r + "/files", parentData: e, parentDataProperty: "files", rootData: o }) || (n = n === null ? a.errors : n.concat(a.errors), s = n.length));
-  } else return _.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return _.errors = n, s === 0;
-}
-var z = D;
-function D(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.status === void 0 && (i = "status") || e.action === void 0 && (i = "action") || e.files === void 0 && (i = "files") || e.activeFile === void 0 && (i = "activeFile")) return D.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.status !== void 0 && e.status !== "success") return D.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "success" } }], false;
-    if (e.action !== void 0 && e.action !== "initial_state") return D.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "initial_state" } }], false;
-    if (e.files !== void 0 && (a(e.files, { instancePath: r + "/files", parentData: e, parentDataProperty: "files", rootData: o }) || (n = n === null ? a.errors : n.concat(a.errors), s = n.length)), e.activeFile !== void 0) {
-      let f = e.activeFile, d = s, c = false, M = s;
-      if (typeof f != "string") {
-        let k = { instancePath: r + "/activeFile", keyword: "type", params: { type: "string" } };
-        n === null ? n = [k] : n.push(k), s++;
-      }
-      var t = M === s;
-      if (c = c || t, !c) {
-        let k = s;
-        if (f !== null) {
-          let V = { instancePath: r + "/activeFile", keyword: "type", params: { type: "null" } };
-          n === null ? n = [V] : n.push(V), s++;
-        }
-        var t = k === s;
-        c = c || t;
-      }
-      if (c) s = d, n !== null && (d ? n.length = d : n = null);
-      else {
-        let k = { instancePath: r + "/activeFile", keyword: "anyOf", params: {} };
-        return n === null ? n = [k] : n.push(k), s++, D.errors = n, false;
-      }
-    }
-  } else return D.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return D.errors = n, s === 0;
-}
-var B = v;
-function v(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.error === void 0 && (t = "error")) return v.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "error") return v.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "error" } }], false;
-    if (e.action !== void 0 && e.action !== "operation_rejected") return v.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "operation_rejected" } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return v.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
-  } else return v.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return v.errors = n, s === 0;
-}
-var H = h;
-function h(e, { instancePath: r = "", parentData: u, parentDataProperty: l, rootData: o = e } = {}) {
-  let n = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.status === void 0 && (t = "status") || e.action === void 0 && (t = "action") || e.error === void 0 && (t = "error")) return h.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.status !== void 0 && e.status !== "error") return h.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "error" } }], false;
-    if (e.action !== void 0 && e.action !== "read_file") return h.errors = [{ instancePath: r + "/action", keyword: "const", params: { allowedValue: "read_file" } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return h.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
-  } else return h.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return h.errors = n, s === 0;
-}
-var N = { ApplyDiffErrorMessage: L, DiffAppliedMessage: C, DiffGeneratedMessage: x, EditErrorMessage: O, ErrorMessage: R, FileContentMessage: G, FileCreatedMessage: I, FileListMessage: S, FileUploadedMessage: U, InitialStateMessage: z, OperationRejectedMessage: B, ReadFileErrorMessage: H };
-export const checks: Checks = N;
+var $Filenames = array(all(string, minLength(1)));
+var made = checked({ "ApplyDiffErrorMessage": object({ "status": constant("error"), "action": constant("apply_diff_error"), "error": string }), "DiffAppliedMessage": object({ "status": constant("success"), "action": constant("diff_applied"), "filename": all(string, minLength(1)), "new_code": string }), "DiffGeneratedMessage": object({ "status": constant("success"), "action": constant("diff_generated"), "filename": all(string, minLength(1)), "diff": string, "new_code": string, "old_code": string }), "EditErrorMessage": object({ "status": constant("error"), "action": constant("edit_error"), "error": string }), "ErrorMessage": object({ "status": constant("error"), "error": string }, { "action": all(string, not(values("edit_error", "apply_diff_error", "read_file", "operation_rejected"))) }), "FileContentMessage": object({ "status": constant("success"), "action": constant("file_content"), "filename": all(string, minLength(1)), "content": string }), "FileCreatedMessage": object({ "status": constant("success"), "action": constant("file_created"), "filename": all(string, minLength(1)), "content": string, "files": $Filenames }), "FileListMessage": object({ "status": constant("success"), "action": constant("file_list"), "files": $Filenames }), "FileUploadedMessage": object({ "status": constant("success"), "action": constant("file_uploaded"), "filename": all(string, minLength(1)), "files": $Filenames }), "InitialStateMessage": object({ "status": constant("success"), "action": constant("initial_state"), "files": $Filenames, "activeFile": any(string, nil) }), "OperationRejectedMessage": object({ "status": constant("error"), "action": constant("operation_rejected"), "error": string }), "ReadFileErrorMessage": object({ "status": constant("error"), "action": constant("read_file"), "error": string }) });
+export const checks: Checks = made;

@@ -3,241 +3,61 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var E = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
-var q = E((D) => {
-  "use strict";
-  Object.defineProperty(D, "__esModule", { value: true });
-  function I(e) {
-    let r = e.length, a = 0, p = 0, f;
-    for (; p < r; ) a++, f = e.charCodeAt(p++), f >= 55296 && f <= 56319 && p < r && (f = e.charCodeAt(p), (f & 64512) === 56320 && p++);
-    return a;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+var boolean = (value) => typeof value === "boolean" ? void 0 : mistyped("boolean");
+var integer = (value) => Number.isInteger(value) ? void 0 : mistyped("integer");
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
+    }
+    return void 0;
+  };
+}
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
   }
-  D.default = I;
-  I.code = 'require("ajv/dist/runtime/ucs2length").default';
-});
-var T = c;
-var d = q().default;
-function c(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: f = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.agent_id === void 0 && (s = "agent_id")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.agent_id !== void 0) {
-      let n = e.agent_id;
-      if (t === t) if (typeof n == "string") {
-        if (d(n) < 1) return c.errors = [{ instancePath: r + "/agent_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return c.errors = [{ instancePath: r + "/agent_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.limit !== void 0) {
-      let n = e.limit;
-      if (!(typeof n == "number" && !(n % 1) && !isNaN(n) && isFinite(n))) return c.errors = [{ instancePath: r + "/limit", keyword: "type", params: { type: "integer" } }], false;
-    }
-    if (e.cursor !== void 0 && typeof e.cursor != "string") return c.errors = [{ instancePath: r + "/cursor", keyword: "type", params: { type: "string" } }], false;
-  } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return c.errors = i, t === 0;
+  return void 0;
+};
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
 }
-var $ = l;
-function l(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: f = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.agent_id === void 0 && (n = "agent_id") || e.question_id === void 0 && (n = "question_id")) return l.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.agent_id !== void 0) {
-      let o = e.agent_id;
-      if (t === t) if (typeof o == "string") {
-        if (d(o) < 1) return l.errors = [{ instancePath: r + "/agent_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return l.errors = [{ instancePath: r + "/agent_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.question_id !== void 0) {
-      let o = e.question_id;
-      if (t === t) if (typeof o == "string") {
-        if (d(o) < 1) return l.errors = [{ instancePath: r + "/question_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return l.errors = [{ instancePath: r + "/question_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.selected !== void 0) {
-      let o = e.selected;
-      if (t === t) if (Array.isArray(o)) {
-        var s = true;
-        let L = o.length;
-        for (let b = 0; b < L; b++) {
-          let P = t;
-          if (typeof o[b] != "string") return l.errors = [{ instancePath: r + "/selected/" + b, keyword: "type", params: { type: "string" } }], false;
-          var s = P === t;
-          if (!s) break;
-        }
-      } else return l.errors = [{ instancePath: r + "/selected", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.custom_text !== void 0 && typeof e.custom_text != "string") return l.errors = [{ instancePath: r + "/custom_text", keyword: "type", params: { type: "string" } }], false;
-  } else return l.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return l.errors = i, t === 0;
-}
-var x = u;
-function u(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: f = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.agent_id === void 0 && (s = "agent_id") || e.tool_id === void 0 && (s = "tool_id") || e.approved === void 0 && (s = "approved")) return u.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.agent_id !== void 0) {
-      let n = e.agent_id;
-      if (t === t) if (typeof n == "string") {
-        if (d(n) < 1) return u.errors = [{ instancePath: r + "/agent_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return u.errors = [{ instancePath: r + "/agent_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.tool_id !== void 0) {
-      let n = e.tool_id;
-      if (t === t) if (typeof n == "string") {
-        if (d(n) < 1) return u.errors = [{ instancePath: r + "/tool_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return u.errors = [{ instancePath: r + "/tool_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.approved !== void 0 && typeof e.approved != "boolean") return u.errors = [{ instancePath: r + "/approved", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.approve_all !== void 0 && typeof e.approve_all != "boolean") return u.errors = [{ instancePath: r + "/approve_all", keyword: "type", params: { type: "boolean" } }], false;
-  } else return u.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return u.errors = i, t === 0;
-}
-var B = v;
-function v(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: f = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.frontend !== void 0 && typeof e.frontend != "string") return v.errors = [{ instancePath: r + "/frontend", keyword: "type", params: { type: "string" } }], false;
-    if (e.channel_id !== void 0 && typeof e.channel_id != "string") return v.errors = [{ instancePath: r + "/channel_id", keyword: "type", params: { type: "string" } }], false;
-  } else return v.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return v.errors = i, t === 0;
-}
-var S = g;
-function g(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: f = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.frontend === void 0 && (s = "frontend") || e.channel_id === void 0 && (s = "channel_id") || e.instance_id === void 0 && (s = "instance_id")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.frontend !== void 0) {
-      let n = e.frontend;
-      if (t === t) if (typeof n == "string") {
-        if (d(n) < 1) return g.errors = [{ instancePath: r + "/frontend", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return g.errors = [{ instancePath: r + "/frontend", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.channel_id !== void 0) {
-      let n = e.channel_id;
-      if (t === t) if (typeof n == "string") {
-        if (d(n) < 1) return g.errors = [{ instancePath: r + "/channel_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return g.errors = [{ instancePath: r + "/channel_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.instance_id !== void 0) {
-      let n = e.instance_id;
-      if (t === t) if (typeof n == "string") {
-        if (d(n) < 1) return g.errors = [{ instancePath: r + "/instance_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return g.errors = [{ instancePath: r + "/instance_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = i, t === 0;
-}
-var U = h;
-function h(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: f = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.frontend === void 0 && (s = "frontend") || e.channel_id === void 0 && (s = "channel_id")) return h.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.frontend !== void 0 && typeof e.frontend != "string") return h.errors = [{ instancePath: r + "/frontend", keyword: "type", params: { type: "string" } }], false;
-    if (e.channel_id !== void 0 && typeof e.channel_id != "string") return h.errors = [{ instancePath: r + "/channel_id", keyword: "type", params: { type: "string" } }], false;
-  } else return h.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return h.errors = i, t === 0;
-}
-var C = A;
-function A(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: f = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.workspace !== void 0 && typeof e.workspace != "string") return A.errors = [{ instancePath: r + "/workspace", keyword: "type", params: { type: "string" } }], false;
-  } else return A.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return A.errors = i, t === 0;
-}
-var M = y;
-function y(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: f = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.content === void 0 && (s = "content") || e.sender === void 0 && (s = "sender")) return y.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.content !== void 0) {
-      let n = e.content;
-      if (t === t) if (typeof n == "string") {
-        if (d(n) < 1) return y.errors = [{ instancePath: r + "/content", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return y.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.sender !== void 0) {
-      let n = e.sender;
-      if (t === t) if (typeof n == "string") {
-        if (d(n) < 1) return y.errors = [{ instancePath: r + "/sender", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return y.errors = [{ instancePath: r + "/sender", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.thread_id !== void 0 && typeof e.thread_id != "string") return y.errors = [{ instancePath: r + "/thread_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.agent_id !== void 0 && typeof e.agent_id != "string") return y.errors = [{ instancePath: r + "/agent_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.frontend !== void 0 && typeof e.frontend != "string") return y.errors = [{ instancePath: r + "/frontend", keyword: "type", params: { type: "string" } }], false;
-    if (e.channel_id !== void 0 && typeof e.channel_id != "string") return y.errors = [{ instancePath: r + "/channel_id", keyword: "type", params: { type: "string" } }], false;
-  } else return y.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return y.errors = i, t === 0;
-}
-var N = m;
-function m(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: f = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.agent_id === void 0 && (s = "agent_id") || e.message === void 0 && (s = "message")) return m.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.agent_id !== void 0) {
-      let n = e.agent_id;
-      if (t === t) if (typeof n == "string") {
-        if (d(n) < 1) return m.errors = [{ instancePath: r + "/agent_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return m.errors = [{ instancePath: r + "/agent_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.message !== void 0) {
-      let n = e.message;
-      if (t === t) if (typeof n == "string") {
-        if (d(n) < 1) return m.errors = [{ instancePath: r + "/message", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return m.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return m.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return m.errors = i, t === 0;
-}
-var H = _;
-function _(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: f = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.thread_id === void 0 && (s = "thread_id")) return _.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.thread_id !== void 0) {
-      let n = e.thread_id;
-      if (t === t) if (typeof n == "string") {
-        if (d(n) < 1) return _.errors = [{ instancePath: r + "/thread_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return _.errors = [{ instancePath: r + "/thread_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.limit !== void 0) {
-      let n = e.limit;
-      if (!(typeof n == "number" && !(n % 1) && !isNaN(n) && isFinite(n))) return _.errors = [{ instancePath: r + "/limit", keyword: "type", params: { type: "integer" } }], false;
-    }
-  } else return _.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return _.errors = i, t === 0;
-}
-var Q = w;
-function w(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: f = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.thread_id === void 0 && (s = "thread_id")) return w.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.thread_id !== void 0) {
-      let n = e.thread_id;
-      if (t === t) if (typeof n == "string") {
-        if (d(n) < 1) return w.errors = [{ instancePath: r + "/thread_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return w.errors = [{ instancePath: r + "/thread_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return w.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return w.errors = i, t === 0;
-}
-var F = k;
-function k(e, { instancePath: r = "", parentData: a, parentDataProperty: p, rootData: f = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.agent_id !== void 0 && typeof e.agent_id != "string") return k.errors = [{ instancePath: r + "/agent_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.since !== void 0 && typeof e.since != "string") return k.errors = [{ instancePath: r + "/since", keyword: "type", params: { type: "string" } }], false;
-    if (e.until !== void 0 && typeof e.until != "string") return k.errors = [{ instancePath: r + "/until", keyword: "type", params: { type: "string" } }], false;
-  } else return k.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return k.errors = i, t === 0;
-}
-var G = { AgentHistoryInput: T, AnswerQuestionInput: $, ApproveToolInput: x, BindingsInput: B, CreateBindingInput: S, DeleteBindingInput: U, ListAgentsInput: C, SendInput: M, SendToAgentInput: N, ThreadMessagesInput: H, ThreadUsageInput: Q, UsageStatsInput: F };
-export const checks: Checks = G;
+var made = checked({ "AgentHistoryInput": object({ "agent_id": all(string, minLength(1)) }, { "limit": integer, "cursor": string }), "AnswerQuestionInput": object({ "agent_id": all(string, minLength(1)), "question_id": all(string, minLength(1)) }, { "selected": array(string), "custom_text": string }), "ApproveToolInput": object({ "agent_id": all(string, minLength(1)), "tool_id": all(string, minLength(1)), "approved": boolean }, { "approve_all": boolean }), "BindingsInput": object({}, { "frontend": string, "channel_id": string }), "CreateBindingInput": object({ "frontend": all(string, minLength(1)), "channel_id": all(string, minLength(1)), "instance_id": all(string, minLength(1)) }), "DeleteBindingInput": object({ "frontend": string, "channel_id": string }), "ListAgentsInput": object({}, { "workspace": string }), "SendInput": object({ "content": all(string, minLength(1)), "sender": all(string, minLength(1)) }, { "thread_id": string, "agent_id": string, "frontend": string, "channel_id": string }), "SendToAgentInput": object({ "agent_id": all(string, minLength(1)), "message": all(string, minLength(1)) }), "ThreadMessagesInput": object({ "thread_id": all(string, minLength(1)) }, { "limit": integer }), "ThreadUsageInput": object({ "thread_id": all(string, minLength(1)) }), "UsageStatsInput": object({}, { "agent_id": string, "since": string, "until": string }) });
+export const checks: Checks = made;

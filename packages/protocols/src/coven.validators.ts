@@ -3,552 +3,354 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var X = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
-var J = X((H) => {
-  "use strict";
-  Object.defineProperty(H, "__esModule", { value: true });
-  function G(e) {
-    let r = e.length, a = 0, f = 0, p;
-    for (; f < r; ) a++, p = e.charCodeAt(f++), p >= 55296 && p <= 56319 && f < r && (p = e.charCodeAt(f), (p & 64512) === 56320 && f++);
-    return a;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+var boolean = (value) => typeof value === "boolean" ? void 0 : mistyped("boolean");
+var integer = (value) => Number.isInteger(value) ? void 0 : mistyped("integer");
+var nil = (value) => value === null ? void 0 : mistyped("null");
+var types = (tests) => test((value) => Object.values(tests).some((one) => !one(value)), "type", { type: Object.keys(tests) });
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
+    }
+    return void 0;
+  };
+}
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
   }
-  H.default = G;
-  G.code = 'require("ajv/dist/runtime/ucs2length").default';
-});
-var Y = h;
-var O = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
-function k(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.id === void 0 && (s = "id") || e.direction === void 0 && (s = "direction") || e.author === void 0 && (s = "author") || e.type === void 0 && (s = "type") || e.timestamp === void 0 && (s = "timestamp")) return k.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.id !== void 0 && typeof e.id != "string") return k.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    if (e.direction !== void 0 && typeof e.direction != "string") return k.errors = [{ instancePath: r + "/direction", keyword: "type", params: { type: "string" } }], false;
-    if (e.author !== void 0 && typeof e.author != "string") return k.errors = [{ instancePath: r + "/author", keyword: "type", params: { type: "string" } }], false;
-    if (e.type !== void 0 && typeof e.type != "string") return k.errors = [{ instancePath: r + "/type", keyword: "type", params: { type: "string" } }], false;
-    if (e.timestamp !== void 0) {
-      let t = e.timestamp, o = i;
-      if (i === o && i === o) if (typeof t == "string") {
-        if (!O.test(t)) return k.errors = [{ instancePath: r + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
-      } else return k.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.thread_id !== void 0 && typeof e.thread_id != "string") return k.errors = [{ instancePath: r + "/thread_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.text !== void 0 && typeof e.text != "string") return k.errors = [{ instancePath: r + "/text", keyword: "type", params: { type: "string" } }], false;
-  } else return k.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return k.errors = n, i === 0;
-}
-function d(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.total_input === void 0 && (s = "total_input") || e.total_output === void 0 && (s = "total_output") || e.total_cache_read === void 0 && (s = "total_cache_read") || e.total_cache_write === void 0 && (s = "total_cache_write") || e.total_thinking === void 0 && (s = "total_thinking") || e.total_tokens === void 0 && (s = "total_tokens") || e.request_count === void 0 && (s = "request_count")) return d.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.total_input !== void 0) {
-      let t = e.total_input, o = i;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return d.errors = [{ instancePath: r + "/total_input", keyword: "type", params: { type: "integer" } }], false;
-      if (i === o && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return d.errors = [{ instancePath: r + "/total_input", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.total_output !== void 0) {
-      let t = e.total_output, o = i;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return d.errors = [{ instancePath: r + "/total_output", keyword: "type", params: { type: "integer" } }], false;
-      if (i === o && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return d.errors = [{ instancePath: r + "/total_output", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.total_cache_read !== void 0) {
-      let t = e.total_cache_read, o = i;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return d.errors = [{ instancePath: r + "/total_cache_read", keyword: "type", params: { type: "integer" } }], false;
-      if (i === o && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return d.errors = [{ instancePath: r + "/total_cache_read", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.total_cache_write !== void 0) {
-      let t = e.total_cache_write, o = i;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return d.errors = [{ instancePath: r + "/total_cache_write", keyword: "type", params: { type: "integer" } }], false;
-      if (i === o && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return d.errors = [{ instancePath: r + "/total_cache_write", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.total_thinking !== void 0) {
-      let t = e.total_thinking, o = i;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return d.errors = [{ instancePath: r + "/total_thinking", keyword: "type", params: { type: "integer" } }], false;
-      if (i === o && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return d.errors = [{ instancePath: r + "/total_thinking", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.total_tokens !== void 0) {
-      let t = e.total_tokens, o = i;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return d.errors = [{ instancePath: r + "/total_tokens", keyword: "type", params: { type: "integer" } }], false;
-      if (i === o && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return d.errors = [{ instancePath: r + "/total_tokens", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.request_count !== void 0) {
-      let t = e.request_count, o = i;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return d.errors = [{ instancePath: r + "/request_count", keyword: "type", params: { type: "integer" } }], false;
-      if (i === o && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return d.errors = [{ instancePath: r + "/request_count", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-  } else return d.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return d.errors = n, i === 0;
-}
-function h(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.agent_id === void 0 && (t = "agent_id") || e.events === void 0 && (t = "events") || e.count === void 0 && (t = "count") || e.has_more === void 0 && (t = "has_more") || e.usage === void 0 && (t = "usage")) return h.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.agent_id !== void 0 && typeof e.agent_id != "string") return h.errors = [{ instancePath: r + "/agent_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.events !== void 0) {
-      let o = e.events;
-      if (i === i) if (Array.isArray(o)) {
-        var s = true;
-        let b = o.length;
-        for (let y = 0; y < b; y++) {
-          let l = i;
-          k(o[y], { instancePath: r + "/events/" + y, parentData: o, parentDataProperty: y, rootData: p }) || (n = n === null ? k.errors : n.concat(k.errors), i = n.length);
-          var s = l === i;
-          if (!s) break;
-        }
-      } else return h.errors = [{ instancePath: r + "/events", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.count !== void 0) {
-      let o = e.count, m = i;
-      if (!(typeof o == "number" && !(o % 1) && !isNaN(o) && isFinite(o))) return h.errors = [{ instancePath: r + "/count", keyword: "type", params: { type: "integer" } }], false;
-      if (i === m && typeof o == "number" && isFinite(o) && (o < 0 || isNaN(o))) return h.errors = [{ instancePath: r + "/count", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.has_more !== void 0 && typeof e.has_more != "boolean") return h.errors = [{ instancePath: r + "/has_more", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.next_cursor !== void 0 && typeof e.next_cursor != "string") return h.errors = [{ instancePath: r + "/next_cursor", keyword: "type", params: { type: "string" } }], false;
-    e.usage !== void 0 && (d(e.usage, { instancePath: r + "/usage", parentData: e, parentDataProperty: "usage", rootData: p }) || (n = n === null ? d.errors : n.concat(d.errors), i = n.length));
-  } else return h.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return h.errors = n, i === 0;
-}
-var Z = Q;
-function g(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.id === void 0 && (o = "id") || e.name === void 0 && (o = "name") || e.capabilities === void 0 && (o = "capabilities")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.id !== void 0 && typeof e.id != "string") return g.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    if (e.instance_id !== void 0 && typeof e.instance_id != "string") return g.errors = [{ instancePath: r + "/instance_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.name !== void 0 && typeof e.name != "string") return g.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
-    if (e.capabilities !== void 0) {
-      let m = e.capabilities;
-      if (i === i) if (Array.isArray(m)) {
-        var s = true;
-        let y = m.length;
-        for (let l = 0; l < y; l++) {
-          let R = i;
-          if (typeof m[l] != "string") return g.errors = [{ instancePath: r + "/capabilities/" + l, keyword: "type", params: { type: "string" } }], false;
-          var s = R === i;
-          if (!s) break;
-        }
-      } else return g.errors = [{ instancePath: r + "/capabilities", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.workspaces !== void 0) {
-      let m = e.workspaces;
-      if (i === i) if (Array.isArray(m)) {
-        var t = true;
-        let y = m.length;
-        for (let l = 0; l < y; l++) {
-          let R = i;
-          if (typeof m[l] != "string") return g.errors = [{ instancePath: r + "/workspaces/" + l, keyword: "type", params: { type: "string" } }], false;
-          var t = R === i;
-          if (!t) break;
-        }
-      } else return g.errors = [{ instancePath: r + "/workspaces", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.working_dir !== void 0 && typeof e.working_dir != "string") return g.errors = [{ instancePath: r + "/working_dir", keyword: "type", params: { type: "string" } }], false;
-    if (e.backend !== void 0 && typeof e.backend != "string") return g.errors = [{ instancePath: r + "/backend", keyword: "type", params: { type: "string" } }], false;
-  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = n, i === 0;
-}
-function Q(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (Array.isArray(e)) {
-    var s = true;
-    let t = e.length;
-    for (let o = 0; o < t; o++) {
-      let m = i;
-      g(e[o], { instancePath: r + "/" + o, parentData: e, parentDataProperty: o, rootData: p }) || (n = n === null ? g.errors : n.concat(g.errors), i = n.length);
-      var s = m === i;
-      if (!s) break;
-    }
-  } else return Q.errors = [{ instancePath: r, keyword: "type", params: { type: "array" } }], false;
-  return Q.errors = n, i === 0;
-}
-var ee = V;
-function w(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.frontend === void 0 && (s = "frontend") || e.channel_id === void 0 && (s = "channel_id") || e.agent_id === void 0 && (s = "agent_id") || e.agent_online === void 0 && (s = "agent_online") || e.working_dir === void 0 && (s = "working_dir") || e.created_at === void 0 && (s = "created_at")) return w.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.frontend !== void 0 && typeof e.frontend != "string") return w.errors = [{ instancePath: r + "/frontend", keyword: "type", params: { type: "string" } }], false;
-    if (e.channel_id !== void 0 && typeof e.channel_id != "string") return w.errors = [{ instancePath: r + "/channel_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.agent_id !== void 0 && typeof e.agent_id != "string") return w.errors = [{ instancePath: r + "/agent_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.agent_name !== void 0 && typeof e.agent_name != "string") return w.errors = [{ instancePath: r + "/agent_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.agent_online !== void 0 && typeof e.agent_online != "boolean") return w.errors = [{ instancePath: r + "/agent_online", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.working_dir !== void 0 && typeof e.working_dir != "string") return w.errors = [{ instancePath: r + "/working_dir", keyword: "type", params: { type: "string" } }], false;
-    if (e.created_at !== void 0) {
-      let t = e.created_at, o = i;
-      if (i === o && i === o) if (typeof t == "string") {
-        if (!O.test(t)) return w.errors = [{ instancePath: r + "/created_at", keyword: "format", params: { format: "date-time" } }], false;
-      } else return w.errors = [{ instancePath: r + "/created_at", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return w.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return w.errors = n, i === 0;
-}
-function F(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.bindings === void 0 && (t = "bindings")) return F.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.bindings !== void 0) {
-      let o = e.bindings;
-      if (i === i) if (Array.isArray(o)) {
-        var s = true;
-        let b = o.length;
-        for (let y = 0; y < b; y++) {
-          let l = i;
-          w(o[y], { instancePath: r + "/bindings/" + y, parentData: o, parentDataProperty: y, rootData: p }) || (n = n === null ? w.errors : n.concat(w.errors), i = n.length);
-          var s = l === i;
-          if (!s) break;
-        }
-      } else return F.errors = [{ instancePath: r + "/bindings", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return F.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return F.errors = n, i === 0;
-}
-function v(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.binding_id === void 0 && (s = "binding_id") || e.agent_name === void 0 && (s = "agent_name") || e.working_dir === void 0 && (s = "working_dir") || e.online === void 0 && (s = "online")) return v.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.binding_id !== void 0 && typeof e.binding_id != "string") return v.errors = [{ instancePath: r + "/binding_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.agent_name !== void 0 && typeof e.agent_name != "string") return v.errors = [{ instancePath: r + "/agent_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.working_dir !== void 0 && typeof e.working_dir != "string") return v.errors = [{ instancePath: r + "/working_dir", keyword: "type", params: { type: "string" } }], false;
-    if (e.online !== void 0 && typeof e.online != "boolean") return v.errors = [{ instancePath: r + "/online", keyword: "type", params: { type: "boolean" } }], false;
-  } else return v.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return v.errors = n, i === 0;
-}
-function V(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0, s = i, t = false, o = null, m = i;
-  F(e, { instancePath: r, parentData: a, parentDataProperty: f, rootData: p }) || (n = n === null ? F.errors : n.concat(F.errors), i = n.length);
-  var y = m === i;
-  y && (t = true, o = 0);
-  let b = i;
-  v(e, { instancePath: r, parentData: a, parentDataProperty: f, rootData: p }) || (n = n === null ? v.errors : n.concat(v.errors), i = n.length);
-  var y = b === i;
-  if (y && t ? (t = false, o = [o, 1]) : y && (t = true, o = 1), t) i = s, n !== null && (s ? n.length = s : n = null);
-  else {
-    let l = { instancePath: r, keyword: "oneOf", params: { passingSchemas: o } };
-    return n === null ? n = [l] : n.push(l), i++, V.errors = n, false;
+  return void 0;
+};
+var constant = (allowedValue) => (value) => value === allowedValue ? void 0 : flaw("const", { allowedValue });
+var minimum = (limit) => test((value) => value >= limit, "minimum", { comparison: ">=", limit });
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var format = (name, form) => test((value) => form.test(value), "format", { format: name });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
   }
-  return V.errors = n, i === 0;
+  return void 0;
+};
+var compiled = (check) => (value) => check(value) ? void 0 : check.errors;
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
 }
-var I = x;
-function x(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.reason === void 0 && (s = "reason")) return x.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.reason !== void 0 && typeof e.reason != "string") return x.errors = [{ instancePath: r + "/reason", keyword: "type", params: { type: "string" } }], false;
-  } else return x.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return x.errors = n, i === 0;
-}
-var re = D, te = { $id: "/coven/messages/created_binding.json", type: "object", required: ["binding_id", "agent_name", "working_dir", "rebound_from"], properties: { binding_id: { type: "string" }, agent_name: { type: "string" }, working_dir: { type: "string" }, rebound_from: { type: ["string", "null"] } } };
-function D(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.binding_id === void 0 && (s = "binding_id") || e.agent_name === void 0 && (s = "agent_name") || e.working_dir === void 0 && (s = "working_dir") || e.rebound_from === void 0 && (s = "rebound_from")) return D.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.binding_id !== void 0 && typeof e.binding_id != "string") return D.errors = [{ instancePath: r + "/binding_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.agent_name !== void 0 && typeof e.agent_name != "string") return D.errors = [{ instancePath: r + "/agent_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.working_dir !== void 0 && typeof e.working_dir != "string") return D.errors = [{ instancePath: r + "/working_dir", keyword: "type", params: { type: "string" } }], false;
-    if (e.rebound_from !== void 0) {
-      let t = e.rebound_from;
-      if (typeof t != "string" && t !== null) return D.errors = [{ instancePath: r + "/rebound_from", keyword: "type", params: { type: te.properties.rebound_from.type } }], false;
-    }
-  } else return D.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return D.errors = n, i === 0;
-}
-var ie = T;
-function T(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.full_response === void 0 && (s = "full_response")) return T.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.full_response !== void 0 && typeof e.full_response != "string") return T.errors = [{ instancePath: r + "/full_response", keyword: "type", params: { type: "string" } }], false;
-  } else return T.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return T.errors = n, i === 0;
-}
-var K = S;
-function S(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.error === void 0 && (s = "error")) return S.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return S.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
-  } else return S.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return S.errors = n, i === 0;
-}
-var se = $;
-function $(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.filename === void 0 && (s = "filename") || e.mime_type === void 0 && (s = "mime_type")) return $.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.filename !== void 0 && typeof e.filename != "string") return $.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    if (e.mime_type !== void 0 && typeof e.mime_type != "string") return $.errors = [{ instancePath: r + "/mime_type", keyword: "type", params: { type: "string" } }], false;
-  } else return $.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return $.errors = n, i === 0;
-}
-var ne = U;
-function U(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.success === void 0 && (s = "success")) return U.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.success !== void 0 && e.success !== true) return U.errors = [{ instancePath: r + "/success", keyword: "const", params: { allowedValue: true } }], false;
-  } else return U.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return U.errors = n, i === 0;
-}
-var oe = C;
-function C(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.session_id === void 0 && (s = "session_id")) return C.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return C.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-  } else return C.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return C.errors = n, i === 0;
-}
-var pe = L;
-function L(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.thread_id === void 0 && (s = "thread_id")) return L.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.thread_id !== void 0 && typeof e.thread_id != "string") return L.errors = [{ instancePath: r + "/thread_id", keyword: "type", params: { type: "string" } }], false;
-  } else return L.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return L.errors = n, i === 0;
-}
-var W = B;
-function B(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.text === void 0 && (s = "text")) return B.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.text !== void 0 && typeof e.text != "string") return B.errors = [{ instancePath: r + "/text", keyword: "type", params: { type: "string" } }], false;
-  } else return B.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return B.errors = n, i === 0;
-}
-var fe = P;
-function c(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.id === void 0 && (s = "id") || e.thread_id === void 0 && (s = "thread_id") || e.sender === void 0 && (s = "sender") || e.content === void 0 && (s = "content") || e.type === void 0 && (s = "type") || e.created_at === void 0 && (s = "created_at")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.id !== void 0 && typeof e.id != "string") return c.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    if (e.thread_id !== void 0 && typeof e.thread_id != "string") return c.errors = [{ instancePath: r + "/thread_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.sender !== void 0 && typeof e.sender != "string") return c.errors = [{ instancePath: r + "/sender", keyword: "type", params: { type: "string" } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return c.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-    if (e.type !== void 0 && typeof e.type != "string") return c.errors = [{ instancePath: r + "/type", keyword: "type", params: { type: "string" } }], false;
-    if (e.tool_name !== void 0 && typeof e.tool_name != "string") return c.errors = [{ instancePath: r + "/tool_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.tool_id !== void 0 && typeof e.tool_id != "string") return c.errors = [{ instancePath: r + "/tool_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.created_at !== void 0) {
-      let t = e.created_at, o = i;
-      if (i === o && i === o) if (typeof t == "string") {
-        if (!O.test(t)) return c.errors = [{ instancePath: r + "/created_at", keyword: "format", params: { format: "date-time" } }], false;
-      } else return c.errors = [{ instancePath: r + "/created_at", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return c.errors = n, i === 0;
-}
-function P(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.thread_id === void 0 && (t = "thread_id") || e.messages === void 0 && (t = "messages")) return P.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.thread_id !== void 0 && typeof e.thread_id != "string") return P.errors = [{ instancePath: r + "/thread_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.messages !== void 0) {
-      let o = e.messages;
-      if (i === i) if (Array.isArray(o)) {
-        var s = true;
-        let b = o.length;
-        for (let y = 0; y < b; y++) {
-          let l = i;
-          c(o[y], { instancePath: r + "/messages/" + y, parentData: o, parentDataProperty: y, rootData: p }) || (n = n === null ? c.errors : n.concat(c.errors), i = n.length);
-          var s = l === i;
-          if (!s) break;
+var compiled0 = validate52;
+var formats0 = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
+function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.frontend === void 0 && (missing0 = "frontend") || data.channel_id === void 0 && (missing0 = "channel_id") || data.agent_id === void 0 && (missing0 = "agent_id") || data.agent_online === void 0 && (missing0 = "agent_online") || data.working_dir === void 0 && (missing0 = "working_dir") || data.created_at === void 0 && (missing0 = "created_at")) {
+        validate54.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        if (data.frontend !== void 0) {
+          const _errs1 = errors;
+          if (typeof data.frontend !== "string") {
+            validate54.errors = [{ instancePath: instancePath + "/frontend", keyword: "type", params: { type: "string" } }];
+            return false;
+          }
+          var valid0 = _errs1 === errors;
+        } else {
+          var valid0 = true;
         }
-      } else return P.errors = [{ instancePath: r + "/messages", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return P.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return P.errors = n, i === 0;
-}
-var ae = E;
-function u(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.id === void 0 && (s = "id") || e.request_id === void 0 && (s = "request_id") || e.agent_id === void 0 && (s = "agent_id") || e.input_tokens === void 0 && (s = "input_tokens") || e.output_tokens === void 0 && (s = "output_tokens") || e.cache_read_tokens === void 0 && (s = "cache_read_tokens") || e.cache_write_tokens === void 0 && (s = "cache_write_tokens") || e.thinking_tokens === void 0 && (s = "thinking_tokens") || e.created_at === void 0 && (s = "created_at")) return u.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.id !== void 0 && typeof e.id != "string") return u.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    if (e.message_id !== void 0 && typeof e.message_id != "string") return u.errors = [{ instancePath: r + "/message_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.request_id !== void 0 && typeof e.request_id != "string") return u.errors = [{ instancePath: r + "/request_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.agent_id !== void 0 && typeof e.agent_id != "string") return u.errors = [{ instancePath: r + "/agent_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.input_tokens !== void 0) {
-      let t = e.input_tokens, o = i;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return u.errors = [{ instancePath: r + "/input_tokens", keyword: "type", params: { type: "integer" } }], false;
-      if (i === o && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return u.errors = [{ instancePath: r + "/input_tokens", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.output_tokens !== void 0) {
-      let t = e.output_tokens, o = i;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return u.errors = [{ instancePath: r + "/output_tokens", keyword: "type", params: { type: "integer" } }], false;
-      if (i === o && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return u.errors = [{ instancePath: r + "/output_tokens", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.cache_read_tokens !== void 0) {
-      let t = e.cache_read_tokens, o = i;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return u.errors = [{ instancePath: r + "/cache_read_tokens", keyword: "type", params: { type: "integer" } }], false;
-      if (i === o && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return u.errors = [{ instancePath: r + "/cache_read_tokens", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.cache_write_tokens !== void 0) {
-      let t = e.cache_write_tokens, o = i;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return u.errors = [{ instancePath: r + "/cache_write_tokens", keyword: "type", params: { type: "integer" } }], false;
-      if (i === o && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return u.errors = [{ instancePath: r + "/cache_write_tokens", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.thinking_tokens !== void 0) {
-      let t = e.thinking_tokens, o = i;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return u.errors = [{ instancePath: r + "/thinking_tokens", keyword: "type", params: { type: "integer" } }], false;
-      if (i === o && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return u.errors = [{ instancePath: r + "/thinking_tokens", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.created_at !== void 0) {
-      let t = e.created_at, o = i;
-      if (i === o && i === o) if (typeof t == "string") {
-        if (!O.test(t)) return u.errors = [{ instancePath: r + "/created_at", keyword: "format", params: { format: "date-time" } }], false;
-      } else return u.errors = [{ instancePath: r + "/created_at", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return u.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return u.errors = n, i === 0;
-}
-function E(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.thread_id === void 0 && (t = "thread_id") || e.usage === void 0 && (t = "usage")) return E.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.thread_id !== void 0 && typeof e.thread_id != "string") return E.errors = [{ instancePath: r + "/thread_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.usage !== void 0) {
-      let o = e.usage;
-      if (i === i) if (Array.isArray(o)) {
-        var s = true;
-        let b = o.length;
-        for (let y = 0; y < b; y++) {
-          let l = i;
-          u(o[y], { instancePath: r + "/usage/" + y, parentData: o, parentDataProperty: y, rootData: p }) || (n = n === null ? u.errors : n.concat(u.errors), i = n.length);
-          var s = l === i;
-          if (!s) break;
+        if (valid0) {
+          if (data.channel_id !== void 0) {
+            const _errs3 = errors;
+            if (typeof data.channel_id !== "string") {
+              validate54.errors = [{ instancePath: instancePath + "/channel_id", keyword: "type", params: { type: "string" } }];
+              return false;
+            }
+            var valid0 = _errs3 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.agent_id !== void 0) {
+              const _errs5 = errors;
+              if (typeof data.agent_id !== "string") {
+                validate54.errors = [{ instancePath: instancePath + "/agent_id", keyword: "type", params: { type: "string" } }];
+                return false;
+              }
+              var valid0 = _errs5 === errors;
+            } else {
+              var valid0 = true;
+            }
+            if (valid0) {
+              if (data.agent_name !== void 0) {
+                const _errs7 = errors;
+                if (typeof data.agent_name !== "string") {
+                  validate54.errors = [{ instancePath: instancePath + "/agent_name", keyword: "type", params: { type: "string" } }];
+                  return false;
+                }
+                var valid0 = _errs7 === errors;
+              } else {
+                var valid0 = true;
+              }
+              if (valid0) {
+                if (data.agent_online !== void 0) {
+                  const _errs9 = errors;
+                  if (typeof data.agent_online !== "boolean") {
+                    validate54.errors = [{ instancePath: instancePath + "/agent_online", keyword: "type", params: { type: "boolean" } }];
+                    return false;
+                  }
+                  var valid0 = _errs9 === errors;
+                } else {
+                  var valid0 = true;
+                }
+                if (valid0) {
+                  if (data.working_dir !== void 0) {
+                    const _errs11 = errors;
+                    if (typeof data.working_dir !== "string") {
+                      validate54.errors = [{ instancePath: instancePath + "/working_dir", keyword: "type", params: { type: "string" } }];
+                      return false;
+                    }
+                    var valid0 = _errs11 === errors;
+                  } else {
+                    var valid0 = true;
+                  }
+                  if (valid0) {
+                    if (data.created_at !== void 0) {
+                      let data6 = data.created_at;
+                      const _errs13 = errors;
+                      if (errors === _errs13) {
+                        if (errors === _errs13) {
+                          if (typeof data6 === "string") {
+                            if (!formats0.test(data6)) {
+                              validate54.errors = [{ instancePath: instancePath + "/created_at", keyword: "format", params: { format: "date-time" } }];
+                              return false;
+                            }
+                          } else {
+                            validate54.errors = [{ instancePath: instancePath + "/created_at", keyword: "type", params: { type: "string" } }];
+                            return false;
+                          }
+                        }
+                      }
+                      var valid0 = _errs13 === errors;
+                    } else {
+                      var valid0 = true;
+                    }
+                  }
+                }
+              }
+            }
+          }
         }
-      } else return E.errors = [{ instancePath: r + "/usage", keyword: "type", params: { type: "array" } }], false;
+      }
+    } else {
+      validate54.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
+      return false;
     }
-  } else return E.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return E.errors = n, i === 0;
+  }
+  validate54.errors = vErrors;
+  return errors === 0;
 }
-var ye = A;
-function A(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.id === void 0 && (s = "id") || e.name === void 0 && (s = "name") || e.input_json === void 0 && (s = "input_json") || e.request_id === void 0 && (s = "request_id")) return A.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.id !== void 0 && typeof e.id != "string") return A.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    if (e.name !== void 0 && typeof e.name != "string") return A.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
-    if (e.input_json !== void 0 && typeof e.input_json != "string") return A.errors = [{ instancePath: r + "/input_json", keyword: "type", params: { type: "string" } }], false;
-    if (e.request_id !== void 0 && typeof e.request_id != "string") return A.errors = [{ instancePath: r + "/request_id", keyword: "type", params: { type: "string" } }], false;
-  } else return A.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return A.errors = n, i === 0;
+function validate53(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.bindings === void 0 && (missing0 = "bindings")) {
+        validate53.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        if (data.bindings !== void 0) {
+          let data0 = data.bindings;
+          const _errs1 = errors;
+          if (errors === _errs1) {
+            if (Array.isArray(data0)) {
+              var valid1 = true;
+              const len0 = data0.length;
+              for (let i0 = 0; i0 < len0; i0++) {
+                const _errs3 = errors;
+                if (!validate54(data0[i0], { instancePath: instancePath + "/bindings/" + i0, parentData: data0, parentDataProperty: i0, rootData })) {
+                  vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
+                  errors = vErrors.length;
+                }
+                var valid1 = _errs3 === errors;
+                if (!valid1) {
+                  break;
+                }
+              }
+            } else {
+              validate53.errors = [{ instancePath: instancePath + "/bindings", keyword: "type", params: { type: "array" } }];
+              return false;
+            }
+          }
+        }
+      }
+    } else {
+      validate53.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate53.errors = vErrors;
+  return errors === 0;
 }
-var ue = M;
-function M(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.success === void 0 && (s = "success") || e.approved === void 0 && (s = "approved")) return M.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.success !== void 0 && e.success !== true) return M.errors = [{ instancePath: r + "/success", keyword: "const", params: { allowedValue: true } }], false;
-    if (e.approved !== void 0 && typeof e.approved != "boolean") return M.errors = [{ instancePath: r + "/approved", keyword: "type", params: { type: "boolean" } }], false;
-  } else return M.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return M.errors = n, i === 0;
+function validate57(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (errors === 0) {
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing0;
+      if (data.binding_id === void 0 && (missing0 = "binding_id") || data.agent_name === void 0 && (missing0 = "agent_name") || data.working_dir === void 0 && (missing0 = "working_dir") || data.online === void 0 && (missing0 = "online")) {
+        validate57.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
+        return false;
+      } else {
+        if (data.binding_id !== void 0) {
+          const _errs1 = errors;
+          if (typeof data.binding_id !== "string") {
+            validate57.errors = [{ instancePath: instancePath + "/binding_id", keyword: "type", params: { type: "string" } }];
+            return false;
+          }
+          var valid0 = _errs1 === errors;
+        } else {
+          var valid0 = true;
+        }
+        if (valid0) {
+          if (data.agent_name !== void 0) {
+            const _errs3 = errors;
+            if (typeof data.agent_name !== "string") {
+              validate57.errors = [{ instancePath: instancePath + "/agent_name", keyword: "type", params: { type: "string" } }];
+              return false;
+            }
+            var valid0 = _errs3 === errors;
+          } else {
+            var valid0 = true;
+          }
+          if (valid0) {
+            if (data.working_dir !== void 0) {
+              const _errs5 = errors;
+              if (typeof data.working_dir !== "string") {
+                validate57.errors = [{ instancePath: instancePath + "/working_dir", keyword: "type", params: { type: "string" } }];
+                return false;
+              }
+              var valid0 = _errs5 === errors;
+            } else {
+              var valid0 = true;
+            }
+            if (valid0) {
+              if (data.online !== void 0) {
+                const _errs7 = errors;
+                if (typeof data.online !== "boolean") {
+                  validate57.errors = [{ instancePath: instancePath + "/online", keyword: "type", params: { type: "boolean" } }];
+                  return false;
+                }
+                var valid0 = _errs7 === errors;
+              } else {
+                var valid0 = true;
+              }
+            }
+          }
+        }
+      }
+    } else {
+      validate57.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
+      return false;
+    }
+  }
+  validate57.errors = vErrors;
+  return errors === 0;
 }
-var de = q;
-var z = J().default;
-function q(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.id === void 0 && (s = "id") || e.output === void 0 && (s = "output") || e.is_error === void 0 && (s = "is_error")) return q.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.id !== void 0) {
-      let t = e.id;
-      if (i === i) if (typeof t == "string") {
-        if (z(t) < 1) return q.errors = [{ instancePath: r + "/id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return q.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
+function validate52(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  const _errs0 = errors;
+  let valid0 = false;
+  let passing0 = null;
+  const _errs1 = errors;
+  if (!validate53(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
+    errors = vErrors.length;
+  }
+  var _valid0 = _errs1 === errors;
+  if (_valid0) {
+    valid0 = true;
+    passing0 = 0;
+  }
+  const _errs2 = errors;
+  if (!validate57(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate57.errors : vErrors.concat(validate57.errors);
+    errors = vErrors.length;
+  }
+  var _valid0 = _errs2 === errors;
+  if (_valid0 && valid0) {
+    valid0 = false;
+    passing0 = [passing0, 1];
+  } else {
+    if (_valid0) {
+      valid0 = true;
+      passing0 = 1;
     }
-    if (e.output !== void 0 && typeof e.output != "string") return q.errors = [{ instancePath: r + "/output", keyword: "type", params: { type: "string" } }], false;
-    if (e.is_error !== void 0 && typeof e.is_error != "boolean") return q.errors = [{ instancePath: r + "/is_error", keyword: "type", params: { type: "boolean" } }], false;
-  } else return q.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return q.errors = n, i === 0;
+  }
+  if (!valid0) {
+    const err0 = { instancePath, keyword: "oneOf", params: { passingSchemas: passing0 } };
+    if (vErrors === null) {
+      vErrors = [err0];
+    } else {
+      vErrors.push(err0);
+    }
+    errors++;
+    validate52.errors = vErrors;
+    return false;
+  } else {
+    errors = _errs0;
+    if (vErrors !== null) {
+      if (_errs0) {
+        vErrors.length = _errs0;
+      } else {
+        vErrors = null;
+      }
+    }
+  }
+  validate52.errors = vErrors;
+  return errors === 0;
 }
-var le = N;
-function N(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.id === void 0 && (s = "id") || e.state === void 0 && (s = "state") || e.detail === void 0 && (s = "detail")) return N.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.id !== void 0 && typeof e.id != "string") return N.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    if (e.state !== void 0 && typeof e.state != "string") return N.errors = [{ instancePath: r + "/state", keyword: "type", params: { type: "string" } }], false;
-    if (e.detail !== void 0 && typeof e.detail != "string") return N.errors = [{ instancePath: r + "/detail", keyword: "type", params: { type: "string" } }], false;
-  } else return N.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return N.errors = n, i === 0;
-}
-var me = j;
-function j(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.id === void 0 && (s = "id") || e.name === void 0 && (s = "name") || e.input_json === void 0 && (s = "input_json")) return j.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.id !== void 0) {
-      let t = e.id;
-      if (i === i) if (typeof t == "string") {
-        if (z(t) < 1) return j.errors = [{ instancePath: r + "/id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return j.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.name !== void 0) {
-      let t = e.name;
-      if (i === i) if (typeof t == "string") {
-        if (z(t) < 1) return j.errors = [{ instancePath: r + "/name", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return j.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.input_json !== void 0 && typeof e.input_json != "string") return j.errors = [{ instancePath: r + "/input_json", keyword: "type", params: { type: "string" } }], false;
-  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return j.errors = n, i === 0;
-}
-var ge = _;
-function _(e, { instancePath: r = "", parentData: a, parentDataProperty: f, rootData: p = e } = {}) {
-  let n = null, i = 0;
-  if (i === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.input_tokens === void 0 && (s = "input_tokens") || e.output_tokens === void 0 && (s = "output_tokens") || e.cache_read_tokens === void 0 && (s = "cache_read_tokens") || e.cache_write_tokens === void 0 && (s = "cache_write_tokens") || e.thinking_tokens === void 0 && (s = "thinking_tokens")) return _.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.input_tokens !== void 0) {
-      let t = e.input_tokens, o = i;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return _.errors = [{ instancePath: r + "/input_tokens", keyword: "type", params: { type: "integer" } }], false;
-      if (i === o && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return _.errors = [{ instancePath: r + "/input_tokens", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.output_tokens !== void 0) {
-      let t = e.output_tokens, o = i;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return _.errors = [{ instancePath: r + "/output_tokens", keyword: "type", params: { type: "integer" } }], false;
-      if (i === o && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return _.errors = [{ instancePath: r + "/output_tokens", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.cache_read_tokens !== void 0) {
-      let t = e.cache_read_tokens, o = i;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return _.errors = [{ instancePath: r + "/cache_read_tokens", keyword: "type", params: { type: "integer" } }], false;
-      if (i === o && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return _.errors = [{ instancePath: r + "/cache_read_tokens", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.cache_write_tokens !== void 0) {
-      let t = e.cache_write_tokens, o = i;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return _.errors = [{ instancePath: r + "/cache_write_tokens", keyword: "type", params: { type: "integer" } }], false;
-      if (i === o && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return _.errors = [{ instancePath: r + "/cache_write_tokens", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.thinking_tokens !== void 0) {
-      let t = e.thinking_tokens, o = i;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return _.errors = [{ instancePath: r + "/thinking_tokens", keyword: "type", params: { type: "integer" } }], false;
-      if (i === o && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return _.errors = [{ instancePath: r + "/thinking_tokens", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-  } else return _.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return _.errors = n, i === 0;
-}
-var ce = d, we = { AgentHistory: Y, Agents: Z, BindingsAnswer: ee, CanceledMessage: I, CancelledMessage: I, CreatedBinding: re, DoneMessage: ie, ErrorMessage: K, FaultBody: K, FileMessage: se, QuestionAnswered: ne, SessionInitMessage: oe, SessionOrphanedMessage: I, StartedMessage: pe, TextMessage: W, ThinkingMessage: W, ThreadTranscript: fe, ThreadUsageRecords: ae, ToolApprovalMessage: ye, ToolDecision: ue, ToolResultMessage: de, ToolStateMessage: le, ToolUseMessage: me, UsageMessage: ge, UsageTotals: ce };
-export const checks: Checks = we;
+var $HistoryEvent = object({ "id": string, "direction": string, "author": string, "type": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }, { "thread_id": string, "text": string });
+var $UsageTotals = object({ "total_input": all(integer, minimum(0)), "total_output": all(integer, minimum(0)), "total_cache_read": all(integer, minimum(0)), "total_cache_write": all(integer, minimum(0)), "total_thinking": all(integer, minimum(0)), "total_tokens": all(integer, minimum(0)), "request_count": all(integer, minimum(0)) });
+var $Agent = object({ "id": string, "name": string, "capabilities": array(string) }, { "instance_id": string, "workspaces": array(string), "working_dir": string, "backend": string });
+var $CanceledMessage = object({ "reason": string });
+var $ErrorMessage = object({ "error": string });
+var $TextMessage = object({ "text": string });
+var $ThreadEntry = object({ "id": string, "thread_id": string, "sender": string, "content": string, "type": string, "created_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }, { "tool_name": string, "tool_id": string });
+var $UsageRecord = object({ "id": string, "request_id": string, "agent_id": string, "input_tokens": all(integer, minimum(0)), "output_tokens": all(integer, minimum(0)), "cache_read_tokens": all(integer, minimum(0)), "cache_write_tokens": all(integer, minimum(0)), "thinking_tokens": all(integer, minimum(0)), "created_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }, { "message_id": string });
+var made = checked({ "AgentHistory": object({ "agent_id": string, "events": array($HistoryEvent), "count": all(integer, minimum(0)), "has_more": boolean, "usage": $UsageTotals }, { "next_cursor": string }), "Agents": array($Agent), "BindingsAnswer": compiled(compiled0), "CanceledMessage": $CanceledMessage, "CancelledMessage": $CanceledMessage, "CreatedBinding": object({ "binding_id": string, "agent_name": string, "working_dir": string, "rebound_from": types({ "string": string, "null": nil }) }), "DoneMessage": object({ "full_response": string }), "ErrorMessage": $ErrorMessage, "FaultBody": $ErrorMessage, "FileMessage": object({ "filename": string, "mime_type": string }), "QuestionAnswered": object({ "success": constant(true) }), "SessionInitMessage": object({ "session_id": string }), "SessionOrphanedMessage": $CanceledMessage, "StartedMessage": object({ "thread_id": string }), "TextMessage": $TextMessage, "ThinkingMessage": $TextMessage, "ThreadTranscript": object({ "thread_id": string, "messages": array($ThreadEntry) }), "ThreadUsageRecords": object({ "thread_id": string, "usage": array($UsageRecord) }), "ToolApprovalMessage": object({ "id": string, "name": string, "input_json": string, "request_id": string }), "ToolDecision": object({ "success": constant(true), "approved": boolean }), "ToolResultMessage": object({ "id": all(string, minLength(1)), "output": string, "is_error": boolean }), "ToolStateMessage": object({ "id": string, "state": string, "detail": string }), "ToolUseMessage": object({ "id": all(string, minLength(1)), "name": all(string, minLength(1)), "input_json": string }), "UsageMessage": object({ "input_tokens": all(integer, minimum(0)), "output_tokens": all(integer, minimum(0)), "cache_read_tokens": all(integer, minimum(0)), "cache_write_tokens": all(integer, minimum(0)), "thinking_tokens": all(integer, minimum(0)) }), "UsageTotals": $UsageTotals });
+export const checks: Checks = made;

@@ -3,165 +3,59 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var I = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
-var D = I((v) => {
-  "use strict";
-  Object.defineProperty(v, "__esModule", { value: true });
-  function h(e) {
-    let r = e.length, l = 0, p = 0, o;
-    for (; p < r; ) l++, o = e.charCodeAt(p++), o >= 55296 && o <= 56319 && p < r && (o = e.charCodeAt(p), (o & 64512) === 56320 && p++);
-    return l;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+var boolean = (value) => typeof value === "boolean" ? void 0 : mistyped("boolean");
+var integer = (value) => Number.isInteger(value) ? void 0 : mistyped("integer");
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
+    }
+    return void 0;
+  };
+}
+var minimum = (limit) => test((value) => value >= limit, "minimum", { comparison: ">=", limit });
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
   }
-  v.default = h;
-  h.code = 'require("ajv/dist/runtime/ucs2length").default';
-});
-var A = d;
-var b = D().default;
-function d(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.session_id === void 0 && (n = "session_id") || e.tool_call_id === void 0 && (n = "tool_call_id")) return d.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return d.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.tool_call_id !== void 0) {
-      let s = e.tool_call_id;
-      if (t === t) if (typeof s == "string") {
-        if (b(s) < 1) return d.errors = [{ instancePath: r + "/tool_call_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return d.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return d.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return d.errors = i, t === 0;
+  return void 0;
+};
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
 }
-var x = c;
-function _(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.auto_approve_readonly !== void 0 && typeof e.auto_approve_readonly != "boolean") return _.errors = [{ instancePath: r + "/auto_approve_readonly", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.save_transcript !== void 0 && typeof e.save_transcript != "boolean") return _.errors = [{ instancePath: r + "/save_transcript", keyword: "type", params: { type: "boolean" } }], false;
-  } else return _.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return _.errors = i, t === 0;
-}
-function c(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.project_path === void 0 && (n = "project_path")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.project_path !== void 0) {
-      let s = e.project_path;
-      if (t === t) if (typeof s == "string") {
-        if (b(s) < 1) return c.errors = [{ instancePath: r + "/project_path", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return c.errors = [{ instancePath: r + "/project_path", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.model !== void 0) {
-      let s = e.model;
-      if (t === t) if (typeof s == "string") {
-        if (b(s) < 1) return c.errors = [{ instancePath: r + "/model", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return c.errors = [{ instancePath: r + "/model", keyword: "type", params: { type: "string" } }], false;
-    }
-    e.config !== void 0 && (_(e.config, { instancePath: r + "/config", parentData: e, parentDataProperty: "config", rootData: o }) || (i = i === null ? _.errors : i.concat(_.errors), t = i.length));
-  } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return c.errors = i, t === 0;
-}
-var y = k;
-function k(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.session_id === void 0 && (n = "session_id")) return k.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return k.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-  } else return k.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return k.errors = i, t === 0;
-}
-var P = w;
-function w(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.project !== void 0 && typeof e.project != "string") return w.errors = [{ instancePath: r + "/project", keyword: "type", params: { type: "string" } }], false;
-  } else return w.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return w.errors = i, t === 0;
-}
-var q = g;
-function a(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.line === void 0 && (n = "line") || e.column === void 0 && (n = "column")) return a.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.line !== void 0) {
-      let s = e.line, f = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return a.errors = [{ instancePath: r + "/line", keyword: "type", params: { type: "integer" } }], false;
-      if (t === f && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return a.errors = [{ instancePath: r + "/line", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.column !== void 0) {
-      let s = e.column, f = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return a.errors = [{ instancePath: r + "/column", keyword: "type", params: { type: "integer" } }], false;
-      if (t === f && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return a.errors = [{ instancePath: r + "/column", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-  } else return a.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return a.errors = i, t === 0;
-}
-function u(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.start === void 0 && (n = "start") || e.end === void 0 && (n = "end")) return u.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.start !== void 0) {
-      let s = e.start, f = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return u.errors = [{ instancePath: r + "/start", keyword: "type", params: { type: "integer" } }], false;
-      if (t === f && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return u.errors = [{ instancePath: r + "/start", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.end !== void 0) {
-      let s = e.end, f = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return u.errors = [{ instancePath: r + "/end", keyword: "type", params: { type: "integer" } }], false;
-      if (t === f && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return u.errors = [{ instancePath: r + "/end", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-  } else return u.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return u.errors = i, t === 0;
-}
-function j(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.current_file !== void 0) {
-      let n = e.current_file;
-      if (t === t) if (typeof n == "string") {
-        if (b(n) < 1) return j.errors = [{ instancePath: r + "/current_file", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return j.errors = [{ instancePath: r + "/current_file", keyword: "type", params: { type: "string" } }], false;
-    }
-    e.cursor_position !== void 0 && (a(e.cursor_position, { instancePath: r + "/cursor_position", parentData: e, parentDataProperty: "cursor_position", rootData: o }) || (i = i === null ? a.errors : i.concat(a.errors), t = i.length)), e.visible_region !== void 0 && (u(e.visible_region, { instancePath: r + "/visible_region", parentData: e, parentDataProperty: "visible_region", rootData: o }) || (i = i === null ? u.errors : i.concat(u.errors), t = i.length));
-  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return j.errors = i, t === 0;
-}
-function g(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.session_id === void 0 && (n = "session_id") || e.text === void 0 && (n = "text")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return g.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.text !== void 0) {
-      let s = e.text;
-      if (t === t) if (typeof s == "string") {
-        if (b(s) < 1) return g.errors = [{ instancePath: r + "/text", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return g.errors = [{ instancePath: r + "/text", keyword: "type", params: { type: "string" } }], false;
-    }
-    e.context !== void 0 && (j(e.context, { instancePath: r + "/context", parentData: e, parentDataProperty: "context", rootData: o }) || (i = i === null ? j.errors : i.concat(j.errors), t = i.length));
-  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = i, t === 0;
-}
-var N = m;
-function m(e, { instancePath: r = "", parentData: l, parentDataProperty: p, rootData: o = e } = {}) {
-  let i = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let n;
-    if (e.session_id === void 0 && (n = "session_id") || e.tool_call_id === void 0 && (n = "tool_call_id")) return m.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: n } }], false;
-    if (e.session_id !== void 0 && typeof e.session_id != "string") return m.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.tool_call_id !== void 0) {
-      let s = e.tool_call_id;
-      if (t === t) if (typeof s == "string") {
-        if (b(s) < 1) return m.errors = [{ instancePath: r + "/tool_call_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return m.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.reason !== void 0 && typeof e.reason != "string") return m.errors = [{ instancePath: r + "/reason", keyword: "type", params: { type: "string" } }], false;
-  } else return m.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return m.errors = i, t === 0;
-}
-var $ = { ApproveInput: A, CreateSessionInput: x, EndSessionInput: y, EventsInput: y, GetSessionInput: y, GetTranscriptInput: y, GetTranscriptMarkdownInput: y, GetTranscriptOrgInput: y, InterruptInput: y, ListTranscriptsInput: P, PromptInput: q, RejectInput: N, ResumeInput: y };
-export const checks: Checks = $;
+var $SessionConfig = object({}, { "auto_approve_readonly": boolean, "save_transcript": boolean });
+var $EndSessionInput = object({ "session_id": string });
+var $CursorPosition = object({ "line": all(integer, minimum(1)), "column": all(integer, minimum(0)) });
+var $VisibleRegion = object({ "start": all(integer, minimum(1)), "end": all(integer, minimum(1)) });
+var $PromptContext = object({}, { "current_file": all(string, minLength(1)), "cursor_position": $CursorPosition, "visible_region": $VisibleRegion });
+var made = checked({ "ApproveInput": object({ "session_id": string, "tool_call_id": all(string, minLength(1)) }), "CreateSessionInput": object({ "project_path": all(string, minLength(1)) }, { "model": all(string, minLength(1)), "config": $SessionConfig }), "EndSessionInput": $EndSessionInput, "EventsInput": $EndSessionInput, "GetSessionInput": $EndSessionInput, "GetTranscriptInput": $EndSessionInput, "GetTranscriptMarkdownInput": $EndSessionInput, "GetTranscriptOrgInput": $EndSessionInput, "InterruptInput": $EndSessionInput, "ListTranscriptsInput": object({}, { "project": string }), "PromptInput": object({ "session_id": string, "text": all(string, minLength(1)) }, { "context": $PromptContext }), "RejectInput": object({ "session_id": string, "tool_call_id": all(string, minLength(1)) }, { "reason": string }), "ResumeInput": $EndSessionInput });
+export const checks: Checks = made;

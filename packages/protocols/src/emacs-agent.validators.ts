@@ -3,560 +3,139 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var O = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
-var K = O((B) => {
-  "use strict";
-  Object.defineProperty(B, "__esModule", { value: true });
-  function z(e) {
-    let r = e.length, u = 0, f = 0, p;
-    for (; f < r; ) u++, p = e.charCodeAt(f++), p >= 55296 && p <= 56319 && f < r && (p = e.charCodeAt(f), (p & 64512) === 56320 && f++);
-    return u;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+var boolean = (value) => typeof value === "boolean" ? void 0 : mistyped("boolean");
+var integer = (value) => Number.isInteger(value) ? void 0 : mistyped("integer");
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
+    }
+    return void 0;
+  };
+}
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
   }
-  B.default = z;
-  z.code = 'require("ajv/dist/runtime/ucs2length").default';
-});
-var G = S;
-function h(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  return typeof e != "string" ? (h.errors = [{ instancePath: r, keyword: "type", params: { type: "string" } }], false) : e === "idle" || e === "thinking" || e === "tool_execution" || e === "waiting_approval" || e === "error" ? (h.errors = o, t === 0) : (h.errors = [{ instancePath: r, keyword: "enum", params: { allowedValues: ["idle", "thinking", "tool_execution", "waiting_approval", "error"] } }], false);
+  return void 0;
+};
+var constant = (allowedValue) => (value) => value === allowedValue ? void 0 : flaw("const", { allowedValue });
+var values = (...allowedValues) => test((value) => allowedValues.includes(value), "enum", { allowedValues });
+var minimum = (limit) => test((value) => value >= limit, "minimum", { comparison: ">=", limit });
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var format = (name, form) => test((value) => form.test(value), "format", { format: name });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
+var compiled = (check) => (value) => check(value) ? void 0 : check.errors;
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
 }
-function S(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.type === void 0 && (i = "type") || e.state === void 0 && (i = "state")) return S.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.type !== void 0 && e.type !== "agent.state") return S.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "agent.state" } }], false;
-    if (e.state !== void 0 && (h(e.state, { instancePath: r + "/state", parentData: e, parentDataProperty: "state", rootData: p }) || (o = o === null ? h.errors : o.concat(h.errors), t = o.length)), e.details !== void 0 && typeof e.details != "string") return S.errors = [{ instancePath: r + "/details", keyword: "type", params: { type: "string" } }], false;
-  } else return S.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return S.errors = o, t === 0;
-}
-var H = E;
-var m = K().default;
-function E(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.status === void 0 && (i = "status") || e.tool_call_id === void 0 && (i = "tool_call_id")) return E.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.status !== void 0 && e.status !== "approved") return E.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "approved" } }], false;
-    if (e.tool_call_id !== void 0) {
-      let s = e.tool_call_id;
-      if (t === t) if (typeof s == "string") {
-        if (m(s) < 1) return E.errors = [{ instancePath: r + "/tool_call_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return E.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return E.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return E.errors = o, t === 0;
-}
-var J = L;
-var q = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
-function L(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.session_id === void 0 && (i = "session_id") || e.status === void 0 && (i = "status") || e.created_at === void 0 && (i = "created_at")) return L.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.session_id !== void 0) {
-      let s = e.session_id;
-      if (t === t) if (typeof s == "string") {
-        if (m(s) < 1) return L.errors = [{ instancePath: r + "/session_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return L.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.status !== void 0 && e.status !== "active") return L.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "active" } }], false;
-    if (e.created_at !== void 0) {
-      let s = e.created_at, n = t;
-      if (t === n && t === n) if (typeof s == "string") {
-        if (!q.test(s)) return L.errors = [{ instancePath: r + "/created_at", keyword: "format", params: { format: "date-time" } }], false;
-      } else return L.errors = [{ instancePath: r + "/created_at", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return L.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return L.errors = o, t === 0;
-}
-var Q = V;
-function V(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.status === void 0 && (i = "status")) return V.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.status !== void 0 && e.status !== "closed") return V.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "closed" } }], false;
-    if (e.transcript_path !== void 0) {
-      let s = e.transcript_path;
-      if (t === t) if (typeof s == "string") {
-        if (m(s) < 1) return V.errors = [{ instancePath: r + "/transcript_path", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return V.errors = [{ instancePath: r + "/transcript_path", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return V.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return V.errors = o, t === 0;
-}
-var U = N;
-function N(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.type === void 0 && (i = "type") || e.message === void 0 && (i = "message")) return N.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.type !== void 0 && e.type !== "error") return N.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "error" } }], false;
-    if (e.message !== void 0 && typeof e.message != "string") return N.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-    if (e.code !== void 0 && typeof e.code != "string") return N.errors = [{ instancePath: r + "/code", keyword: "type", params: { type: "string" } }], false;
-  } else return N.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return N.errors = o, t === 0;
-}
-var W = I;
-function $(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.code === void 0 && (i = "code") || e.message === void 0 && (i = "message")) return $.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.code !== void 0 && typeof e.code != "string") return $.errors = [{ instancePath: r + "/code", keyword: "type", params: { type: "string" } }], false;
-    if (e.message !== void 0 && typeof e.message != "string") return $.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-    if (e.details !== void 0) {
-      let s = e.details;
-      if (t === t && !(s && typeof s == "object" && !Array.isArray(s))) return $.errors = [{ instancePath: r + "/details", keyword: "type", params: { type: "object" } }], false;
-    }
-  } else return $.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return $.errors = o, t === 0;
-}
-function I(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.error === void 0 && (i = "error")) return I.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    e.error !== void 0 && ($(e.error, { instancePath: r + "/error", parentData: e, parentDataProperty: "error", rootData: p }) || (o = o === null ? $.errors : o.concat($.errors), t = o.length));
-  } else return I.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return I.errors = o, t === 0;
-}
-var X = D;
-function D(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.type === void 0 && (i = "type") || e.path === void 0 && (i = "path") || e.operation === void 0 && (i = "operation") || e.timestamp === void 0 && (i = "timestamp")) return D.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.type !== void 0 && e.type !== "file.changed") return D.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "file.changed" } }], false;
-    if (e.path !== void 0) {
-      let s = e.path;
-      if (t === t) if (typeof s == "string") {
-        if (m(s) < 1) return D.errors = [{ instancePath: r + "/path", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return D.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.operation !== void 0 && typeof e.operation != "string") return D.errors = [{ instancePath: r + "/operation", keyword: "type", params: { type: "string" } }], false;
-    if (e.timestamp !== void 0) {
-      let s = e.timestamp, n = t;
-      if (t === n && t === n) if (typeof s == "string") {
-        if (!q.test(s)) return D.errors = [{ instancePath: r + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
-      } else return D.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return D.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return D.errors = o, t === 0;
-}
-var Y = M;
-function M(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.status === void 0 && (i = "status") || e.agent_state === void 0 && (i = "agent_state")) return M.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.status !== void 0 && e.status !== "interrupted") return M.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "interrupted" } }], false;
-    e.agent_state !== void 0 && (h(e.agent_state, { instancePath: r + "/agent_state", parentData: e, parentDataProperty: "agent_state", rootData: p }) || (o = o === null ? h.errors : o.concat(h.errors), t = o.length));
-  } else return M.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return M.errors = o, t === 0;
-}
-var Z = F;
-function F(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.type === void 0 && (i = "type") || e.content === void 0 && (i = "content") || e.role === void 0 && (i = "role")) return F.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.type !== void 0 && e.type !== "message.delta") return F.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "message.delta" } }], false;
-    if (e.content !== void 0 && typeof e.content != "string") return F.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-    if (e.role !== void 0 && e.role !== "assistant") return F.errors = [{ instancePath: r + "/role", keyword: "const", params: { allowedValue: "assistant" } }], false;
-  } else return F.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return F.errors = o, t === 0;
-}
-var ee = x;
-function x(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.status === void 0 && (i = "status") || e.agent_state === void 0 && (i = "agent_state")) return x.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.status !== void 0 && e.status !== "accepted") return x.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "accepted" } }], false;
-    if (e.agent_state !== void 0 && (h(e.agent_state, { instancePath: r + "/agent_state", parentData: e, parentDataProperty: "agent_state", rootData: p }) || (o = o === null ? h.errors : o.concat(h.errors), t = o.length)), e.timestamp !== void 0) {
-      let s = e.timestamp, n = t;
-      if (t === n && t === n) if (typeof s == "string") {
-        if (!q.test(s)) return x.errors = [{ instancePath: r + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
-      } else return x.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return x.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return x.errors = o, t === 0;
-}
-var re = C;
-function C(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.status === void 0 && (i = "status") || e.tool_call_id === void 0 && (i = "tool_call_id")) return C.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.status !== void 0 && e.status !== "rejected") return C.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "rejected" } }], false;
-    if (e.tool_call_id !== void 0) {
-      let s = e.tool_call_id;
-      if (t === t) if (typeof s == "string") {
-        if (m(s) < 1) return C.errors = [{ instancePath: r + "/tool_call_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return C.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return C.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return C.errors = o, t === 0;
-}
-var te = P;
-function P(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.status === void 0 && (i = "status") || e.session_id === void 0 && (i = "session_id") || e.message_count === void 0 && (i = "message_count")) return P.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.status !== void 0 && e.status !== "resumed") return P.errors = [{ instancePath: r + "/status", keyword: "const", params: { allowedValue: "resumed" } }], false;
-    if (e.session_id !== void 0) {
-      let s = e.session_id;
-      if (t === t) if (typeof s == "string") {
-        if (m(s) < 1) return P.errors = [{ instancePath: r + "/session_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return P.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.message_count !== void 0) {
-      let s = e.message_count, n = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return P.errors = [{ instancePath: r + "/message_count", keyword: "type", params: { type: "integer" } }], false;
-      if (t === n && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return P.errors = [{ instancePath: r + "/message_count", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-  } else return P.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return P.errors = o, t === 0;
-}
-var se = w;
-function w(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.session_id === void 0 && (i = "session_id") || e.status === void 0 && (i = "status") || e.project_path === void 0 && (i = "project_path") || e.model === void 0 && (i = "model") || e.message_count === void 0 && (i = "message_count") || e.started_at === void 0 && (i = "started_at")) return w.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.session_id !== void 0) {
-      let s = e.session_id;
-      if (t === t) if (typeof s == "string") {
-        if (m(s) < 1) return w.errors = [{ instancePath: r + "/session_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return w.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.status !== void 0) {
-      let s = e.status;
-      if (!(s === "active" || s === "closed")) return w.errors = [{ instancePath: r + "/status", keyword: "enum", params: { allowedValues: ["active", "closed"] } }], false;
-    }
-    if (e.project_path !== void 0) {
-      let s = e.project_path;
-      if (t === t) if (typeof s == "string") {
-        if (m(s) < 1) return w.errors = [{ instancePath: r + "/project_path", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return w.errors = [{ instancePath: r + "/project_path", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.model !== void 0) {
-      let s = e.model;
-      if (t === t) if (typeof s == "string") {
-        if (m(s) < 1) return w.errors = [{ instancePath: r + "/model", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return w.errors = [{ instancePath: r + "/model", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.message_count !== void 0) {
-      let s = e.message_count, n = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return w.errors = [{ instancePath: r + "/message_count", keyword: "type", params: { type: "integer" } }], false;
-      if (t === n && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return w.errors = [{ instancePath: r + "/message_count", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.started_at !== void 0) {
-      let s = e.started_at, n = t;
-      if (t === n && t === n) if (typeof s == "string") {
-        if (!q.test(s)) return w.errors = [{ instancePath: r + "/started_at", keyword: "format", params: { format: "date-time" } }], false;
-      } else return w.errors = [{ instancePath: r + "/started_at", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return w.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return w.errors = o, t === 0;
-}
-var ie = v;
-function v(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.type === void 0 && (i = "type") || e.tool_call_id === void 0 && (i = "tool_call_id") || e.tool === void 0 && (i = "tool") || e.params === void 0 && (i = "params") || e.requires_approval === void 0 && (i = "requires_approval")) return v.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.type !== void 0 && e.type !== "tool.call") return v.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "tool.call" } }], false;
-    if (e.tool_call_id !== void 0) {
-      let s = e.tool_call_id;
-      if (t === t) if (typeof s == "string") {
-        if (m(s) < 1) return v.errors = [{ instancePath: r + "/tool_call_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return v.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.tool !== void 0) {
-      let s = e.tool;
-      if (t === t) if (typeof s == "string") {
-        if (m(s) < 1) return v.errors = [{ instancePath: r + "/tool", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return v.errors = [{ instancePath: r + "/tool", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.params !== void 0) {
-      let s = e.params;
-      if (t === t && !(s && typeof s == "object" && !Array.isArray(s))) return v.errors = [{ instancePath: r + "/params", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.requires_approval !== void 0 && typeof e.requires_approval != "boolean") return v.errors = [{ instancePath: r + "/requires_approval", keyword: "type", params: { type: "boolean" } }], false;
-  } else return v.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return v.errors = o, t === 0;
-}
-var oe = j;
-function j(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0, i = t, s = true, n = t;
-  if (e && typeof e == "object" && !Array.isArray(e)) {
-    let a;
-    if (e.status === void 0 && (a = "status")) {
-      let l = {};
-      o === null ? o = [l] : o.push(l), t++;
-    } else if (e.status !== void 0 && e.status !== "error") {
-      let l = {};
-      o === null ? o = [l] : o.push(l), t++;
+var compiled0 = validate52;
+function validate52(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  const _errs0 = errors;
+  let valid0 = true;
+  const _errs1 = errors;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    let missing0;
+    if (data.status === void 0 && (missing0 = "status")) {
+      const err0 = {};
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    } else {
+      if (data.status !== void 0) {
+        if ("error" !== data.status) {
+          const err1 = {};
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+      }
     }
   }
-  var y = n === t;
-  if (t = i, o !== null && (i ? o.length = i : o = null), y) {
-    let a = t;
-    if (e && typeof e == "object" && !Array.isArray(e)) {
-      let k;
-      if (e.message === void 0 && (k = "message")) return j.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: k } }], false;
+  var _valid0 = _errs1 === errors;
+  errors = _errs0;
+  if (vErrors !== null) {
+    if (_errs0) {
+      vErrors.length = _errs0;
+    } else {
+      vErrors = null;
     }
-    var y = a === t;
-    s = y;
   }
-  if (!s) {
-    let a = { instancePath: r, keyword: "if", params: { failingKeyword: "then" } };
-    return o === null ? o = [a] : o.push(a), t++, j.errors = o, false;
+  if (_valid0) {
+    const _errs3 = errors;
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing1;
+      if (data.message === void 0 && (missing1 = "message")) {
+        validate52.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
+        return false;
+      }
+    }
+    var _valid0 = _errs3 === errors;
+    valid0 = _valid0;
   }
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let a;
-    if (e.type === void 0 && (a = "type") || e.tool_call_id === void 0 && (a = "tool_call_id") || e.status === void 0 && (a = "status")) return j.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: a } }], false;
-    if (e.type !== void 0 && e.type !== "tool.result") return j.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "tool.result" } }], false;
-    if (e.tool_call_id !== void 0) {
-      let l = e.tool_call_id;
-      if (t === t) if (typeof l == "string") {
-        if (m(l) < 1) return j.errors = [{ instancePath: r + "/tool_call_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return j.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
+  if (!valid0) {
+    const err2 = { instancePath, keyword: "if", params: { failingKeyword: "then" } };
+    if (vErrors === null) {
+      vErrors = [err2];
+    } else {
+      vErrors.push(err2);
     }
-    if (e.status !== void 0) {
-      let l = e.status;
-      if (!(l === "success" || l === "error" || l === "rejected")) return j.errors = [{ instancePath: r + "/status", keyword: "enum", params: { allowedValues: ["success", "error", "rejected"] } }], false;
-    }
-    if (e.result !== void 0 && typeof e.result != "string") return j.errors = [{ instancePath: r + "/result", keyword: "type", params: { type: "string" } }], false;
-    if (e.message !== void 0 && typeof e.message != "string") return j.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return j.errors = o, t === 0;
+    errors++;
+    validate52.errors = vErrors;
+    return false;
+  }
+  validate52.errors = vErrors;
+  return errors === 0;
 }
-var ne = c;
-function A(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.role === void 0 && (i = "role") || e.content === void 0 && (i = "content") || e.timestamp === void 0 && (i = "timestamp")) return A.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.role !== void 0) {
-      let s = e.role;
-      if (!(s === "user" || s === "assistant")) return A.errors = [{ instancePath: r + "/role", keyword: "enum", params: { allowedValues: ["user", "assistant"] } }], false;
-    }
-    if (e.content !== void 0 && typeof e.content != "string") return A.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
-    if (e.timestamp !== void 0) {
-      let s = e.timestamp, n = t;
-      if (t === n && t === n) if (typeof s == "string") {
-        if (!q.test(s)) return A.errors = [{ instancePath: r + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
-      } else return A.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return A.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return A.errors = o, t === 0;
-}
-function _(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.tool_call_id === void 0 && (i = "tool_call_id") || e.tool === void 0 && (i = "tool") || e.params === void 0 && (i = "params") || e.status === void 0 && (i = "status") || e.timestamp === void 0 && (i = "timestamp")) return _.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.tool_call_id !== void 0) {
-      let s = e.tool_call_id;
-      if (t === t) if (typeof s == "string") {
-        if (m(s) < 1) return _.errors = [{ instancePath: r + "/tool_call_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return _.errors = [{ instancePath: r + "/tool_call_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.tool !== void 0) {
-      let s = e.tool;
-      if (t === t) if (typeof s == "string") {
-        if (m(s) < 1) return _.errors = [{ instancePath: r + "/tool", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return _.errors = [{ instancePath: r + "/tool", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.params !== void 0) {
-      let s = e.params;
-      if (t === t && !(s && typeof s == "object" && !Array.isArray(s))) return _.errors = [{ instancePath: r + "/params", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.status !== void 0) {
-      let s = e.status;
-      if (!(s === "success" || s === "error" || s === "rejected")) return _.errors = [{ instancePath: r + "/status", keyword: "enum", params: { allowedValues: ["success", "error", "rejected"] } }], false;
-    }
-    if (e.result !== void 0 && typeof e.result != "string") return _.errors = [{ instancePath: r + "/result", keyword: "type", params: { type: "string" } }], false;
-    if (e.message !== void 0 && typeof e.message != "string") return _.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-    if (e.timestamp !== void 0) {
-      let s = e.timestamp, n = t;
-      if (t === n && t === n) if (typeof s == "string") {
-        if (!q.test(s)) return _.errors = [{ instancePath: r + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
-      } else return _.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return _.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return _.errors = o, t === 0;
-}
-function b(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.path === void 0 && (i = "path") || e.operation === void 0 && (i = "operation") || e.timestamp === void 0 && (i = "timestamp")) return b.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.path !== void 0) {
-      let s = e.path;
-      if (t === t) if (typeof s == "string") {
-        if (m(s) < 1) return b.errors = [{ instancePath: r + "/path", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return b.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.operation !== void 0 && typeof e.operation != "string") return b.errors = [{ instancePath: r + "/operation", keyword: "type", params: { type: "string" } }], false;
-    if (e.timestamp !== void 0) {
-      let s = e.timestamp, n = t;
-      if (t === n && t === n) if (typeof s == "string") {
-        if (!q.test(s)) return b.errors = [{ instancePath: r + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
-      } else return b.errors = [{ instancePath: r + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return b.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return b.errors = o, t === 0;
-}
-function c(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let y;
-    if (e.session_id === void 0 && (y = "session_id") || e.project_path === void 0 && (y = "project_path") || e.model === void 0 && (y = "model") || e.started_at === void 0 && (y = "started_at") || e.messages === void 0 && (y = "messages") || e.tool_calls === void 0 && (y = "tool_calls") || e.file_changes === void 0 && (y = "file_changes")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: y } }], false;
-    if (e.session_id !== void 0) {
-      let a = e.session_id;
-      if (t === t) if (typeof a == "string") {
-        if (m(a) < 1) return c.errors = [{ instancePath: r + "/session_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return c.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.project_path !== void 0) {
-      let a = e.project_path;
-      if (t === t) if (typeof a == "string") {
-        if (m(a) < 1) return c.errors = [{ instancePath: r + "/project_path", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return c.errors = [{ instancePath: r + "/project_path", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.model !== void 0) {
-      let a = e.model;
-      if (t === t) if (typeof a == "string") {
-        if (m(a) < 1) return c.errors = [{ instancePath: r + "/model", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return c.errors = [{ instancePath: r + "/model", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.started_at !== void 0) {
-      let a = e.started_at, l = t;
-      if (t === l && t === l) if (typeof a == "string") {
-        if (!q.test(a)) return c.errors = [{ instancePath: r + "/started_at", keyword: "format", params: { format: "date-time" } }], false;
-      } else return c.errors = [{ instancePath: r + "/started_at", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.ended_at !== void 0) {
-      let a = e.ended_at, l = t;
-      if (t === l && t === l) if (typeof a == "string") {
-        if (!q.test(a)) return c.errors = [{ instancePath: r + "/ended_at", keyword: "format", params: { format: "date-time" } }], false;
-      } else return c.errors = [{ instancePath: r + "/ended_at", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.messages !== void 0) {
-      let a = e.messages;
-      if (t === t) if (Array.isArray(a)) {
-        var i = true;
-        let k = a.length;
-        for (let d = 0; d < k; d++) {
-          let T = t;
-          A(a[d], { instancePath: r + "/messages/" + d, parentData: a, parentDataProperty: d, rootData: p }) || (o = o === null ? A.errors : o.concat(A.errors), t = o.length);
-          var i = T === t;
-          if (!i) break;
-        }
-      } else return c.errors = [{ instancePath: r + "/messages", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.tool_calls !== void 0) {
-      let a = e.tool_calls;
-      if (t === t) if (Array.isArray(a)) {
-        var s = true;
-        let k = a.length;
-        for (let d = 0; d < k; d++) {
-          let T = t;
-          _(a[d], { instancePath: r + "/tool_calls/" + d, parentData: a, parentDataProperty: d, rootData: p }) || (o = o === null ? _.errors : o.concat(_.errors), t = o.length);
-          var s = T === t;
-          if (!s) break;
-        }
-      } else return c.errors = [{ instancePath: r + "/tool_calls", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.file_changes !== void 0) {
-      let a = e.file_changes;
-      if (t === t) if (Array.isArray(a)) {
-        var n = true;
-        let k = a.length;
-        for (let d = 0; d < k; d++) {
-          let T = t;
-          b(a[d], { instancePath: r + "/file_changes/" + d, parentData: a, parentDataProperty: d, rootData: p }) || (o = o === null ? b.errors : o.concat(b.errors), t = o.length);
-          var n = T === t;
-          if (!n) break;
-        }
-      } else return c.errors = [{ instancePath: r + "/file_changes", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return c.errors = o, t === 0;
-}
-var ae = R;
-function g(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.session_id === void 0 && (s = "session_id") || e.project_path === void 0 && (s = "project_path") || e.started_at === void 0 && (s = "started_at") || e.message_count === void 0 && (s = "message_count") || e.files_changed === void 0 && (s = "files_changed")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.session_id !== void 0) {
-      let n = e.session_id;
-      if (t === t) if (typeof n == "string") {
-        if (m(n) < 1) return g.errors = [{ instancePath: r + "/session_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return g.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.project_path !== void 0) {
-      let n = e.project_path;
-      if (t === t) if (typeof n == "string") {
-        if (m(n) < 1) return g.errors = [{ instancePath: r + "/project_path", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return g.errors = [{ instancePath: r + "/project_path", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.started_at !== void 0) {
-      let n = e.started_at, y = t;
-      if (t === y && t === y) if (typeof n == "string") {
-        if (!q.test(n)) return g.errors = [{ instancePath: r + "/started_at", keyword: "format", params: { format: "date-time" } }], false;
-      } else return g.errors = [{ instancePath: r + "/started_at", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.message_count !== void 0) {
-      let n = e.message_count, y = t;
-      if (!(typeof n == "number" && !(n % 1) && !isNaN(n) && isFinite(n))) return g.errors = [{ instancePath: r + "/message_count", keyword: "type", params: { type: "integer" } }], false;
-      if (t === y && typeof n == "number" && isFinite(n) && (n < 0 || isNaN(n))) return g.errors = [{ instancePath: r + "/message_count", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.files_changed !== void 0) {
-      let n = e.files_changed;
-      if (t === t) if (Array.isArray(n)) {
-        var i = true;
-        let a = n.length;
-        for (let l = 0; l < a; l++) {
-          let k = n[l], d = t;
-          if (t === d) if (typeof k == "string") {
-            if (m(k) < 1) return g.errors = [{ instancePath: r + "/files_changed/" + l, keyword: "minLength", params: { limit: 1 } }], false;
-          } else return g.errors = [{ instancePath: r + "/files_changed/" + l, keyword: "type", params: { type: "string" } }], false;
-          var i = d === t;
-          if (!i) break;
-        }
-      } else return g.errors = [{ instancePath: r + "/files_changed", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = o, t === 0;
-}
-function R(e, { instancePath: r = "", parentData: u, parentDataProperty: f, rootData: p = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.transcripts === void 0 && (s = "transcripts")) return R.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.transcripts !== void 0) {
-      let n = e.transcripts;
-      if (t === t) if (Array.isArray(n)) {
-        var i = true;
-        let a = n.length;
-        for (let l = 0; l < a; l++) {
-          let k = t;
-          g(n[l], { instancePath: r + "/transcripts/" + l, parentData: n, parentDataProperty: l, rootData: p }) || (o = o === null ? g.errors : o.concat(g.errors), t = o.length);
-          var i = k === t;
-          if (!i) break;
-        }
-      } else return R.errors = [{ instancePath: r + "/transcripts", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return R.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return R.errors = o, t === 0;
-}
-var fe = { AgentStateMessage: G, Approved: H, CreatedSession: J, EndedSession: Q, ErrorMessage: U, FaultBody: W, FileChanged: X, Interrupted: Y, MessageDelta: Z, PromptAccepted: ee, Rejected: re, Resumed: te, SessionInfo: se, ToolCall: ie, ToolResult: oe, Transcript: ne, TranscriptList: ae };
-export const checks: Checks = fe;
+var $AgentState = values("idle", "thinking", "tool_execution", "waiting_approval", "error");
+var $FaultDetail = object({ "code": string, "message": string }, { "details": object({}) });
+var $TranscriptMessage = object({ "role": values("user", "assistant"), "content": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) });
+var $TranscriptToolCall = object({ "tool_call_id": all(string, minLength(1)), "tool": all(string, minLength(1)), "params": object({}), "status": values("success", "error", "rejected"), "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }, { "result": string, "message": string });
+var $TranscriptFileChange = object({ "path": all(string, minLength(1)), "operation": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) });
+var $TranscriptSummary = object({ "session_id": all(string, minLength(1)), "project_path": all(string, minLength(1)), "started_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)), "message_count": all(integer, minimum(0)), "files_changed": array(all(string, minLength(1))) });
+var made = checked({ "AgentStateMessage": object({ "type": constant("agent.state"), "state": $AgentState }, { "details": string }), "Approved": object({ "status": constant("approved"), "tool_call_id": all(string, minLength(1)) }), "CreatedSession": object({ "session_id": all(string, minLength(1)), "status": constant("active"), "created_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), "EndedSession": object({ "status": constant("closed") }, { "transcript_path": all(string, minLength(1)) }), "ErrorMessage": object({ "type": constant("error"), "message": string }, { "code": string }), "FaultBody": object({ "error": $FaultDetail }), "FileChanged": object({ "type": constant("file.changed"), "path": all(string, minLength(1)), "operation": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), "Interrupted": object({ "status": constant("interrupted"), "agent_state": $AgentState }), "MessageDelta": object({ "type": constant("message.delta"), "content": string, "role": constant("assistant") }), "PromptAccepted": object({ "status": constant("accepted"), "agent_state": $AgentState }, { "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), "Rejected": object({ "status": constant("rejected"), "tool_call_id": all(string, minLength(1)) }), "Resumed": object({ "status": constant("resumed"), "session_id": all(string, minLength(1)), "message_count": all(integer, minimum(0)) }), "SessionInfo": object({ "session_id": all(string, minLength(1)), "status": values("active", "closed"), "project_path": all(string, minLength(1)), "model": all(string, minLength(1)), "message_count": all(integer, minimum(0)), "started_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), "ToolCall": object({ "type": constant("tool.call"), "tool_call_id": all(string, minLength(1)), "tool": all(string, minLength(1)), "params": object({}), "requires_approval": boolean }), "ToolResult": all(object({ "type": constant("tool.result"), "tool_call_id": all(string, minLength(1)), "status": values("success", "error", "rejected") }, { "result": string, "message": string }), compiled(compiled0)), "Transcript": object({ "session_id": all(string, minLength(1)), "project_path": all(string, minLength(1)), "model": all(string, minLength(1)), "started_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)), "messages": array($TranscriptMessage), "tool_calls": array($TranscriptToolCall), "file_changes": array($TranscriptFileChange) }, { "ended_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), "TranscriptList": object({ "transcripts": array($TranscriptSummary) }) });
+export const checks: Checks = made;

@@ -3,46 +3,51 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var g = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
-var y = g((f) => {
-  "use strict";
-  Object.defineProperty(f, "__esModule", { value: true });
-  function u(e) {
-    let r = e.length, d = 0, i = 0, o;
-    for (; i < r; ) d++, o = e.charCodeAt(i++), o >= 55296 && o <= 56319 && i < r && (o = e.charCodeAt(i), (o & 64512) === 56320 && i++);
-    return d;
-  }
-  f.default = u;
-  u.code = 'require("ajv/dist/runtime/ucs2length").default';
-});
-var m = t;
-var l = y().default;
-function t(e, { instancePath: r = "", parentData: d, parentDataProperty: i, rootData: o = e } = {}) {
-  let c = null, n = 0;
-  if (n === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let a;
-    if (e.content === void 0 && (a = "content")) return t.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: a } }], false;
-    if (e.content !== void 0) {
-      let s = e.content;
-      if (n === n) if (typeof s == "string") {
-        if (l(s) < 1) return t.errors = [{ instancePath: r + "/content", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return t.errors = [{ instancePath: r + "/content", keyword: "type", params: { type: "string" } }], false;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
     }
-    if (e.sender !== void 0 && typeof e.sender != "string") return t.errors = [{ instancePath: r + "/sender", keyword: "type", params: { type: "string" } }], false;
-    if (e.thread_id !== void 0) {
-      let s = e.thread_id;
-      if (n === n) if (typeof s == "string") {
-        if (l(s) < 1) return t.errors = [{ instancePath: r + "/thread_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return t.errors = [{ instancePath: r + "/thread_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.agent_id !== void 0) {
-      let s = e.agent_id;
-      if (n === n) if (typeof s == "string") {
-        if (l(s) < 1) return t.errors = [{ instancePath: r + "/agent_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return t.errors = [{ instancePath: r + "/agent_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return t.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return t.errors = c, n === 0;
+    return void 0;
+  };
 }
-var w = { SendInput: m };
-export const checks: Checks = w;
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
+}
+var made = checked({ "SendInput": object({ "content": all(string, minLength(1)) }, { "sender": string, "thread_id": all(string, minLength(1)), "agent_id": all(string, minLength(1)) }) });
+export const checks: Checks = made;

@@ -3,151 +3,63 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var M = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
-var D = M((j) => {
-  "use strict";
-  Object.defineProperty(j, "__esModule", { value: true });
-  function v(e) {
-    let r = e.length, a = 0, l = 0, p;
-    for (; l < r; ) a++, p = e.charCodeAt(l++), p >= 55296 && p <= 56319 && l < r && (p = e.charCodeAt(l), (p & 64512) === 56320 && l++);
-    return a;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+var boolean = (value) => typeof value === "boolean" ? void 0 : mistyped("boolean");
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
+    }
+    return void 0;
+  };
+}
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
   }
-  j.default = v;
-  v.code = 'require("ajv/dist/runtime/ucs2length").default';
-});
-var L = b;
-var d = D().default;
-function f(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: p = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.id === void 0 && (o = "id") || e.name === void 0 && (o = "name") || e.capabilities === void 0 && (o = "capabilities")) return f.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.id !== void 0) {
-      let n = e.id;
-      if (s === s) if (typeof n == "string") {
-        if (d(n) < 1) return f.errors = [{ instancePath: r + "/id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return f.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.name !== void 0) {
-      let n = e.name;
-      if (s === s) if (typeof n == "string") {
-        if (d(n) < 1) return f.errors = [{ instancePath: r + "/name", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return f.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.capabilities !== void 0) {
-      let n = e.capabilities;
-      if (s === s) if (Array.isArray(n)) {
-        var t = true;
-        let q = n.length;
-        for (let k = 0; k < q; k++) {
-          let x = s;
-          if (typeof n[k] != "string") return f.errors = [{ instancePath: r + "/capabilities/" + k, keyword: "type", params: { type: "string" } }], false;
-          var t = x === s;
-          if (!t) break;
-        }
-      } else return f.errors = [{ instancePath: r + "/capabilities", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return f.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return f.errors = i, s === 0;
+  return void 0;
+};
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
 }
-function b(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: p = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (Array.isArray(e)) {
-    var t = true;
-    let o = e.length;
-    for (let n = 0; n < o; n++) {
-      let w = s;
-      f(e[n], { instancePath: r + "/" + n, parentData: e, parentDataProperty: n, rootData: p }) || (i = i === null ? f.errors : i.concat(f.errors), s = i.length);
-      var t = w === s;
-      if (!t) break;
-    }
-  } else return b.errors = [{ instancePath: r, keyword: "type", params: { type: "array" } }], false;
-  return b.errors = i, s === 0;
-}
-var E = g;
-function g(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: p = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.full_response === void 0 && (t = "full_response")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.full_response !== void 0 && typeof e.full_response != "string") return g.errors = [{ instancePath: r + "/full_response", keyword: "type", params: { type: "string" } }], false;
-  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = i, s === 0;
-}
-var h = c;
-function c(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: p = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.error === void 0 && (t = "error")) return c.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.error !== void 0 && typeof e.error != "string") return c.errors = [{ instancePath: r + "/error", keyword: "type", params: { type: "string" } }], false;
-  } else return c.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return c.errors = i, s === 0;
-}
-var P = m;
-function m(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: p = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.filename === void 0 && (t = "filename") || e.mime_type === void 0 && (t = "mime_type")) return m.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.filename !== void 0) {
-      let o = e.filename;
-      if (s === s) if (typeof o == "string") {
-        if (d(o) < 1) return m.errors = [{ instancePath: r + "/filename", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return m.errors = [{ instancePath: r + "/filename", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.mime_type !== void 0 && typeof e.mime_type != "string") return m.errors = [{ instancePath: r + "/mime_type", keyword: "type", params: { type: "string" } }], false;
-  } else return m.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return m.errors = i, s === 0;
-}
-var A = _;
-function _(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: p = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.text === void 0 && (t = "text")) return _.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.text !== void 0 && typeof e.text != "string") return _.errors = [{ instancePath: r + "/text", keyword: "type", params: { type: "string" } }], false;
-  } else return _.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return _.errors = i, s === 0;
-}
-var $ = u;
-function u(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: p = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.id === void 0 && (t = "id") || e.output === void 0 && (t = "output") || e.is_error === void 0 && (t = "is_error")) return u.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.id !== void 0) {
-      let o = e.id;
-      if (s === s) if (typeof o == "string") {
-        if (d(o) < 1) return u.errors = [{ instancePath: r + "/id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return u.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.output !== void 0 && typeof e.output != "string") return u.errors = [{ instancePath: r + "/output", keyword: "type", params: { type: "string" } }], false;
-    if (e.is_error !== void 0 && typeof e.is_error != "boolean") return u.errors = [{ instancePath: r + "/is_error", keyword: "type", params: { type: "boolean" } }], false;
-  } else return u.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return u.errors = i, s === 0;
-}
-var T = y;
-function y(e, { instancePath: r = "", parentData: a, parentDataProperty: l, rootData: p = e } = {}) {
-  let i = null, s = 0;
-  if (s === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.id === void 0 && (t = "id") || e.name === void 0 && (t = "name") || e.input_json === void 0 && (t = "input_json")) return y.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.id !== void 0) {
-      let o = e.id;
-      if (s === s) if (typeof o == "string") {
-        if (d(o) < 1) return y.errors = [{ instancePath: r + "/id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return y.errors = [{ instancePath: r + "/id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.name !== void 0) {
-      let o = e.name;
-      if (s === s) if (typeof o == "string") {
-        if (d(o) < 1) return y.errors = [{ instancePath: r + "/name", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return y.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.input_json !== void 0 && typeof e.input_json != "string") return y.errors = [{ instancePath: r + "/input_json", keyword: "type", params: { type: "string" } }], false;
-  } else return y.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return y.errors = i, s === 0;
-}
-var R = { Agents: L, DoneMessage: E, ErrorMessage: h, FaultBody: h, FileMessage: P, TextMessage: A, ThinkingMessage: A, ToolResultMessage: $, ToolUseMessage: T };
-export const checks: Checks = R;
+var $Agent = object({ "id": all(string, minLength(1)), "name": all(string, minLength(1)), "capabilities": array(string) });
+var $ErrorMessage = object({ "error": string });
+var $TextMessage = object({ "text": string });
+var made = checked({ "Agents": array($Agent), "DoneMessage": object({ "full_response": string }), "ErrorMessage": $ErrorMessage, "FaultBody": $ErrorMessage, "FileMessage": object({ "filename": all(string, minLength(1)), "mime_type": string }), "TextMessage": $TextMessage, "ThinkingMessage": $TextMessage, "ToolResultMessage": object({ "id": all(string, minLength(1)), "output": string, "is_error": boolean }), "ToolUseMessage": object({ "id": all(string, minLength(1)), "name": all(string, minLength(1)), "input_json": string }) });
+export const checks: Checks = made;

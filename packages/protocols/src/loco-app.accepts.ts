@@ -3,604 +3,72 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var K = (e, r) => () => (r || e((r = { exports: {} }).exports, r), r.exports);
-var J = K((O) => {
-  "use strict";
-  Object.defineProperty(O, "__esModule", { value: true });
-  function B(e) {
-    let r = e.length, c = 0, m = 0, u;
-    for (; m < r; ) c++, u = e.charCodeAt(m++), u >= 55296 && u <= 56319 && m < r && (u = e.charCodeAt(m), (u & 64512) === 56320 && m++);
-    return c;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+var boolean = (value) => typeof value === "boolean" ? void 0 : mistyped("boolean");
+var number = (value) => Number.isFinite(value) ? void 0 : mistyped("number");
+var integer = (value) => Number.isInteger(value) ? void 0 : mistyped("integer");
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
+    }
+    return void 0;
+  };
+}
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
   }
-  O.default = B;
-  B.code = 'require("ajv/dist/runtime/ucs2length").default';
-});
-var Q = $;
-function $(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.type === void 0 && (i = "type") || e.request_id === void 0 && (i = "request_id") || e.approved === void 0 && (i = "approved")) return $.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.type !== void 0 && e.type !== "client.approval_response") return $.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.approval_response" } }], false;
-    if (e.request_id !== void 0 && typeof e.request_id != "string") return $.errors = [{ instancePath: r + "/request_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.approved !== void 0 && typeof e.approved != "boolean") return $.errors = [{ instancePath: r + "/approved", keyword: "type", params: { type: "boolean" } }], false;
-  } else return $.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return $.errors = o, t === 0;
+  return void 0;
+};
+var constant = (allowedValue) => (value) => value === allowedValue ? void 0 : flaw("const", { allowedValue });
+var values = (...allowedValues) => test((value) => allowedValues.includes(value), "enum", { allowedValues });
+var minimum = (limit) => test((value) => value >= limit, "minimum", { comparison: ">=", limit });
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var format = (name, form) => test((value) => form.test(value), "format", { format: name });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
 }
-var T = F;
-function F(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.type === void 0 && (i = "type")) return F.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.type !== void 0 && e.type !== "client.cancel") return F.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.cancel" } }], false;
-    if (e.reason !== void 0 && typeof e.reason != "string") return F.errors = [{ instancePath: r + "/reason", keyword: "type", params: { type: "string" } }], false;
-  } else return F.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return F.errors = o, t === 0;
-}
-var X = h;
-function h(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.type === void 0 && (s = "type") || e.client_info === void 0 && (s = "client_info")) return h.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.type !== void 0 && e.type !== "client.hello") return h.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.hello" } }], false;
-    if (e.protocol_version !== void 0 && typeof e.protocol_version != "string") return h.errors = [{ instancePath: r + "/protocol_version", keyword: "type", params: { type: "string" } }], false;
-    if (e.client_info !== void 0) {
-      let f = e.client_info;
-      if (t === t) if (f && typeof f == "object" && !Array.isArray(f)) {
-        let D;
-        if (f.name === void 0 && (D = "name") || f.version === void 0 && (D = "version") || f.capabilities === void 0 && (D = "capabilities")) return h.errors = [{ instancePath: r + "/client_info", keyword: "required", params: { missingProperty: D } }], false;
-        if (f.name !== void 0 && typeof f.name != "string") return h.errors = [{ instancePath: r + "/client_info/name", keyword: "type", params: { type: "string" } }], false;
-        if (f.version !== void 0 && typeof f.version != "string") return h.errors = [{ instancePath: r + "/client_info/version", keyword: "type", params: { type: "string" } }], false;
-        if (f.capabilities !== void 0) {
-          let n = f.capabilities;
-          if (t === t) if (Array.isArray(n)) {
-            var i = true;
-            let p = n.length;
-            for (let a = 0; a < p; a++) {
-              let d = t;
-              if (typeof n[a] != "string") return h.errors = [{ instancePath: r + "/client_info/capabilities/" + a, keyword: "type", params: { type: "string" } }], false;
-              var i = d === t;
-              if (!i) break;
-            }
-          } else return h.errors = [{ instancePath: r + "/client_info/capabilities", keyword: "type", params: { type: "array" } }], false;
-        }
-      } else return h.errors = [{ instancePath: r + "/client_info", keyword: "type", params: { type: "object" } }], false;
-    }
-  } else return h.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return h.errors = o, t === 0;
-}
-var Y = k;
-function k(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.workspace_id === void 0 && (i = "workspace_id")) return k.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.workspace_id !== void 0 && typeof e.workspace_id != "string") return k.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.folder_id !== void 0 && typeof e.folder_id != "string") return k.errors = [{ instancePath: r + "/folder_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.agent_id !== void 0 && typeof e.agent_id != "string") return k.errors = [{ instancePath: r + "/agent_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.title !== void 0 && typeof e.title != "string") return k.errors = [{ instancePath: r + "/title", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_provider !== void 0 && typeof e.model_provider != "string") return k.errors = [{ instancePath: r + "/model_provider", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_name !== void 0 && typeof e.model_name != "string") return k.errors = [{ instancePath: r + "/model_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_url !== void 0 && typeof e.model_url != "string") return k.errors = [{ instancePath: r + "/model_url", keyword: "type", params: { type: "string" } }], false;
-    if (e.context_window !== void 0) {
-      let s = e.context_window, f = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return k.errors = [{ instancePath: r + "/context_window", keyword: "type", params: { type: "integer" } }], false;
-      if (t === f && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return k.errors = [{ instancePath: r + "/context_window", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.temperature !== void 0) {
-      let s = e.temperature;
-      if (t === t) if (typeof s == "number" && isFinite(s)) {
-        if (s < 0 || isNaN(s)) return k.errors = [{ instancePath: r + "/temperature", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-      } else return k.errors = [{ instancePath: r + "/temperature", keyword: "type", params: { type: "number" } }], false;
-    }
-  } else return k.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return k.errors = o, t === 0;
-}
-var H = M;
-var P = J().default;
-function M(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.session_id === void 0 && (i = "session_id")) return M.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.session_id !== void 0) {
-      let s = e.session_id;
-      if (t === t) if (typeof s == "string") {
-        if (P(s) < 1) return M.errors = [{ instancePath: r + "/session_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return M.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return M.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return M.errors = o, t === 0;
-}
-var U = W;
-function W(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.workspace_id === void 0 && (i = "workspace_id")) return W.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.workspace_id !== void 0) {
-      let s = e.workspace_id;
-      if (t === t) if (typeof s == "string") {
-        if (P(s) < 1) return W.errors = [{ instancePath: r + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return W.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return W.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return W.errors = o, t === 0;
-}
-var Z = N;
-function N(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.workspace_id === void 0 && (i = "workspace_id")) return N.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.workspace_id !== void 0) {
-      let s = e.workspace_id;
-      if (t === t) if (typeof s == "string") {
-        if (P(s) < 1) return N.errors = [{ instancePath: r + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return N.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.module_id !== void 0 && typeof e.module_id != "string") return N.errors = [{ instancePath: r + "/module_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.watch !== void 0 && typeof e.watch != "boolean") return N.errors = [{ instancePath: r + "/watch", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.use_polling !== void 0 && typeof e.use_polling != "boolean") return N.errors = [{ instancePath: r + "/use_polling", keyword: "type", params: { type: "boolean" } }], false;
-  } else return N.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return N.errors = o, t === 0;
-}
-var ee = G;
-function G(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.provider !== void 0 && typeof e.provider != "string") return G.errors = [{ instancePath: r + "/provider", keyword: "type", params: { type: "string" } }], false;
-    if (e.url !== void 0 && typeof e.url != "string") return G.errors = [{ instancePath: r + "/url", keyword: "type", params: { type: "string" } }], false;
-  } else return G.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return G.errors = o, t === 0;
-}
-var re = C;
-function C(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.workspace_id !== void 0) {
-      let i = e.workspace_id;
-      if (t === t) if (typeof i == "string") {
-        if (P(i) < 1) return C.errors = [{ instancePath: r + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return C.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.folder_id !== void 0 && typeof e.folder_id != "string") return C.errors = [{ instancePath: r + "/folder_id", keyword: "type", params: { type: "string" } }], false;
-  } else return C.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return C.errors = o, t === 0;
-}
-var te = R;
-function R(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.type === void 0 && (i = "type")) return R.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.type !== void 0 && e.type !== "client.ping") return R.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.ping" } }], false;
-  } else return R.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return R.errors = o, t === 0;
-}
-var se = q;
-function q(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.path === void 0 && (i = "path")) return q.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.path !== void 0 && typeof e.path != "string") return q.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
-    if (e.name !== void 0 && typeof e.name != "string") return q.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
-    if (e.module_id !== void 0 && typeof e.module_id != "string") return q.errors = [{ instancePath: r + "/module_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.auto_index !== void 0 && typeof e.auto_index != "boolean") return q.errors = [{ instancePath: r + "/auto_index", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.auto_watch !== void 0 && typeof e.auto_watch != "boolean") return q.errors = [{ instancePath: r + "/auto_watch", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.use_polling !== void 0 && typeof e.use_polling != "boolean") return q.errors = [{ instancePath: r + "/use_polling", keyword: "type", params: { type: "boolean" } }], false;
-  } else return q.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return q.errors = o, t === 0;
-}
-var ie = _;
-function _(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let I;
-    if (e.workspace_id === void 0 && (I = "workspace_id")) return _.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: I } }], false;
-    if (e.workspace_id !== void 0) {
-      let p = e.workspace_id;
-      if (t === t) if (typeof p == "string") {
-        if (P(p) < 1) return _.errors = [{ instancePath: r + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return _.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.allowed_read_globs !== void 0) {
-      let p = e.allowed_read_globs;
-      if (t === t) if (Array.isArray(p)) {
-        var i = true;
-        let d = p.length;
-        for (let l = 0; l < d; l++) {
-          let w = t;
-          if (typeof p[l] != "string") return _.errors = [{ instancePath: r + "/allowed_read_globs/" + l, keyword: "type", params: { type: "string" } }], false;
-          var i = w === t;
-          if (!i) break;
-        }
-      } else return _.errors = [{ instancePath: r + "/allowed_read_globs", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.allowed_write_globs !== void 0) {
-      let p = e.allowed_write_globs;
-      if (t === t) if (Array.isArray(p)) {
-        var s = true;
-        let d = p.length;
-        for (let l = 0; l < d; l++) {
-          let w = t;
-          if (typeof p[l] != "string") return _.errors = [{ instancePath: r + "/allowed_write_globs/" + l, keyword: "type", params: { type: "string" } }], false;
-          var s = w === t;
-          if (!s) break;
-        }
-      } else return _.errors = [{ instancePath: r + "/allowed_write_globs", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.blocked_globs !== void 0) {
-      let p = e.blocked_globs;
-      if (t === t) if (Array.isArray(p)) {
-        var f = true;
-        let d = p.length;
-        for (let l = 0; l < d; l++) {
-          let w = t;
-          if (typeof p[l] != "string") return _.errors = [{ instancePath: r + "/blocked_globs/" + l, keyword: "type", params: { type: "string" } }], false;
-          var f = w === t;
-          if (!f) break;
-        }
-      } else return _.errors = [{ instancePath: r + "/blocked_globs", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.command_approval !== void 0) {
-      let p = e.command_approval;
-      if (!(p === "always" || p === "never" || p === "prompt")) return _.errors = [{ instancePath: r + "/command_approval", keyword: "enum", params: { allowedValues: ["always", "never", "prompt"] } }], false;
-    }
-    if (e.allowed_commands !== void 0) {
-      let p = e.allowed_commands;
-      if (t === t) if (Array.isArray(p)) {
-        var E = true;
-        let d = p.length;
-        for (let l = 0; l < d; l++) {
-          let w = t;
-          if (typeof p[l] != "string") return _.errors = [{ instancePath: r + "/allowed_commands/" + l, keyword: "type", params: { type: "string" } }], false;
-          var E = w === t;
-          if (!E) break;
-        }
-      } else return _.errors = [{ instancePath: r + "/allowed_commands", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.blocked_commands !== void 0) {
-      let p = e.blocked_commands;
-      if (t === t) if (Array.isArray(p)) {
-        var D = true;
-        let d = p.length;
-        for (let l = 0; l < d; l++) {
-          let w = t;
-          if (typeof p[l] != "string") return _.errors = [{ instancePath: r + "/blocked_commands/" + l, keyword: "type", params: { type: "string" } }], false;
-          var D = w === t;
-          if (!D) break;
-        }
-      } else return _.errors = [{ instancePath: r + "/blocked_commands", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.network_enabled !== void 0 && typeof e.network_enabled != "boolean") return _.errors = [{ instancePath: r + "/network_enabled", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.auto_approve_simple_changes !== void 0 && typeof e.auto_approve_simple_changes != "boolean") return _.errors = [{ instancePath: r + "/auto_approve_simple_changes", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.auto_approve_tests !== void 0 && typeof e.auto_approve_tests != "boolean") return _.errors = [{ instancePath: r + "/auto_approve_tests", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.auto_approve_tools !== void 0) {
-      let p = e.auto_approve_tools;
-      if (t === t) if (Array.isArray(p)) {
-        var n = true;
-        let d = p.length;
-        for (let l = 0; l < d; l++) {
-          let w = t;
-          if (typeof p[l] != "string") return _.errors = [{ instancePath: r + "/auto_approve_tools/" + l, keyword: "type", params: { type: "string" } }], false;
-          var n = w === t;
-          if (!n) break;
-        }
-      } else return _.errors = [{ instancePath: r + "/auto_approve_tools", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return _.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return _.errors = o, t === 0;
-}
-var oe = S;
-function S(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.workspace_id === void 0 && (i = "workspace_id")) return S.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.workspace_id !== void 0) {
-      let s = e.workspace_id;
-      if (t === t) if (typeof s == "string") {
-        if (P(s) < 1) return S.errors = [{ instancePath: r + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return S.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.module_id !== void 0 && typeof e.module_id != "string") return S.errors = [{ instancePath: r + "/module_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.use_polling !== void 0 && typeof e.use_polling != "boolean") return S.errors = [{ instancePath: r + "/use_polling", keyword: "type", params: { type: "boolean" } }], false;
-  } else return S.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return S.errors = o, t === 0;
-}
-var ne = x;
-function x(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.workspace_id === void 0 && (i = "workspace_id")) return x.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.workspace_id !== void 0) {
-      let s = e.workspace_id;
-      if (t === t) if (typeof s == "string") {
-        if (P(s) < 1) return x.errors = [{ instancePath: r + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return x.errors = [{ instancePath: r + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.module_id !== void 0 && typeof e.module_id != "string") return x.errors = [{ instancePath: r + "/module_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.auto_start !== void 0 && typeof e.auto_start != "boolean") return x.errors = [{ instancePath: r + "/auto_start", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.auto_watch !== void 0 && typeof e.auto_watch != "boolean") return x.errors = [{ instancePath: r + "/auto_watch", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.use_polling !== void 0 && typeof e.use_polling != "boolean") return x.errors = [{ instancePath: r + "/use_polling", keyword: "type", params: { type: "boolean" } }], false;
-  } else return x.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return x.errors = o, t === 0;
-}
-var pe = L;
-function L(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.session_id === void 0 && (i = "session_id")) return L.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.session_id !== void 0) {
-      let s = e.session_id;
-      if (t === t) if (typeof s == "string") {
-        if (P(s) < 1) return L.errors = [{ instancePath: r + "/session_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return L.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.token !== void 0 && typeof e.token != "string") return L.errors = [{ instancePath: r + "/token", keyword: "type", params: { type: "string" } }], false;
-  } else return L.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return L.errors = o, t === 0;
-}
-var ae = A;
-function A(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.provider === void 0 && (i = "provider") || e.model_name === void 0 && (i = "model_name") || e.url === void 0 && (i = "url")) return A.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.provider !== void 0 && typeof e.provider != "string") return A.errors = [{ instancePath: r + "/provider", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_name !== void 0 && typeof e.model_name != "string") return A.errors = [{ instancePath: r + "/model_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.url !== void 0 && typeof e.url != "string") return A.errors = [{ instancePath: r + "/url", keyword: "type", params: { type: "string" } }], false;
-    if (e.context_window !== void 0) {
-      let s = e.context_window, f = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return A.errors = [{ instancePath: r + "/context_window", keyword: "type", params: { type: "integer" } }], false;
-      if (t === f && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return A.errors = [{ instancePath: r + "/context_window", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.temperature !== void 0) {
-      let s = e.temperature;
-      if (t === t) if (typeof s == "number" && isFinite(s)) {
-        if (s < 0 || isNaN(s)) return A.errors = [{ instancePath: r + "/temperature", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-      } else return A.errors = [{ instancePath: r + "/temperature", keyword: "type", params: { type: "number" } }], false;
-    }
-  } else return A.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return A.errors = o, t === 0;
-}
-var le = g;
-function g(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.session_id === void 0 && (i = "session_id")) return g.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.session_id !== void 0) {
-      let s = e.session_id;
-      if (t === t) if (typeof s == "string") {
-        if (P(s) < 1) return g.errors = [{ instancePath: r + "/session_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return g.errors = [{ instancePath: r + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.title !== void 0 && typeof e.title != "string") return g.errors = [{ instancePath: r + "/title", keyword: "type", params: { type: "string" } }], false;
-    if (e.folder_id !== void 0 && typeof e.folder_id != "string") return g.errors = [{ instancePath: r + "/folder_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.agent_id !== void 0 && typeof e.agent_id != "string") return g.errors = [{ instancePath: r + "/agent_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.status !== void 0 && typeof e.status != "string") return g.errors = [{ instancePath: r + "/status", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_provider !== void 0 && typeof e.model_provider != "string") return g.errors = [{ instancePath: r + "/model_provider", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_name !== void 0 && typeof e.model_name != "string") return g.errors = [{ instancePath: r + "/model_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_url !== void 0 && typeof e.model_url != "string") return g.errors = [{ instancePath: r + "/model_url", keyword: "type", params: { type: "string" } }], false;
-    if (e.context_window !== void 0) {
-      let s = e.context_window, f = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return g.errors = [{ instancePath: r + "/context_window", keyword: "type", params: { type: "integer" } }], false;
-      if (t === f && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return g.errors = [{ instancePath: r + "/context_window", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.temperature !== void 0) {
-      let s = e.temperature;
-      if (t === t) if (typeof s == "number" && isFinite(s)) {
-        if (s < 0 || isNaN(s)) return g.errors = [{ instancePath: r + "/temperature", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-      } else return g.errors = [{ instancePath: r + "/temperature", keyword: "type", params: { type: "number" } }], false;
-    }
-  } else return g.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = o, t === 0;
-}
-var fe = V;
-function v(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.line === void 0 && (i = "line") || e.character === void 0 && (i = "character")) return v.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.line !== void 0) {
-      let s = e.line, f = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return v.errors = [{ instancePath: r + "/line", keyword: "type", params: { type: "integer" } }], false;
-      if (t === f && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return v.errors = [{ instancePath: r + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.character !== void 0) {
-      let s = e.character, f = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return v.errors = [{ instancePath: r + "/character", keyword: "type", params: { type: "integer" } }], false;
-      if (t === f && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return v.errors = [{ instancePath: r + "/character", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-  } else return v.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return v.errors = o, t === 0;
-}
-function b(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.file_path === void 0 && (i = "file_path") || e.severity === void 0 && (i = "severity") || e.message === void 0 && (i = "message") || e.line === void 0 && (i = "line")) return b.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.file_path !== void 0 && typeof e.file_path != "string") return b.errors = [{ instancePath: r + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.severity !== void 0) {
-      let s = e.severity;
-      if (!(s === "error" || s === "warning" || s === "information" || s === "info" || s === "hint" || s === "unknown")) return b.errors = [{ instancePath: r + "/severity", keyword: "enum", params: { allowedValues: ["error", "warning", "information", "info", "hint", "unknown"] } }], false;
-    }
-    if (e.message !== void 0 && typeof e.message != "string") return b.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-    if (e.line !== void 0) {
-      let s = e.line, f = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return b.errors = [{ instancePath: r + "/line", keyword: "type", params: { type: "integer" } }], false;
-      if (t === f && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return b.errors = [{ instancePath: r + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.character !== void 0) {
-      let s = e.character, f = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return b.errors = [{ instancePath: r + "/character", keyword: "type", params: { type: "integer" } }], false;
-      if (t === f && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return b.errors = [{ instancePath: r + "/character", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.source !== void 0 && typeof e.source != "string") return b.errors = [{ instancePath: r + "/source", keyword: "type", params: { type: "string" } }], false;
-  } else return b.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return b.errors = o, t === 0;
-}
-function j(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.type === void 0 && (i = "type")) return j.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.type !== void 0) {
-      let s = e.type;
-      if (!(s === "file" || s === "symbol" || s === "unknown")) return j.errors = [{ instancePath: r + "/type", keyword: "enum", params: { allowedValues: ["file", "symbol", "unknown"] } }], false;
-    }
-    if (e.path !== void 0 && typeof e.path != "string") return j.errors = [{ instancePath: r + "/path", keyword: "type", params: { type: "string" } }], false;
-    if (e.name !== void 0 && typeof e.name != "string") return j.errors = [{ instancePath: r + "/name", keyword: "type", params: { type: "string" } }], false;
-    if (e.file_path !== void 0 && typeof e.file_path != "string") return j.errors = [{ instancePath: r + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    if (e.line !== void 0) {
-      let s = e.line, f = t;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return j.errors = [{ instancePath: r + "/line", keyword: "type", params: { type: "integer" } }], false;
-      if (t === f && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return j.errors = [{ instancePath: r + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-  } else return j.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return j.errors = o, t === 0;
-}
-var ye = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
-function y(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.module_id !== void 0 && typeof e.module_id != "string") return y.errors = [{ instancePath: r + "/module_id", keyword: "type", params: { type: "string" } }], false;
-    if (e.include_workspace_rag !== void 0 && typeof e.include_workspace_rag != "boolean") return y.errors = [{ instancePath: r + "/include_workspace_rag", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.command !== void 0 && typeof e.command != "string") return y.errors = [{ instancePath: r + "/command", keyword: "type", params: { type: "string" } }], false;
-    if (e.active_editor !== void 0) {
-      let n = e.active_editor;
-      if (t === t) if (n && typeof n == "object" && !Array.isArray(n)) {
-        let p;
-        if (n.file_path === void 0 && (p = "file_path") || n.language === void 0 && (p = "language")) return y.errors = [{ instancePath: r + "/active_editor", keyword: "required", params: { missingProperty: p } }], false;
-        if (n.file_path !== void 0 && typeof n.file_path != "string") return y.errors = [{ instancePath: r + "/active_editor/file_path", keyword: "type", params: { type: "string" } }], false;
-        if (n.language !== void 0 && typeof n.language != "string") return y.errors = [{ instancePath: r + "/active_editor/language", keyword: "type", params: { type: "string" } }], false;
-        if (n.selection !== void 0) {
-          let a = n.selection;
-          if (t === t) if (a && typeof a == "object" && !Array.isArray(a)) {
-            let l;
-            if (a.start === void 0 && (l = "start") || a.end === void 0 && (l = "end")) return y.errors = [{ instancePath: r + "/active_editor/selection", keyword: "required", params: { missingProperty: l } }], false;
-            a.start !== void 0 && (v(a.start, { instancePath: r + "/active_editor/selection/start", parentData: a, parentDataProperty: "start", rootData: u }) || (o = o === null ? v.errors : o.concat(v.errors), t = o.length)), a.end !== void 0 && (v(a.end, { instancePath: r + "/active_editor/selection/end", parentData: a, parentDataProperty: "end", rootData: u }) || (o = o === null ? v.errors : o.concat(v.errors), t = o.length));
-          } else return y.errors = [{ instancePath: r + "/active_editor/selection", keyword: "type", params: { type: "object" } }], false;
-        }
-        if (n.content_hash !== void 0 && typeof n.content_hash != "string") return y.errors = [{ instancePath: r + "/active_editor/content_hash", keyword: "type", params: { type: "string" } }], false;
-      } else return y.errors = [{ instancePath: r + "/active_editor", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.open_editors !== void 0) {
-      let n = e.open_editors;
-      if (t === t) if (Array.isArray(n)) {
-        var i = true;
-        let p = n.length;
-        for (let a = 0; a < p; a++) {
-          let d = n[a], l = t;
-          if (t === l) if (d && typeof d == "object" && !Array.isArray(d)) {
-            let z;
-            if (d.file_path === void 0 && (z = "file_path")) return y.errors = [{ instancePath: r + "/open_editors/" + a, keyword: "required", params: { missingProperty: z } }], false;
-            if (d.file_path !== void 0 && typeof d.file_path != "string") return y.errors = [{ instancePath: r + "/open_editors/" + a + "/file_path", keyword: "type", params: { type: "string" } }], false;
-            if (d.is_dirty !== void 0 && typeof d.is_dirty != "boolean") return y.errors = [{ instancePath: r + "/open_editors/" + a + "/is_dirty", keyword: "type", params: { type: "boolean" } }], false;
-            if (d.visible !== void 0 && typeof d.visible != "boolean") return y.errors = [{ instancePath: r + "/open_editors/" + a + "/visible", keyword: "type", params: { type: "boolean" } }], false;
-          } else return y.errors = [{ instancePath: r + "/open_editors/" + a, keyword: "type", params: { type: "object" } }], false;
-          var i = l === t;
-          if (!i) break;
-        }
-      } else return y.errors = [{ instancePath: r + "/open_editors", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.diagnostics !== void 0) {
-      let n = e.diagnostics;
-      if (t === t) if (Array.isArray(n)) {
-        var s = true;
-        let p = n.length;
-        for (let a = 0; a < p; a++) {
-          let d = t;
-          b(n[a], { instancePath: r + "/diagnostics/" + a, parentData: n, parentDataProperty: a, rootData: u }) || (o = o === null ? b.errors : o.concat(b.errors), t = o.length);
-          var s = d === t;
-          if (!s) break;
-        }
-      } else return y.errors = [{ instancePath: r + "/diagnostics", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.terminal_output !== void 0) {
-      let n = e.terminal_output;
-      if (t === t) if (n && typeof n == "object" && !Array.isArray(n)) {
-        if (n.command !== void 0 && typeof n.command != "string") return y.errors = [{ instancePath: r + "/terminal_output/command", keyword: "type", params: { type: "string" } }], false;
-        if (n.exit_code !== void 0) {
-          let p = n.exit_code;
-          if (!(typeof p == "number" && !(p % 1) && !isNaN(p) && isFinite(p))) return y.errors = [{ instancePath: r + "/terminal_output/exit_code", keyword: "type", params: { type: "integer" } }], false;
-        }
-        if (n.stdout !== void 0 && typeof n.stdout != "string") return y.errors = [{ instancePath: r + "/terminal_output/stdout", keyword: "type", params: { type: "string" } }], false;
-        if (n.stderr !== void 0 && typeof n.stderr != "string") return y.errors = [{ instancePath: r + "/terminal_output/stderr", keyword: "type", params: { type: "string" } }], false;
-        if (n.timestamp !== void 0) {
-          let p = n.timestamp, a = t;
-          if (t === a && t === a) if (typeof p == "string") {
-            if (!ye.test(p)) return y.errors = [{ instancePath: r + "/terminal_output/timestamp", keyword: "format", params: { format: "date-time" } }], false;
-          } else return y.errors = [{ instancePath: r + "/terminal_output/timestamp", keyword: "type", params: { type: "string" } }], false;
-        }
-      } else return y.errors = [{ instancePath: r + "/terminal_output", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.git_context !== void 0) {
-      let n = e.git_context;
-      if (t === t) if (n && typeof n == "object" && !Array.isArray(n)) {
-        if (n.branch !== void 0 && typeof n.branch != "string") return y.errors = [{ instancePath: r + "/git_context/branch", keyword: "type", params: { type: "string" } }], false;
-        if (n.staged_files !== void 0) {
-          let p = n.staged_files;
-          if (t === t) if (Array.isArray(p)) {
-            var f = true;
-            let d = p.length;
-            for (let l = 0; l < d; l++) {
-              let w = t;
-              if (typeof p[l] != "string") return y.errors = [{ instancePath: r + "/git_context/staged_files/" + l, keyword: "type", params: { type: "string" } }], false;
-              var f = w === t;
-              if (!f) break;
-            }
-          } else return y.errors = [{ instancePath: r + "/git_context/staged_files", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (n.modified_files !== void 0) {
-          let p = n.modified_files;
-          if (t === t) if (Array.isArray(p)) {
-            var E = true;
-            let d = p.length;
-            for (let l = 0; l < d; l++) {
-              let w = t;
-              if (typeof p[l] != "string") return y.errors = [{ instancePath: r + "/git_context/modified_files/" + l, keyword: "type", params: { type: "string" } }], false;
-              var E = w === t;
-              if (!E) break;
-            }
-          } else return y.errors = [{ instancePath: r + "/git_context/modified_files", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (n.diff !== void 0 && typeof n.diff != "string") return y.errors = [{ instancePath: r + "/git_context/diff", keyword: "type", params: { type: "string" } }], false;
-      } else return y.errors = [{ instancePath: r + "/git_context", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.mentions !== void 0) {
-      let n = e.mentions;
-      if (t === t) if (Array.isArray(n)) {
-        var D = true;
-        let p = n.length;
-        for (let a = 0; a < p; a++) {
-          let d = t;
-          j(n[a], { instancePath: r + "/mentions/" + a, parentData: n, parentDataProperty: a, rootData: u }) || (o = o === null ? j.errors : o.concat(j.errors), t = o.length);
-          var D = d === t;
-          if (!D) break;
-        }
-      } else return y.errors = [{ instancePath: r + "/mentions", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return y.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return y.errors = o, t === 0;
-}
-function V(e, { instancePath: r = "", parentData: c, parentDataProperty: m, rootData: u = e } = {}) {
-  let o = null, t = 0;
-  if (t === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.type === void 0 && (i = "type") || e.message === void 0 && (i = "message")) return V.errors = [{ instancePath: r, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.type !== void 0 && e.type !== "client.user_message") return V.errors = [{ instancePath: r + "/type", keyword: "const", params: { allowedValue: "client.user_message" } }], false;
-    if (e.message !== void 0 && typeof e.message != "string") return V.errors = [{ instancePath: r + "/message", keyword: "type", params: { type: "string" } }], false;
-    e.context !== void 0 && (y(e.context, { instancePath: r + "/context", parentData: e, parentDataProperty: "context", rootData: u }) || (o = o === null ? y.errors : o.concat(y.errors), t = o.length));
-  } else return V.errors = [{ instancePath: r, keyword: "type", params: { type: "object" } }], false;
-  return V.errors = o, t === 0;
-}
-var me = { ApprovalResponseMessage: Q, CancelMessage: T, ClientHelloMessage: X, CreateSessionInput: Y, DeleteSessionInput: H, GetPolicyInput: U, GetSessionInput: H, GetSessionMessagesInput: H, GetWatchStatusInput: U, GetWorkspaceInput: U, IndexWorkspaceInput: Z, ListModelsInput: ee, ListSessionsInput: re, PingMessage: te, RegisterWorkspaceInput: se, SetPolicyInput: ie, StartWatchInput: oe, StopWatchInput: U, StreamIndexInput: ne, StreamInput: pe, SwitchModelInput: ae, UpdateSessionInput: le, UserMessage: fe };
-export const checks: Checks = me;
+var $DeleteSessionInput = object({ "session_id": all(string, minLength(1)) });
+var $GetPolicyInput = object({ "workspace_id": all(string, minLength(1)) });
+var $TextPosition = object({ "line": all(integer, minimum(0)), "character": all(integer, minimum(0)) });
+var $Diagnostic = object({ "file_path": string, "severity": values("error", "warning", "information", "info", "hint", "unknown"), "message": string, "line": all(integer, minimum(0)) }, { "character": all(integer, minimum(0)), "source": string });
+var $Mention = object({ "type": values("file", "symbol", "unknown") }, { "path": string, "name": string, "file_path": string, "line": all(integer, minimum(0)) });
+var $MessageContext = object({}, { "module_id": string, "include_workspace_rag": boolean, "command": string, "active_editor": object({ "file_path": string, "language": string }, { "selection": object({ "start": $TextPosition, "end": $TextPosition }), "content_hash": string }), "open_editors": array(object({ "file_path": string }, { "is_dirty": boolean, "visible": boolean })), "diagnostics": array($Diagnostic), "terminal_output": object({}, { "command": string, "exit_code": integer, "stdout": string, "stderr": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), "git_context": object({}, { "branch": string, "staged_files": array(string), "modified_files": array(string), "diff": string }), "mentions": array($Mention) });
+var made = checked({ "ApprovalResponseMessage": object({ "type": constant("client.approval_response"), "request_id": string, "approved": boolean }), "CancelMessage": object({ "type": constant("client.cancel") }, { "reason": string }), "ClientHelloMessage": object({ "type": constant("client.hello"), "client_info": object({ "name": string, "version": string, "capabilities": array(string) }) }, { "protocol_version": string }), "CreateSessionInput": object({ "workspace_id": string }, { "folder_id": string, "agent_id": string, "title": string, "model_provider": string, "model_name": string, "model_url": string, "context_window": all(integer, minimum(1)), "temperature": all(number, minimum(0)) }), "DeleteSessionInput": $DeleteSessionInput, "GetPolicyInput": $GetPolicyInput, "GetSessionInput": $DeleteSessionInput, "GetSessionMessagesInput": $DeleteSessionInput, "GetWatchStatusInput": $GetPolicyInput, "GetWorkspaceInput": $GetPolicyInput, "IndexWorkspaceInput": object({ "workspace_id": all(string, minLength(1)) }, { "module_id": string, "watch": boolean, "use_polling": boolean }), "ListModelsInput": object({}, { "provider": string, "url": string }), "ListSessionsInput": object({}, { "workspace_id": all(string, minLength(1)), "folder_id": string }), "PingMessage": object({ "type": constant("client.ping") }), "RegisterWorkspaceInput": object({ "path": string }, { "name": string, "module_id": string, "auto_index": boolean, "auto_watch": boolean, "use_polling": boolean }), "SetPolicyInput": object({ "workspace_id": all(string, minLength(1)) }, { "allowed_read_globs": array(string), "allowed_write_globs": array(string), "blocked_globs": array(string), "command_approval": values("always", "never", "prompt"), "allowed_commands": array(string), "blocked_commands": array(string), "network_enabled": boolean, "auto_approve_simple_changes": boolean, "auto_approve_tests": boolean, "auto_approve_tools": array(string) }), "StartWatchInput": object({ "workspace_id": all(string, minLength(1)) }, { "module_id": string, "use_polling": boolean }), "StopWatchInput": $GetPolicyInput, "StreamIndexInput": object({ "workspace_id": all(string, minLength(1)) }, { "module_id": string, "auto_start": boolean, "auto_watch": boolean, "use_polling": boolean }), "StreamInput": object({ "session_id": all(string, minLength(1)) }, { "token": string }), "SwitchModelInput": object({ "provider": string, "model_name": string, "url": string }, { "context_window": all(integer, minimum(1)), "temperature": all(number, minimum(0)) }), "UpdateSessionInput": object({ "session_id": all(string, minLength(1)) }, { "title": string, "folder_id": string, "agent_id": string, "status": string, "model_provider": string, "model_name": string, "model_url": string, "context_window": all(integer, minimum(1)), "temperature": all(number, minimum(0)) }), "UserMessage": object({ "type": constant("client.user_message"), "message": string }, { "context": $MessageContext }) });
+export const checks: Checks = made;

@@ -3,916 +3,317 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var ie = (e, t) => () => (t || e((t = { exports: {} }).exports, t), t.exports);
-var se = ie((X) => {
-  "use strict";
-  Object.defineProperty(X, "__esModule", { value: true });
-  function te(e) {
-    let t = e.length, k = 0, h = 0, c;
-    for (; h < t; ) k++, c = e.charCodeAt(h++), c >= 55296 && c <= 56319 && h < t && (c = e.charCodeAt(h), (c & 64512) === 56320 && h++);
-    return k;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+var boolean = (value) => typeof value === "boolean" ? void 0 : mistyped("boolean");
+var number = (value) => Number.isFinite(value) ? void 0 : mistyped("number");
+var integer = (value) => Number.isInteger(value) ? void 0 : mistyped("integer");
+var nil = (value) => value === null ? void 0 : mistyped("null");
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
+    }
+    return void 0;
+  };
+}
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
   }
-  X.default = te;
-  te.code = 'require("ajv/dist/runtime/ucs2length").default';
-});
-var ne = N;
-var w = se().default;
-function N(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0, o = r, s = true, p = r;
-  if (e && typeof e == "object" && !Array.isArray(e)) {
-    let a;
-    if (e.scope === void 0 && (a = "scope")) {
-      let l = {};
-      i === null ? i = [l] : i.push(l), r++;
-    } else if (e.scope !== void 0) {
-      let l = e.scope;
-      if (!(l === "file" || l === "hunk")) {
-        let m = {};
-        i === null ? i = [m] : i.push(m), r++;
+  return void 0;
+};
+var constant = (allowedValue) => (value) => value === allowedValue ? void 0 : flaw("const", { allowedValue });
+var values = (...allowedValues) => test((value) => allowedValues.includes(value), "enum", { allowedValues });
+var minimum = (limit) => test((value) => value >= limit, "minimum", { comparison: ">=", limit });
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var pattern = (source) => {
+  const form = new RegExp(source, "u");
+  return test((value) => form.test(value), "pattern", { pattern: source });
+};
+var format = (name, form) => test((value) => form.test(value), "format", { format: name });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
+var any = (...tests) => (value) => {
+  const found = [];
+  for (const one of tests) {
+    const flaws = one(value);
+    if (!flaws) return void 0;
+    found.push(...flaws);
+  }
+  return [...found, ...flaw("anyOf", {})];
+};
+var compiled = (check) => (value) => check(value) ? void 0 : check.errors;
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
+}
+var compiled0 = validate52;
+function validate52(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  const _errs0 = errors;
+  let valid0 = true;
+  const _errs1 = errors;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    let missing0;
+    if (data.scope === void 0 && (missing0 = "scope")) {
+      const err0 = {};
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
       }
-    }
-  }
-  var b = p === r;
-  if (r = o, i !== null && (o ? i.length = o : i = null), b) {
-    let a = r;
-    if (e && typeof e == "object" && !Array.isArray(e)) {
-      let m;
-      if (e.file_path === void 0 && (m = "file_path")) return N.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: m } }], false;
-    }
-    var b = a === r;
-    s = b;
-  }
-  if (!s) {
-    let a = { instancePath: t, keyword: "if", params: { failingKeyword: "then" } };
-    return i === null ? i = [a] : i.push(a), r++, N.errors = i, false;
-  }
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let a;
-    if (e.type === void 0 && (a = "type") || e.request_id === void 0 && (a = "request_id") || e.approved === void 0 && (a = "approved")) return N.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: a } }], false;
-    if (e.type !== void 0 && e.type !== "client.approval_response") return N.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "client.approval_response" } }], false;
-    if (e.request_id !== void 0) {
-      let l = e.request_id;
-      if (r === r) if (typeof l == "string") {
-        if (w(l) < 1) return N.errors = [{ instancePath: t + "/request_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return N.errors = [{ instancePath: t + "/request_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.approved !== void 0 && typeof e.approved != "boolean") return N.errors = [{ instancePath: t + "/approved", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.scope !== void 0) {
-      let l = e.scope;
-      if (!(l === "all" || l === "file" || l === "hunk")) return N.errors = [{ instancePath: t + "/scope", keyword: "enum", params: { allowedValues: ["all", "file", "hunk"] } }], false;
-    }
-    if (e.file_path !== void 0) {
-      let l = e.file_path;
-      if (r === r) if (typeof l == "string") {
-        if (w(l) < 1) return N.errors = [{ instancePath: t + "/file_path", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return N.errors = [{ instancePath: t + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return N.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return N.errors = i, r === 0;
-}
-var oe = U;
-function U(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type")) return U.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "client.cancel") return U.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "client.cancel" } }], false;
-    if (e.reason !== void 0 && typeof e.reason != "string") return U.errors = [{ instancePath: t + "/reason", keyword: "type", params: { type: "string" } }], false;
-  } else return U.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return U.errors = i, r === 0;
-}
-var ae = E;
-function E(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.type === void 0 && (s = "type") || e.client_info === void 0 && (s = "client_info")) return E.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.type !== void 0 && e.type !== "client.hello") return E.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "client.hello" } }], false;
-    if (e.client_info !== void 0) {
-      let p = e.client_info;
-      if (r === r) if (p && typeof p == "object" && !Array.isArray(p)) {
-        let a;
-        if (p.name === void 0 && (a = "name") || p.version === void 0 && (a = "version") || p.capabilities === void 0 && (a = "capabilities")) return E.errors = [{ instancePath: t + "/client_info", keyword: "required", params: { missingProperty: a } }], false;
-        if (p.name !== void 0 && typeof p.name != "string") return E.errors = [{ instancePath: t + "/client_info/name", keyword: "type", params: { type: "string" } }], false;
-        if (p.version !== void 0 && typeof p.version != "string") return E.errors = [{ instancePath: t + "/client_info/version", keyword: "type", params: { type: "string" } }], false;
-        if (p.capabilities !== void 0) {
-          let l = p.capabilities;
-          if (r === r) if (Array.isArray(l)) {
-            var o = true;
-            let n = l.length;
-            for (let v = 0; v < n; v++) {
-              let d = r;
-              if (typeof l[v] != "string") return E.errors = [{ instancePath: t + "/client_info/capabilities/" + v, keyword: "type", params: { type: "string" } }], false;
-              var o = d === r;
-              if (!o) break;
-            }
-          } else return E.errors = [{ instancePath: t + "/client_info/capabilities", keyword: "type", params: { type: "array" } }], false;
-        }
-      } else return E.errors = [{ instancePath: t + "/client_info", keyword: "type", params: { type: "object" } }], false;
-    }
-  } else return E.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return E.errors = i, r === 0;
-}
-var pe = L;
-function L(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.command_id === void 0 && (o = "command_id") || e.command === void 0 && (o = "command") || e.exit_code === void 0 && (o = "exit_code")) return L.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "client.command_result") return L.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "client.command_result" } }], false;
-    if (e.command_id !== void 0) {
-      let s = e.command_id;
-      if (r === r) if (typeof s == "string") {
-        if (w(s) < 1) return L.errors = [{ instancePath: t + "/command_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return L.errors = [{ instancePath: t + "/command_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.command !== void 0) {
-      let s = e.command;
-      if (r === r) if (typeof s == "string") {
-        if (w(s) < 1) return L.errors = [{ instancePath: t + "/command", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return L.errors = [{ instancePath: t + "/command", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.exit_code !== void 0) {
-      let s = e.exit_code;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return L.errors = [{ instancePath: t + "/exit_code", keyword: "type", params: { type: "integer" } }], false;
-    }
-    if (e.stdout !== void 0 && typeof e.stdout != "string") return L.errors = [{ instancePath: t + "/stdout", keyword: "type", params: { type: "string" } }], false;
-    if (e.stderr !== void 0 && typeof e.stderr != "string") return L.errors = [{ instancePath: t + "/stderr", keyword: "type", params: { type: "string" } }], false;
-    if (e.duration_ms !== void 0) {
-      let s = e.duration_ms;
-      if (r === r) if (typeof s == "number" && isFinite(s)) {
-        if (s < 0 || isNaN(s)) return L.errors = [{ instancePath: t + "/duration_ms", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-      } else return L.errors = [{ instancePath: t + "/duration_ms", keyword: "type", params: { type: "number" } }], false;
-    }
-  } else return L.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return L.errors = i, r === 0;
-}
-var le = H;
-function F(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.line === void 0 && (o = "line") || e.character === void 0 && (o = "character")) return F.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.line !== void 0) {
-      let s = e.line, p = r;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return F.errors = [{ instancePath: t + "/line", keyword: "type", params: { type: "integer" } }], false;
-      if (r === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return F.errors = [{ instancePath: t + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.character !== void 0) {
-      let s = e.character, p = r;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return F.errors = [{ instancePath: t + "/character", keyword: "type", params: { type: "integer" } }], false;
-      if (r === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return F.errors = [{ instancePath: t + "/character", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-  } else return F.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return F.errors = i, r === 0;
-}
-function x(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.file_path === void 0 && (o = "file_path") || e.severity === void 0 && (o = "severity") || e.message === void 0 && (o = "message") || e.line === void 0 && (o = "line")) return x.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.file_path !== void 0) {
-      let s = e.file_path;
-      if (r === r) if (typeof s == "string") {
-        if (w(s) < 1) return x.errors = [{ instancePath: t + "/file_path", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return x.errors = [{ instancePath: t + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.severity !== void 0) {
-      let s = e.severity;
-      if (!(s === "error" || s === "warning" || s === "info" || s === "hint")) return x.errors = [{ instancePath: t + "/severity", keyword: "enum", params: { allowedValues: ["error", "warning", "info", "hint"] } }], false;
-    }
-    if (e.message !== void 0 && typeof e.message != "string") return x.errors = [{ instancePath: t + "/message", keyword: "type", params: { type: "string" } }], false;
-    if (e.line !== void 0) {
-      let s = e.line, p = r;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return x.errors = [{ instancePath: t + "/line", keyword: "type", params: { type: "integer" } }], false;
-      if (r === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return x.errors = [{ instancePath: t + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.character !== void 0) {
-      let s = e.character, p = r;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return x.errors = [{ instancePath: t + "/character", keyword: "type", params: { type: "integer" } }], false;
-      if (r === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return x.errors = [{ instancePath: t + "/character", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.source !== void 0 && typeof e.source != "string") return x.errors = [{ instancePath: t + "/source", keyword: "type", params: { type: "string" } }], false;
-  } else return x.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return x.errors = i, r === 0;
-}
-function S(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.path === void 0 && (o = "path")) return S.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "file") return S.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "file" } }], false;
-    if (e.path !== void 0) {
-      let s = e.path;
-      if (r === r) if (typeof s == "string") {
-        if (w(s) < 1) return S.errors = [{ instancePath: t + "/path", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return S.errors = [{ instancePath: t + "/path", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return S.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return S.errors = i, r === 0;
-}
-function I(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.name === void 0 && (o = "name")) return I.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "symbol") return I.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "symbol" } }], false;
-    if (e.name !== void 0) {
-      let s = e.name;
-      if (r === r) if (typeof s == "string") {
-        if (w(s) < 1) return I.errors = [{ instancePath: t + "/name", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return I.errors = [{ instancePath: t + "/name", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.file_path !== void 0) {
-      let s = e.file_path;
-      if (r === r) if (typeof s == "string") {
-        if (w(s) < 1) return I.errors = [{ instancePath: t + "/file_path", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return I.errors = [{ instancePath: t + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.line !== void 0) {
-      let s = e.line, p = r;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return I.errors = [{ instancePath: t + "/line", keyword: "type", params: { type: "integer" } }], false;
-      if (r === p && typeof s == "number" && isFinite(s) && (s < 0 || isNaN(s))) return I.errors = [{ instancePath: t + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-  } else return I.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return I.errors = i, r === 0;
-}
-function J(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0, o = r, s = false, p = null, b = r;
-  S(e, { instancePath: t, parentData: k, parentDataProperty: h, rootData: c }) || (i = i === null ? S.errors : i.concat(S.errors), r = i.length);
-  var l = b === r;
-  l && (s = true, p = 0);
-  let a = r;
-  I(e, { instancePath: t, parentData: k, parentDataProperty: h, rootData: c }) || (i = i === null ? I.errors : i.concat(I.errors), r = i.length);
-  var l = a === r;
-  if (l && s ? (s = false, p = [p, 1]) : l && (s = true, p = 1), s) r = o, i !== null && (o ? i.length = o : i = null);
-  else {
-    let m = { instancePath: t, keyword: "oneOf", params: { passingSchemas: p } };
-    return i === null ? i = [m] : i.push(m), r++, J.errors = i, false;
-  }
-  return J.errors = i, r === 0;
-}
-function M(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.path === void 0 && (o = "path") || e.relation === void 0 && (o = "relation")) return M.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.path !== void 0) {
-      let s = e.path;
-      if (r === r) if (typeof s == "string") {
-        if (w(s) < 1) return M.errors = [{ instancePath: t + "/path", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return M.errors = [{ instancePath: t + "/path", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.relation !== void 0) {
-      let s = e.relation;
-      if (!(s === "test" || s === "source" || s === "dependent" || s === "import")) return M.errors = [{ instancePath: t + "/relation", keyword: "enum", params: { allowedValues: ["test", "source", "dependent", "import"] } }], false;
-    }
-  } else return M.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return M.errors = i, r === 0;
-}
-var ee = new RegExp("^sha256:[0-9a-f]+$", "u"), fe = new RegExp("^/[a-z]+$", "u"), Z = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
-function y(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.active_editor !== void 0) {
-      let n = e.active_editor;
-      if (r === r) if (n && typeof n == "object" && !Array.isArray(n)) {
-        let d;
-        if (n.file_path === void 0 && (d = "file_path") || n.language === void 0 && (d = "language")) return y.errors = [{ instancePath: t + "/active_editor", keyword: "required", params: { missingProperty: d } }], false;
-        if (n.file_path !== void 0) {
-          let f = n.file_path;
-          if (r === r) if (typeof f == "string") {
-            if (w(f) < 1) return y.errors = [{ instancePath: t + "/active_editor/file_path", keyword: "minLength", params: { limit: 1 } }], false;
-          } else return y.errors = [{ instancePath: t + "/active_editor/file_path", keyword: "type", params: { type: "string" } }], false;
-        }
-        if (n.language !== void 0 && typeof n.language != "string") return y.errors = [{ instancePath: t + "/active_editor/language", keyword: "type", params: { type: "string" } }], false;
-        if (n.selection !== void 0) {
-          let f = n.selection;
-          if (r === r) if (f && typeof f == "object" && !Array.isArray(f)) {
-            let g;
-            if (f.start === void 0 && (g = "start") || f.end === void 0 && (g = "end")) return y.errors = [{ instancePath: t + "/active_editor/selection", keyword: "required", params: { missingProperty: g } }], false;
-            f.start !== void 0 && (F(f.start, { instancePath: t + "/active_editor/selection/start", parentData: f, parentDataProperty: "start", rootData: c }) || (i = i === null ? F.errors : i.concat(F.errors), r = i.length)), f.end !== void 0 && (F(f.end, { instancePath: t + "/active_editor/selection/end", parentData: f, parentDataProperty: "end", rootData: c }) || (i = i === null ? F.errors : i.concat(F.errors), r = i.length));
-          } else return y.errors = [{ instancePath: t + "/active_editor/selection", keyword: "type", params: { type: "object" } }], false;
-        }
-        if (n.visible_range !== void 0) {
-          let f = n.visible_range;
-          if (r === r) if (f && typeof f == "object" && !Array.isArray(f)) {
-            let g;
-            if (f.start === void 0 && (g = "start") || f.end === void 0 && (g = "end")) return y.errors = [{ instancePath: t + "/active_editor/visible_range", keyword: "required", params: { missingProperty: g } }], false;
-            if (f.start !== void 0) {
-              let u = f.start, j = r;
-              if (!(typeof u == "number" && !(u % 1) && !isNaN(u) && isFinite(u))) return y.errors = [{ instancePath: t + "/active_editor/visible_range/start", keyword: "type", params: { type: "integer" } }], false;
-              if (r === j && typeof u == "number" && isFinite(u) && (u < 0 || isNaN(u))) return y.errors = [{ instancePath: t + "/active_editor/visible_range/start", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-            }
-            if (f.end !== void 0) {
-              let u = f.end, j = r;
-              if (!(typeof u == "number" && !(u % 1) && !isNaN(u) && isFinite(u))) return y.errors = [{ instancePath: t + "/active_editor/visible_range/end", keyword: "type", params: { type: "integer" } }], false;
-              if (r === j && typeof u == "number" && isFinite(u) && (u < 0 || isNaN(u))) return y.errors = [{ instancePath: t + "/active_editor/visible_range/end", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-            }
-          } else return y.errors = [{ instancePath: t + "/active_editor/visible_range", keyword: "type", params: { type: "object" } }], false;
-        }
-        if (n.content_hash !== void 0) {
-          let f = n.content_hash;
-          if (r === r) if (typeof f == "string") {
-            if (!ee.test(f)) return y.errors = [{ instancePath: t + "/active_editor/content_hash", keyword: "pattern", params: { pattern: "^sha256:[0-9a-f]+$" } }], false;
-          } else return y.errors = [{ instancePath: t + "/active_editor/content_hash", keyword: "type", params: { type: "string" } }], false;
-        }
-      } else return y.errors = [{ instancePath: t + "/active_editor", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.open_editors !== void 0) {
-      let n = e.open_editors;
-      if (r === r) if (Array.isArray(n)) {
-        var o = true;
-        let d = n.length;
-        for (let f = 0; f < d; f++) {
-          let _ = n[f], g = r;
-          if (r === g) if (_ && typeof _ == "object" && !Array.isArray(_)) {
-            let j;
-            if (_.file_path === void 0 && (j = "file_path")) return y.errors = [{ instancePath: t + "/open_editors/" + f, keyword: "required", params: { missingProperty: j } }], false;
-            if (_.file_path !== void 0) {
-              let re = _.file_path;
-              if (r === r) if (typeof re == "string") {
-                if (w(re) < 1) return y.errors = [{ instancePath: t + "/open_editors/" + f + "/file_path", keyword: "minLength", params: { limit: 1 } }], false;
-              } else return y.errors = [{ instancePath: t + "/open_editors/" + f + "/file_path", keyword: "type", params: { type: "string" } }], false;
-            }
-            if (_.is_dirty !== void 0 && typeof _.is_dirty != "boolean") return y.errors = [{ instancePath: t + "/open_editors/" + f + "/is_dirty", keyword: "type", params: { type: "boolean" } }], false;
-            if (_.visible !== void 0 && typeof _.visible != "boolean") return y.errors = [{ instancePath: t + "/open_editors/" + f + "/visible", keyword: "type", params: { type: "boolean" } }], false;
-          } else return y.errors = [{ instancePath: t + "/open_editors/" + f, keyword: "type", params: { type: "object" } }], false;
-          var o = g === r;
-          if (!o) break;
-        }
-      } else return y.errors = [{ instancePath: t + "/open_editors", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.diagnostics !== void 0) {
-      let n = e.diagnostics;
-      if (r === r) if (Array.isArray(n)) {
-        var s = true;
-        let d = n.length;
-        for (let f = 0; f < d; f++) {
-          let _ = r;
-          x(n[f], { instancePath: t + "/diagnostics/" + f, parentData: n, parentDataProperty: f, rootData: c }) || (i = i === null ? x.errors : i.concat(x.errors), r = i.length);
-          var s = _ === r;
-          if (!s) break;
-        }
-      } else return y.errors = [{ instancePath: t + "/diagnostics", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.terminal_output !== void 0) {
-      let n = e.terminal_output;
-      if (r === r) if (n && typeof n == "object" && !Array.isArray(n)) {
-        if (n.command !== void 0) {
-          let d = n.command;
-          if (r === r) if (typeof d == "string") {
-            if (w(d) < 1) return y.errors = [{ instancePath: t + "/terminal_output/command", keyword: "minLength", params: { limit: 1 } }], false;
-          } else return y.errors = [{ instancePath: t + "/terminal_output/command", keyword: "type", params: { type: "string" } }], false;
-        }
-        if (n.exit_code !== void 0) {
-          let d = n.exit_code;
-          if (!(typeof d == "number" && !(d % 1) && !isNaN(d) && isFinite(d))) return y.errors = [{ instancePath: t + "/terminal_output/exit_code", keyword: "type", params: { type: "integer" } }], false;
-        }
-        if (n.stdout !== void 0 && typeof n.stdout != "string") return y.errors = [{ instancePath: t + "/terminal_output/stdout", keyword: "type", params: { type: "string" } }], false;
-        if (n.stderr !== void 0 && typeof n.stderr != "string") return y.errors = [{ instancePath: t + "/terminal_output/stderr", keyword: "type", params: { type: "string" } }], false;
-        if (n.timestamp !== void 0) {
-          let d = n.timestamp, f = r;
-          if (r === f && r === f) if (typeof d == "string") {
-            if (!Z.test(d)) return y.errors = [{ instancePath: t + "/terminal_output/timestamp", keyword: "format", params: { format: "date-time" } }], false;
-          } else return y.errors = [{ instancePath: t + "/terminal_output/timestamp", keyword: "type", params: { type: "string" } }], false;
-        }
-      } else return y.errors = [{ instancePath: t + "/terminal_output", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.git_context !== void 0) {
-      let n = e.git_context;
-      if (r === r) if (n && typeof n == "object" && !Array.isArray(n)) {
-        if (n.branch !== void 0 && typeof n.branch != "string") return y.errors = [{ instancePath: t + "/git_context/branch", keyword: "type", params: { type: "string" } }], false;
-        if (n.staged_files !== void 0) {
-          let d = n.staged_files;
-          if (r === r) if (Array.isArray(d)) {
-            var p = true;
-            let _ = d.length;
-            for (let g = 0; g < _; g++) {
-              let u = d[g], j = r;
-              if (r === j) if (typeof u == "string") {
-                if (w(u) < 1) return y.errors = [{ instancePath: t + "/git_context/staged_files/" + g, keyword: "minLength", params: { limit: 1 } }], false;
-              } else return y.errors = [{ instancePath: t + "/git_context/staged_files/" + g, keyword: "type", params: { type: "string" } }], false;
-              var p = j === r;
-              if (!p) break;
-            }
-          } else return y.errors = [{ instancePath: t + "/git_context/staged_files", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (n.modified_files !== void 0) {
-          let d = n.modified_files;
-          if (r === r) if (Array.isArray(d)) {
-            var b = true;
-            let _ = d.length;
-            for (let g = 0; g < _; g++) {
-              let u = d[g], j = r;
-              if (r === j) if (typeof u == "string") {
-                if (w(u) < 1) return y.errors = [{ instancePath: t + "/git_context/modified_files/" + g, keyword: "minLength", params: { limit: 1 } }], false;
-              } else return y.errors = [{ instancePath: t + "/git_context/modified_files/" + g, keyword: "type", params: { type: "string" } }], false;
-              var b = j === r;
-              if (!b) break;
-            }
-          } else return y.errors = [{ instancePath: t + "/git_context/modified_files", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (n.recent_commits !== void 0) {
-          let d = n.recent_commits;
-          if (r === r) if (Array.isArray(d)) {
-            var a = true;
-            let _ = d.length;
-            for (let g = 0; g < _; g++) {
-              let u = d[g], j = r;
-              if (r === j) if (u && typeof u == "object" && !Array.isArray(u)) {
-                let Q;
-                if (u.sha === void 0 && (Q = "sha") || u.message === void 0 && (Q = "message")) return y.errors = [{ instancePath: t + "/git_context/recent_commits/" + g, keyword: "required", params: { missingProperty: Q } }], false;
-                if (u.sha !== void 0) {
-                  let W = u.sha;
-                  if (r === r) if (typeof W == "string") {
-                    if (w(W) < 1) return y.errors = [{ instancePath: t + "/git_context/recent_commits/" + g + "/sha", keyword: "minLength", params: { limit: 1 } }], false;
-                  } else return y.errors = [{ instancePath: t + "/git_context/recent_commits/" + g + "/sha", keyword: "type", params: { type: "string" } }], false;
-                }
-                if (u.message !== void 0 && typeof u.message != "string") return y.errors = [{ instancePath: t + "/git_context/recent_commits/" + g + "/message", keyword: "type", params: { type: "string" } }], false;
-                if (u.author !== void 0 && typeof u.author != "string") return y.errors = [{ instancePath: t + "/git_context/recent_commits/" + g + "/author", keyword: "type", params: { type: "string" } }], false;
-                if (u.timestamp !== void 0) {
-                  let W = u.timestamp, T = r;
-                  if (r === T && r === T) if (typeof W == "string") {
-                    if (!Z.test(W)) return y.errors = [{ instancePath: t + "/git_context/recent_commits/" + g + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
-                  } else return y.errors = [{ instancePath: t + "/git_context/recent_commits/" + g + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-                }
-              } else return y.errors = [{ instancePath: t + "/git_context/recent_commits/" + g, keyword: "type", params: { type: "object" } }], false;
-              var a = j === r;
-              if (!a) break;
-            }
-          } else return y.errors = [{ instancePath: t + "/git_context/recent_commits", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (n.diff !== void 0 && typeof n.diff != "string") return y.errors = [{ instancePath: t + "/git_context/diff", keyword: "type", params: { type: "string" } }], false;
-      } else return y.errors = [{ instancePath: t + "/git_context", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.mentions !== void 0) {
-      let n = e.mentions;
-      if (r === r) if (Array.isArray(n)) {
-        var l = true;
-        let d = n.length;
-        for (let f = 0; f < d; f++) {
-          let _ = r;
-          J(n[f], { instancePath: t + "/mentions/" + f, parentData: n, parentDataProperty: f, rootData: c }) || (i = i === null ? J.errors : i.concat(J.errors), r = i.length);
-          var l = _ === r;
-          if (!l) break;
-        }
-      } else return y.errors = [{ instancePath: t + "/mentions", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.related_files !== void 0) {
-      let n = e.related_files;
-      if (r === r) if (Array.isArray(n)) {
-        var m = true;
-        let d = n.length;
-        for (let f = 0; f < d; f++) {
-          let _ = r;
-          M(n[f], { instancePath: t + "/related_files/" + f, parentData: n, parentDataProperty: f, rootData: c }) || (i = i === null ? M.errors : i.concat(M.errors), r = i.length);
-          var m = _ === r;
-          if (!m) break;
-        }
-      } else return y.errors = [{ instancePath: t + "/related_files", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.command !== void 0) {
-      let n = e.command;
-      if (r === r) if (typeof n == "string") {
-        if (!fe.test(n)) return y.errors = [{ instancePath: t + "/command", keyword: "pattern", params: { pattern: "^/[a-z]+$" } }], false;
-      } else return y.errors = [{ instancePath: t + "/command", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return y.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return y.errors = i, r === 0;
-}
-function H(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.updates === void 0 && (o = "updates")) return H.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "client.context_update") return H.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "client.context_update" } }], false;
-    e.updates !== void 0 && (y(e.updates, { instancePath: t + "/updates", parentData: e, parentDataProperty: "updates", rootData: c }) || (i = i === null ? y.errors : i.concat(y.errors), r = i.length));
-  } else return H.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return H.errors = i, r === 0;
-}
-var ye = $;
-function $(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.workspace_id === void 0 && (o = "workspace_id")) return $.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.workspace_id !== void 0) {
-      let s = e.workspace_id;
-      if (r === r) if (typeof s == "string") {
-        if (w(s) < 1) return $.errors = [{ instancePath: t + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return $.errors = [{ instancePath: t + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.title !== void 0 && typeof e.title != "string") return $.errors = [{ instancePath: t + "/title", keyword: "type", params: { type: "string" } }], false;
-    if (e.model_provider !== void 0) {
-      let s = e.model_provider;
-      if (r === r) if (typeof s == "string") {
-        if (w(s) < 1) return $.errors = [{ instancePath: t + "/model_provider", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return $.errors = [{ instancePath: t + "/model_provider", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.model_name !== void 0) {
-      let s = e.model_name;
-      if (r === r) if (typeof s == "string") {
-        if (w(s) < 1) return $.errors = [{ instancePath: t + "/model_name", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return $.errors = [{ instancePath: t + "/model_name", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.context_window !== void 0) {
-      let s = e.context_window, p = r;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return $.errors = [{ instancePath: t + "/context_window", keyword: "type", params: { type: "integer" } }], false;
-      if (r === p && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return $.errors = [{ instancePath: t + "/context_window", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-  } else return $.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return $.errors = i, r === 0;
-}
-var Y = G;
-function G(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.session_id === void 0 && (o = "session_id")) return G.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.session_id !== void 0) {
-      let s = e.session_id;
-      if (r === r) if (typeof s == "string") {
-        if (w(s) < 1) return G.errors = [{ instancePath: t + "/session_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return G.errors = [{ instancePath: t + "/session_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return G.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return G.errors = i, r === 0;
-}
-var me = O;
-function q(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0, o = r, s = true, p = r;
-  if (e && typeof e == "object" && !Array.isArray(e)) {
-    let a;
-    if (e.type === void 0 && (a = "type")) {
-      let l = {};
-      i === null ? i = [l] : i.push(l), r++;
-    } else if (e.type !== void 0) {
-      let l = e.type;
-      if (!(l === "created" || l === "modified")) {
-        let m = {};
-        i === null ? i = [m] : i.push(m), r++;
-      }
-    }
-  }
-  var b = p === r;
-  if (r = o, i !== null && (o ? i.length = o : i = null), b) {
-    let a = r;
-    if (e && typeof e == "object" && !Array.isArray(e)) {
-      let m;
-      if (e.content_hash === void 0 && (m = "content_hash")) return q.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: m } }], false;
-    }
-    var b = a === r;
-    s = b;
-  }
-  if (!s) {
-    let a = { instancePath: t, keyword: "if", params: { failingKeyword: "then" } };
-    return i === null ? i = [a] : i.push(a), r++, q.errors = i, false;
-  }
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let a;
-    if (e.type === void 0 && (a = "type") || e.file_path === void 0 && (a = "file_path")) return q.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: a } }], false;
-    if (e.type !== void 0) {
-      let l = e.type;
-      if (!(l === "created" || l === "modified" || l === "deleted")) return q.errors = [{ instancePath: t + "/type", keyword: "enum", params: { allowedValues: ["created", "modified", "deleted"] } }], false;
-    }
-    if (e.file_path !== void 0) {
-      let l = e.file_path;
-      if (r === r) if (typeof l == "string") {
-        if (w(l) < 1) return q.errors = [{ instancePath: t + "/file_path", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return q.errors = [{ instancePath: t + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.content_hash !== void 0) {
-      let l = e.content_hash;
-      if (r === r) if (typeof l == "string") {
-        if (!ee.test(l)) return q.errors = [{ instancePath: t + "/content_hash", keyword: "pattern", params: { pattern: "^sha256:[0-9a-f]+$" } }], false;
-      } else return q.errors = [{ instancePath: t + "/content_hash", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.timestamp !== void 0) {
-      let l = e.timestamp, m = r;
-      if (r === m && r === m) if (typeof l == "string") {
-        if (!Z.test(l)) return q.errors = [{ instancePath: t + "/timestamp", keyword: "format", params: { format: "date-time" } }], false;
-      } else return q.errors = [{ instancePath: t + "/timestamp", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return q.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return q.errors = i, r === 0;
-}
-function O(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.type === void 0 && (s = "type") || e.changes === void 0 && (s = "changes")) return O.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.type !== void 0 && e.type !== "client.file_changes") return O.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "client.file_changes" } }], false;
-    if (e.changes !== void 0) {
-      let p = e.changes;
-      if (r === r) if (Array.isArray(p)) {
-        var o = true;
-        let a = p.length;
-        for (let l = 0; l < a; l++) {
-          let m = r;
-          q(p[l], { instancePath: t + "/changes/" + l, parentData: p, parentDataProperty: l, rootData: c }) || (i = i === null ? q.errors : i.concat(q.errors), r = i.length);
-          var o = m === r;
-          if (!o) break;
-        }
-      } else return O.errors = [{ instancePath: t + "/changes", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return O.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return O.errors = i, r === 0;
-}
-var K = z;
-function z(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.workspace_id === void 0 && (o = "workspace_id")) return z.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.workspace_id !== void 0) {
-      let s = e.workspace_id;
-      if (r === r) if (typeof s == "string") {
-        if (w(s) < 1) return z.errors = [{ instancePath: t + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return z.errors = [{ instancePath: t + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return z.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return z.errors = i, r === 0;
-}
-var de = B;
-function B(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.workspace_id !== void 0) {
-      let o = e.workspace_id;
-      if (r === r) if (typeof o == "string") {
-        if (w(o) < 1) return B.errors = [{ instancePath: t + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return B.errors = [{ instancePath: t + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-  } else return B.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return B.errors = i, r === 0;
-}
-var ue = D;
-function D(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0, o = r, s = true, p = r;
-  if (e && typeof e == "object" && !Array.isArray(e)) {
-    let m;
-    if (e.success === void 0 && (m = "success")) {
-      let n = {};
-      i === null ? i = [n] : i.push(n), r++;
-    } else if (e.success !== void 0 && e.success !== true) {
-      let n = {};
-      i === null ? i = [n] : i.push(n), r++;
-    }
-  }
-  var b = p === r;
-  r = o, i !== null && (o ? i.length = o : i = null);
-  let a;
-  if (b) {
-    let m = r;
-    if (e && typeof e == "object" && !Array.isArray(e) && e.error !== void 0 && e.error !== null) return D.errors = [{ instancePath: t + "/error", keyword: "type", params: { type: "null" } }], false;
-    var b = m === r;
-    s = b, a = "then";
-  } else {
-    let m = r;
-    if (e && typeof e == "object" && !Array.isArray(e)) {
-      let v;
-      if (e.error === void 0 && (v = "error")) return D.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: v } }], false;
-      if (e.error !== void 0) {
-        let d = e.error;
-        if (!(d && typeof d == "object" && !Array.isArray(d))) return D.errors = [{ instancePath: t + "/error", keyword: "type", params: { type: "object" } }], false;
-      }
-    }
-    var b = m === r;
-    s = b, a = "else";
-  }
-  if (!s) {
-    let m = { instancePath: t, keyword: "if", params: { failingKeyword: a } };
-    return i === null ? i = [m] : i.push(m), r++, D.errors = i, false;
-  }
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let m;
-    if (e.type === void 0 && (m = "type") || e.patch_id === void 0 && (m = "patch_id") || e.file_path === void 0 && (m = "file_path") || e.success === void 0 && (m = "success")) return D.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: m } }], false;
-    if (e.type !== void 0 && e.type !== "client.patch_apply_result") return D.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "client.patch_apply_result" } }], false;
-    if (e.patch_id !== void 0) {
-      let n = e.patch_id;
-      if (r === r) if (typeof n == "string") {
-        if (w(n) < 1) return D.errors = [{ instancePath: t + "/patch_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return D.errors = [{ instancePath: t + "/patch_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.file_path !== void 0) {
-      let n = e.file_path;
-      if (r === r) if (typeof n == "string") {
-        if (w(n) < 1) return D.errors = [{ instancePath: t + "/file_path", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return D.errors = [{ instancePath: t + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.success !== void 0 && typeof e.success != "boolean") return D.errors = [{ instancePath: t + "/success", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.error !== void 0) {
-      let n = e.error, v = r, d = false, f = r;
-      if (n !== null) {
-        let _ = { instancePath: t + "/error", keyword: "type", params: { type: "null" } };
-        i === null ? i = [_] : i.push(_), r++;
-      }
-      var l = f === r;
-      if (d = d || l, !d) {
-        let _ = r;
-        if (r === _) if (n && typeof n == "object" && !Array.isArray(n)) {
-          let u;
-          if (n.message === void 0 && (u = "message") || n.type === void 0 && (u = "type")) {
-            let j = { instancePath: t + "/error", keyword: "required", params: { missingProperty: u } };
-            i === null ? i = [j] : i.push(j), r++;
+      errors++;
+    } else {
+      if (data.scope !== void 0) {
+        let data0 = data.scope;
+        if (!(data0 === "file" || data0 === "hunk")) {
+          const err1 = {};
+          if (vErrors === null) {
+            vErrors = [err1];
           } else {
-            if (n.message !== void 0 && typeof n.message != "string") {
-              let j = { instancePath: t + "/error/message", keyword: "type", params: { type: "string" } };
-              i === null ? i = [j] : i.push(j), r++;
-            }
-            if (n.type !== void 0 && typeof n.type != "string") {
-              let j = { instancePath: t + "/error/type", keyword: "type", params: { type: "string" } };
-              i === null ? i = [j] : i.push(j), r++;
-            }
+            vErrors.push(err1);
           }
-        } else {
-          let u = { instancePath: t + "/error", keyword: "type", params: { type: "object" } };
-          i === null ? i = [u] : i.push(u), r++;
+          errors++;
         }
-        var l = _ === r;
-        d = d || l;
-      }
-      if (d) r = v, i !== null && (v ? i.length = v : i = null);
-      else {
-        let _ = { instancePath: t + "/error", keyword: "anyOf", params: {} };
-        return i === null ? i = [_] : i.push(_), r++, D.errors = i, false;
       }
     }
-    if (e.applied_hash !== void 0) {
-      let n = e.applied_hash;
-      if (r === r) if (typeof n == "string") {
-        if (!ee.test(n)) return D.errors = [{ instancePath: t + "/applied_hash", keyword: "pattern", params: { pattern: "^sha256:[0-9a-f]+$" } }], false;
-      } else return D.errors = [{ instancePath: t + "/applied_hash", keyword: "type", params: { type: "string" } }], false;
+  }
+  var _valid0 = _errs1 === errors;
+  errors = _errs0;
+  if (vErrors !== null) {
+    if (_errs0) {
+      vErrors.length = _errs0;
+    } else {
+      vErrors = null;
     }
-  } else return D.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return D.errors = i, r === 0;
+  }
+  if (_valid0) {
+    const _errs3 = errors;
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing1;
+      if (data.file_path === void 0 && (missing1 = "file_path")) {
+        validate52.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
+        return false;
+      }
+    }
+    var _valid0 = _errs3 === errors;
+    valid0 = _valid0;
+  }
+  if (!valid0) {
+    const err2 = { instancePath, keyword: "if", params: { failingKeyword: "then" } };
+    if (vErrors === null) {
+      vErrors = [err2];
+    } else {
+      vErrors.push(err2);
+    }
+    errors++;
+    validate52.errors = vErrors;
+    return false;
+  }
+  validate52.errors = vErrors;
+  return errors === 0;
 }
-var ce = C;
-function C(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.path === void 0 && (o = "path")) return C.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.path !== void 0) {
-      let s = e.path;
-      if (r === r) if (typeof s == "string") {
-        if (w(s) < 1) return C.errors = [{ instancePath: t + "/path", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return C.errors = [{ instancePath: t + "/path", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.name !== void 0 && typeof e.name != "string") return C.errors = [{ instancePath: t + "/name", keyword: "type", params: { type: "string" } }], false;
-  } else return C.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return C.errors = i, r === 0;
-}
-var _e = P;
-function P(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.provider === void 0 && (o = "provider") || e.model_name === void 0 && (o = "model_name")) return P.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.provider !== void 0) {
-      let s = e.provider;
-      if (r === r) if (typeof s == "string") {
-        if (w(s) < 1) return P.errors = [{ instancePath: t + "/provider", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return P.errors = [{ instancePath: t + "/provider", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.model_name !== void 0) {
-      let s = e.model_name;
-      if (r === r) if (typeof s == "string") {
-        if (w(s) < 1) return P.errors = [{ instancePath: t + "/model_name", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return P.errors = [{ instancePath: t + "/model_name", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.url !== void 0 && typeof e.url != "string") return P.errors = [{ instancePath: t + "/url", keyword: "type", params: { type: "string" } }], false;
-    if (e.context_window !== void 0) {
-      let s = e.context_window, p = r;
-      if (!(typeof s == "number" && !(s % 1) && !isNaN(s) && isFinite(s))) return P.errors = [{ instancePath: t + "/context_window", keyword: "type", params: { type: "integer" } }], false;
-      if (r === p && typeof s == "number" && isFinite(s) && (s < 1 || isNaN(s))) return P.errors = [{ instancePath: t + "/context_window", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.temperature !== void 0) {
-      let s = e.temperature;
-      if (r === r) if (typeof s == "number" && isFinite(s)) {
-        if (s < 0 || isNaN(s)) return P.errors = [{ instancePath: t + "/temperature", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-      } else return P.errors = [{ instancePath: t + "/temperature", keyword: "type", params: { type: "number" } }], false;
-    }
-  } else return P.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return P.errors = i, r === 0;
-}
-var ge = A;
-function A(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let b;
-    if (e.workspace_id === void 0 && (b = "workspace_id")) return A.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: b } }], false;
-    if (e.workspace_id !== void 0) {
-      let a = e.workspace_id;
-      if (r === r) if (typeof a == "string") {
-        if (w(a) < 1) return A.errors = [{ instancePath: t + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return A.errors = [{ instancePath: t + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.command_execution_mode !== void 0) {
-      let a = e.command_execution_mode;
-      if (!(a === "local_terminal" || a === "server_runner")) return A.errors = [{ instancePath: t + "/command_execution_mode", keyword: "enum", params: { allowedValues: ["local_terminal", "server_runner"] } }], false;
-    }
-    if (e.time_limit_ms !== void 0) {
-      let a = e.time_limit_ms, l = r;
-      if (!(typeof a == "number" && !(a % 1) && !isNaN(a) && isFinite(a))) return A.errors = [{ instancePath: t + "/time_limit_ms", keyword: "type", params: { type: "integer" } }], false;
-      if (r === l && typeof a == "number" && isFinite(a) && (a < 1 || isNaN(a))) return A.errors = [{ instancePath: t + "/time_limit_ms", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.output_limit_bytes !== void 0) {
-      let a = e.output_limit_bytes, l = r;
-      if (!(typeof a == "number" && !(a % 1) && !isNaN(a) && isFinite(a))) return A.errors = [{ instancePath: t + "/output_limit_bytes", keyword: "type", params: { type: "integer" } }], false;
-      if (r === l && typeof a == "number" && isFinite(a) && (a < 1 || isNaN(a))) return A.errors = [{ instancePath: t + "/output_limit_bytes", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.command_approval !== void 0) {
-      let a = e.command_approval;
-      if (!(a === "always" || a === "prompt" || a === "never")) return A.errors = [{ instancePath: t + "/command_approval", keyword: "enum", params: { allowedValues: ["always", "prompt", "never"] } }], false;
-    }
-    if (e.allowed_commands !== void 0) {
-      let a = e.allowed_commands;
-      if (r === r) if (Array.isArray(a)) {
-        var o = true;
-        let m = a.length;
-        for (let n = 0; n < m; n++) {
-          let v = r;
-          if (typeof a[n] != "string") return A.errors = [{ instancePath: t + "/allowed_commands/" + n, keyword: "type", params: { type: "string" } }], false;
-          var o = v === r;
-          if (!o) break;
+var compiled1 = validate53;
+function validate53(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  const _errs0 = errors;
+  let valid0 = true;
+  const _errs1 = errors;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    let missing0;
+    if (data.type === void 0 && (missing0 = "type")) {
+      const err0 = {};
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    } else {
+      if (data.type !== void 0) {
+        let data0 = data.type;
+        if (!(data0 === "created" || data0 === "modified")) {
+          const err1 = {};
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
         }
-      } else return A.errors = [{ instancePath: t + "/allowed_commands", keyword: "type", params: { type: "array" } }], false;
+      }
     }
-    if (e.blocked_commands !== void 0) {
-      let a = e.blocked_commands;
-      if (r === r) if (Array.isArray(a)) {
-        var s = true;
-        let m = a.length;
-        for (let n = 0; n < m; n++) {
-          let v = r;
-          if (typeof a[n] != "string") return A.errors = [{ instancePath: t + "/blocked_commands/" + n, keyword: "type", params: { type: "string" } }], false;
-          var s = v === r;
-          if (!s) break;
-        }
-      } else return A.errors = [{ instancePath: t + "/blocked_commands", keyword: "type", params: { type: "array" } }], false;
+  }
+  var _valid0 = _errs1 === errors;
+  errors = _errs0;
+  if (vErrors !== null) {
+    if (_errs0) {
+      vErrors.length = _errs0;
+    } else {
+      vErrors = null;
     }
-    if (e.tools_requiring_approval !== void 0) {
-      let a = e.tools_requiring_approval;
-      if (r === r) if (Array.isArray(a)) {
-        var p = true;
-        let m = a.length;
-        for (let n = 0; n < m; n++) {
-          let v = r;
-          if (typeof a[n] != "string") return A.errors = [{ instancePath: t + "/tools_requiring_approval/" + n, keyword: "type", params: { type: "string" } }], false;
-          var p = v === r;
-          if (!p) break;
-        }
-      } else return A.errors = [{ instancePath: t + "/tools_requiring_approval", keyword: "type", params: { type: "array" } }], false;
+  }
+  if (_valid0) {
+    const _errs3 = errors;
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing1;
+      if (data.content_hash === void 0 && (missing1 = "content_hash")) {
+        validate53.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
+        return false;
+      }
     }
-  } else return A.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return A.errors = i, r === 0;
+    var _valid0 = _errs3 === errors;
+    valid0 = _valid0;
+  }
+  if (!valid0) {
+    const err2 = { instancePath, keyword: "if", params: { failingKeyword: "then" } };
+    if (vErrors === null) {
+      vErrors = [err2];
+    } else {
+      vErrors.push(err2);
+    }
+    errors++;
+    validate53.errors = vErrors;
+    return false;
+  }
+  validate53.errors = vErrors;
+  return errors === 0;
 }
-var he = V;
-function V(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let s;
-    if (e.workspace_id === void 0 && (s = "workspace_id") || e.changes === void 0 && (s = "changes")) return V.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: s } }], false;
-    if (e.workspace_id !== void 0) {
-      let p = e.workspace_id;
-      if (r === r) if (typeof p == "string") {
-        if (w(p) < 1) return V.errors = [{ instancePath: t + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return V.errors = [{ instancePath: t + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.changes !== void 0) {
-      let p = e.changes;
-      if (r === r) if (Array.isArray(p)) {
-        var o = true;
-        let a = p.length;
-        for (let l = 0; l < a; l++) {
-          let m = r;
-          q(p[l], { instancePath: t + "/changes/" + l, parentData: p, parentDataProperty: l, rootData: c }) || (i = i === null ? q.errors : i.concat(q.errors), r = i.length);
-          var o = m === r;
-          if (!o) break;
+var compiled2 = validate54;
+function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  const _errs0 = errors;
+  let valid0 = true;
+  const _errs1 = errors;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    let missing0;
+    if (data.success === void 0 && (missing0 = "success")) {
+      const err0 = {};
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    } else {
+      if (data.success !== void 0) {
+        if (true !== data.success) {
+          const err1 = {};
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
         }
-      } else return V.errors = [{ instancePath: t + "/changes", keyword: "type", params: { type: "array" } }], false;
+      }
     }
-  } else return V.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return V.errors = i, r === 0;
-}
-var we = R;
-function R(e, { instancePath: t = "", parentData: k, parentDataProperty: h, rootData: c = e } = {}) {
-  let i = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.message === void 0 && (o = "message")) return R.errors = [{ instancePath: t, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "client.user_message") return R.errors = [{ instancePath: t + "/type", keyword: "const", params: { allowedValue: "client.user_message" } }], false;
-    if (e.message !== void 0) {
-      let s = e.message;
-      if (r === r) if (typeof s == "string") {
-        if (w(s) < 1) return R.errors = [{ instancePath: t + "/message", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return R.errors = [{ instancePath: t + "/message", keyword: "type", params: { type: "string" } }], false;
+  }
+  var _valid0 = _errs1 === errors;
+  errors = _errs0;
+  if (vErrors !== null) {
+    if (_errs0) {
+      vErrors.length = _errs0;
+    } else {
+      vErrors = null;
     }
-    e.context !== void 0 && (y(e.context, { instancePath: t + "/context", parentData: e, parentDataProperty: "context", rootData: c }) || (i = i === null ? y.errors : i.concat(y.errors), r = i.length));
-  } else return R.errors = [{ instancePath: t, keyword: "type", params: { type: "object" } }], false;
-  return R.errors = i, r === 0;
+  }
+  let ifClause0;
+  if (_valid0) {
+    const _errs3 = errors;
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      if (data.error !== void 0) {
+        if (data.error !== null) {
+          validate54.errors = [{ instancePath: instancePath + "/error", keyword: "type", params: { type: "null" } }];
+          return false;
+        }
+      }
+    }
+    var _valid0 = _errs3 === errors;
+    valid0 = _valid0;
+    ifClause0 = "then";
+  } else {
+    const _errs6 = errors;
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing1;
+      if (data.error === void 0 && (missing1 = "error")) {
+        validate54.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
+        return false;
+      } else {
+        if (data.error !== void 0) {
+          let data2 = data.error;
+          if (!(data2 && typeof data2 == "object" && !Array.isArray(data2))) {
+            validate54.errors = [{ instancePath: instancePath + "/error", keyword: "type", params: { type: "object" } }];
+            return false;
+          }
+        }
+      }
+    }
+    var _valid0 = _errs6 === errors;
+    valid0 = _valid0;
+    ifClause0 = "else";
+  }
+  if (!valid0) {
+    const err2 = { instancePath, keyword: "if", params: { failingKeyword: ifClause0 } };
+    if (vErrors === null) {
+      vErrors = [err2];
+    } else {
+      vErrors.push(err2);
+    }
+    errors++;
+    validate54.errors = vErrors;
+    return false;
+  }
+  validate54.errors = vErrors;
+  return errors === 0;
 }
-var be = { ApprovalResponseMessage: ne, CancelMessage: oe, ClientHelloMessage: ae, CommandResultMessage: pe, ContextUpdateMessage: le, CreateSessionInput: ye, DeleteSessionInput: Y, FileChangesMessage: me, GetIndexStatusInput: K, GetPolicyInput: K, GetSessionInput: Y, GetWorkspaceInput: K, ListSessionsInput: de, PatchApplyResultMessage: ue, RebuildIndexInput: K, RefreshIndexInput: K, RegisterWorkspaceInput: ce, SetCurrentModelInput: _e, SetPolicyInput: ge, StreamInput: Y, UpdateIndexInput: he, UserMessage: we };
-export const checks: Checks = be;
+var $TextPosition = object({ "line": all(integer, minimum(0)), "character": all(integer, minimum(0)) });
+var $Diagnostic = object({ "file_path": all(string, minLength(1)), "severity": values("error", "warning", "info", "hint"), "message": string, "line": all(integer, minimum(0)) }, { "character": all(integer, minimum(0)), "source": string });
+var $FileMention = object({ "type": constant("file"), "path": all(string, minLength(1)) });
+var $SymbolMention = object({ "type": constant("symbol"), "name": all(string, minLength(1)) }, { "file_path": all(string, minLength(1)), "line": all(integer, minimum(0)) });
+var $Mention = any($FileMention, $SymbolMention);
+var $RelatedFile = object({ "path": all(string, minLength(1)), "relation": values("test", "source", "dependent", "import") });
+var $MessageContext = object({}, { "active_editor": object({ "file_path": all(string, minLength(1)), "language": string }, { "selection": object({ "start": $TextPosition, "end": $TextPosition }), "visible_range": object({ "start": all(integer, minimum(0)), "end": all(integer, minimum(0)) }), "content_hash": all(string, pattern("^sha256:[0-9a-f]+$")) }), "open_editors": array(object({ "file_path": all(string, minLength(1)) }, { "is_dirty": boolean, "visible": boolean })), "diagnostics": array($Diagnostic), "terminal_output": object({}, { "command": all(string, minLength(1)), "exit_code": integer, "stdout": string, "stderr": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), "git_context": object({}, { "branch": string, "staged_files": array(all(string, minLength(1))), "modified_files": array(all(string, minLength(1))), "recent_commits": array(object({ "sha": all(string, minLength(1)), "message": string }, { "author": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) })), "diff": string }), "mentions": array($Mention), "related_files": array($RelatedFile), "command": all(string, pattern("^/[a-z]+$")) });
+var $DeleteSessionInput = object({ "session_id": all(string, minLength(1)) });
+var $FileChange = all(object({ "type": values("created", "modified", "deleted"), "file_path": all(string, minLength(1)) }, { "content_hash": all(string, pattern("^sha256:[0-9a-f]+$")), "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), compiled(compiled1));
+var $GetIndexStatusInput = object({ "workspace_id": all(string, minLength(1)) });
+var made = checked({ "ApprovalResponseMessage": all(object({ "type": constant("client.approval_response"), "request_id": all(string, minLength(1)), "approved": boolean }, { "scope": values("all", "file", "hunk"), "file_path": all(string, minLength(1)) }), compiled(compiled0)), "CancelMessage": object({ "type": constant("client.cancel") }, { "reason": string }), "ClientHelloMessage": object({ "type": constant("client.hello"), "client_info": object({ "name": string, "version": string, "capabilities": array(string) }) }), "CommandResultMessage": object({ "type": constant("client.command_result"), "command_id": all(string, minLength(1)), "command": all(string, minLength(1)), "exit_code": integer }, { "stdout": string, "stderr": string, "duration_ms": all(number, minimum(0)) }), "ContextUpdateMessage": object({ "type": constant("client.context_update"), "updates": $MessageContext }), "CreateSessionInput": object({ "workspace_id": all(string, minLength(1)) }, { "title": string, "model_provider": all(string, minLength(1)), "model_name": all(string, minLength(1)), "context_window": all(integer, minimum(1)) }), "DeleteSessionInput": $DeleteSessionInput, "FileChangesMessage": object({ "type": constant("client.file_changes"), "changes": array($FileChange) }), "GetIndexStatusInput": $GetIndexStatusInput, "GetPolicyInput": $GetIndexStatusInput, "GetSessionInput": $DeleteSessionInput, "GetWorkspaceInput": $GetIndexStatusInput, "ListSessionsInput": object({}, { "workspace_id": all(string, minLength(1)) }), "PatchApplyResultMessage": all(object({ "type": constant("client.patch_apply_result"), "patch_id": all(string, minLength(1)), "file_path": all(string, minLength(1)), "success": boolean }, { "error": any(nil, object({ "message": string, "type": string })), "applied_hash": all(string, pattern("^sha256:[0-9a-f]+$")) }), compiled(compiled2)), "RebuildIndexInput": $GetIndexStatusInput, "RefreshIndexInput": $GetIndexStatusInput, "RegisterWorkspaceInput": object({ "path": all(string, minLength(1)) }, { "name": string }), "SetCurrentModelInput": object({ "provider": all(string, minLength(1)), "model_name": all(string, minLength(1)) }, { "url": string, "context_window": all(integer, minimum(1)), "temperature": all(number, minimum(0)) }), "SetPolicyInput": object({ "workspace_id": all(string, minLength(1)) }, { "command_execution_mode": values("local_terminal", "server_runner"), "time_limit_ms": all(integer, minimum(1)), "output_limit_bytes": all(integer, minimum(1)), "command_approval": values("always", "prompt", "never"), "allowed_commands": array(string), "blocked_commands": array(string), "tools_requiring_approval": array(string) }), "StreamInput": $DeleteSessionInput, "UpdateIndexInput": object({ "workspace_id": all(string, minLength(1)), "changes": array($FileChange) }), "UserMessage": object({ "type": constant("client.user_message"), "message": all(string, minLength(1)) }, { "context": $MessageContext }) });
+export const checks: Checks = made;

@@ -3,854 +3,96 @@
 // Do not edit: change the schemas and run `parlance generate`.
 import type { Checks } from "@parlance/contract";
 
-var Y = (e, s) => () => (s || e((s = { exports: {} }).exports, s), s.exports);
-var X = Y((G) => {
-  "use strict";
-  Object.defineProperty(G, "__esModule", { value: true });
-  function U(e) {
-    let s = e.length, d = 0, u = 0, y;
-    for (; u < s; ) d++, y = e.charCodeAt(u++), y >= 55296 && y <= 56319 && u < s && (y = e.charCodeAt(u), (y & 64512) === 56320 && u++);
-    return d;
+var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
+var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
+var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+var mistyped = (type) => flaw("type", { type });
+var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
+var boolean = (value) => typeof value === "boolean" ? void 0 : mistyped("boolean");
+var number = (value) => Number.isFinite(value) ? void 0 : mistyped("number");
+var integer = (value) => Number.isInteger(value) ? void 0 : mistyped("integer");
+var nil = (value) => value === null ? void 0 : mistyped("null");
+var types = (tests) => test((value) => Object.values(tests).some((one) => !one(value)), "type", { type: Object.keys(tests) });
+function object(required, optional = {}) {
+  const needed = Object.keys(required).length;
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at];
+      const found = value[key];
+      if (found !== void 0) {
+        const flaws = tests[at](found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
+    }
+    return void 0;
+  };
+}
+var others = (test2, ...known) => (value) => {
+  for (const key in value) {
+    const flaws = known.includes(key) ? void 0 : test2(value[key]);
+    if (flaws) return under(key, flaws);
   }
-  G.default = U;
-  U.code = 'require("ajv/dist/runtime/ucs2length").default';
-});
-var ee = x;
-var w = X().default;
-function x(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.type === void 0 && (i = "type") || e.command_id === void 0 && (i = "command_id") || e.command === void 0 && (i = "command")) return x.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.type !== void 0 && e.type !== "command.request_approval") return x.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "command.request_approval" } }], false;
-    if (e.command_id !== void 0) {
-      let t = e.command_id;
-      if (r === r) if (typeof t == "string") {
-        if (w(t) < 1) return x.errors = [{ instancePath: s + "/command_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return x.errors = [{ instancePath: s + "/command_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.command !== void 0) {
-      let t = e.command;
-      if (r === r) if (typeof t == "string") {
-        if (w(t) < 1) return x.errors = [{ instancePath: s + "/command", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return x.errors = [{ instancePath: s + "/command", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.working_directory !== void 0 && typeof e.working_directory != "string") return x.errors = [{ instancePath: s + "/working_directory", keyword: "type", params: { type: "string" } }], false;
-    if (e.environment !== void 0) {
-      let t = e.environment;
-      if (r === r) if (t && typeof t == "object" && !Array.isArray(t)) for (let p in t) {
-        let m = r;
-        if (typeof t[p] != "string") return x.errors = [{ instancePath: s + "/environment/" + p.replace(/~/g, "~0").replace(/\//g, "~1"), keyword: "type", params: { type: "string" } }], false;
-        var o = m === r;
-        if (!o) break;
-      }
-      else return x.errors = [{ instancePath: s + "/environment", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.requires_approval !== void 0 && typeof e.requires_approval != "boolean") return x.errors = [{ instancePath: s + "/requires_approval", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.reason !== void 0 && typeof e.reason != "string") return x.errors = [{ instancePath: s + "/reason", keyword: "type", params: { type: "string" } }], false;
-  } else return x.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return x.errors = n, r === 0;
+  return void 0;
+};
+var array = (item) => (value) => {
+  if (!Array.isArray(value)) return mistyped("array");
+  for (let at = 0; at < value.length; at++) {
+    const flaws = item(value[at]);
+    if (flaws) return under(at, flaws);
+  }
+  return void 0;
+};
+var constant = (allowedValue) => (value) => value === allowedValue ? void 0 : flaw("const", { allowedValue });
+var values = (...allowedValues) => test((value) => allowedValues.includes(value), "enum", { allowedValues });
+var minimum = (limit) => test((value) => value >= limit, "minimum", { comparison: ">=", limit });
+var maximum = (limit) => test((value) => value <= limit, "maximum", { comparison: "<=", limit });
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var pattern = (source) => {
+  const form = new RegExp(source, "u");
+  return test((value) => form.test(value), "pattern", { pattern: source });
+};
+var format = (name, form) => test((value) => form.test(value), "format", { format: name });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
+var any = (...tests) => (value) => {
+  const found = [];
+  for (const one of tests) {
+    const flaws = one(value);
+    if (!flaws) return void 0;
+    found.push(...flaws);
+  }
+  return [...found, ...flaw("anyOf", {})];
+};
+function checked(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      check.errors = tests[title](value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
 }
-var re = z;
-function z(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.success === void 0 && (o = "success")) return z.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.success !== void 0 && e.success !== true) return z.errors = [{ instancePath: s + "/success", keyword: "const", params: { allowedValue: true } }], false;
-  } else return z.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return z.errors = n, r === 0;
-}
-var se = I;
-var te = new RegExp("^[A-Z][A-Z0-9_]*$", "u");
-function q(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.code === void 0 && (o = "code") || e.message === void 0 && (o = "message")) return q.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.code !== void 0) {
-      let i = e.code;
-      if (r === r) if (typeof i == "string") {
-        if (!te.test(i)) return q.errors = [{ instancePath: s + "/code", keyword: "pattern", params: { pattern: "^[A-Z][A-Z0-9_]*$" } }], false;
-      } else return q.errors = [{ instancePath: s + "/code", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.message !== void 0 && typeof e.message != "string") return q.errors = [{ instancePath: s + "/message", keyword: "type", params: { type: "string" } }], false;
-    if (e.details !== void 0) {
-      let i = e.details;
-      if (r === r && !(i && typeof i == "object" && !Array.isArray(i))) return q.errors = [{ instancePath: s + "/details", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.recoverable !== void 0 && typeof e.recoverable != "boolean") return q.errors = [{ instancePath: s + "/recoverable", keyword: "type", params: { type: "boolean" } }], false;
-  } else return q.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return q.errors = n, r === 0;
-}
-function I(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.error === void 0 && (o = "error")) return I.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
-    e.error !== void 0 && (q(e.error, { instancePath: s + "/error", parentData: e, parentDataProperty: "error", rootData: y }) || (n = n === null ? q.errors : n.concat(q.errors), r = n.length));
-  } else return I.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return I.errors = n, r === 0;
-}
-var ie = D;
-function D(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.type === void 0 && (i = "type") || e.message === void 0 && (i = "message")) return D.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.type !== void 0 && e.type !== "assistant.message_final") return D.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "assistant.message_final" } }], false;
-    if (e.message !== void 0 && typeof e.message != "string") return D.errors = [{ instancePath: s + "/message", keyword: "type", params: { type: "string" } }], false;
-    if (e.metadata !== void 0) {
-      let t = e.metadata;
-      if (r === r) if (t && typeof t == "object" && !Array.isArray(t)) {
-        if (t.tokens_used !== void 0) {
-          let p = t.tokens_used, m = r;
-          if (!(typeof p == "number" && !(p % 1) && !isNaN(p) && isFinite(p))) return D.errors = [{ instancePath: s + "/metadata/tokens_used", keyword: "type", params: { type: "integer" } }], false;
-          if (r === m && typeof p == "number" && isFinite(p) && (p < 0 || isNaN(p))) return D.errors = [{ instancePath: s + "/metadata/tokens_used", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-        }
-        if (t.files_modified !== void 0) {
-          let p = t.files_modified, m = r;
-          if (!(typeof p == "number" && !(p % 1) && !isNaN(p) && isFinite(p))) return D.errors = [{ instancePath: s + "/metadata/files_modified", keyword: "type", params: { type: "integer" } }], false;
-          if (r === m && typeof p == "number" && isFinite(p) && (p < 0 || isNaN(p))) return D.errors = [{ instancePath: s + "/metadata/files_modified", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-        }
-        if (t.tools_used !== void 0) {
-          let p = t.tools_used;
-          if (r === r) if (Array.isArray(p)) {
-            var o = true;
-            let l = p.length;
-            for (let f = 0; f < l; f++) {
-              let c = r;
-              if (typeof p[f] != "string") return D.errors = [{ instancePath: s + "/metadata/tools_used/" + f, keyword: "type", params: { type: "string" } }], false;
-              var o = c === r;
-              if (!o) break;
-            }
-          } else return D.errors = [{ instancePath: s + "/metadata/tools_used", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (t.success !== void 0 && typeof t.success != "boolean") return D.errors = [{ instancePath: s + "/metadata/success", keyword: "type", params: { type: "boolean" } }], false;
-      } else return D.errors = [{ instancePath: s + "/metadata", keyword: "type", params: { type: "object" } }], false;
-    }
-  } else return D.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return D.errors = n, r === 0;
-}
-var ne = O;
-function O(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.status === void 0 && (o = "status")) return O.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.status !== void 0) {
-      let i = e.status;
-      if (!(i === "healthy" || i === "degraded")) return O.errors = [{ instancePath: s + "/status", keyword: "enum", params: { allowedValues: ["healthy", "degraded"] } }], false;
-    }
-    if (e.version !== void 0 && typeof e.version != "string") return O.errors = [{ instancePath: s + "/version", keyword: "type", params: { type: "string" } }], false;
-  } else return O.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return O.errors = n, r === 0;
-}
-var oe = N;
-function T(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  return e === "pending" || e === "indexing" || e === "complete" || e === "partial" || e === "failed" ? (T.errors = n, r === 0) : (T.errors = [{ instancePath: s, keyword: "enum", params: { allowedValues: ["pending", "indexing", "complete", "partial", "failed"] } }], false);
-}
-var B = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
-function N(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.index_status === void 0 && (i = "index_status")) return N.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.index_status !== void 0 && (T(e.index_status, { instancePath: s + "/index_status", parentData: e, parentDataProperty: "index_status", rootData: y }) || (n = n === null ? T.errors : n.concat(T.errors), r = n.length)), e.index_progress !== void 0) {
-      let t = e.index_progress;
-      if (r === r) if (typeof t == "number" && isFinite(t)) {
-        if (t > 1 || isNaN(t)) return N.errors = [{ instancePath: s + "/index_progress", keyword: "maximum", params: { comparison: "<=", limit: 1 } }], false;
-        if (t < 0 || isNaN(t)) return N.errors = [{ instancePath: s + "/index_progress", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-      } else return N.errors = [{ instancePath: s + "/index_progress", keyword: "type", params: { type: "number" } }], false;
-    }
-    if (e.total_files !== void 0) {
-      let t = e.total_files, a = r;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return N.errors = [{ instancePath: s + "/total_files", keyword: "type", params: { type: "integer" } }], false;
-      if (r === a && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return N.errors = [{ instancePath: s + "/total_files", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.indexed_files !== void 0) {
-      let t = e.indexed_files, a = r;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return N.errors = [{ instancePath: s + "/indexed_files", keyword: "type", params: { type: "integer" } }], false;
-      if (r === a && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return N.errors = [{ instancePath: s + "/indexed_files", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.total_chunks !== void 0) {
-      let t = e.total_chunks, a = r;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return N.errors = [{ instancePath: s + "/total_chunks", keyword: "type", params: { type: "integer" } }], false;
-      if (r === a && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return N.errors = [{ instancePath: s + "/total_chunks", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.last_indexed_at !== void 0) {
-      let t = e.last_indexed_at, a = r, p = false, m = r;
-      if (t !== null) {
-        let l = { instancePath: s + "/last_indexed_at", keyword: "type", params: { type: "null" } };
-        n === null ? n = [l] : n.push(l), r++;
-      }
-      var o = m === r;
-      if (p = p || o, !p) {
-        let l = r;
-        if (r === l && r === l) if (typeof t == "string") {
-          if (!B.test(t)) {
-            let c = { instancePath: s + "/last_indexed_at", keyword: "format", params: { format: "date-time" } };
-            n === null ? n = [c] : n.push(c), r++;
-          }
-        } else {
-          let c = { instancePath: s + "/last_indexed_at", keyword: "type", params: { type: "string" } };
-          n === null ? n = [c] : n.push(c), r++;
-        }
-        var o = l === r;
-        p = p || o;
-      }
-      if (p) r = a, n !== null && (a ? n.length = a : n = null);
-      else {
-        let l = { instancePath: s + "/last_indexed_at", keyword: "anyOf", params: {} };
-        return n === null ? n = [l] : n.push(l), r++, N.errors = n, false;
-      }
-    }
-  } else return N.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return N.errors = n, r === 0;
-}
-var ae = P;
-function P(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.provider === void 0 && (o = "provider") || e.model_name === void 0 && (o = "model_name")) return P.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.provider !== void 0) {
-      let i = e.provider;
-      if (r === r) if (typeof i == "string") {
-        if (w(i) < 1) return P.errors = [{ instancePath: s + "/provider", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return P.errors = [{ instancePath: s + "/provider", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.model_name !== void 0) {
-      let i = e.model_name;
-      if (r === r) if (typeof i == "string") {
-        if (w(i) < 1) return P.errors = [{ instancePath: s + "/model_name", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return P.errors = [{ instancePath: s + "/model_name", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.url !== void 0 && typeof e.url != "string") return P.errors = [{ instancePath: s + "/url", keyword: "type", params: { type: "string" } }], false;
-    if (e.context_window !== void 0) {
-      let i = e.context_window, t = r;
-      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return P.errors = [{ instancePath: s + "/context_window", keyword: "type", params: { type: "integer" } }], false;
-      if (r === t && typeof i == "number" && isFinite(i) && (i < 1 || isNaN(i))) return P.errors = [{ instancePath: s + "/context_window", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.temperature !== void 0) {
-      let i = e.temperature;
-      if (r === r) if (typeof i == "number" && isFinite(i)) {
-        if (i < 0 || isNaN(i)) return P.errors = [{ instancePath: s + "/temperature", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-      } else return P.errors = [{ instancePath: s + "/temperature", keyword: "type", params: { type: "number" } }], false;
-    }
-  } else return P.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return P.errors = n, r === 0;
-}
-var pe = J;
-function A(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.provider === void 0 && (i = "provider") || e.model_name === void 0 && (i = "model_name")) return A.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.provider !== void 0) {
-      let t = e.provider;
-      if (r === r) if (typeof t == "string") {
-        if (w(t) < 1) return A.errors = [{ instancePath: s + "/provider", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return A.errors = [{ instancePath: s + "/provider", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.model_name !== void 0) {
-      let t = e.model_name;
-      if (r === r) if (typeof t == "string") {
-        if (w(t) < 1) return A.errors = [{ instancePath: s + "/model_name", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return A.errors = [{ instancePath: s + "/model_name", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.capabilities !== void 0) {
-      let t = e.capabilities;
-      if (r === r) if (Array.isArray(t)) {
-        var o = true;
-        let p = t.length;
-        for (let m = 0; m < p; m++) {
-          let l = r;
-          if (typeof t[m] != "string") return A.errors = [{ instancePath: s + "/capabilities/" + m, keyword: "type", params: { type: "string" } }], false;
-          var o = l === r;
-          if (!o) break;
-        }
-      } else return A.errors = [{ instancePath: s + "/capabilities", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return A.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return A.errors = n, r === 0;
-}
-function J(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (Array.isArray(e)) {
-    var o = true;
-    let i = e.length;
-    for (let t = 0; t < i; t++) {
-      let a = r;
-      A(e[t], { instancePath: s + "/" + t, parentData: e, parentDataProperty: t, rootData: y }) || (n = n === null ? A.errors : n.concat(A.errors), r = n.length);
-      var o = a === r;
-      if (!o) break;
-    }
-  } else return J.errors = [{ instancePath: s, keyword: "type", params: { type: "array" } }], false;
-  return J.errors = n, r === 0;
-}
-var le = b;
-function j(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.old_start === void 0 && (o = "old_start") || e.old_lines === void 0 && (o = "old_lines") || e.new_start === void 0 && (o = "new_start") || e.new_lines === void 0 && (o = "new_lines")) return j.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.old_start !== void 0) {
-      let i = e.old_start, t = r;
-      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return j.errors = [{ instancePath: s + "/old_start", keyword: "type", params: { type: "integer" } }], false;
-      if (r === t && typeof i == "number" && isFinite(i) && (i < 0 || isNaN(i))) return j.errors = [{ instancePath: s + "/old_start", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.old_lines !== void 0) {
-      let i = e.old_lines, t = r;
-      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return j.errors = [{ instancePath: s + "/old_lines", keyword: "type", params: { type: "integer" } }], false;
-      if (r === t && typeof i == "number" && isFinite(i) && (i < 0 || isNaN(i))) return j.errors = [{ instancePath: s + "/old_lines", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.new_start !== void 0) {
-      let i = e.new_start, t = r;
-      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return j.errors = [{ instancePath: s + "/new_start", keyword: "type", params: { type: "integer" } }], false;
-      if (r === t && typeof i == "number" && isFinite(i) && (i < 0 || isNaN(i))) return j.errors = [{ instancePath: s + "/new_start", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.new_lines !== void 0) {
-      let i = e.new_lines, t = r;
-      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return j.errors = [{ instancePath: s + "/new_lines", keyword: "type", params: { type: "integer" } }], false;
-      if (r === t && typeof i == "number" && isFinite(i) && (i < 0 || isNaN(i))) return j.errors = [{ instancePath: s + "/new_lines", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.content !== void 0 && typeof e.content != "string") return j.errors = [{ instancePath: s + "/content", keyword: "type", params: { type: "string" } }], false;
-  } else return j.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return j.errors = n, r === 0;
-}
-function b(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let t;
-    if (e.type === void 0 && (t = "type") || e.patch_id === void 0 && (t = "patch_id") || e.file_path === void 0 && (t = "file_path") || e.diff === void 0 && (t = "diff") || e.rationale === void 0 && (t = "rationale") || e.acceptance_criteria === void 0 && (t = "acceptance_criteria") || e.requires_approval === void 0 && (t = "requires_approval") || e.hunks === void 0 && (t = "hunks")) return b.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: t } }], false;
-    if (e.type !== void 0 && e.type !== "patch.proposed") return b.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "patch.proposed" } }], false;
-    if (e.patch_id !== void 0) {
-      let a = e.patch_id;
-      if (r === r) if (typeof a == "string") {
-        if (w(a) < 1) return b.errors = [{ instancePath: s + "/patch_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return b.errors = [{ instancePath: s + "/patch_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.file_path !== void 0) {
-      let a = e.file_path;
-      if (r === r) if (typeof a == "string") {
-        if (w(a) < 1) return b.errors = [{ instancePath: s + "/file_path", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return b.errors = [{ instancePath: s + "/file_path", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.diff !== void 0 && typeof e.diff != "string") return b.errors = [{ instancePath: s + "/diff", keyword: "type", params: { type: "string" } }], false;
-    if (e.rationale !== void 0 && typeof e.rationale != "string") return b.errors = [{ instancePath: s + "/rationale", keyword: "type", params: { type: "string" } }], false;
-    if (e.acceptance_criteria !== void 0) {
-      let a = e.acceptance_criteria;
-      if (r === r) if (Array.isArray(a)) {
-        var o = true;
-        let m = a.length;
-        for (let l = 0; l < m; l++) {
-          let f = r;
-          if (typeof a[l] != "string") return b.errors = [{ instancePath: s + "/acceptance_criteria/" + l, keyword: "type", params: { type: "string" } }], false;
-          var o = f === r;
-          if (!o) break;
-        }
-      } else return b.errors = [{ instancePath: s + "/acceptance_criteria", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.requires_approval !== void 0 && typeof e.requires_approval != "boolean") return b.errors = [{ instancePath: s + "/requires_approval", keyword: "type", params: { type: "boolean" } }], false;
-    if (e.hunks !== void 0) {
-      let a = e.hunks;
-      if (r === r) if (Array.isArray(a)) {
-        var i = true;
-        let m = a.length;
-        for (let l = 0; l < m; l++) {
-          let f = r;
-          j(a[l], { instancePath: s + "/hunks/" + l, parentData: a, parentDataProperty: l, rootData: y }) || (n = n === null ? j.errors : n.concat(j.errors), r = n.length);
-          var i = f === r;
-          if (!i) break;
-        }
-      } else return b.errors = [{ instancePath: s + "/hunks", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return b.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return b.errors = n, r === 0;
-}
-var fe = C;
-function F(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.step_number === void 0 && (i = "step_number") || e.description === void 0 && (i = "description") || e.files_involved === void 0 && (i = "files_involved")) return F.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.step_number !== void 0) {
-      let t = e.step_number, a = r;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return F.errors = [{ instancePath: s + "/step_number", keyword: "type", params: { type: "integer" } }], false;
-      if (r === a && typeof t == "number" && isFinite(t) && (t < 1 || isNaN(t))) return F.errors = [{ instancePath: s + "/step_number", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.description !== void 0 && typeof e.description != "string") return F.errors = [{ instancePath: s + "/description", keyword: "type", params: { type: "string" } }], false;
-    if (e.files_involved !== void 0) {
-      let t = e.files_involved;
-      if (r === r) if (Array.isArray(t)) {
-        var o = true;
-        let p = t.length;
-        for (let m = 0; m < p; m++) {
-          let l = t[m], f = r;
-          if (r === f) if (typeof l == "string") {
-            if (w(l) < 1) return F.errors = [{ instancePath: s + "/files_involved/" + m, keyword: "minLength", params: { limit: 1 } }], false;
-          } else return F.errors = [{ instancePath: s + "/files_involved/" + m, keyword: "type", params: { type: "string" } }], false;
-          var o = f === r;
-          if (!o) break;
-        }
-      } else return F.errors = [{ instancePath: s + "/files_involved", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return F.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return F.errors = n, r === 0;
-}
-function C(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.type === void 0 && (i = "type") || e.steps === void 0 && (i = "steps") || e.rationale === void 0 && (i = "rationale")) return C.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.type !== void 0 && e.type !== "agent.plan") return C.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "agent.plan" } }], false;
-    if (e.steps !== void 0) {
-      let t = e.steps;
-      if (r === r) if (Array.isArray(t)) {
-        var o = true;
-        let p = t.length;
-        for (let m = 0; m < p; m++) {
-          let l = r;
-          F(t[m], { instancePath: s + "/steps/" + m, parentData: t, parentDataProperty: m, rootData: y }) || (n = n === null ? F.errors : n.concat(F.errors), r = n.length);
-          var o = l === r;
-          if (!o) break;
-        }
-      } else return C.errors = [{ instancePath: s + "/steps", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.rationale !== void 0 && typeof e.rationale != "string") return C.errors = [{ instancePath: s + "/rationale", keyword: "type", params: { type: "string" } }], false;
-  } else return C.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return C.errors = n, r === 0;
-}
-var ye = E;
-function E(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.stage === void 0 && (o = "stage")) return E.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "agent.retrieve.status") return E.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "agent.retrieve.status" } }], false;
-    if (e.stage !== void 0) {
-      let i = e.stage;
-      if (!(i === "symbol_search" || i === "text_search" || i === "vector_search" || i === "reranking")) return E.errors = [{ instancePath: s + "/stage", keyword: "enum", params: { allowedValues: ["symbol_search", "text_search", "vector_search", "reranking"] } }], false;
-    }
-    if (e.results_count !== void 0) {
-      let i = e.results_count, t = r;
-      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return E.errors = [{ instancePath: s + "/results_count", keyword: "type", params: { type: "integer" } }], false;
-      if (r === t && typeof i == "number" && isFinite(i) && (i < 0 || isNaN(i))) return E.errors = [{ instancePath: s + "/results_count", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.message !== void 0 && typeof e.message != "string") return E.errors = [{ instancePath: s + "/message", keyword: "type", params: { type: "string" } }], false;
-  } else return E.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return E.errors = n, r === 0;
-}
-var me = H;
-function H(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.error === void 0 && (o = "error")) return H.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "server.error") return H.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "server.error" } }], false;
-    e.error !== void 0 && (q(e.error, { instancePath: s + "/error", parentData: e, parentDataProperty: "error", rootData: y }) || (n = n === null ? q.errors : n.concat(q.errors), r = n.length));
-  } else return H.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return H.errors = n, r === 0;
-}
-var ue = $;
-function $(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.type === void 0 && (i = "type") || e.server_info === void 0 && (i = "server_info")) return $.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.type !== void 0 && e.type !== "server.hello") return $.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "server.hello" } }], false;
-    if (e.server_info !== void 0) {
-      let t = e.server_info;
-      if (r === r) if (t && typeof t == "object" && !Array.isArray(t)) {
-        let p;
-        if (t.version === void 0 && (p = "version")) return $.errors = [{ instancePath: s + "/server_info", keyword: "required", params: { missingProperty: p } }], false;
-        if (t.version !== void 0 && typeof t.version != "string") return $.errors = [{ instancePath: s + "/server_info/version", keyword: "type", params: { type: "string" } }], false;
-        if (t.model !== void 0 && (A(t.model, { instancePath: s + "/server_info/model", parentData: t, parentDataProperty: "model", rootData: y }) || (n = n === null ? A.errors : n.concat(A.errors), r = n.length)), t.capabilities !== void 0) {
-          let m = t.capabilities;
-          if (r === r) if (Array.isArray(m)) {
-            var o = true;
-            let f = m.length;
-            for (let c = 0; c < f; c++) {
-              let R = r;
-              if (typeof m[c] != "string") return $.errors = [{ instancePath: s + "/server_info/capabilities/" + c, keyword: "type", params: { type: "string" } }], false;
-              var o = R === r;
-              if (!o) break;
-            }
-          } else return $.errors = [{ instancePath: s + "/server_info/capabilities", keyword: "type", params: { type: "array" } }], false;
-        }
-      } else return $.errors = [{ instancePath: s + "/server_info", keyword: "type", params: { type: "object" } }], false;
-    }
-  } else return $.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return $.errors = n, r === 0;
-}
-var de = g, ce = { $id: "/loco/messages/session.json", type: "object", required: ["id", "workspace_id", "created_at", "status"], properties: { id: { type: "string", minLength: 1 }, workspace_id: { type: "string", minLength: 1 }, title: { type: ["string", "null"] }, model_provider: { type: "string", minLength: 1 }, model_name: { type: "string", minLength: 1 }, context_window: { type: "integer", minimum: 1 }, created_at: { type: "string", format: "date-time" }, status: { type: "string" } } };
-function g(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.id === void 0 && (o = "id") || e.workspace_id === void 0 && (o = "workspace_id") || e.created_at === void 0 && (o = "created_at") || e.status === void 0 && (o = "status")) return g.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.id !== void 0) {
-      let i = e.id;
-      if (r === r) if (typeof i == "string") {
-        if (w(i) < 1) return g.errors = [{ instancePath: s + "/id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return g.errors = [{ instancePath: s + "/id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.workspace_id !== void 0) {
-      let i = e.workspace_id;
-      if (r === r) if (typeof i == "string") {
-        if (w(i) < 1) return g.errors = [{ instancePath: s + "/workspace_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return g.errors = [{ instancePath: s + "/workspace_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.title !== void 0) {
-      let i = e.title;
-      if (typeof i != "string" && i !== null) return g.errors = [{ instancePath: s + "/title", keyword: "type", params: { type: ce.properties.title.type } }], false;
-    }
-    if (e.model_provider !== void 0) {
-      let i = e.model_provider;
-      if (r === r) if (typeof i == "string") {
-        if (w(i) < 1) return g.errors = [{ instancePath: s + "/model_provider", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return g.errors = [{ instancePath: s + "/model_provider", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.model_name !== void 0) {
-      let i = e.model_name;
-      if (r === r) if (typeof i == "string") {
-        if (w(i) < 1) return g.errors = [{ instancePath: s + "/model_name", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return g.errors = [{ instancePath: s + "/model_name", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.context_window !== void 0) {
-      let i = e.context_window, t = r;
-      if (!(typeof i == "number" && !(i % 1) && !isNaN(i) && isFinite(i))) return g.errors = [{ instancePath: s + "/context_window", keyword: "type", params: { type: "integer" } }], false;
-      if (r === t && typeof i == "number" && isFinite(i) && (i < 1 || isNaN(i))) return g.errors = [{ instancePath: s + "/context_window", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.created_at !== void 0) {
-      let i = e.created_at, t = r;
-      if (r === t && r === t) if (typeof i == "string") {
-        if (!B.test(i)) return g.errors = [{ instancePath: s + "/created_at", keyword: "format", params: { format: "date-time" } }], false;
-      } else return g.errors = [{ instancePath: s + "/created_at", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.status !== void 0 && typeof e.status != "string") return g.errors = [{ instancePath: s + "/status", keyword: "type", params: { type: "string" } }], false;
-  } else return g.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return g.errors = n, r === 0;
-}
-var _e = k;
-function k(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let a;
-    if (e.type === void 0 && (a = "type") || e.state === void 0 && (a = "state")) return k.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: a } }], false;
-    if (e.type !== void 0 && e.type !== "session.state") return k.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "session.state" } }], false;
-    if (e.state !== void 0) {
-      let p = e.state;
-      if (r === r) if (p && typeof p == "object" && !Array.isArray(p)) {
-        let l;
-        if (p.pending_patches === void 0 && (l = "pending_patches") || p.applied_patches === void 0 && (l = "applied_patches") || p.pending_approvals === void 0 && (l = "pending_approvals")) return k.errors = [{ instancePath: s + "/state", keyword: "required", params: { missingProperty: l } }], false;
-        if (p.pending_patches !== void 0) {
-          let f = p.pending_patches;
-          if (r === r) if (Array.isArray(f)) {
-            var o = true;
-            let R = f.length;
-            for (let v = 0; v < R; v++) {
-              let V = f[v], S = r;
-              if (r === S) if (typeof V == "string") {
-                if (w(V) < 1) return k.errors = [{ instancePath: s + "/state/pending_patches/" + v, keyword: "minLength", params: { limit: 1 } }], false;
-              } else return k.errors = [{ instancePath: s + "/state/pending_patches/" + v, keyword: "type", params: { type: "string" } }], false;
-              var o = S === r;
-              if (!o) break;
-            }
-          } else return k.errors = [{ instancePath: s + "/state/pending_patches", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (p.applied_patches !== void 0) {
-          let f = p.applied_patches;
-          if (r === r) if (Array.isArray(f)) {
-            var i = true;
-            let R = f.length;
-            for (let v = 0; v < R; v++) {
-              let V = f[v], S = r;
-              if (r === S) if (typeof V == "string") {
-                if (w(V) < 1) return k.errors = [{ instancePath: s + "/state/applied_patches/" + v, keyword: "minLength", params: { limit: 1 } }], false;
-              } else return k.errors = [{ instancePath: s + "/state/applied_patches/" + v, keyword: "type", params: { type: "string" } }], false;
-              var i = S === r;
-              if (!i) break;
-            }
-          } else return k.errors = [{ instancePath: s + "/state/applied_patches", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (p.pending_approvals !== void 0) {
-          let f = p.pending_approvals;
-          if (r === r) if (Array.isArray(f)) {
-            var t = true;
-            let R = f.length;
-            for (let v = 0; v < R; v++) {
-              let V = f[v], S = r;
-              if (r === S) if (typeof V == "string") {
-                if (w(V) < 1) return k.errors = [{ instancePath: s + "/state/pending_approvals/" + v, keyword: "minLength", params: { limit: 1 } }], false;
-              } else return k.errors = [{ instancePath: s + "/state/pending_approvals/" + v, keyword: "type", params: { type: "string" } }], false;
-              var t = S === r;
-              if (!t) break;
-            }
-          } else return k.errors = [{ instancePath: s + "/state/pending_approvals", keyword: "type", params: { type: "array" } }], false;
-        }
-        if (p.current_step !== void 0) {
-          let f = p.current_step, c = r;
-          if (!(typeof f == "number" && !(f % 1) && !isNaN(f) && isFinite(f))) return k.errors = [{ instancePath: s + "/state/current_step", keyword: "type", params: { type: "integer" } }], false;
-          if (r === c && typeof f == "number" && isFinite(f) && (f < 0 || isNaN(f))) return k.errors = [{ instancePath: s + "/state/current_step", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-        }
-        if (p.total_steps !== void 0) {
-          let f = p.total_steps, c = r;
-          if (!(typeof f == "number" && !(f % 1) && !isNaN(f) && isFinite(f))) return k.errors = [{ instancePath: s + "/state/total_steps", keyword: "type", params: { type: "integer" } }], false;
-          if (r === c && typeof f == "number" && isFinite(f) && (f < 0 || isNaN(f))) return k.errors = [{ instancePath: s + "/state/total_steps", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-        }
-      } else return k.errors = [{ instancePath: s + "/state", keyword: "type", params: { type: "object" } }], false;
-    }
-  } else return k.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return k.errors = n, r === 0;
-}
-var ge = K;
-function K(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (Array.isArray(e)) {
-    var o = true;
-    let i = e.length;
-    for (let t = 0; t < i; t++) {
-      let a = r;
-      g(e[t], { instancePath: s + "/" + t, parentData: e, parentDataProperty: t, rootData: y }) || (n = n === null ? g.errors : n.concat(g.errors), r = n.length);
-      var o = a === r;
-      if (!o) break;
-    }
-  } else return K.errors = [{ instancePath: s, keyword: "type", params: { type: "array" } }], false;
-  return K.errors = n, r === 0;
-}
-var ke = W;
-function W(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.phase === void 0 && (o = "phase") || e.message === void 0 && (o = "message")) return W.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "assistant.thinking") return W.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "assistant.thinking" } }], false;
-    if (e.phase !== void 0) {
-      let i = e.phase;
-      if (!(i === "analyzing" || i === "planning" || i === "retrieving" || i === "executing")) return W.errors = [{ instancePath: s + "/phase", keyword: "enum", params: { allowedValues: ["analyzing", "planning", "retrieving", "executing"] } }], false;
-    }
-    if (e.message !== void 0 && typeof e.message != "string") return W.errors = [{ instancePath: s + "/message", keyword: "type", params: { type: "string" } }], false;
-  } else return W.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return W.errors = n, r === 0;
-}
-var we = Z;
-function Z(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.token === void 0 && (o = "token")) return Z.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "assistant.token") return Z.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "assistant.token" } }], false;
-    if (e.token !== void 0 && typeof e.token != "string") return Z.errors = [{ instancePath: s + "/token", keyword: "type", params: { type: "string" } }], false;
-    if (e.cumulative_text !== void 0 && typeof e.cumulative_text != "string") return Z.errors = [{ instancePath: s + "/cumulative_text", keyword: "type", params: { type: "string" } }], false;
-  } else return Z.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return Z.errors = n, r === 0;
-}
-var ve = L;
-function L(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.request_id === void 0 && (o = "request_id") || e.tool_name === void 0 && (o = "tool_name") || e.args === void 0 && (o = "args") || e.risk_level === void 0 && (o = "risk_level")) return L.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "tool.request_approval") return L.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "tool.request_approval" } }], false;
-    if (e.request_id !== void 0) {
-      let i = e.request_id;
-      if (r === r) if (typeof i == "string") {
-        if (w(i) < 1) return L.errors = [{ instancePath: s + "/request_id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return L.errors = [{ instancePath: s + "/request_id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.tool_name !== void 0 && typeof e.tool_name != "string") return L.errors = [{ instancePath: s + "/tool_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.args !== void 0) {
-      let i = e.args;
-      if (r === r && !(i && typeof i == "object" && !Array.isArray(i))) return L.errors = [{ instancePath: s + "/args", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.risk_level !== void 0) {
-      let i = e.risk_level;
-      if (!(i === "low" || i === "medium" || i === "high")) return L.errors = [{ instancePath: s + "/risk_level", keyword: "enum", params: { allowedValues: ["low", "medium", "high"] } }], false;
-    }
-  } else return L.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return L.errors = n, r === 0;
-}
-var be = M;
-function M(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let o;
-    if (e.type === void 0 && (o = "type") || e.tool_name === void 0 && (o = "tool_name") || e.args === void 0 && (o = "args") || e.status === void 0 && (o = "status")) return M.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: o } }], false;
-    if (e.type !== void 0 && e.type !== "tool.execute") return M.errors = [{ instancePath: s + "/type", keyword: "const", params: { allowedValue: "tool.execute" } }], false;
-    if (e.tool_name !== void 0 && typeof e.tool_name != "string") return M.errors = [{ instancePath: s + "/tool_name", keyword: "type", params: { type: "string" } }], false;
-    if (e.args !== void 0) {
-      let i = e.args;
-      if (r === r && !(i && typeof i == "object" && !Array.isArray(i))) return M.errors = [{ instancePath: s + "/args", keyword: "type", params: { type: "object" } }], false;
-    }
-    if (e.status !== void 0) {
-      let i = e.status;
-      if (!(i === "started" || i === "completed" || i === "failed")) return M.errors = [{ instancePath: s + "/status", keyword: "enum", params: { allowedValues: ["started", "completed", "failed"] } }], false;
-    }
-    if (e.result !== void 0) {
-      let i = e.result;
-      if (r === r && !(i && typeof i == "object" && !Array.isArray(i))) return M.errors = [{ instancePath: s + "/result", keyword: "type", params: { type: "object" } }], false;
-    }
-  } else return M.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return M.errors = n, r === 0;
-}
-var he = _;
-function _(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    let i;
-    if (e.id === void 0 && (i = "id") || e.path === void 0 && (i = "path") || e.name === void 0 && (i = "name") || e.created_at === void 0 && (i = "created_at")) return _.errors = [{ instancePath: s, keyword: "required", params: { missingProperty: i } }], false;
-    if (e.id !== void 0) {
-      let t = e.id;
-      if (r === r) if (typeof t == "string") {
-        if (w(t) < 1) return _.errors = [{ instancePath: s + "/id", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return _.errors = [{ instancePath: s + "/id", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.path !== void 0) {
-      let t = e.path;
-      if (r === r) if (typeof t == "string") {
-        if (w(t) < 1) return _.errors = [{ instancePath: s + "/path", keyword: "minLength", params: { limit: 1 } }], false;
-      } else return _.errors = [{ instancePath: s + "/path", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.name !== void 0 && typeof e.name != "string") return _.errors = [{ instancePath: s + "/name", keyword: "type", params: { type: "string" } }], false;
-    if (e.created_at !== void 0) {
-      let t = e.created_at, a = r;
-      if (r === a && r === a) if (typeof t == "string") {
-        if (!B.test(t)) return _.errors = [{ instancePath: s + "/created_at", keyword: "format", params: { format: "date-time" } }], false;
-      } else return _.errors = [{ instancePath: s + "/created_at", keyword: "type", params: { type: "string" } }], false;
-    }
-    if (e.last_indexed_at !== void 0) {
-      let t = e.last_indexed_at, a = r, p = false, m = r;
-      if (t !== null) {
-        let l = { instancePath: s + "/last_indexed_at", keyword: "type", params: { type: "null" } };
-        n === null ? n = [l] : n.push(l), r++;
-      }
-      var o = m === r;
-      if (p = p || o, !p) {
-        let l = r;
-        if (r === l && r === l) if (typeof t == "string") {
-          if (!B.test(t)) {
-            let c = { instancePath: s + "/last_indexed_at", keyword: "format", params: { format: "date-time" } };
-            n === null ? n = [c] : n.push(c), r++;
-          }
-        } else {
-          let c = { instancePath: s + "/last_indexed_at", keyword: "type", params: { type: "string" } };
-          n === null ? n = [c] : n.push(c), r++;
-        }
-        var o = l === r;
-        p = p || o;
-      }
-      if (p) r = a, n !== null && (a ? n.length = a : n = null);
-      else {
-        let l = { instancePath: s + "/last_indexed_at", keyword: "anyOf", params: {} };
-        return n === null ? n = [l] : n.push(l), r++, _.errors = n, false;
-      }
-    }
-    if (e.index_status !== void 0 && (T(e.index_status, { instancePath: s + "/index_status", parentData: e, parentDataProperty: "index_status", rootData: y }) || (n = n === null ? T.errors : n.concat(T.errors), r = n.length)), e.index_progress !== void 0) {
-      let t = e.index_progress;
-      if (r === r) if (typeof t == "number" && isFinite(t)) {
-        if (t > 1 || isNaN(t)) return _.errors = [{ instancePath: s + "/index_progress", keyword: "maximum", params: { comparison: "<=", limit: 1 } }], false;
-        if (t < 0 || isNaN(t)) return _.errors = [{ instancePath: s + "/index_progress", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-      } else return _.errors = [{ instancePath: s + "/index_progress", keyword: "type", params: { type: "number" } }], false;
-    }
-    if (e.total_files !== void 0) {
-      let t = e.total_files, a = r;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return _.errors = [{ instancePath: s + "/total_files", keyword: "type", params: { type: "integer" } }], false;
-      if (r === a && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return _.errors = [{ instancePath: s + "/total_files", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.indexed_files !== void 0) {
-      let t = e.indexed_files, a = r;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return _.errors = [{ instancePath: s + "/indexed_files", keyword: "type", params: { type: "integer" } }], false;
-      if (r === a && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return _.errors = [{ instancePath: s + "/indexed_files", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-    if (e.total_chunks !== void 0) {
-      let t = e.total_chunks, a = r;
-      if (!(typeof t == "number" && !(t % 1) && !isNaN(t) && isFinite(t))) return _.errors = [{ instancePath: s + "/total_chunks", keyword: "type", params: { type: "integer" } }], false;
-      if (r === a && typeof t == "number" && isFinite(t) && (t < 0 || isNaN(t))) return _.errors = [{ instancePath: s + "/total_chunks", keyword: "minimum", params: { comparison: ">=", limit: 0 } }], false;
-    }
-  } else return _.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return _.errors = n, r === 0;
-}
-var je = h;
-function h(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (e && typeof e == "object" && !Array.isArray(e)) {
-    if (e.command_execution_mode !== void 0) {
-      let a = e.command_execution_mode;
-      if (!(a === "local_terminal" || a === "server_runner")) return h.errors = [{ instancePath: s + "/command_execution_mode", keyword: "enum", params: { allowedValues: ["local_terminal", "server_runner"] } }], false;
-    }
-    if (e.time_limit_ms !== void 0) {
-      let a = e.time_limit_ms, p = r;
-      if (!(typeof a == "number" && !(a % 1) && !isNaN(a) && isFinite(a))) return h.errors = [{ instancePath: s + "/time_limit_ms", keyword: "type", params: { type: "integer" } }], false;
-      if (r === p && typeof a == "number" && isFinite(a) && (a < 1 || isNaN(a))) return h.errors = [{ instancePath: s + "/time_limit_ms", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.output_limit_bytes !== void 0) {
-      let a = e.output_limit_bytes, p = r;
-      if (!(typeof a == "number" && !(a % 1) && !isNaN(a) && isFinite(a))) return h.errors = [{ instancePath: s + "/output_limit_bytes", keyword: "type", params: { type: "integer" } }], false;
-      if (r === p && typeof a == "number" && isFinite(a) && (a < 1 || isNaN(a))) return h.errors = [{ instancePath: s + "/output_limit_bytes", keyword: "minimum", params: { comparison: ">=", limit: 1 } }], false;
-    }
-    if (e.command_approval !== void 0) {
-      let a = e.command_approval;
-      if (!(a === "always" || a === "prompt" || a === "never")) return h.errors = [{ instancePath: s + "/command_approval", keyword: "enum", params: { allowedValues: ["always", "prompt", "never"] } }], false;
-    }
-    if (e.allowed_commands !== void 0) {
-      let a = e.allowed_commands;
-      if (r === r) if (Array.isArray(a)) {
-        var o = true;
-        let m = a.length;
-        for (let l = 0; l < m; l++) {
-          let f = r;
-          if (typeof a[l] != "string") return h.errors = [{ instancePath: s + "/allowed_commands/" + l, keyword: "type", params: { type: "string" } }], false;
-          var o = f === r;
-          if (!o) break;
-        }
-      } else return h.errors = [{ instancePath: s + "/allowed_commands", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.blocked_commands !== void 0) {
-      let a = e.blocked_commands;
-      if (r === r) if (Array.isArray(a)) {
-        var i = true;
-        let m = a.length;
-        for (let l = 0; l < m; l++) {
-          let f = r;
-          if (typeof a[l] != "string") return h.errors = [{ instancePath: s + "/blocked_commands/" + l, keyword: "type", params: { type: "string" } }], false;
-          var i = f === r;
-          if (!i) break;
-        }
-      } else return h.errors = [{ instancePath: s + "/blocked_commands", keyword: "type", params: { type: "array" } }], false;
-    }
-    if (e.tools_requiring_approval !== void 0) {
-      let a = e.tools_requiring_approval;
-      if (r === r) if (Array.isArray(a)) {
-        var t = true;
-        let m = a.length;
-        for (let l = 0; l < m; l++) {
-          let f = r;
-          if (typeof a[l] != "string") return h.errors = [{ instancePath: s + "/tools_requiring_approval/" + l, keyword: "type", params: { type: "string" } }], false;
-          var t = f === r;
-          if (!t) break;
-        }
-      } else return h.errors = [{ instancePath: s + "/tools_requiring_approval", keyword: "type", params: { type: "array" } }], false;
-    }
-  } else return h.errors = [{ instancePath: s, keyword: "type", params: { type: "object" } }], false;
-  return h.errors = n, r === 0;
-}
-var Ae = Q;
-function Q(e, { instancePath: s = "", parentData: d, parentDataProperty: u, rootData: y = e } = {}) {
-  let n = null, r = 0;
-  if (r === 0) if (Array.isArray(e)) {
-    var o = true;
-    let i = e.length;
-    for (let t = 0; t < i; t++) {
-      let a = r;
-      _(e[t], { instancePath: s + "/" + t, parentData: e, parentDataProperty: t, rootData: y }) || (n = n === null ? _.errors : n.concat(_.errors), r = n.length);
-      var o = a === r;
-      if (!o) break;
-    }
-  } else return Q.errors = [{ instancePath: s, keyword: "type", params: { type: "array" } }], false;
-  return Q.errors = n, r === 0;
-}
-var Ne = { CommandApprovalRequestMessage: ee, DeletedSession: re, FaultBody: se, FinalMessage: ie, Health: ne, IndexStatus: oe, ModelConfiguration: ae, Models: pe, PatchProposedMessage: le, PlanMessage: fe, RetrieveStatusMessage: ye, ServerErrorMessage: me, ServerHelloMessage: ue, SessionInfo: de, SessionStateMessage: _e, Sessions: ge, ThinkingMessage: ke, TokenMessage: we, ToolApprovalRequestMessage: ve, ToolExecuteMessage: be, Workspace: he, WorkspacePolicy: je, Workspaces: Ae };
-export const checks: Checks = Ne;
+var $ErrorDetail = object({ "code": all(string, pattern("^[A-Z][A-Z0-9_]*$")), "message": string }, { "details": object({}), "recoverable": boolean });
+var $IndexState = values("pending", "indexing", "complete", "partial", "failed");
+var $Model = object({ "provider": all(string, minLength(1)), "model_name": all(string, minLength(1)) }, { "capabilities": array(string) });
+var $PatchHunk = object({ "old_start": all(integer, minimum(0)), "old_lines": all(integer, minimum(0)), "new_start": all(integer, minimum(0)), "new_lines": all(integer, minimum(0)) }, { "content": string });
+var $PlanStep = object({ "step_number": all(integer, minimum(1)), "description": string, "files_involved": array(all(string, minLength(1))) });
+var $SessionInfo = object({ "id": all(string, minLength(1)), "workspace_id": all(string, minLength(1)), "created_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)), "status": string }, { "title": types({ "string": string, "null": nil }), "model_provider": all(string, minLength(1)), "model_name": all(string, minLength(1)), "context_window": all(integer, minimum(1)) });
+var $Workspace = object({ "id": all(string, minLength(1)), "path": all(string, minLength(1)), "name": string, "created_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }, { "last_indexed_at": any(nil, all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i))), "index_status": $IndexState, "index_progress": all(number, minimum(0), maximum(1)), "total_files": all(integer, minimum(0)), "indexed_files": all(integer, minimum(0)), "total_chunks": all(integer, minimum(0)) });
+var made = checked({ "CommandApprovalRequestMessage": object({ "type": constant("command.request_approval"), "command_id": all(string, minLength(1)), "command": all(string, minLength(1)) }, { "working_directory": string, "environment": all(object({}), others(string)), "requires_approval": boolean, "reason": string }), "DeletedSession": object({ "success": constant(true) }), "FaultBody": object({ "error": $ErrorDetail }), "FinalMessage": object({ "type": constant("assistant.message_final"), "message": string }, { "metadata": object({}, { "tokens_used": all(integer, minimum(0)), "files_modified": all(integer, minimum(0)), "tools_used": array(string), "success": boolean }) }), "Health": object({ "status": values("healthy", "degraded") }, { "version": string }), "IndexStatus": object({ "index_status": $IndexState }, { "index_progress": all(number, minimum(0), maximum(1)), "total_files": all(integer, minimum(0)), "indexed_files": all(integer, minimum(0)), "total_chunks": all(integer, minimum(0)), "last_indexed_at": any(nil, all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i))) }), "ModelConfiguration": object({ "provider": all(string, minLength(1)), "model_name": all(string, minLength(1)) }, { "url": string, "context_window": all(integer, minimum(1)), "temperature": all(number, minimum(0)) }), "Models": array($Model), "PatchProposedMessage": object({ "type": constant("patch.proposed"), "patch_id": all(string, minLength(1)), "file_path": all(string, minLength(1)), "diff": string, "rationale": string, "acceptance_criteria": array(string), "requires_approval": boolean, "hunks": array($PatchHunk) }), "PlanMessage": object({ "type": constant("agent.plan"), "steps": array($PlanStep), "rationale": string }), "RetrieveStatusMessage": object({ "type": constant("agent.retrieve.status"), "stage": values("symbol_search", "text_search", "vector_search", "reranking") }, { "results_count": all(integer, minimum(0)), "message": string }), "ServerErrorMessage": object({ "type": constant("server.error"), "error": $ErrorDetail }), "ServerHelloMessage": object({ "type": constant("server.hello"), "server_info": object({ "version": string }, { "model": $Model, "capabilities": array(string) }) }), "SessionInfo": $SessionInfo, "SessionStateMessage": object({ "type": constant("session.state"), "state": object({ "pending_patches": array(all(string, minLength(1))), "applied_patches": array(all(string, minLength(1))), "pending_approvals": array(all(string, minLength(1))) }, { "current_step": all(integer, minimum(0)), "total_steps": all(integer, minimum(0)) }) }), "Sessions": array($SessionInfo), "ThinkingMessage": object({ "type": constant("assistant.thinking"), "phase": values("analyzing", "planning", "retrieving", "executing"), "message": string }), "TokenMessage": object({ "type": constant("assistant.token"), "token": string }, { "cumulative_text": string }), "ToolApprovalRequestMessage": object({ "type": constant("tool.request_approval"), "request_id": all(string, minLength(1)), "tool_name": string, "args": object({}), "risk_level": values("low", "medium", "high") }), "ToolExecuteMessage": object({ "type": constant("tool.execute"), "tool_name": string, "args": object({}), "status": values("started", "completed", "failed") }, { "result": object({}) }), "Workspace": $Workspace, "WorkspacePolicy": object({}, { "command_execution_mode": values("local_terminal", "server_runner"), "time_limit_ms": all(integer, minimum(1)), "output_limit_bytes": all(integer, minimum(1)), "command_approval": values("always", "prompt", "never"), "allowed_commands": array(string), "blocked_commands": array(string), "tools_requiring_approval": array(string) }), "Workspaces": array($Workspace) });
+export const checks: Checks = made;

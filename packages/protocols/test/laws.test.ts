@@ -13,7 +13,7 @@ import {
   unbind,
   unfault,
   unfaultMessage,
-  untag,
+  untagger,
 } from "@parlance/wire";
 import { describe, expect, it } from "vitest";
 import { sample } from "../../contract/test/sample.js";
@@ -52,7 +52,7 @@ for (const { contract, document, accepts } of subjects) {
           for (const message of messages) {
             // What a profile adds is for the reading rules to take away.
             const { event, body } = tag(contract, message, contract.profile && "bare");
-            expect(untag(contract, names, { event, body: structuredClone(body) })).toEqual(message);
+            expect(untagger(contract, names)({ event, body: structuredClone(body) })).toEqual(message);
           }
         });
 

@@ -80,7 +80,7 @@ async function round(
   let next = acknowledged;
   for (const reader of readers) reader.bytes = 0;
   const begin = process.hrtime.bigint();
-  await new Promise<void>((resolve) => {
+  const read = new Promise<void>((resolve) => {
     for (const reader of readers)
       reader.onBytes = (more) => {
         const now = process.hrtime.bigint();
@@ -97,6 +97,7 @@ async function round(
       };
     subject.order({ say: events, together, window });
   });
+  await Promise.race([read, ...readers.map(({ lost }) => lost)]);
   const seconds = Number(process.hrtime.bigint() - begin) / 1e9;
   for (const { bytes, tail } of readers)
     if (bytes !== events * length || stampOf(tail)?.number !== events)

@@ -74,7 +74,7 @@ async function round(server: ChildProcess, port: number, kept: boolean): Promise
   const reader = await readStream({ port, path: "/api/send", method: "POST", headers, body: '{"content":"hello"}' });
   const begin = performance.now();
   server.send(MESSAGES);
-  await arrived(reader, kept);
+  await Promise.race([arrived(reader, kept), reader.lost]);
   const seconds = (performance.now() - begin) / 1000;
   server.send("cpu");
   const [cpu] = await once(server, "message");

@@ -50,7 +50,7 @@ async function weigh(side: Side, carrier: Carrier, resumes = false): Promise<str
     const readers = await openAll(carrier, subject.port, CONNECTIONS, resumes);
     const got = Promise.all(readers.map(receipt));
     subject.order({ say: 1, together: 1, window: 1 });
-    await got;
+    await Promise.race([got, ...readers.map(({ lost }) => lost)]);
     const after = await subject.memory();
     for (const { socket } of readers) socket.destroy();
     const each = (of: "rss" | "held") => `${((after[of] - before[of]) / CONNECTIONS / 1000).toFixed(1)} kB`;

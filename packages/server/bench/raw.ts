@@ -13,6 +13,8 @@ export interface RawReader {
   tail: string;
   /** Called with the messages' bytes of each read. */
   onBytes?: ((bytes: number) => void) | undefined;
+  /** Rejects when the connection ends: a bench that waits for more would wait for ever. */
+  readonly lost: Promise<never>;
 }
 
 export interface RawRequest {
@@ -29,8 +31,8 @@ interface Carrier {
   readonly hello: Uint8Array;
   /** How a message ends. */
   readonly end: string;
-  /** Skips the framing. */
-  readonly unframe: (take: (piece: Buffer) => void) => (bytes: Buffer) => void;
+  /** Skips the framing. `answer` sends what the framing itself asks for. */
+  readonly unframe: (take: (piece: Buffer) => void, answer: (bytes: Uint8Array) => void) => (bytes: Buffer) => void;
 }
 
 /** Characters at the end that are kept: a stamp, a number and what closes the message. */
@@ -68,6 +70,15 @@ function read(
   return new Promise((resolve, reject) => {
     let head = "";
     let opened = false;
+    let lose = (_: Error): void => {};
+    const lost = new Promise<never>((_, fail) => {
+      lose = fail;
+    });
+    lost.catch(() => {});
+    const fail = (error: Error): void => {
+      reject(error);
+      lose(error);
+    };
 
     /** The head, and then the first message. */
     function open(chunk: Buffer): void {
@@ -85,11 +96,12 @@ function read(
       resolve(reader);
     }
 
-    const push = unframe((piece) => {
+    function take(piece: Buffer): void {
       reader.bytes += piece.length;
       const end = piece.toString("latin1", Math.max(0, piece.length - TAIL));
       reader.tail = end.length < TAIL ? (reader.tail + end).slice(-TAIL) : end;
-    });
+    }
+    const push = unframe(take, (bytes) => socket.write(bytes));
 
     // One buffer for all readers: reading allocates nothing.
     const socket = connect({
@@ -110,9 +122,9 @@ function read(
         },
       },
     });
-    const reader: RawReader = { socket, bytes: 0, tail: "" };
-    socket.on("error", reject);
-    socket.on("close", () => reject(new Error(`${path} was closed`)));
+    const reader: RawReader = { socket, bytes: 0, tail: "", lost };
+    socket.on("error", fail);
+    socket.on("close", () => fail(new Error(`${path} was closed`)));
     socket.on("connect", () => {
       const said = { Host: `127.0.0.1:${port}`, ...headers };
       const lines = Object.entries(said).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -149,9 +161,13 @@ function chunks(take: (piece: Buffer) => void): (bytes: Buffer) => void {
   };
 }
 
-/** Frames as a server sends them (RFC 6455, section 5.2): whole messages without a mask. Pings are skipped. */
-function frames(take: (piece: Buffer) => void): (bytes: Buffer) => void {
-  const TEXT = 0x81;
+const TEXT = 0x81;
+const PING = 0x89;
+/** An empty pong under a mask of zeros: a server cuts a peer that answers none of its pings. */
+const PONG = Uint8Array.of(0x8a, 0x80, 0, 0, 0, 0);
+
+/** Frames as a server sends them (RFC 6455, section 5.2): whole messages without a mask. Pings have no payload, and are answered. */
+function frames(take: (piece: Buffer) => void, answer: (bytes: Uint8Array) => void): (bytes: Buffer) => void {
   let kind = 0;
   /** Bytes to come of the length field, 0 outside of it; of a short frame's it is the 7 bits. */
   let field = 0;
@@ -175,6 +191,7 @@ function frames(take: (piece: Buffer) => void): (bytes: Buffer) => void {
         begun = false;
         field = length === 126 ? 2 : length === 127 ? 8 : 0;
         left = field > 0 ? 0 : length;
+        if (kind === PING) answer(PONG);
       }
     }
   };

@@ -1,3 +1,4 @@
+import { setImmediate as tick } from "node:timers/promises";
 import type { EventWriter } from "@parlance/server/resume";
 import { type RedisLog, type RedisPubSub, redisLog } from "@parlance/store-redis";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -19,6 +20,16 @@ describe.runIf(hasRedis)("the lifetimes of what redisLog and redisPubSub hold:",
     made.log({ redis: server.client(), ...options });
   const pubSub = (options: Partial<Parameters<typeof made.pubSub>[0]> = {}): RedisPubSub =>
     made.pubSub({ redis: server.client(), ...options });
+
+  test("what Redis has answered while the process stood still is in time", async () => {
+    const one = pubSub({ timeout: 500 });
+    await vi.waitFor(() => one.publish("topic", "first"));
+    await tick();
+    const published = one.publish("topic", "second");
+    while (one.stats().calls === 0) await undefined;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
+    await expect(published).resolves.toBe(0);
+  });
 
   test("dropped streams leave nothing behind but the connection, nor do tails that were aborted, left, or read to the end", async () => {
     const one = log();

@@ -2,7 +2,7 @@ import type { Contract, Fault, FaultPlaces, Json } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
 import { Refusal } from "./errors.js";
 import { isObject, type JsonObject } from "./json.js";
-import { get, set } from "./pointer.js";
+import { get, parts, set } from "./pointer.js";
 
 /** An HTTP refusal before it is sent. */
 export interface Faulted {
@@ -87,7 +87,7 @@ function read(
 ): { text?: string; code?: string; details?: Json; recoverable?: boolean } {
   const first = (pointers: readonly string[] | undefined, type: string): unknown =>
     pointers
-      ?.map((pointer) => get(body, pointer))
+      ?.map((pointer) => get(body, parts(pointer)))
       .find((value) => value !== undefined && (type === "any" || typeof value === type));
   return {
     text: first(places.text, "string") as string | undefined,

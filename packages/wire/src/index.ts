@@ -47,4 +47,4 @@ export {
 } from "./resume.js";
 export { type Route, router } from "./route.js";
 export { decoder, encode, encodeComment, type SseDecoder, type SseEvent } from "./sse.js";
-export { type Frame, tag, untag } from "./tag.js";
+export { type Frame, tag, untagger } from "./tag.js";

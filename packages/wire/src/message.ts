@@ -3,7 +3,7 @@ import type { AnyMessage } from "./any-message.js";
 import { describe, type Flaw, Violation } from "./errors.js";
 import { isObject, type JsonObject, parseJson } from "./json.js";
 import { reader } from "./reading.js";
-import { isMessage, nameOf, strip, tag } from "./tag.js";
+import { isMessage, namer, stripper, tag } from "./tag.js";
 
 export type AnyContract = ContractValue<unknown, unknown>;
 
@@ -42,9 +42,10 @@ export interface CodecOptions {
   readonly profile?: string | undefined;
 }
 
-/** A message's check, and what to say where it fails: made once, not for each message. */
+/** A message's check, what to say where it fails, and how its tag is taken off: made once, not for each message. */
 interface Known {
   readonly check: Check;
+  readonly strip: (body: JsonObject) => AnyMessage;
   readonly origin: { readonly protocol: string; readonly side: Side; readonly subject: string };
 }
 
@@ -74,33 +75,22 @@ export function messageEncoder(contract: AnyContract, options: CodecOptions): Co
 /** The half of a codec that reads. */
 export function messageDecoder(contract: AnyContract, options: CodecOptions): Codec["decode"] {
   const { side } = options;
+  const { name: protocol, tag } = contract;
   const messages = knownOf(contract, options);
-  const ordered = [...messages.keys()];
+  const nameOf = namer(contract, [...messages.keys()]);
   const read = reader(contract.reading, (rule) => rule.of === side && rule.operation === undefined);
-  const byEvent = contract.tag.in === "event";
-  const namedByEvent = contract.tag.in === "property" && contract.tag.event ? contract.tag.property : undefined;
-  const protocol = contract.name;
+  const byEvent = tag.in === "event";
+  const namedByEvent = tag.in === "property" && tag.event && tag.property;
   return ({ event, data }) => {
-    let body = parseJson(data, { protocol, side, subject: event });
-    if (read) body = read(body);
-    if (byEvent) {
-      // The commonest tag, and the hottest path: one look-up names the message and its check.
-      const name = event ?? "message";
-      const known = messages.get(name);
-      if (known === undefined) return { unknown: { event, body } };
-      assertChecked(known.check, body, known.origin);
-      (body as JsonObject).type = name;
-      return { message: body as AnyMessage };
-    }
-    if (!isObject(body))
+    let body = parseJson(data, { protocol, side, subject: event }) as JsonObject;
+    if (read) body = read(body) as JsonObject;
+    if (!byEvent && !isObject(body))
       throw new Violation("a message is a JSON object", { code: "not_an_object", protocol, side, subject: event });
-    if (namedByEvent !== undefined && event !== undefined && body[namedByEvent] === undefined)
-      body[namedByEvent] = event;
-    const name = nameOf(contract, ordered, event, body);
-    if (name === undefined) return { unknown: { event, body } };
-    const { check, origin } = messages.get(name)!;
-    assertChecked(check, body, origin);
-    return { message: strip(contract, name, body) };
+    if (namedByEvent && event !== undefined && body[namedByEvent] === undefined) body[namedByEvent] = event;
+    const message = messages.get(nameOf(event, body) as string);
+    if (!message) return { unknown: { event, body } };
+    assertChecked(message.check, body, message.origin);
+    return { message: message.strip(body) };
   };
 }
 
@@ -110,7 +100,8 @@ function knownOf(contract: AnyContract, { side, names, checks }: CodecOptions): 
   return new Map(
     ordered.map((name) => {
       const check = checks ? checkOf(contract, checks, contract.messages[name]!.schema) : unchecked;
-      return [name, { check, origin: { protocol: contract.name, side, subject: name } }];
+      const origin = { protocol: contract.name, side, subject: name };
+      return [name, { check, origin, strip: stripper(contract, name) }];
     }),
   );
 }

@@ -8,10 +8,10 @@ export function parts(pointer: string): string[] {
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** What stands at the pointer; undefined where the path does not lead anywhere. */
-export function get(body: unknown, pointer: string): unknown {
+/** What stands at the end of a path; undefined where it does not lead anywhere. */
+export function get(body: unknown, path: readonly string[]): unknown {
   let value = body;
-  for (const part of parts(pointer)) {
+  for (const part of path) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, part)) return undefined;
     value = (value as JsonObject)[part];
   }

@@ -19,7 +19,7 @@ export function reader(rules: readonly Reading[] = [], applies: (rule: Reading) 
 type Change = (at: JsonObject, key: string) => unknown;
 
 function compile(rule: Reading): Reader {
-  const guards = Object.entries(rule.where ?? {}).map(([pointer, value]) => ({ pointer, value }));
+  const guards = Object.entries(rule.where ?? {}).map(([pointer, value]) => ({ path: parts(pointer), value }));
   const changes = [
     ...each(rule.rename, (name) => (at, key) => {
       if (!Object.hasOwn(at, name)) at[name] = at[key];
@@ -49,9 +49,9 @@ function compile(rule: Reading): Reader {
       true,
     ),
   ];
-  const { unwrap } = rule;
+  const unwrap = rule.unwrap === undefined ? undefined : parts(rule.unwrap);
   return (body) => {
-    for (const { pointer, value } of guards) if (get(body, pointer) !== value) return body;
+    for (const { path, value } of guards) if (get(body, path) !== value) return body;
     for (const change of changes) change(body);
     const inner = unwrap && get(body, unwrap);
     // Only an answer may be a list.

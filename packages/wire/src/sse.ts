@@ -1,5 +1,3 @@
-import { createParser } from "eventsource-parser";
-
 /** One Server-Sent Event (WHATWG HTML, section 9.2). */
 export interface SseEvent {
   /** The event name; absent for the default, "message". */
@@ -35,7 +33,7 @@ function oneLine(what: string, text: string): string {
 }
 
 export interface SseDecoder {
-  /** Text of the stream, in any chunks; events are reported as they are complete. */
+  /** Text of the stream without its byte order mark, in any chunks; events are reported as they are complete. */
   push(text: string): void;
 }
 
@@ -51,76 +49,83 @@ export interface SseDecoderOptions {
 }
 
 /**
- * The inverse of `encode`, over eventsource-parser, whose gaps are closed here: a CR at the end of a chunk does not hold
- * an event back, the id of a block without data is not lost, `retry` is reported only where it is a safe number, and an event
- * over the limit is noticed inside a chunk too. An unfinished last event is discarded.
+ * The inverse of `encode`. An event is reported with the line that completes it, also where that line ends in the CR at the end of a chunk;
+ * the id of a block without data counts, `retry` is reported only where it is a safe number, and an unfinished last event is discarded.
  */
 export function decoder({ onEvent, onRetry, onComment, onTooLarge, maxSize }: SseDecoderOptions): SseDecoder {
   let id: string | undefined;
-  let afterCr = false;
-  let lineStart = true;
+  let event: string | undefined;
+  let data: string | undefined;
+  /** The beginning of a line whose end is not here yet. */
   let held = "";
+  let afterCr = false;
   let tooLarge = false;
 
-  function refuse(): void {
-    if (tooLarge) return;
+  function limit(size: number, most = maxSize): void {
+    if (size <= most || tooLarge) return;
     tooLarge = true;
     onTooLarge();
   }
 
-  const parser = createParser({
-    onEvent(event) {
-      if (tooLarge) return;
-      if (event.data.length > maxSize || (event.event?.length ?? 0) > maxSize) return refuse();
-      // The parser's own object goes on: this is every message's way.
-      event.id = id;
-      onEvent(event);
-    },
-    onRetry(milliseconds) {
-      if (Number.isSafeInteger(milliseconds)) onRetry?.(milliseconds);
-    },
-    onComment(text) {
-      if (!text.startsWith(ID_MARK)) return onComment?.(text);
-      const value = text.slice(ID_MARK.length).replace(/^ /, "");
-      if (value.length > maxSize) return refuse();
-      if (!value.includes("\0")) id = value;
-    },
-    onError(error) {
-      if (error.type === "max-buffer-size-exceeded") refuse();
-    },
-    // The parser counts the line that it waits for too, with its field name, whatever the field is.
-    maxBufferSize: maxSize + 256,
-  });
+  function dispatch(): void {
+    const complete = data === undefined ? undefined : { id, event: event || undefined, data };
+    event = data = undefined;
+    if (complete) onEvent(complete);
+  }
+
+  function append(value: string): void {
+    data = data === undefined ? value : `${data}\n${value}`;
+    limit(data.length);
+  }
+
+  function read(line: string): void {
+    const colon = line.indexOf(":");
+    const value = colon < 0 ? "" : valueAt(line, colon + 1, line.length);
+    switch (colon < 0 ? line : line.slice(0, colon)) {
+      case "":
+        return onComment?.(value);
+      case "data":
+        return append(value);
+      case "event":
+        event = value;
+        return limit(value.length);
+      case "id":
+        if (!value.includes("\0")) id = value;
+        return limit(value.length);
+      case "retry":
+        if (/^\d+$/.test(value) && Number.isSafeInteger(Number(value))) onRetry?.(Number(value));
+    }
+  }
 
   return {
     push(chunk) {
       if (tooLarge || chunk === "") return;
-      let text = chunk;
-      if (afterCr && text.charCodeAt(0) === 10) text = text.slice(1);
+      let text = afterCr && chunk.startsWith("\n") ? chunk.slice(1) : chunk;
       afterCr = false;
       if (text.includes("\r")) {
         afterCr = text.endsWith("\r");
         text = text.replace(/\r\n?/g, "\n");
       }
-      text = held + text;
-      held = "";
-      if (text === "") return;
-      // The parser forgets the id of a block without data, so ids reach us as comments, in order. A line that may yet
-      // turn out to be an id is held until it is decided.
-      const line = text.lastIndexOf("\n") + 1;
-      if ((line > 0 || lineStart) && "id".startsWith(text.slice(line))) {
-        held = text.slice(line);
-        text = text.slice(0, line);
+      // Only what is new is searched for line ends: a line may come in very many chunks.
+      let from = 0;
+      for (let to = text.indexOf("\n"); to >= 0 && !tooLarge; to = text.indexOf("\n", from)) {
+        if (held !== "") {
+          read(held + text.slice(from, to));
+          held = "";
+        } else if (from === to) dispatch();
+        // The commonest line is not cut twice.
+        else if (text.startsWith("data:", from)) append(valueAt(text, from + 5, to));
+        else read(text.slice(from, to));
+        from = to + 1;
       }
-      if (lineStart) text = text.replace(ID_FIELD, `:${ID_MARK}`);
-      if (text.includes("\nid")) text = text.replace(ID_FIELDS, `\n:${ID_MARK}`);
-      if (text === "") return;
-      lineStart = text.endsWith("\n");
-      parser.feed(text);
+      held += text.slice(from);
+      // With the name of a field.
+      limit(held.length + (data?.length ?? 0), maxSize + 256);
     },
   };
 }
 
-const ID_MARK = "\0id:";
-const ID_FIELD = /^id(?::|(?=\n))/;
-const ID_FIELDS = /\nid(?::|(?=\n))/g;
+/** One space after the colon is not part of a value. */
+function valueAt(line: string, from: number, to: number): string {
+  return line.slice(line.charCodeAt(from) === 32 ? from + 1 : from, to);
+}

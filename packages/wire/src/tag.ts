@@ -1,7 +1,6 @@
-import type { Contract, Json, Message } from "@parlance/contract";
+import type { Contract, Json } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
 import { isObject, type JsonObject } from "./json.js";
-import { matches } from "./reading.js";
 
 /** A message on the wire, before it is text. */
 export interface Frame {
@@ -40,46 +39,58 @@ function filled(added: Readonly<Record<string, Json>>, fields: JsonObject): Json
 }
 
 /**
- * Turns the tag into `type`. Undefined where the frame fits none of `names`. With an event or property tag the body itself
- * becomes the message: it has just been parsed and nobody else holds it.
+ * The inverse of `tag`, compiled for the messages of one stream or channel. Undefined where a frame fits none of `names`. The body itself
+ * may become the message: it has just been parsed and nobody else holds it.
  */
-export function untag(contract: Contract, names: readonly string[], { event, body }: Frame): AnyMessage | undefined {
-  const name = nameOf(contract, names, event, body);
-  return name === undefined ? undefined : strip(contract, name, body);
+export function untagger(contract: Contract, names: readonly string[]): (frame: Frame) => AnyMessage | undefined {
+  const nameOf = namer(contract, names);
+  const strips = new Map(names.map((name) => [name, stripper(contract, name)]));
+  return ({ event, body }) => strips.get(nameOf(event, body) as string)?.(body);
 }
 
-/** Takes the tag off a frame whose name is known. */
-export function strip(contract: Contract, name: string, body: JsonObject): AnyMessage {
-  const drop = contract.tag.in === "shape" ? contract.messages[name]?.shape?.const : undefined;
-  if (drop) return { ...without(body, drop), type: name };
-  if (contract.tag.in === "property" && contract.tag.property !== "type") delete body[contract.tag.property];
-  body.type = name;
-  return body as JsonObject & AnyMessage;
-}
-
-/** The name alone: which message a frame is, before its tag is taken off. */
-export function nameOf(
-  contract: Contract,
+/** Names a frame: any value but one of `names` where it is unknown. */
+export function namer(
+  { tag, messages }: Contract,
   names: readonly string[],
-  event: string | undefined,
-  body: JsonObject,
-): string | undefined {
-  const { tag } = contract;
-  if (tag.in === "shape") return names.find((name) => fits(contract.messages[name]!, body));
-  const said = tag.in === "event" ? (event ?? "message") : (body[tag.property] ?? (tag.event ? event : undefined));
-  return typeof said === "string" && names.includes(said) ? said : undefined;
-}
-
-function fits({ shape = {} }: Message, body: JsonObject): boolean {
-  return (
-    matches(body, shape.const ?? {}) &&
-    (shape.required ?? []).every((key) => Object.hasOwn(body, key)) &&
-    !(shape.forbidden ?? []).some((key) => Object.hasOwn(body, key))
+): (event: string | undefined, body: JsonObject) => unknown {
+  if (tag.in === "event") return (event = "message") => event;
+  if (tag.in === "property") return (event, body) => body[tag.property] ?? (tag.event && event);
+  const shapes = names.map((name) => {
+    const { const: constants = {}, required = [], forbidden = [] } = messages[name]!.shape ?? {};
+    return { name, constants, entries: Object.entries(constants), required, forbidden };
+  });
+  // The property that tells the most shapes apart leads to the few that are left to try.
+  const valuesOf = (key: string) => [...new Set<unknown>(shapes.map(({ constants }) => constants[key]))];
+  const keys = shapes.flatMap(({ constants }) => Object.keys(constants));
+  const key = keys.sort((a, b) => valuesOf(b).length - valuesOf(a).length)[0]!;
+  const byValue = new Map(
+    [undefined, ...valuesOf(key)].map((value) => [
+      value,
+      shapes.filter(({ constants }) => constants[key] === undefined || constants[key] === value),
+    ]),
   );
+  return (_, body) =>
+    (byValue.get(body[key]) ?? byValue.get(undefined)!).find(
+      ({ entries, required, forbidden }) =>
+        entries.every(([key, value]) => body[key] === value) &&
+        required.every((key) => Object.hasOwn(body, key)) &&
+        !forbidden.some((key) => Object.hasOwn(body, key)),
+    )?.name;
 }
 
-function without(body: JsonObject, constants: Readonly<Record<string, Json>>): JsonObject {
-  return Object.fromEntries(Object.entries(body).filter(([key]) => !Object.hasOwn(constants, key)));
+/** Takes the tag off a frame of this name. */
+export function stripper({ tag, messages }: Contract, name: string): (body: JsonObject) => AnyMessage {
+  const constants = tag.in === "property" ? [tag.property] : Object.keys(messages[name]?.shape?.const ?? {});
+  const dropped = constants.filter((key) => key !== "type");
+  return (body) => {
+    let message = body;
+    if (dropped.length > 0) {
+      message = {};
+      for (const key in body) if (!dropped.includes(key)) message[key] = body[key];
+    }
+    message.type = name;
+    return message as JsonObject & AnyMessage;
+  };
 }
 
 /** Whether a value could be a message at all. */

@@ -1,4 +1,6 @@
 import { getEventListeners } from "node:events";
+import { access } from "node:fs/promises";
+import { setImmediate as tick } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { Scope, totals, within } from "../src/scope.js";
 
@@ -188,4 +190,13 @@ test("any number of things is held and released, in reverse order of acquiring",
     expect(released).toEqual([count >> 1, ...rest.reverse()]);
     expect(scope.stats()).toEqual(zero);
   }
+});
+
+test("what has come while the process stood still is in time", async () => {
+  const { scope } = opened();
+  await tick();
+  const come = within(scope, 20, "a file", () => access(process.execPath));
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  await expect(come).resolves.toBeUndefined();
+  scope.close();
 });

@@ -1,7 +1,7 @@
 import type { CallOptions, MessageStream } from "@parlance/contract";
 import { type AnyContract, type AnyMessage, type Input, RESUME } from "@parlance/wire";
 import { lifetime } from "../lifetime.js";
-import type { Operations } from "../operation.js";
+import { operations } from "../operation.js";
 import type { ConnectOptions } from "../options.js";
 import type { Requests } from "../request.js";
 import { StreamReader } from "./stream.js";
@@ -28,11 +28,12 @@ export interface Opening {
 export function openStream(
   contract: AnyContract,
   connection: ConnectOptions,
-  { ask, cancel }: Requests,
-  send: Operations["send"],
+  requests: Requests,
   name: string,
   { input, options: { headers, signal }, key, reading, over }: Opening,
 ): MessageStream<AnyMessage> {
+  const { ask, cancel } = requests;
+  const { send } = operations(contract, connection, requests);
   const { path, answer } = contract.operations[name]!;
   const stream = answer.stream!;
   const keyed = key === undefined ? undefined : { [RESUME]: key };

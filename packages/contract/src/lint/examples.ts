@@ -14,9 +14,8 @@ export function* examples(subject: Subject, ajv: Ajv2020): Generator<Finding> {
     if (subject.broken.has(file)) continue;
     for (const { schema, pointer } of subschemas(root)) {
       if (!("examples" in schema || "default" in schema)) continue;
-      const check = ajv.compile({
-        $ref: `${idOf(file)}#${pointer.split("/").map(encodeURIComponent).join("/")}`,
-      });
+      // What was compiled to judge the file is not compiled again.
+      const check = ajv.getSchema(`${idOf(file)}#${pointer.split("/").map(encodeURIComponent).join("/")}`)!;
       yield* misfits(schema, check, file, pointer);
     }
   }

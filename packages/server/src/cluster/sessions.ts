@@ -4,65 +4,10 @@ import type { AnySession, OpenAskFound, Sent, SessionStore, Subscriber } from ".
 import { type LocalSessions, SETTLED } from "../session/local.js";
 import { type Following, following } from "./follow.js";
 import { type Outbox, outbox } from "./outbox.js";
+import { type Answer, type Packet, type Progress, type Reader, Received } from "./packet.js";
 import type { Wiring } from "./publish.js";
 import { type Query, query } from "./query.js";
 import { subscribe } from "./subscriptions.js";
-
-/** What servers send to each other about sessions. `from` is the sender's inbox. */
-type Packet =
-  /** On the session's topic: asks for its readers elsewhere, and names those that are here. */
-  | { readonly type: "who"; readonly key: string; readonly from: string; readonly readers: readonly string[] }
-  /** These readers are here: on the topic when they come, to an inbox as the answer to "who". */
-  | { readonly type: "reads"; readonly key: string; readonly from: string; readonly readers: readonly string[] }
-  | { readonly type: "left"; readonly reader: string }
-  /**
-   * Messages of one server to one reader. Pub/sub may bring them again, or late: the reader drops what it has. The first packet is empty and
-   * has the place that the sender begins after: what a reader lacks before it is lost.
-   */
-  | {
-      readonly type: "messages";
-      readonly key: string;
-      readonly from: string;
-      readonly reader: string;
-      readonly begin?: number | undefined;
-      readonly messages: readonly (readonly [place: number, message: AnyMessage])[];
-    }
-  /** To a sender's inbox: the places up to which its messages have reached the reader's server, and the reader itself. */
-  | {
-      readonly type: "received";
-      readonly key: string;
-      readonly reader: string;
-      readonly place: number;
-      readonly had: number;
-    }
-  | {
-      readonly type: "find" | "settle";
-      readonly key: string;
-      readonly from: string;
-      readonly id: string;
-      readonly reply: AnyMessage;
-    }
-  | { readonly type: "answer"; readonly id: string; readonly answer?: Answer | undefined }
-  | { readonly type: "end"; readonly key: string; readonly from: string };
-
-type Answer = { readonly is: "decided" | "settled" } | { readonly is: "found"; readonly message: AnyMessage };
-
-interface Reader {
-  readonly key: string;
-  readonly subscriber: Subscriber;
-  /** How far it is with the messages of each server. */
-  readonly progress: Map<string, Progress>;
-}
-
-interface Progress {
-  /** Where it began. */
-  readonly begin: number;
-  /** The last place that has come here, and the last one that the reader has. */
-  place: number;
-  had: number;
-  /** A confirmation is due. */
-  due: boolean;
-}
 
 /** A reader on another server. */
 interface Distant {
@@ -291,12 +236,8 @@ export class ClusterSessions implements SessionStore {
     for (const [place, message] of messages) {
       if (place <= progress.place) continue;
       progress.place = place;
-      const had = (): void => {
-        progress.had = Math.max(progress.had, place);
-        confirm();
-      };
       try {
-        here.subscriber.send({ message, place, weight: 0, had });
+        here.subscriber.send(new Received(message, place, progress, confirm));
       } catch (error) {
         // A channel that is gone leaves the session.
         if (!(error instanceof Disconnected)) this.#wiring.report(error);

@@ -34,7 +34,9 @@ export function toResponse({ status, headers, body }: Answer, call: Scope): Resp
 /** A stream as the body of a `Response`. Aborting the request errors it, as with any fetch. */
 function readable(body: SseWriter, call: Scope): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  let wanted: (() => void) | undefined;
+  /** One for all writes that wait for room: a tick's blocks may be written while the writer waits already. */
+  let room: Promise<void> | undefined;
+  let wanted = (): void => {};
   let over = false;
   const finish = (act: () => void): void => {
     if (over) return;
@@ -49,9 +51,10 @@ function readable(body: SseWriter, call: Scope): ReadableStream<Uint8Array> {
             if (over) return undefined;
             controller.enqueue(encoder.encode(text));
             if ((controller.desiredSize ?? 0) > 0) return undefined;
-            return new Promise((resolve) => {
+            room ??= new Promise((resolve) => {
               wanted = resolve;
             });
+            return room;
           },
           end: () => finish(() => controller.close()),
           cut: () => finish(() => controller.error(new Error("the reader takes nothing"))),
@@ -63,8 +66,8 @@ function readable(body: SseWriter, call: Scope): ReadableStream<Uint8Array> {
           .finally(() => call.close());
       },
       pull() {
-        wanted?.();
-        wanted = undefined;
+        wanted();
+        room = undefined;
       },
       cancel() {
         over = true;

@@ -1,24 +1,21 @@
 import { type AnyContract, type AnyMessage, Disconnected, Refusal } from "@parlance/wire";
-import { OpenAsks, type Waiting } from "@parlance/wire/link";
+import { OpenAsks } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import { type Encode, encoderFor } from "../codecs.js";
 import type { Limits } from "../limits.js";
 import type { AnySession, OpenAskFound, Sent, SessionStore, Subscriber } from "../ports.js";
-
-/** One session, for as long as it has a reader, an unconfirmed message or an open ask. */
-interface Hub {
-  readonly scope: Scope;
-  readonly subscribers: Set<Subscriber>;
-  /** Messages that no reader has confirmed, in their order. A new reader begins with them, so each reader gets messages in this order. */
-  unconfirmed: Sent[];
-  /** The last message that was confirmed. */
-  confirmed: number;
-  /** Asks that an operation answers. */
-  readonly asks: OpenAsks;
-  readonly sentAsks: Map<Waiting, Sent>;
-  /** Asks that a channel's message answers: each is put to every channel that opens while it is open. */
-  readonly put: Set<(subscriber: Subscriber) => void>;
-}
+import {
+  askChannels,
+  closeIfIdle,
+  confirm,
+  forget,
+  type Hub,
+  SessionMessage,
+  type Settling,
+  sendToAll,
+  weightOf,
+} from "./hub.js";
+import { type SettledAsks, settledAsks } from "./settled.js";
 
 export const SETTLED = "this was decided already: the first answer counts";
 
@@ -127,7 +124,7 @@ export class LocalSessions implements SessionStore {
     // Where there are readers, encoding it for them checks it.
     if (!isRead) this.check(message);
     const hub = this.#hubOf(key);
-    const sent = newSent(hub, message, ++this.#sent);
+    const sent = new SessionMessage(hub, message, ++this.#sent);
     const { maxQueued } = this.#limits;
     if (!isRead && weightOf(hub) + sent.weight > maxQueued) {
       closeIfIdle(hub);
@@ -208,96 +205,4 @@ function sentToSessions({ operations, channels }: AnyContract): string[] {
     stream?.closedBy === undefined ? [] : stream.messages,
   );
   return [...new Set([...streams, ...Object.values(channels).flatMap(({ server }) => server)])];
-}
-
-function newSent(hub: Hub, message: AnyMessage, place: number): Sent {
-  let weight: number | undefined;
-  return {
-    message,
-    place,
-    // Rarely asked for where there are readers.
-    get weight() {
-      weight ??= JSON.stringify(message).length;
-      return weight;
-    },
-    had: () => confirm(hub, place),
-  };
-}
-
-function confirm(hub: Hub, place: number): void {
-  const { unconfirmed } = hub;
-  let count = 0;
-  while (count < unconfirmed.length && unconfirmed[count]!.place <= place) count++;
-  if (count === 0) return;
-  hub.confirmed = unconfirmed[count - 1]!.place;
-  unconfirmed.splice(0, count);
-  closeIfIdle(hub);
-}
-
-function forget(hub: Hub, sent: Sent): void {
-  hub.unconfirmed = hub.unconfirmed.filter((one) => one !== sent);
-}
-
-function weightOf({ unconfirmed }: Hub): number {
-  return unconfirmed.reduce((sum, { weight }) => sum + weight, 0);
-}
-
-function closeIfIdle({ scope, subscribers, unconfirmed, asks, put }: Hub): void {
-  if (subscribers.size + unconfirmed.length + asks.list().length + put.size === 0) scope.close();
-}
-
-/** Puts an ask to every channel; the first answer of any of them counts. */
-function askChannels(hub: Hub, message: AnyMessage, scope: Scope, { settle, fail }: Settling): void {
-  const put = (subscriber: Subscriber): void => {
-    // A channel that closes leaves the ask open for the next one.
-    const failed = (error: unknown) => !(error instanceof Disconnected) && fail(error);
-    subscriber.ask?.(message, { signal: scope.signal }).then(settle, failed);
-  };
-  hub.put.add(put);
-  scope.add(() => hub.put.delete(put));
-  for (const subscriber of hub.subscribers) put(subscriber);
-}
-
-/** Sends to each, whatever happens to the others. Throws where the message itself is wrong. */
-function sendToAll(subscribers: Iterable<Subscriber>, sent: Sent): void {
-  const failures: unknown[] = [];
-  for (const subscriber of subscribers) {
-    try {
-      subscriber.send(sent);
-    } catch (error) {
-      // A reader that is gone has a `Disconnected` of its own.
-      if (!(error instanceof Disconnected)) failures.push(error);
-    }
-  }
-  if (failures.length > 0) throw failures[0];
-}
-
-interface Settling {
-  readonly settle: (answer: AnyMessage) => void;
-  readonly fail: (error: unknown) => void;
-}
-
-/** Settled asks, kept to reject late answers with 409. The oldest are forgotten first. */
-interface SettledAsks {
-  remember(session: string, ask: Waiting): void;
-  /** Whether a reply would have answered one of them. */
-  has(session: string, reply: AnyMessage): boolean;
-}
-
-function settledAsks({ exchanges = [] }: AnyContract, limit: number): SettledAsks {
-  const names = new Set<string>();
-  /** The asks that a reply could have answered. */
-  const asksOf = (reply: AnyMessage): string[] =>
-    exchanges.flatMap(({ ask, key, answers }) =>
-      answers
-        .filter((answer) => answer.operation === reply.type)
-        .map((answer) => `${ask} ${(reply as unknown as Record<string, unknown>)[answer.key ?? key ?? ""]}`),
-    );
-  return {
-    remember(session: string, { exchange, key }: Waiting): void {
-      names.add(`${session} ${exchange.ask} ${key}`);
-      if (names.size > limit) names.delete(names.values().next().value!);
-    },
-    has: (session: string, reply: AnyMessage): boolean => asksOf(reply).some((ask) => names.has(`${session} ${ask}`)),
-  };
 }

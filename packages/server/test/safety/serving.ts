@@ -99,7 +99,7 @@ export async function serving(options: ServeOptions = {}, limits: ServerOptions 
     serve(foldGateway, fold, all),
     serve(emacsAgent, emacs, all),
     serve(based, sockets, all),
-    serve(loco, agent, { authenticate: bearer({ [TOKEN]: "ann" }), ...all }),
+    serve(loco, agent, { authenticate: bearer({ [TOKEN]: "ann" }), allowAnonymous: true, ...all }),
   ];
   const server = createServer({ maxHeaderSize: 16 * 1024, ...limits }, handler(apps)).on("upgrade", upgrade(apps));
   server.maxHeadersCount = 0;

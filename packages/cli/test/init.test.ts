@@ -1,0 +1,167 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { load } from "@parlance/contract/load";
+import type { AnyContract } from "@parlance/wire";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { steps } from "../../protocols/test/transcript.js";
+import { compile } from "./fences.js";
+import { folder, parlance, write } from "./terminal.js";
+
+const module = '{ "type": "module" }';
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** The program that init shows. */
+const shown = (out: string) =>
+  out
+    .slice(out.indexOf("src/try.ts:\n"))
+    .split("\n")
+    .slice(2)
+    .map((line) => line.slice(2))
+    .join("\n");
+
+async function printedBy(file: string): Promise<unknown[]> {
+  const log = vi.spyOn(console, "log").mockImplementation(() => {});
+  try {
+    await import(pathToFileURL(file).href);
+    return log.mock.calls.map(([value]) => value);
+  } finally {
+    log.mockRestore();
+  }
+}
+
+const text = ["hello"];
+const messages = [
+  { type: "text", text: "hello" },
+  { type: "done", text: "hello" },
+];
+
+const examples = [
+  { example: "sse", name: "my-agent", prints: text },
+  { example: "websocket", name: "chat-1.13", prints: messages },
+  { example: "both", name: "other", prints: [...text, ...messages] },
+];
+
+describe("what init writes", () => {
+  // All in one folder, because the compiler takes most of the time.
+  let cwd: string;
+  const program = (name: string) => join(cwd, `src/try-${name}.ts`);
+
+  beforeAll(async () => {
+    cwd = await mkdtemp(join(tmpdir(), "parlance-cli-"));
+    await write(cwd, { "package.json": module });
+    for (const { example, name } of examples) {
+      const { out } = await parlance(cwd, `init schemas/${name} --example ${example}`);
+      await write(cwd, { [`src/try-${name}.ts`]: `${shown(out)}\nexport {};\n` });
+    }
+    await parlance(cwd, "init schemas/mine --extends schemas/other");
+    await parlance(cwd, "generate --out src/protocols");
+  });
+  afterAll(() => rm(cwd, { recursive: true }));
+
+  test("lints strictly", async () => {
+    expect(await parlance(cwd, "lint --strict")).toEqual({ code: 0, out: "", err: "4 contracts: nothing is wrong\n" });
+  });
+
+  test("compiles, with the program that it shows", () => {
+    const programs = examples.map(({ name }) => program(name));
+    expect(compile([...programs, join(cwd, "src/protocols/mine.ts")])).toEqual([]);
+  });
+
+  test.each(examples)("talks as the program for $example shows", async ({ name, prints }) => {
+    expect(await printedBy(program(name))).toEqual(prints);
+  });
+
+  test.each(examples)("keeps to its transcripts, for $example", async ({ name }) => {
+    const { transcripts } = await load(join(cwd, "schemas", name));
+    const file = pathToFileURL(join(cwd, `src/protocols/${name}.ts`)).href;
+    const contract = Object.values((await import(file)) as Record<string, AnyContract>).find(
+      (one) => one.name === name,
+    )!;
+    const { checks } = await contract.accepts();
+    const all = Object.values(transcripts).flatMap((lines) => [...steps(contract, checks, lines)]);
+    expect(all.length).toBeGreaterThan(2);
+    for (const { check } of all) check();
+  });
+});
+
+describe("init", () => {
+  test("shows what it wrote as a tree, with the schema that $schema leads to", async () => {
+    const cwd = await folder();
+    const { out } = await parlance(cwd, "init");
+    expect(out).toMatch(
+      /^schemas\n├── contract.schema.json\n└── my-agent\n {4}├── contract.json\n {4}├── messages\n {4}│ {3}├── done.json\n/,
+    );
+    const { $schema } = JSON.parse(await readFile(join(cwd, "schemas/my-agent/contract.json"), "utf8"));
+    const schema = JSON.parse(await readFile(join(cwd, "schemas/my-agent", $schema), "utf8"));
+    expect(schema.title).toBe("Contract");
+  });
+
+  const asked: [words: string, answers: string[], questions: RegExp, contract: string][] = [
+    [
+      "init",
+      ["chat", "both"],
+      /^Name of the protocol \(my-agent\): Carrier: sse, websocket or both \(sse\): schemas\n/,
+      "chat",
+    ],
+    ["init", ["", ""], /^Name.*Carrier.*: schemas\n/, "my-agent"],
+    ["init", ["Not This", "chat", "smoke", "sse"], /^Name.*: Name.*: Carrier.*: Carrier.*: schemas\n/, "chat"],
+    ["init protocols/mine", ["websocket"], /^Carrier.*: protocols\n/, "../protocols/mine"],
+    ["init --example sse", ["chat"], /^Name.*: schemas\n/, "chat"],
+    ["init --yes", [], /^schemas\n/, "my-agent"],
+    ["init protocols/mine --example both", [], /^protocols\n/, "../protocols/mine"],
+  ];
+  test.each(asked)("%s, answered %j, asks for what is not given", async (words, answers, questions, contract) => {
+    const cwd = await folder();
+    const { code, out } = await parlance(cwd, words, {}, answers);
+    expect(code).toBe(0);
+    expect(out).toMatch(questions);
+    expect(await readdir(join(cwd, "schemas", contract))).toContain("contract.json");
+  });
+
+  const bases: [what: string, base: string, from: string][] = [
+    ["a folder", "base/my-agent", "../../base/my-agent"],
+    ["a package", "their-protocols/schemas/my-agent", "their-protocols/schemas/my-agent"],
+  ];
+  test.each(bases)("--extends %s starts a contract that lints strictly and generates", async (_, base, from) => {
+    const cwd = await folder({
+      "package.json": module,
+      "node_modules/their-protocols/package.json":
+        '{ "name": "their-protocols", "exports": { "./schemas/*": "./schemas/*" } }',
+    });
+    await parlance(cwd, "init base/my-agent");
+    await parlance(cwd, "init node_modules/their-protocols/schemas/my-agent");
+    const { code, out } = await parlance(cwd, `init schemas/mine --extends ${base}`);
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^schemas\n├── contract.schema.json\n├── dialect.schema.json\n└── mine\n {4}└── contract.json\n/,
+    );
+    expect(JSON.parse(await readFile(join(cwd, "schemas/mine/contract.json"), "utf8"))).toMatchObject({
+      $schema: "../dialect.schema.json",
+      extends: from,
+    });
+    expect(await parlance(cwd, "lint --strict")).toMatchObject({ code: 0, err: "1 contract: nothing is wrong\n" });
+    expect((await parlance(cwd, "generate --out src")).code).toBe(0);
+    expect(await readdir(join(cwd, "schemas/mine"))).toEqual(["contract.json"]);
+  });
+
+  test("--extends a protocol of ours from its folder", async () => {
+    const cwd = await folder();
+    expect((await parlance(cwd, `init --extends ${join(root, "schemas/agentsmithy-1.13")}`)).code).toBe(0);
+    expect((await parlance(cwd, "lint schemas/my-agentsmithy-1.13")).err).toBe("1 contract: nothing is wrong\n");
+  });
+
+  const wrong: [words: string, message: string][] = [
+    ["--extends nowhere", "nowhere is neither a contract's folder nor one in an installed package"],
+    ["--extends a --example sse", "--extends and --example exclude each other"],
+    ["--example smoke", "--example smoke: it is sse, websocket or both"],
+  ];
+  test.each(wrong)("%s is refused, and nothing is written", async (words, message) => {
+    const cwd = await folder();
+    const { code, err } = await parlance(cwd, `init ${words}`);
+    expect(code).toBe(2);
+    expect(err).toContain(message);
+    expect(await readdir(cwd)).toEqual([]);
+  });
+});

@@ -1,0 +1,69 @@
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { folder, parlance, start, write } from "./terminal.js";
+
+const schema = (type: string) =>
+  JSON.stringify({
+    title: "TextMessage",
+    description: "Text.",
+    type: "object",
+    properties: { text: { type, description: "It." } },
+    examples: [{ text: "a" }],
+  });
+
+test("lint --watch lints again after each change, tells what is broken, and ends by Ctrl-C", async () => {
+  const cwd = await folder();
+  await parlance(cwd, "init");
+  const file = "schemas/my-agent/messages/text.json";
+  const contract = "schemas/my-agent/contract.json";
+  const before = await readFile(join(cwd, contract), "utf8");
+  const session = start(cwd, "lint --watch");
+  await session.printed("nothing is wrong");
+  const changes: [text: string, printed: string][] = [
+    [schema("number"), "1 wrong"],
+    [schema("string"), "nothing is wrong"],
+    ["{", "is not JSON"],
+    [schema("string"), "nothing is wrong"],
+  ];
+  for (const [text, printed] of changes) {
+    await write(cwd, { [file]: text });
+    await session.printed(printed);
+  }
+  await write(cwd, { "schemas/other/contract.json": "{}" });
+  await session.printed("2 contracts");
+  await rm(join(cwd, "schemas"), { recursive: true });
+  await session.printed("schemas is not a folder");
+  await write(cwd, { [contract]: before });
+  await session.printed("messages/text.json");
+  expect(await session.stop()).toBe(0);
+});
+
+test.each([
+  ["generate --out out --watch", "out/mine.ts"],
+  ["docs --out out --watch", "out/mine.md"],
+])(
+  "%s writes again after a change of the contract that is extended, also of one that was broken",
+  async (words, file) => {
+    const cwd = await folder();
+    await parlance(cwd, "init base/my-agent");
+    await parlance(cwd, "init schemas/mine --extends base/my-agent");
+    const base = "base/my-agent/contract.json";
+    const text = await readFile(join(cwd, base), "utf8");
+    const session = start(cwd, words);
+    await session.printed("files written");
+    await write(cwd, { [base]: text.replace("Send a prompt", "Send one prompt") });
+    await session.printed("files written");
+    await write(cwd, { [base]: "{" });
+    await session.printed("names ../../base/my-agent");
+    await write(cwd, { [base]: text.replace("Send a prompt", "Send some prompt") });
+    await session.printed("files written");
+    expect(await readFile(join(cwd, file), "utf8")).toContain("Send some prompt");
+    expect(await session.stop()).toBe(0);
+  },
+);
+
+test("a wrong call ends at once", async () => {
+  const cwd = await folder();
+  expect((await parlance(cwd, "generate --watch")).code).toBe(2);
+});

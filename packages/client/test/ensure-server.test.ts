@@ -1,0 +1,96 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { ensureServer } from "@parlance/client/node";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+/** A program that serves a port after some milliseconds, as `node -e`. */
+const serving = (port: number, { after = 0, health = "/health" } = {}) => {
+  const program = `
+    const { createServer } = require("node:http");
+    setTimeout(() => {
+      const server = createServer(({ url }, response) => response.writeHead(url === ${JSON.stringify(health)} ? 200 : 404).end());
+      server.on("error", (error) => { console.error(error.message); process.exit(3); });
+      server.listen(${port}, "127.0.0.1");
+    }, ${after});`;
+  return [process.execPath, "-e", program] as const;
+};
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+const stopped = <S extends { stop(): Promise<void> }>(server: S): S => {
+  onTestFinished(() => server.stop());
+  return server;
+};
+
+describe("ensureServer", () => {
+  test("starts the server where nobody listens, waits until it is ready, and ends what it started", async () => {
+    const port = await freePort();
+    const server = await ensureServer({ command: serving(port, { after: 100 }), port, health: "/health" });
+    expect(server).toMatchObject({ url: `http://127.0.0.1:${port}` });
+    expect((await fetch(`${server.url}/health`)).status).toBe(200);
+    await server.stop();
+    expect(server.process).toMatchObject({ signalCode: "SIGTERM" });
+    await expect(fetch(server.url)).rejects.toThrow();
+  });
+
+  test("uses the one that runs, and leaves it running", async () => {
+    const port = await freePort();
+    const first = stopped(await ensureServer({ command: serving(port), port, health: "/health" }));
+    const second = await ensureServer({ command: ["no such program"], port, health: "/health" });
+    expect(second.process).toBeUndefined();
+    await second.stop();
+    expect((await fetch(`${first.url}/health`)).status).toBe(200);
+  });
+
+  test("called twice at once has one server", async () => {
+    const port = await freePort();
+    const both = await Promise.all([1, 2].map(() => ensureServer({ command: serving(port), port, health: "/health" })));
+    for (const server of both) stopped(server);
+    expect((await fetch(`${both[0]!.url}/health`)).status).toBe(200);
+  });
+
+  const failing: [what: string, options: (port: number) => Parameters<typeof ensureServer>[0], error: object][] = [
+    [
+      "a program that is not there",
+      (port) => ({ command: ["/no/such/program"], port }),
+      { code: "unreachable", message: expect.stringContaining("ENOENT") },
+    ],
+    [
+      "a program that ends",
+      (port) => ({ command: [process.execPath, "-e", "console.error('no model'); process.exit(4)"], port }),
+      { code: "unreachable", message: expect.stringContaining("it ended with code 4: no model") },
+    ],
+    [
+      "one that is never ready",
+      (port) => ({ command: serving(port, { health: "/other" }), port, health: "/health", within: 300 }),
+      { code: "timeout", message: expect.stringContaining("was not ready within 300 ms") },
+    ],
+  ];
+  test.each(failing)("says what is wrong with %s, and leaves no process", async (_, options, error) => {
+    const port = await freePort();
+    await expect(ensureServer(options(port))).rejects.toMatchObject({ name: "Disconnected", ...error });
+    await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toThrow();
+  });
+
+  test("says when something else has the port", async () => {
+    const port = await freePort();
+    stopped(await ensureServer({ command: serving(port), port, health: "/health" }));
+    const wrong = ensureServer({ command: ["never run"], port, health: "/api/health" });
+    await expect(wrong).rejects.toThrow("answers /api/health with 404: something else has the port");
+  });
+
+  test("an aborted signal ends the waiting and the process", async () => {
+    const port = await freePort();
+    const enough = new Error("enough");
+    const controller = new AbortController();
+    const waiting = ensureServer({ command: serving(port, { after: 60_000 }), port, signal: controller.signal });
+    setTimeout(() => controller.abort(enough), 100);
+    await expect(waiting).rejects.toThrow();
+  });
+});

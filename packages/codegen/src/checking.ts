@@ -1,0 +1,166 @@
+import type { CheckError, Checks } from "@parlance/contract";
+
+/**
+ * What the checks of a generated module are made of. `validators` writes the expressions and copies in what they use, so nothing here runs
+ * in the generator. Keywords, places and params of an error are ajv's.
+ */
+
+/** Returns what is wrong with a value; undefined where nothing is. The first flaw is enough, as it is for ajv without `allErrors`. */
+// biome-ignore lint/suspicious/noExplicitAny: a value that is not checked yet.
+export type Test = (value: any) => readonly CheckError[] | undefined;
+export type Tests = Readonly<Record<string, Test>>;
+
+const flaw = (keyword: string, params: CheckError["params"]): CheckError[] => [{ instancePath: "", keyword, params }];
+
+/** Flaws learn their place on the way out: a value that passes costs no text. */
+const under = (step: string | number, flaws: readonly CheckError[] | undefined) =>
+  flaws?.map((one) => ({
+    ...one,
+    instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}`,
+  }));
+
+const test =
+  (passes: (value: never) => boolean, keyword: string, params: CheckError["params"]): Test =>
+  (value) =>
+    passes(value as never) ? undefined : flaw(keyword, params);
+
+const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+// Strings, booleans and numbers are most of a message: one call each.
+const mistyped = (type: string) => flaw("type", { type });
+export const string: Test = (value) => (typeof value === "string" ? undefined : mistyped("string"));
+export const boolean: Test = (value) => (typeof value === "boolean" ? undefined : mistyped("boolean"));
+export const number: Test = (value) => (Number.isFinite(value) ? undefined : mistyped("number"));
+export const integer: Test = (value) => (Number.isInteger(value) ? undefined : mistyped("integer"));
+export const nil: Test = (value) => (value === null ? undefined : mistyped("null"));
+export const anything: Test = () => undefined;
+export const nothing: Test = () => flaw("false schema", {});
+
+export const types = (tests: Tests): Test =>
+  test((value) => Object.values(tests).some((one) => !one(value)), "type", { type: Object.keys(tests) });
+
+/** An object with all of `required`, and what is there of `optional`. */
+export function object(required: Tests, optional: Tests = {}): Test {
+  const needed = Object.keys(required).length;
+  // Merged as lists: an object would put keys such as "1" first.
+  const keys = [required, optional].flatMap(Object.keys);
+  const tests = [required, optional].flatMap<Test>(Object.values);
+  return (value) => {
+    if (!isObject(value)) return mistyped("object");
+    // Every message's way: no iterators.
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at]!;
+      const found = value[key];
+      if (found !== undefined) {
+        const flaws = tests[at]!(found);
+        if (flaws) return under(key, flaws);
+      } else if (at < needed) return flaw("required", { missingProperty: key });
+    }
+    return undefined;
+  };
+}
+
+/** `test` for each property of an object but those that are known. */
+export const others =
+  (test: Test, ...known: readonly string[]): Test =>
+  (value) => {
+    for (const key in value) {
+      const flaws = known.includes(key) ? undefined : test(value[key]);
+      if (flaws) return under(key, flaws);
+    }
+    return undefined;
+  };
+
+/** An object's properties are these. */
+export const only =
+  (...known: readonly string[]): Test =>
+  (value) => {
+    for (const key in value) if (!known.includes(key)) return flaw("additionalProperties", { additionalProperty: key });
+    return undefined;
+  };
+
+export const array =
+  (item: Test): Test =>
+  (value) => {
+    if (!Array.isArray(value)) return mistyped("array");
+    for (let at = 0; at < value.length; at++) {
+      const flaws = item(value[at]);
+      if (flaws) return under(at, flaws);
+    }
+    return undefined;
+  };
+
+export const constant =
+  (allowedValue: unknown): Test =>
+  (value) =>
+    value === allowedValue ? undefined : flaw("const", { allowedValue });
+export const values = (...allowedValues: unknown[]): Test =>
+  test((value) => allowedValues.includes(value), "enum", { allowedValues });
+export const minimum = (limit: number): Test => test((value) => value >= limit, "minimum", { comparison: ">=", limit });
+export const maximum = (limit: number): Test => test((value) => value <= limit, "maximum", { comparison: "<=", limit });
+/** In code points, as the specification counts. */
+export const minLength = (limit: number): Test =>
+  test(
+    (value: string) => {
+      let count = 0;
+      for (const _ of value) if (++count >= limit) return true;
+      return count >= limit;
+    },
+    "minLength",
+    { limit },
+  );
+export const pattern = (source: string): Test => {
+  const form = new RegExp(source, "u");
+  return test((value: string) => form.test(value), "pattern", { pattern: source });
+};
+export const format = (name: string, form: RegExp): Test =>
+  test((value: string) => form.test(value), "format", { format: name });
+
+export const all =
+  (...tests: Test[]): Test =>
+  (value) => {
+    for (const one of tests) {
+      const flaws = one(value);
+      if (flaws) return flaws;
+    }
+    return undefined;
+  };
+
+export const any =
+  (...tests: Test[]): Test =>
+  (value) => {
+    const found: CheckError[] = [];
+    for (const one of tests) {
+      const flaws = one(value);
+      if (!flaws) return undefined;
+      found.push(...flaws);
+    }
+    return [...found, ...flaw("anyOf", {})];
+  };
+
+export const not = (inner: Test): Test => test((value) => inner(value) !== undefined, "not", {});
+
+/** A schema that stands inside of itself. */
+export const later =
+  (inner: () => Test): Test =>
+  (value) =>
+    inner()(value);
+
+/** Keywords that are seldom seen, as ajv has compiled them. */
+export const compiled =
+  (check: { (value: unknown): boolean; errors?: readonly CheckError[] | null }): Test =>
+  (value) =>
+    check(value) ? undefined : check.errors!;
+
+/** The tests in the form in which a contract has them. */
+export function checked(tests: Tests): Checks {
+  const checks: Record<string, Checks[string]> = {};
+  for (const title in tests) {
+    const check: Checks[string] = (value) => {
+      check.errors = tests[title]!(value) ?? null;
+      return check.errors === null;
+    };
+    checks[title] = check;
+  }
+  return checks;
+}

@@ -1,0 +1,57 @@
+import type { SchemaObject } from "@parlance/contract";
+import { subschemas } from "@parlance/contract/schema";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import standalone from "ajv/dist/standalone/index.js";
+import { rules } from "./rules.js";
+
+// ajv's types know this module as CommonJS only.
+const write = (standalone as unknown as { default: (ajv: Ajv2020, ids: Record<string, unknown>) => string }).default;
+
+export interface Seldom {
+  /** The name of the function for these keywords, in the text of `print`. */
+  compile(keywords: SchemaObject): string;
+  print(): string;
+}
+
+/** Compiles the keywords that are not written as expressions, by ajv. */
+export function seldom(schemas: readonly SchemaObject[], formats: ReadonlyMap<string, RegExp | true>): Seldom {
+  const ajv = new Ajv2020({
+    strict: true,
+    // What stands beside these keywords is checked elsewhere.
+    strictRequired: false,
+    strictTypes: false,
+    strictTuples: false,
+    allowMatchingProperties: true,
+    allowUnionTypes: true,
+    // The words of an error are the runtime's, made of keyword and params; they would be half of the module.
+    messages: false,
+    inlineRefs: false,
+    code: { source: true, esm: true, optimize: 2 },
+  });
+  const unevaluated = schemas.some((root) =>
+    [...subschemas(root)].some(({ schema }) => "unevaluatedProperties" in schema || "unevaluatedItems" in schema),
+  );
+  // To note what was evaluated costs a tenth in size; $dynamicRef is not in the vocabulary.
+  Object.assign(ajv.opts, { unevaluated, dynamicRef: false });
+  for (const [name, format] of formats) ajv.addFormat(name, format);
+  for (const schema of schemas) ajv.addSchema(rules(schema));
+  /** Names of functions by schema: equal schemas have one function. */
+  const names = new Map<string, string>();
+  return {
+    compile(keywords) {
+      const text = JSON.stringify(keywords);
+      const name = names.get(text) ?? `compiled${names.size}`;
+      if (!names.has(text)) ajv.addSchema({ ...keywords, $id: `/${name}` });
+      names.set(text, name);
+      return name;
+    },
+    print() {
+      if (names.size === 0) return "";
+      const ids = Object.fromEntries([...names.values()].map((name) => [name, `/${name}`]));
+      return withoutSchemaPaths(write(ajv, ids)).replace(/export const (?=compiled\d+ = validate\d+;)/g, "const ");
+    },
+  };
+}
+
+/** An error's place in the schema is not part of `CheckError`, and repeats what keyword and instance path say. */
+const withoutSchemaPaths = (source: string) => source.replace(/schemaPath:"(?:[^"\\]|\\.)*",/g, "");

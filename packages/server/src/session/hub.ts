@@ -1,0 +1,96 @@
+import { type AnyMessage, Disconnected } from "@parlance/wire";
+import type { OpenAsks, Waiting } from "@parlance/wire/link";
+import type { Scope } from "@parlance/wire/scope";
+import type { Sent, Subscriber } from "../ports.js";
+
+/** One session, for as long as it has a reader, an unconfirmed message or an open ask. */
+export interface Hub {
+  readonly scope: Scope;
+  readonly subscribers: Set<Subscriber>;
+  /** Messages that no reader has confirmed, in their order. A new reader begins with them, so each reader gets messages in this order. */
+  unconfirmed: Sent[];
+  /** The last message that was confirmed. */
+  confirmed: number;
+  /** Asks that an operation answers. */
+  readonly asks: OpenAsks;
+  readonly sentAsks: Map<Waiting, Sent>;
+  /** Asks that a channel's message answers: each is put to every channel that opens while it is open. */
+  readonly put: Set<(subscriber: Subscriber) => void>;
+}
+
+/** A message that is sent to a session. A class, so that each message is one small object. */
+export class SessionMessage implements Sent {
+  readonly message: AnyMessage;
+  readonly place: number;
+  readonly #hub: Hub;
+  #weight = -1;
+
+  constructor(hub: Hub, message: AnyMessage, place: number) {
+    this.message = message;
+    this.place = place;
+    this.#hub = hub;
+  }
+
+  /** Rarely asked for where there are readers. */
+  get weight(): number {
+    if (this.#weight < 0) this.#weight = JSON.stringify(this.message).length;
+    return this.#weight;
+  }
+
+  had(): void {
+    confirm(this.#hub, this.place);
+  }
+}
+
+export function confirm(hub: Hub, place: number): void {
+  const { unconfirmed } = hub;
+  let count = 0;
+  while (count < unconfirmed.length && unconfirmed[count]!.place <= place) count++;
+  if (count === 0) return;
+  hub.confirmed = unconfirmed[count - 1]!.place;
+  unconfirmed.splice(0, count);
+  closeIfIdle(hub);
+}
+
+export function forget(hub: Hub, sent: Sent): void {
+  hub.unconfirmed = hub.unconfirmed.filter((one) => one !== sent);
+}
+
+export function weightOf({ unconfirmed }: Hub): number {
+  return unconfirmed.reduce((sum, { weight }) => sum + weight, 0);
+}
+
+export function closeIfIdle({ scope, subscribers, unconfirmed, asks, put }: Hub): void {
+  if (subscribers.size + unconfirmed.length + asks.list().length + put.size === 0) scope.close();
+}
+
+/** Puts an ask to every channel; the first answer of any of them counts. */
+export function askChannels(hub: Hub, message: AnyMessage, scope: Scope, { settle, fail }: Settling): void {
+  const put = (subscriber: Subscriber): void => {
+    // A channel that closes leaves the ask open for the next one.
+    const failed = (error: unknown) => !(error instanceof Disconnected) && fail(error);
+    subscriber.ask?.(message, { signal: scope.signal }).then(settle, failed);
+  };
+  hub.put.add(put);
+  scope.add(() => hub.put.delete(put));
+  for (const subscriber of hub.subscribers) put(subscriber);
+}
+
+/** Sends to each, whatever happens to the others. Throws where the message itself is wrong. */
+export function sendToAll(subscribers: Iterable<Subscriber>, sent: Sent): void {
+  const failures: unknown[] = [];
+  for (const subscriber of subscribers) {
+    try {
+      subscriber.send(sent);
+    } catch (error) {
+      // A reader that is gone has a `Disconnected` of its own.
+      if (!(error instanceof Disconnected)) failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+export interface Settling {
+  readonly settle: (answer: AnyMessage) => void;
+  readonly fail: (error: unknown) => void;
+}

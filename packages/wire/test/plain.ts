@@ -1,0 +1,76 @@
+import type { Contract, Reading } from "@parlance/contract";
+
+/** Reading rules and tags as the contract says them, step by step: what the compiled forms are compared with. */
+
+type Body = Record<string, unknown>;
+const isObject = (value: unknown): value is Body =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const parts = (pointer: string) =>
+  pointer
+    .slice(1)
+    .split("/")
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+
+function get(body: unknown, pointer: string): unknown {
+  return parts(pointer).reduce<unknown>(
+    (value, part) =>
+      typeof value === "object" && value !== null && Object.hasOwn(value, part) ? (value as Body)[part] : undefined,
+    body,
+  );
+}
+
+/** Every place that a pointer leads to: what holds it, and its key there. */
+function places(body: unknown, [part, ...rest]: readonly string[]): [Body, string][] {
+  if (typeof body !== "object" || body === null) return [];
+  const keys = part === "*" && Array.isArray(body) ? Object.keys(body) : [part!];
+  return keys
+    .filter((key) => Object.hasOwn(body, key))
+    .flatMap((key): [Body, string][] =>
+      rest.length === 0 ? [[body as Body, key]] : places((body as Body)[key], rest),
+    );
+}
+
+export function readPlainly(body: unknown, rule: Reading): unknown {
+  if (Object.entries(rule.where ?? {}).some(([pointer, value]) => get(body, pointer) !== value)) return body;
+  for (const [pointer, name] of Object.entries(rule.rename ?? {}))
+    for (const [at, key] of places(body, parts(pointer))) {
+      if (!Object.hasOwn(at, name)) at[name] = at[key];
+      delete at[key];
+    }
+  for (const pointer of rule.remove ?? []) for (const [at, key] of places(body, parts(pointer))) delete at[key];
+  for (const [pointer, pairs] of Object.entries(rule.values ?? {}))
+    for (const [at, key] of places(body, parts(pointer))) {
+      const pair = pairs.find(([said]) => said === at[key]);
+      if (pair) at[key] = structuredClone(pair[1]);
+    }
+  for (const pointer of rule.upper ?? [])
+    for (const [at, key] of places(body, parts(pointer)))
+      if (typeof at[key] === "string") at[key] = (at[key] as string).toUpperCase();
+  for (const [pointer, how] of Object.entries(rule.wrap ?? {}))
+    for (const [at, key] of places(body, parts(pointer))) {
+      if (typeof at[key] !== "string") continue;
+      if (how === "array") at[key] = [at[key]];
+      else at[key] = { ...(how.position && { [how.position]: Number(key) + 1 }), [how.property]: at[key] };
+    }
+  const inner = rule.unwrap === undefined ? undefined : get(body, rule.unwrap);
+  return isObject(inner) || (rule.operation !== undefined && Array.isArray(inner)) ? inner : body;
+}
+
+/** The first name, in this order, whose tag a frame has. */
+export function namePlainly(
+  { tag, messages }: Contract,
+  names: readonly string[],
+  event: string | undefined,
+  body: Body,
+): string | undefined {
+  return names.find((name) => {
+    const { const: constants = {}, required = [], forbidden = [] } = messages[name]!.shape ?? {};
+    if (tag.in === "event") return name === (event ?? "message");
+    if (tag.in === "property") return name === (body[tag.property] ?? (tag.event ? event : undefined));
+    return (
+      Object.entries(constants).every(([key, value]) => body[key] === value) &&
+      required.every((key) => Object.hasOwn(body, key)) &&
+      !forbidden.some((key) => Object.hasOwn(body, key))
+    );
+  });
+}
