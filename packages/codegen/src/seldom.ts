@@ -17,6 +17,8 @@ export interface Seldom {
 export function seldom(schemas: readonly SchemaObject[], formats: ReadonlyMap<string, RegExp | true>): Seldom {
   const ajv = new Ajv2020({
     strict: true,
+    // A contract is generated only where lint has judged its schemas, and each instance would compile the meta-schema for it.
+    validateSchema: false,
     // What stands beside these keywords is checked elsewhere.
     strictRequired: false,
     strictTypes: false,

@@ -35,8 +35,11 @@ for (const section of guide.split(/^#+ /m)) {
   if (rows.length > 0) tables.set(section.slice(0, section.indexOf("\n")).replaceAll("`", ""), rows);
 }
 
+type Named = Record<string, SchemaObject> | undefined;
+
 const follow = (schema: SchemaObject, root = vocabulary): SchemaObject => {
-  const steps = schema.$ref?.startsWith("#") ? schema.$ref.split("/").slice(1) : undefined;
+  const reference = String(schema.$ref);
+  const steps = reference.startsWith("#") ? reference.split("/").slice(1) : undefined;
   const target = steps?.reduce((at: object, step) => at[step as never], root) as SchemaObject | undefined;
   const one = target ? follow(target, root) : schema;
   return (one.oneOf as SchemaObject[] | undefined)?.find(({ properties }) => properties) ?? one;
@@ -46,7 +49,7 @@ const follow = (schema: SchemaObject, root = vocabulary): SchemaObject => {
 function placeAt(path: string): SchemaObject {
   const steps = path === "contract.json" ? [] : path.split(".");
   return steps.reduce((at, step) => {
-    const next = step === "*" ? (at.additionalProperties ?? at.items) : at.properties?.[step];
+    const next = step === "*" ? (at.additionalProperties ?? at.items) : (at.properties as Named)?.[step];
     return follow(next as SchemaObject);
   }, vocabulary);
 }
@@ -67,7 +70,7 @@ for (const { name, files } of documents) {
     );
     used.set(name, new Set([...(used.get(name) ?? []), ...some.map(([keyword]) => keyword)]));
     const inner = (place.additionalProperties || place.items) as SchemaObject | undefined;
-    for (const [key, child] of Object.entries(value)) visit(place.properties?.[key] ?? inner, child);
+    for (const [key, child] of Object.entries(value)) visit((place.properties as Named)?.[key] ?? inner, child);
   };
   visit(vocabulary, JSON.parse(files["contract.json"]!));
 }
@@ -118,7 +121,7 @@ test.each([
   ["dialect.schema.json", dialect],
 ])("every keyword of %s has a description that an editor shows", (_, schema) => {
   const bare = [...subschemas(schema)].flatMap(({ schema: place, pointer }) =>
-    Object.entries((place.properties as Record<string, SchemaObject> | undefined) ?? {})
+    Object.entries((place.properties as Named) ?? {})
       .filter(
         ([, one]) => typeof one === "object" && (one.description ?? follow(one, schema).description) === undefined,
       )

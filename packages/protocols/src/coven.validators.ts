@@ -65,9 +65,9 @@ function checked(tests) {
   }
   return checks;
 }
-var compiled0 = validate52;
+var compiled0 = validate0;
 var formats0 = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
-function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate2(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -75,13 +75,13 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing0;
       if (data.frontend === void 0 && (missing0 = "frontend") || data.channel_id === void 0 && (missing0 = "channel_id") || data.agent_id === void 0 && (missing0 = "agent_id") || data.agent_online === void 0 && (missing0 = "agent_online") || data.working_dir === void 0 && (missing0 = "working_dir") || data.created_at === void 0 && (missing0 = "created_at")) {
-        validate54.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
+        validate2.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
         return false;
       } else {
         if (data.frontend !== void 0) {
           const _errs1 = errors;
           if (typeof data.frontend !== "string") {
-            validate54.errors = [{ instancePath: instancePath + "/frontend", keyword: "type", params: { type: "string" } }];
+            validate2.errors = [{ instancePath: instancePath + "/frontend", keyword: "type", params: { type: "string" } }];
             return false;
           }
           var valid0 = _errs1 === errors;
@@ -92,7 +92,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
           if (data.channel_id !== void 0) {
             const _errs3 = errors;
             if (typeof data.channel_id !== "string") {
-              validate54.errors = [{ instancePath: instancePath + "/channel_id", keyword: "type", params: { type: "string" } }];
+              validate2.errors = [{ instancePath: instancePath + "/channel_id", keyword: "type", params: { type: "string" } }];
               return false;
             }
             var valid0 = _errs3 === errors;
@@ -103,7 +103,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
             if (data.agent_id !== void 0) {
               const _errs5 = errors;
               if (typeof data.agent_id !== "string") {
-                validate54.errors = [{ instancePath: instancePath + "/agent_id", keyword: "type", params: { type: "string" } }];
+                validate2.errors = [{ instancePath: instancePath + "/agent_id", keyword: "type", params: { type: "string" } }];
                 return false;
               }
               var valid0 = _errs5 === errors;
@@ -114,7 +114,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
               if (data.agent_name !== void 0) {
                 const _errs7 = errors;
                 if (typeof data.agent_name !== "string") {
-                  validate54.errors = [{ instancePath: instancePath + "/agent_name", keyword: "type", params: { type: "string" } }];
+                  validate2.errors = [{ instancePath: instancePath + "/agent_name", keyword: "type", params: { type: "string" } }];
                   return false;
                 }
                 var valid0 = _errs7 === errors;
@@ -125,7 +125,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
                 if (data.agent_online !== void 0) {
                   const _errs9 = errors;
                   if (typeof data.agent_online !== "boolean") {
-                    validate54.errors = [{ instancePath: instancePath + "/agent_online", keyword: "type", params: { type: "boolean" } }];
+                    validate2.errors = [{ instancePath: instancePath + "/agent_online", keyword: "type", params: { type: "boolean" } }];
                     return false;
                   }
                   var valid0 = _errs9 === errors;
@@ -136,7 +136,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
                   if (data.working_dir !== void 0) {
                     const _errs11 = errors;
                     if (typeof data.working_dir !== "string") {
-                      validate54.errors = [{ instancePath: instancePath + "/working_dir", keyword: "type", params: { type: "string" } }];
+                      validate2.errors = [{ instancePath: instancePath + "/working_dir", keyword: "type", params: { type: "string" } }];
                       return false;
                     }
                     var valid0 = _errs11 === errors;
@@ -151,11 +151,11 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
                         if (errors === _errs13) {
                           if (typeof data6 === "string") {
                             if (!formats0.test(data6)) {
-                              validate54.errors = [{ instancePath: instancePath + "/created_at", keyword: "format", params: { format: "date-time" } }];
+                              validate2.errors = [{ instancePath: instancePath + "/created_at", keyword: "format", params: { format: "date-time" } }];
                               return false;
                             }
                           } else {
-                            validate54.errors = [{ instancePath: instancePath + "/created_at", keyword: "type", params: { type: "string" } }];
+                            validate2.errors = [{ instancePath: instancePath + "/created_at", keyword: "type", params: { type: "string" } }];
                             return false;
                           }
                         }
@@ -172,14 +172,14 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     } else {
-      validate54.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
+      validate2.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
       return false;
     }
   }
-  validate54.errors = vErrors;
+  validate2.errors = vErrors;
   return errors === 0;
 }
-function validate53(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate1(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -187,7 +187,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing0;
       if (data.bindings === void 0 && (missing0 = "bindings")) {
-        validate53.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
+        validate1.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
         return false;
       } else {
         if (data.bindings !== void 0) {
@@ -199,8 +199,8 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
               const len0 = data0.length;
               for (let i0 = 0; i0 < len0; i0++) {
                 const _errs3 = errors;
-                if (!validate54(data0[i0], { instancePath: instancePath + "/bindings/" + i0, parentData: data0, parentDataProperty: i0, rootData })) {
-                  vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
+                if (!validate2(data0[i0], { instancePath: instancePath + "/bindings/" + i0, parentData: data0, parentDataProperty: i0, rootData })) {
+                  vErrors = vErrors === null ? validate2.errors : vErrors.concat(validate2.errors);
                   errors = vErrors.length;
                 }
                 var valid1 = _errs3 === errors;
@@ -209,21 +209,21 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
                 }
               }
             } else {
-              validate53.errors = [{ instancePath: instancePath + "/bindings", keyword: "type", params: { type: "array" } }];
+              validate1.errors = [{ instancePath: instancePath + "/bindings", keyword: "type", params: { type: "array" } }];
               return false;
             }
           }
         }
       }
     } else {
-      validate53.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
+      validate1.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
       return false;
     }
   }
-  validate53.errors = vErrors;
+  validate1.errors = vErrors;
   return errors === 0;
 }
-function validate57(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate5(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -231,13 +231,13 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing0;
       if (data.binding_id === void 0 && (missing0 = "binding_id") || data.agent_name === void 0 && (missing0 = "agent_name") || data.working_dir === void 0 && (missing0 = "working_dir") || data.online === void 0 && (missing0 = "online")) {
-        validate57.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
+        validate5.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
         return false;
       } else {
         if (data.binding_id !== void 0) {
           const _errs1 = errors;
           if (typeof data.binding_id !== "string") {
-            validate57.errors = [{ instancePath: instancePath + "/binding_id", keyword: "type", params: { type: "string" } }];
+            validate5.errors = [{ instancePath: instancePath + "/binding_id", keyword: "type", params: { type: "string" } }];
             return false;
           }
           var valid0 = _errs1 === errors;
@@ -248,7 +248,7 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
           if (data.agent_name !== void 0) {
             const _errs3 = errors;
             if (typeof data.agent_name !== "string") {
-              validate57.errors = [{ instancePath: instancePath + "/agent_name", keyword: "type", params: { type: "string" } }];
+              validate5.errors = [{ instancePath: instancePath + "/agent_name", keyword: "type", params: { type: "string" } }];
               return false;
             }
             var valid0 = _errs3 === errors;
@@ -259,7 +259,7 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
             if (data.working_dir !== void 0) {
               const _errs5 = errors;
               if (typeof data.working_dir !== "string") {
-                validate57.errors = [{ instancePath: instancePath + "/working_dir", keyword: "type", params: { type: "string" } }];
+                validate5.errors = [{ instancePath: instancePath + "/working_dir", keyword: "type", params: { type: "string" } }];
                 return false;
               }
               var valid0 = _errs5 === errors;
@@ -270,7 +270,7 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
               if (data.online !== void 0) {
                 const _errs7 = errors;
                 if (typeof data.online !== "boolean") {
-                  validate57.errors = [{ instancePath: instancePath + "/online", keyword: "type", params: { type: "boolean" } }];
+                  validate5.errors = [{ instancePath: instancePath + "/online", keyword: "type", params: { type: "boolean" } }];
                   return false;
                 }
                 var valid0 = _errs7 === errors;
@@ -282,14 +282,14 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     } else {
-      validate57.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
+      validate5.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
       return false;
     }
   }
-  validate57.errors = vErrors;
+  validate5.errors = vErrors;
   return errors === 0;
 }
-function validate52(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate0(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -297,8 +297,8 @@ function validate52(data, { instancePath = "", parentData, parentDataProperty, r
   let valid0 = false;
   let passing0 = null;
   const _errs1 = errors;
-  if (!validate53(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
+  if (!validate1(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate1.errors : vErrors.concat(validate1.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs1 === errors;
@@ -307,8 +307,8 @@ function validate52(data, { instancePath = "", parentData, parentDataProperty, r
     passing0 = 0;
   }
   const _errs2 = errors;
-  if (!validate57(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate57.errors : vErrors.concat(validate57.errors);
+  if (!validate5(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate5.errors : vErrors.concat(validate5.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs2 === errors;
@@ -329,7 +329,7 @@ function validate52(data, { instancePath = "", parentData, parentDataProperty, r
       vErrors.push(err0);
     }
     errors++;
-    validate52.errors = vErrors;
+    validate0.errors = vErrors;
     return false;
   } else {
     errors = _errs0;
@@ -341,7 +341,7 @@ function validate52(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
   }
-  validate52.errors = vErrors;
+  validate0.errors = vErrors;
   return errors === 0;
 }
 var $HistoryEvent = object({ "id": string, "direction": string, "author": string, "type": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }, { "thread_id": string, "text": string });

@@ -64,8 +64,8 @@ function checked(tests) {
   }
   return checks;
 }
-var compiled0 = validate52;
-function validate52(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled0 = validate0;
+function validate0(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -110,7 +110,7 @@ function validate52(data, { instancePath = "", parentData, parentDataProperty, r
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing1;
       if (data.message === void 0 && (missing1 = "message")) {
-        validate52.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
+        validate0.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
         return false;
       }
     }
@@ -125,10 +125,10 @@ function validate52(data, { instancePath = "", parentData, parentDataProperty, r
       vErrors.push(err2);
     }
     errors++;
-    validate52.errors = vErrors;
+    validate0.errors = vErrors;
     return false;
   }
-  validate52.errors = vErrors;
+  validate0.errors = vErrors;
   return errors === 0;
 }
 var $AgentState = values("idle", "thinking", "tool_execution", "waiting_approval", "error");

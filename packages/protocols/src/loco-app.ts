@@ -1026,14 +1026,7 @@ export interface StreamServerAsks {
 export type LoCoAppSession = Session<StreamServerMessage, StreamServerAsks>;
 
 /** The error codes that the protocol has; a peer may send others. */
-export type LoCoAppErrorCode =
-  | "REQUEST_TIMEOUT"
-  | "GONE"
-  | "RATE_LIMITED"
-  | "session_not_found"
-  | "workspace_not_found"
-  | "agent_error"
-  | "invalid_message";
+export type LoCoAppErrorCode = "session_not_found" | "workspace_not_found" | "agent_error" | "invalid_message";
 
 /** What `connect(locoApp, …)` returns. */
 export interface LoCoApp {
@@ -1393,9 +1386,6 @@ export const locoApp: ContractValue<LoCoApp, LoCoAppHandlers> = {
     schema: "FaultBody",
     text: ["/detail", "/detail/0/msg"],
     codes: {
-      REQUEST_TIMEOUT: { status: 408, generic: true, recoverable: true },
-      GONE: { status: 410, generic: true, recoverable: false },
-      RATE_LIMITED: { status: 429, generic: true, recoverable: true },
       session_not_found: { status: 404 },
       workspace_not_found: { status: 404 },
       agent_error: { status: 500, generic: true },

@@ -72,17 +72,17 @@ function checked(tests) {
   }
   return checks;
 }
-var compiled0 = validate52;
-var schema19 = { "type": ["object", "null"], "additionalProperties": true, "$id": "/compiled0" };
-function validate52(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled0 = validate0;
+var schema0 = { "type": ["object", "null"], "additionalProperties": true, "$id": "/compiled0" };
+function validate0(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    validate52.errors = [{ instancePath, keyword: "type", params: { type: schema19.type } }];
+    validate0.errors = [{ instancePath, keyword: "type", params: { type: schema0.type } }];
     return false;
   }
-  validate52.errors = vErrors;
+  validate0.errors = vErrors;
   return errors === 0;
 }
 var $LoadedModel = object({ "provider": string, "model_name": string, "url": string, "context_window": all(integer, minimum(1)), "temperature": all(number, minimum(0)), "display_name": string });

@@ -79,8 +79,8 @@ function checked(tests) {
   }
   return checks;
 }
-var compiled0 = validate52;
-function validate52(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled0 = validate0;
+function validate0(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -126,7 +126,7 @@ function validate52(data, { instancePath = "", parentData, parentDataProperty, r
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing1;
       if (data.file_path === void 0 && (missing1 = "file_path")) {
-        validate52.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
+        validate0.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
         return false;
       }
     }
@@ -141,14 +141,14 @@ function validate52(data, { instancePath = "", parentData, parentDataProperty, r
       vErrors.push(err2);
     }
     errors++;
-    validate52.errors = vErrors;
+    validate0.errors = vErrors;
     return false;
   }
-  validate52.errors = vErrors;
+  validate0.errors = vErrors;
   return errors === 0;
 }
-var compiled1 = validate53;
-function validate53(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled1 = validate1;
+function validate1(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -194,7 +194,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing1;
       if (data.content_hash === void 0 && (missing1 = "content_hash")) {
-        validate53.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
+        validate1.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
         return false;
       }
     }
@@ -209,14 +209,14 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
       vErrors.push(err2);
     }
     errors++;
-    validate53.errors = vErrors;
+    validate1.errors = vErrors;
     return false;
   }
-  validate53.errors = vErrors;
+  validate1.errors = vErrors;
   return errors === 0;
 }
-var compiled2 = validate54;
-function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled2 = validate2;
+function validate2(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -262,7 +262,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
     if (data && typeof data == "object" && !Array.isArray(data)) {
       if (data.error !== void 0) {
         if (data.error !== null) {
-          validate54.errors = [{ instancePath: instancePath + "/error", keyword: "type", params: { type: "null" } }];
+          validate2.errors = [{ instancePath: instancePath + "/error", keyword: "type", params: { type: "null" } }];
           return false;
         }
       }
@@ -275,13 +275,13 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing1;
       if (data.error === void 0 && (missing1 = "error")) {
-        validate54.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
+        validate2.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
         return false;
       } else {
         if (data.error !== void 0) {
           let data2 = data.error;
           if (!(data2 && typeof data2 == "object" && !Array.isArray(data2))) {
-            validate54.errors = [{ instancePath: instancePath + "/error", keyword: "type", params: { type: "object" } }];
+            validate2.errors = [{ instancePath: instancePath + "/error", keyword: "type", params: { type: "object" } }];
             return false;
           }
         }
@@ -299,10 +299,10 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
       vErrors.push(err2);
     }
     errors++;
-    validate54.errors = vErrors;
+    validate2.errors = vErrors;
     return false;
   }
-  validate54.errors = vErrors;
+  validate2.errors = vErrors;
   return errors === 0;
 }
 var $TextPosition = object({ "line": all(integer, minimum(0)), "character": all(integer, minimum(0)) });

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { applyPatch } from "@parlance/edits";
 import { describe, expect, it } from "vitest";
 import { readDiffMessage, toDiffMessages } from "../helpers/agentsmithy-diff.js";
@@ -75,6 +76,18 @@ describe("An edit block", () => {
 });
 
 describe("A diff message", () => {
+  const samples = readFileSync(new URL("documents/agentsmithy.jsonl", import.meta.url), "utf8")
+    .trimEnd()
+    .split("\n");
+  it.each([
+    [5, before, after.trimEnd()],
+    [10, "def calc(x, y):\n    return x + y\n", "    return x + y"],
+  ])("of the document's own, sample %i, is applied, though its counts are wrong", (number, text, wanted) => {
+    const read = readDiffMessage(JSON.parse(samples[number - 1]!).json);
+    const applied = read.ok && applyPatch(read.patch, text);
+    expect(applied).toMatchObject({ ok: true, text: expect.stringContaining(wanted) });
+  });
+
   it.each([
     ["another file than its message names", message({ diff: "--- a/b.ts\n+++ b/b.ts\n@@ -1 +1 @@\n-one\n+two\n" })],
     ["a file outside, in the diff alone", message({ diff: "--- a/../x\n+++ b/../x\n@@ -1 +1 @@\n-one\n+two\n" })],

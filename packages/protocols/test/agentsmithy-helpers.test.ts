@@ -9,6 +9,11 @@ const ask = (content: string, context?: EditRequest["context"]): EditRequest => 
 const selection = { current_file: { path: "utils.py", selection: "def calc(x, y):\n    return x + y" } };
 
 describe("An edit is meant", () => {
+  it("by each of the document's keywords, and no others", () => {
+    expect(editKeywords.join(" ")).toBe(
+      "refactor improve optimize fix debug change update modify rename add remove rewrite clean simplify enhance correct resolve",
+    );
+  });
   it.each(editKeywords)("by the keyword %s with code beside it", (keyword) => {
     expect(hasEditIntent(ask(`Please ${keyword} this`, selection))).toBe(true);
     expect(hasEditIntent(ask(`${keyword.toUpperCase()}!`, selection))).toBe(true);

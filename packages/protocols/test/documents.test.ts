@@ -49,10 +49,32 @@ for (const contract of contracts) {
           it(`${title} is written as it was read`, () =>
             expect(rewritten(contract, says, json)).resolves.toEqual(json));
       }
+      if (says !== undefined)
+        it(`${title} has nothing that may be of another type`, () => {
+          const check = ajv.getSchema(document.schemas[says]!.$id as string)!;
+          const passing = retyped(json).filter(([place, other]) => !free.test(place) && check(other));
+          expect(passing.map(([place]) => place)).toEqual([]);
+        });
       it(`${title} stands in the schemas or in a transcript`, () =>
         expect(shown.some((other) => isDeepStrictEqual(other, shortened(json)))).toBe(true));
     }
   });
+}
+
+/** What the documents leave to tools, errors and clients to fill. */
+const free = /^\/(?:args|params|result|error\/details|updates\/terminal_output|context\/\d+)\//;
+
+/** Copies of a sample, in each of which one value is of another type, and the place of that value. */
+function retyped(json: Json, at = ""): [place: string, other: Json][] {
+  const own: [string, Json][] = [[at, json === null || typeof json === "string" ? 0.5 : "x"]];
+  if (typeof json !== "object" || json === null) return own;
+  const inner = Object.entries(json).flatMap(([key, value]) =>
+    retyped(value as Json, `${at}/${key}`).map(([place, other]): [string, Json] => [
+      place,
+      Array.isArray(json) ? json.with(Number(key), other) : { ...json, [key]: other },
+    ]),
+  );
+  return [...own, ...inner];
 }
 
 /** What is written of what was read; undefined for an unknown message. */

@@ -18,6 +18,10 @@ import {
 import type { Transcript } from "../src/emacs-agent.js";
 
 describe("Approval", () => {
+  it("has the document's tools", () => {
+    expect(readOnlyTools).toEqual(["read_file", "search_files", "git_status", "lsp_diagnostics"]);
+    expect(writeTools).toEqual(["write_file", "edit_file", "delete_file", "git_commit", "shell_exec"]);
+  });
   it.each(readOnlyTools)("is not asked for %s", (tool) => expect(requiresApproval(tool)).toBe(false));
   it.each([...writeTools, "deploy", ""])("is asked for %j", (tool) => expect(requiresApproval(tool)).toBe(true));
   it("is asked for everything where the session does not approve read-only tools by itself", () => {
@@ -43,6 +47,9 @@ const table = `tools: 3
 
 describe("A TOON table", () => {
   it("of the document's tools is the document's, to the byte", () => expect(formatTools(documented)).toBe(table));
+
+  it("of the document's tools takes at most 70 % of its JSON", () =>
+    expect(formatTools(documented).length).toBeLessThanOrEqual(0.7 * JSON.stringify(documented).length));
 
   it.each<[string, ToolTable]>([
     ["the document's tools", documented],

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { parsePatch } from "@parlance/edits";
 import { alwaysGathered, contextFor, contextParts, cumulate, gatheredFor } from "@parlance/protocols/helpers/loco";
 import {
   type CommandRequest,
@@ -201,4 +202,21 @@ describe("the cumulative text", () => {
     ]);
     expect(cumulate()(tokens[0]!).cumulative_text).toBe("The ");
   });
+});
+
+it("the document's own diff is read, though its hunk counts are wrong", () => {
+  const diff = `--- a/src/auth/login.ts
++++ b/src/auth/login.ts
+@@ -23,5 +23,8 @@ function login(username, password) {
+-  return db.query('SELECT * FROM users WHERE name = ' + username);
++  if (!username || !password) {
++    throw new Error('Invalid credentials');
++  }
++  return db.query('SELECT * FROM users WHERE name = ?', [username]);
+ }
+`;
+  const read = parsePatch(diff);
+  expect(read).toMatchObject({ ok: true, patch: { files: [{ after: "src/auth/login.ts" }] } });
+  const lines = read.ok ? read.patch.files[0]!.hunks[0]!.lines : [];
+  expect(lines.map(([kind]) => kind).join("")).toBe("-++++ ");
 });

@@ -105,6 +105,8 @@ const requests: readonly (readonly [
   ["agentsmithy", "GET", "/api/chat", 405, "POST"],
   ["agentsmithy", "POST", "/api/nothing", 404],
   ["fold-gateway", "DELETE", "/api/send", 405, "POST"],
+  ["fold-gateway", "GET", "/api/send", 405, "POST"],
+  ["fold-gateway", "POST", "/api/agents", 405, "GET"],
   ["fold-gateway", "POST", "/health", 405, "GET"],
   ["fold-gateway", "GET", "/health/", 404],
   ["fold-gateway", "GET", "//health", 404],

@@ -81,6 +81,15 @@ describe("all or none", () => {
   );
 });
 
+test("what the system refuses is told in its words", async () => {
+  const { root, plan } = await setUp();
+  const result = await applyPlan(plan, { root, files: faultyFiles(1, "error-before") });
+  expect(result).toMatchObject({
+    ok: false,
+    conflicts: [{ reason: "io", message: expect.stringContaining("EIO: i/o error") }],
+  });
+});
+
 test("without hard links the same holds", async () => {
   const { tree: fresh, calls } = await finished(native);
   for (let at = 1; at <= calls + 40; at++) {

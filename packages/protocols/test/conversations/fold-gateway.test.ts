@@ -304,4 +304,31 @@ overEachCarrier("fold-gateway", (carrier) => {
     for (const input of [{ content: "" }, {} as { content: string }])
       await expect(client.send(input).text()).rejects.toMatchObject({ name: "Refusal", status: 400 });
   });
+
+  it("no agent at all is an empty list", async () => {
+    const { client } = await hold(carrier, foldGateway, { ...handlers, listAgents: () => [] });
+    expect(await client.listAgents()).toEqual([]);
+  });
+
+  it("a field of a later version is kept", async () => {
+    const file = { type: "file" as const, filename: "a.png", mime_type: "image/png", url: "/files/1" };
+    const saying = async function* () {
+      yield file;
+      yield { type: "done" as const, full_response: "" };
+    };
+    const { client } = await hold(carrier, foldGateway, { ...handlers, send: saying });
+    expect((await all(client.send({ content: "x" })))[0]).toEqual(file);
+  });
+
+  it("over a socket the stream's connection is kept alive", async () => {
+    const { connection } = await hold(carrier, foldGateway, handlers);
+    if (connection.fetch) return;
+    const answer = await fetch(`${connection.baseUrl}/api/send`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: '{"content":"x"}',
+    });
+    expect(answer.headers.get("Connection")).toBe("keep-alive");
+    await answer.text();
+  });
 });
