@@ -90,7 +90,8 @@ test("loco's client applies nothing outside its folder, and reports each patch a
           channel.send({ type: "server.hello", server_info: { version: "0" } });
           for (const [index, { file: file_path, diff }] of trap.changes.entries()) {
             const patch_id = `p${index}`;
-            const result = await channel.ask({ type: "patch.proposed", patch_id, file_path, diff });
+            const rest = { rationale: "r", acceptance_criteria: [], requires_approval: true, hunks: [] };
+            const result = await channel.ask({ type: "patch.proposed", patch_id, file_path, diff, ...rest });
             if (result.type === "client.patch_apply_result") results.push(result.success);
             reached.count++;
           }
@@ -216,7 +217,7 @@ const agents: Record<string, Attack> = {
     await using session = await agent.stream({ session_id }, { open: { client_info } });
     for (const { file: file_path } of changes) {
       await agent.registerWorkspace({ path: file_path });
-      session.send({ type: "client.file_changes", changes: [{ type: "created", file_path }] });
+      session.send({ type: "client.file_changes", changes: [{ type: "deleted", file_path }] });
       session.send({ type: "client.patch_apply_result", patch_id: "p", file_path, success: true });
       reached.count++;
     }

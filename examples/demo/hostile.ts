@@ -96,7 +96,7 @@ function hostileNames(folder: string): string[] {
     ...["out", "src/deep", "OUT/victim.txt", "LINKED.TXT", "SRC/../../victim.txt", "src/./deep/victim.txt"],
     ...["C:\\victim.txt", "C:victim.txt", "\\\\server\\share\\victim.txt", "//server/share/victim.txt", "~/victim.txt"],
     ...["NUL", "con", "aux.txt", "COM1", "src/lpt9.ts", "src/cart.ts:stream", "src/cart.ts::$DATA", "src/cart.ts."],
-    ...[".git/config", ".GIT/hooks/pre-commit", "git~1/config", ".g\u200cit/config", "..", ".", "", "/", "../", "..."],
+    ...[".git/config", ".GIT/hooks/pre-commit", "git~1/config", ".g\u200cit/config", "..", ".", " ", "/", "../", "..."],
     ...[`${"../".repeat(400)}victim.txt`, `${"a/".repeat(3000)}x`, "a".repeat(5000), "é".repeat(2000), "\ud800/x"],
     ...[
       "$HOME/victim.txt",

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { type LocoAppHandlers, locoApp } from "@parlance/protocols/loco-app";
+import { type LoCoAppHandlers, locoApp } from "@parlance/protocols/loco-app";
 import { type App, bearer, serve } from "@parlance/server";
 import { think } from "../demo/agent.js";
 import { refusing } from "../demo/refusing.js";
@@ -15,8 +15,8 @@ export function serveLocoApp(workspace: Workspace): App {
   const model = { model_provider: "none", model_name: "rename-agent" };
   const session = { id: randomUUID(), workspace_id: registered.id, ...model, created_at, status: "active" };
 
-  const handlers: LocoAppHandlers = {
-    ...refusing<LocoAppHandlers>(locoApp),
+  const handlers: LoCoAppHandlers = {
+    ...refusing<LoCoAppHandlers>(locoApp),
     health: () => ({ status: "healthy", version: "0.1.0", protocol_version: "1.0.0" }),
     registerWorkspace: () => registered,
     async *streamIndex({ workspace_id }) {

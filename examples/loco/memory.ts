@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type {
-  LocoHandlers,
+  LoCoHandlers,
   ModelConfiguration,
   SessionInfo,
   Workspace,
@@ -10,7 +10,7 @@ import { Refusal } from "@parlance/server";
 
 /** Everything of loco but its stream, kept in memory. */
 export function memory(): {
-  handlers: Omit<LocoHandlers, "stream">;
+  handlers: Omit<LoCoHandlers, "stream">;
   session(id: string): SessionInfo;
   policy(workspaceId: string): WorkspacePolicy;
 } {
@@ -33,7 +33,7 @@ export function memory(): {
     return { index_status: "complete" as const };
   };
 
-  const handlers: Omit<LocoHandlers, "stream"> = {
+  const handlers: Omit<LoCoHandlers, "stream"> = {
     health: () => ({ status: "healthy", version: "0.1.0" }),
     listWorkspaces: () => [...workspaces.values()],
     registerWorkspace({ path, name = path }) {

@@ -80,7 +80,7 @@ async function propose({ channel, policy, signal }: Turn, { path: file_path, dif
 }
 
 /** "Per-hunk line numbers", as every proposal includes them. */
-function hunksOf(diff: string): NonNullable<PatchProposedMessage["hunks"]> {
+function hunksOf(diff: string): PatchProposedMessage["hunks"] {
   const reading = parsePatch(diff);
   if (!reading.ok) return [];
   return reading.patch.files.flatMap(({ hunks }) =>

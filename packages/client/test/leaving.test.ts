@@ -2,7 +2,7 @@ import { type Channel, connect, Disconnected } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
 import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
-import { type LocoHandlers, loco } from "@parlance/protocols/loco";
+import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { type App, serve } from "@parlance/server";
 import { type Listening, listen } from "@parlance/server/node";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -47,7 +47,7 @@ function agents(says: boolean) {
       if (says) channel.send({ type: "server.hello", server_info: { version: "1" } });
       await waits(signal);
     },
-  } as Partial<LocoHandlers> as LocoHandlers;
+  } as Partial<LoCoHandlers> as LoCoHandlers;
   const options = { grace: GRACE, heartbeat: 0, allowAnonymous: true };
   const apps = { get: serve(emacsAgent, emacs, options), post: serve(foldGateway, fold, options) };
   return { seen, apps: { ...apps, socket: serve(loco, agent, options) } };
@@ -234,7 +234,7 @@ it.each([
       channel.send({ type: "server.hello", server_info: { version: "1" } });
       for await (const { type } of channel) if (type === "client.cancel") work.abort();
     },
-  } as Partial<LocoHandlers> as LocoHandlers;
+  } as Partial<LoCoHandlers> as LoCoHandlers;
   server = await listen([serve(emacsAgent, emacs), serve(loco, agent, { allowAnonymous: true })], {
     port: 0,
     closeAfter: 0,

@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { type ConnectOptions, connect } from "@parlance/client";
 import { type BasedHandlers, based } from "@parlance/protocols/based";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
-import { type LocoHandlers, loco } from "@parlance/protocols/loco";
+import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { serve } from "@parlance/server";
 import { type OpenSocket, type Port, parseResumable } from "@parlance/wire";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
@@ -53,7 +53,7 @@ function losing(options: ConnectOptions = {}) {
       channel.send({ type: "server.hello", server_info: { version: "1" } });
       for await (const message of channel) if (message.type === "client.user_message") heard.push(message.message);
     },
-  } as Partial<LocoHandlers> as LocoHandlers;
+  } as Partial<LoCoHandlers> as LoCoHandlers;
   const app = serve(loco, handlers, { allowAnonymous: true });
   const network = { losing: false, online: true, sockets: 0 };
   const webSocket: OpenSocket = async (url, init) => {

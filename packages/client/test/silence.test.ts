@@ -1,7 +1,7 @@
 import { connect } from "@parlance/client";
 import { type EmacsAgentHandlers, type EmacsAgentSession, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
-import { type LocoHandlers, loco } from "@parlance/protocols/loco";
+import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { serve } from "@parlance/server";
 import { Refusal } from "@parlance/wire";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
@@ -211,7 +211,7 @@ const channels = () => {
       channel.send({ type: "assistant.token", token: "one" });
       for await (const _message of channel);
     },
-  } as Partial<LocoHandlers> as LocoHandlers;
+  } as Partial<LoCoHandlers> as LoCoHandlers;
   return serve(loco, handlers, { grace: 100_000, allowAnonymous: true });
 };
 

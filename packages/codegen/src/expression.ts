@@ -81,7 +81,7 @@ function object(schema: SchemaObject, context: Context): string {
 function member(name: string, schema: Schema, required: boolean, context: Context): string {
   const declared = context.declare(schema, context);
   const type = declared === undefined ? expression(schema, context) : [declared];
-  const prose = comment(declared === undefined ? linesOf(schema) : [], context.indent);
+  const prose = comment(linesOf(schema), context.indent);
   const head = `${context.indent}${property(name)}${required ? "" : "?"}:`;
   const line = `${head} ${print(type)};\n`;
   if (line.length <= width + 1 || line.indexOf("\n") < line.length - 1 || type.length < 2) return prose + line;

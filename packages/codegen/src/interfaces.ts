@@ -1,5 +1,5 @@
 import type { ChannelContract, ContractDocument, Json, Operation, Side } from "@parlance/contract";
-import { pascal } from "@parlance/contract/schema";
+import { pascal, typeName } from "@parlance/contract/schema";
 import { comment, literal, property, union } from "./literal.js";
 import { camel, declares } from "./names.js";
 import { hasInput } from "./schema.js";
@@ -35,7 +35,7 @@ export function interfaces(
   optional: ReadonlySet<string>,
 ): { imports: string; declarations: string } {
   const { contract, source } = document;
-  const Protocol = pascal(contract.name);
+  const Protocol = typeName(document);
   const value = camel(contract.name);
   const used = new Set<string>();
   const ours = (name: string, ...parameters: readonly string[]) => {
@@ -58,6 +58,7 @@ export function interfaces(
   const declarations = [
     ...written.flatMap((one) => one.declarations),
     ...writeSession(page, written),
+    ...writeErrorCodes(document),
     `/** What \`connect(${value}, …)\` returns. */\nexport interface ${Protocol} {\n${written.map((one) => one.client).join("\n")}\n}`,
     `/** What \`serve(${value}, …)\` takes. */\nexport interface ${Protocol}Handlers {\n${written.map((one) => one.handler).join("\n")}\n}`,
     `${comment([source.description as string])}export const ${value}: ${ours("ContractValue", Protocol, `${Protocol}Handlers`)} = ${data};`,
@@ -116,27 +117,36 @@ function writeChannel(page: Page, name: string, channel: ChannelContract): Writt
 }
 
 function writeSession({ document, ours }: Page, written: readonly Written[]): string[] {
-  const { name, session } = document.contract;
+  const { session } = document.contract;
   if (session === undefined) return [];
   const sessions = written.flatMap((one) => one.session ?? []);
   const messages = sessions.map((one) => one.messages).join(" | ") || "never";
   const asks = sessions.flatMap((one) => one.asks || []).join(" & ");
-  const type = `export type ${pascal(name)}Session = ${ours("Session", messages, asks)};`;
+  const type = `export type ${typeName(document)}Session = ${ours("Session", messages, asks)};`;
   return [`/** A session, as any handler reaches it by its \`${session}\`. */\n${type}`];
+}
+
+function writeErrorCodes(document: ContractDocument): string[] {
+  const { codes } = document.contract.fault;
+  if (codes === undefined) return [];
+  const values = Object.keys(codes).map((code) => JSON.stringify(code));
+  return [
+    `/** The error codes that the protocol has; a peer may send others. */\n${union(`${typeName(document)}ErrorCode`, values)}`,
+  ];
 }
 
 /** What the two lines of a call have in common: its prose and its parameters. */
 function callOf({ document, optional, ours }: Page, name: string, call: Operation | ChannelContract) {
   const source = sourceOf(document);
   const { summary, description } = (source.operations[name] ?? source.channels[name])!;
-  const { name: protocol, session } = document.contract;
+  const { session } = document.contract;
   const input = `${pascal(name)}Input`;
   const takes = hasInput(call);
   return {
     prose: comment([summary, description], "  "),
     given: takes ? `input${optional.has(input) ? "?" : ""}: ${input}, ` : "",
     handed: takes ? `input: ${input}` : "input: {}",
-    call: `call: ${ours("Call", session === undefined ? "" : `${pascal(protocol)}Session`)}`,
+    call: `call: ${ours("Call", session === undefined ? "" : `${typeName(document)}Session`)}`,
   };
 }
 

@@ -51,9 +51,9 @@ export function refuseClashes(document: ContractDocument): void {
 }
 
 /** Every name that the generated file declares, and what it is for. */
-function* declarations({ contract, schemas, files }: ContractDocument): Generator<[name: string, what: string]> {
-  for (const title of Object.keys(schemas)) yield [title, `the schema ${files[title]}`];
-  yield* generatedNames(contract);
+function* declarations(document: ContractDocument): Generator<[name: string, what: string]> {
+  for (const title of Object.keys(document.schemas)) yield [title, `the schema ${document.files[title]}`];
+  yield* generatedNames(document);
 }
 
 /** Whether a schema, or a part of one, has this title. */

@@ -51,7 +51,7 @@ class Writer {
   constructor(document: ContractDocument, forms: Readonly<Record<string, SchemaObject>>) {
     this.#document = document;
     this.#forms = forms;
-    this.#taken = new Set([...Object.keys(forms), ...[...generatedNames(document.contract)].map(([name]) => name)]);
+    this.#taken = new Set([...Object.keys(forms), ...[...generatedNames(document)].map(([name]) => name)]);
   }
 
   /** Declares the schema of a file, or an input. */

@@ -334,3 +334,16 @@ export interface Tree {
   kind?: "leaf" | null;
 }`);
 });
+
+test("a contract's own types are named by its `type`, and its error codes are one of them", async () => {
+  const codes = { LOST: { description: "Lost." }, BUSY: { description: "Busy." } };
+  const more = {
+    type: "MadeUP",
+    fault: { schema: "messages/faultbody.json", text: ["/error"], code: ["/error"], codes },
+  };
+  const { "made-up.ts": text } = await generate(contract({ word: object("Word") }, [], more));
+  expect(text).toContain('export type MadeUPErrorCode = "LOST" | "BUSY";');
+  expect(text).toContain("export interface MadeUPHandlers {");
+  expect(text).toContain("export const madeUp: ContractValue<MadeUP, MadeUPHandlers> = {");
+  expect(text).not.toContain("MadeUp");
+});

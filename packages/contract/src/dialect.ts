@@ -61,7 +61,9 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
 type Tree = Record<string, unknown>;
 
 function extended(base: Files, own: Files, below: Tree, patch: Tree): Files {
-  const { extends: _, ...contract } = mergePatch(below, patch) as Tree;
+  // The names of the base's types are its own: a program may use both contracts.
+  const { type: _type, ...inherited } = below;
+  const { extends: _extends, ...contract } = mergePatch(inherited, patch) as Tree;
   const files: Record<string, string> = {};
   for (const [file, text] of Object.entries({ ...schemasOf(base), ...own }))
     if (!isRemoval(file, text)) files[file] = text;

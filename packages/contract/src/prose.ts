@@ -13,6 +13,7 @@ export function withoutProse(source: Source, title: (file: SchemaName) => Schema
     ...source,
     $schema: undefined,
     title: undefined,
+    type: undefined,
     description: undefined,
     version: undefined,
     formats: undefined,

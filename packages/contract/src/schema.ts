@@ -1,4 +1,4 @@
-import type { Contract, ContractDocument, Json, Message, Operation, Schema, SchemaObject, Tag } from "./model.js";
+import type { ContractDocument, Json, Message, Operation, Schema, SchemaObject, Tag } from "./model.js";
 import { mapSchema } from "./walk.js";
 
 export { declaredFormats, uncheckedFormats } from "./formats.js";
@@ -8,8 +8,16 @@ export { mapSchema, subschemas } from "./walk.js";
 export const pascal = (name: string) =>
   name.replace(/(?<=\d)\.(?=\d)|(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, first?: string) => first?.toUpperCase() ?? "_");
 
+/** What the names of a contract's own types begin with: its `type`, or its name. */
+export const typeName = ({ contract, source }: Pick<ContractDocument, "contract" | "source">) =>
+  typeof source.type === "string" ? source.type : pascal(contract.name);
+
 /** The names in a contract's generated file that no title gives, and what each is for. */
-export function* generatedNames(contract: Contract): Generator<[name: string, what: string]> {
+export function* generatedNames(
+  document: Pick<ContractDocument, "contract" | "source">,
+): Generator<[name: string, what: string]> {
+  const { contract } = document;
+  const type = typeName(document);
   for (const [name, { answer }] of Object.entries(contract.operations)) {
     yield [`${pascal(name)}Input`, `the input of operation ${name}`];
     if (answer.stream === undefined) continue;
@@ -23,9 +31,10 @@ export function* generatedNames(contract: Contract): Generator<[name: string, wh
       yield [`${pascal(name)}${pascal(side)}Asks`, `the ${side}'s asks of channel ${name}`];
     }
   }
-  if (contract.session !== undefined) yield [`${pascal(contract.name)}Session`, "a session as a handler holds it"];
-  yield [pascal(contract.name), "the client's interface"];
-  yield [`${pascal(contract.name)}Handlers`, "the handlers' interface"];
+  if (contract.session !== undefined) yield [`${type}Session`, "a session as a handler holds it"];
+  if (contract.fault.codes !== undefined) yield [`${type}ErrorCode`, "the error codes"];
+  yield [type, "the client's interface"];
+  yield [`${type}Handlers`, "the handlers' interface"];
 }
 
 /** What an object schema says about its own properties, through `$ref` and `allOf`. */

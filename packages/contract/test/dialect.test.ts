@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { lint } from "@parlance/contract/lint";
 import { assemble, type ContractFolder, load, read } from "@parlance/contract/load";
+import { typeName } from "@parlance/contract/schema";
 import { describe, expect, onTestFinished, test } from "vitest";
 import contractWords from "../../../schemas/contract.schema.json" with { type: "json" };
 import dialectWords from "../../../schemas/dialect.schema.json" with { type: "json" };
@@ -41,6 +42,12 @@ describe("a contract that extends another", () => {
     }),
     "messages/barked.json": barked,
   };
+
+  test("does not take over the name of its base's types", async () => {
+    const root = await written({ pets: pets({ set: { "#/type": "PETS" } }).files, dogs });
+    const names = await Promise.all(["pets", "dogs"].map(async (name) => typeName(await load(join(root, name)))));
+    expect(names).toEqual(["PETS", "Dogs"]);
+  });
 
   test("is what its base is, with what it says itself", async () => {
     const root = await written({ pets: pets().files, dogs });

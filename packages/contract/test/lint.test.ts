@@ -68,6 +68,18 @@ test("a property or parameter without a description is a warning where descripti
   ]);
 });
 
+test("a property that is judged by a condition, and described beside it, needs no second description", async () => {
+  const bare = async (conditions: object) => {
+    const set = { "said#/properties/text/description": "Words.", ...conditions };
+    return (await lint(pets({ set }), { descriptions: true })).filter(({ file }) => file === "messages/said.json");
+  };
+  const judged = { properties: { text: { minLength: 1 } } };
+  const conditions = { "said#/if": judged, "said#/then": judged, "said#/not": { properties: { text: { const: "" } } } };
+  expect(await bare(conditions)).toEqual([]);
+  const inner = await bare({ "said#/allOf": [{ properties: { tone: { type: "string" } } }] });
+  expect(inner.map(place)).toEqual(["description messages/said.json#/allOf/0/properties/tone"]);
+});
+
 test("walls that people met are gone: closed objects, siblings of a reference, anchors, definitions, tuples, notes, files beside messages/", async () => {
   const set = {
     "#/formats": { ticket: { description: "A ticket.", pattern: "^T-[0-9]+$" } },

@@ -773,7 +773,7 @@ export type ChatMessage =
   | DoneMessage;
 
 /** What `connect(agentsmithy1_13, …)` returns. */
-export interface Agentsmithy1_13 {
+export interface AgentSmithy1_13 {
   /**
    * Send the conversation and the editor's context, and receive the answer as a stream.
    * A request that does not say `stream` is read as this one. Never repeated by a client once bytes may have reached the server.
@@ -825,7 +825,7 @@ export interface Agentsmithy1_13 {
 }
 
 /** What `serve(agentsmithy1_13, …)` takes. */
-export interface Agentsmithy1_13Handlers {
+export interface AgentSmithy1_13Handlers {
   /**
    * Send the conversation and the editor's context, and receive the answer as a stream.
    * A request that does not say `stream` is read as this one. Never repeated by a client once bytes may have reached the server.
@@ -877,7 +877,7 @@ export interface Agentsmithy1_13Handlers {
 }
 
 /** What AgentSmithy's server of December 2025 says to its editor client: a stream of typed events, the server edits files by itself, and dialogs, history, checkpoints and configuration are at hand over HTTP. */
-export const agentsmithy1_13: ContractValue<Agentsmithy1_13, Agentsmithy1_13Handlers> = {
+export const agentsmithy1_13: ContractValue<AgentSmithy1_13, AgentSmithy1_13Handlers> = {
   format: 1,
   name: "agentsmithy-1.13",
   url: "http://localhost:8765",

@@ -5,6 +5,7 @@ import type { Checks } from "@parlance/contract";
 
 var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
 var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
 var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 var mistyped = (type) => flaw("type", { type });
 var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
@@ -33,6 +34,18 @@ var array = (item) => (value) => {
   }
   return void 0;
 };
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
 function checked(tests) {
   const checks = {};
   for (const title in tests) {
@@ -45,7 +58,7 @@ function checked(tests) {
   return checks;
 }
 var $Turn = object({ "role": string, "content": string });
-var $EditorFile = object({ "path": string }, { "language": string, "content": string, "selection": string });
+var $EditorFile = object({ "path": all(string, minLength(1)) }, { "language": string, "content": string, "selection": string });
 var $EditorContext = object({}, { "current_file": $EditorFile, "open_files": array($EditorFile) });
 var $ChatInput = object({ "messages": array($Turn) }, { "context": $EditorContext });
 var made = checked({ "ChatInput": $ChatInput, "CompleteInput": $ChatInput });

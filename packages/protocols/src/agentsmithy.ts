@@ -3,31 +3,34 @@
 import type { Call, CallOptions, ContractValue, MessageStream } from "@parlance/contract";
 import { checks } from "./agentsmithy.validators.js";
 
-/** A file modification: a unified diff that the client validates, previews and applies. Hunk counts may be wrong and hunks may be numbered from 1 relative to `line_start`. */
+/** A change of one file: a unified diff that the client checks, previews and applies. */
 export interface DiffMessage {
   type: "diff";
-  /** Relative path to the file to be modified. To be checked against directory traversal. */
+  /**
+   * Path of the file to change, relative to the workspace. Check it against directory traversal.
+   * @minLength 1
+   */
   file: string;
-  /** Unified diff in standard format. */
+  /** A unified diff of the file. Its hunk counts may be wrong, and its hunks may be numbered from 1 relative to `line_start`. */
   diff: string;
   /**
-   * Starting line number (1-indexed).
+   * First line of the change, 1-based.
    * @minimum 1
    */
   line_start: number;
   /**
-   * Ending line number (1-indexed, inclusive).
+   * Last line of the change, 1-based and inclusive.
    * @minimum 1
    */
   line_end: number;
-  /** Human-readable explanation of the change. */
+  /** Why the file is changed, for the user. */
   reason: string;
 }
 
-/** Sent when the agent determines the task type (optional, may be removed in future versions). */
+/** Sent when the agent determines the task type. It may be left out. */
 export interface ClassificationMessage {
   type: "classification";
-  /** Such as `refactor`; the document lists no others. */
+  /** The task, such as `refactor`. */
   task_type: string;
 }
 
@@ -36,74 +39,87 @@ export interface DoneMessage {
   type: "done";
 }
 
-/** Sent when an error occurs during processing. `done` may follow, or the end of the stream. */
+/** An error occurred during processing. `done` may follow, or the end of the stream. */
 export interface ErrorMessage {
   type: "error";
+  /** What went wrong, for the user. */
   error: string;
 }
 
-/** Regular text content from the AI agent. */
+/** A piece of the agent's text. The pieces are concatenated. */
 export interface ContentMessage {
   type: "content";
+  /** Text to append to the answer. */
   content: string;
 }
 
 /** Send the conversation and the editor's context, and receive the answer as a stream. */
 export interface ChatInput {
-  /** The conversation so far. */
+  /** The conversation so far, the oldest turn first. */
   messages: Turn[];
+  /** What the editor shows. The agent edits files only with a current file or a selection. */
   context?: EditorContext;
 }
 
 /** One turn of the conversation. */
 export interface Turn {
-  /** Who speaks; the document shows `user`. */
+  /** Who speaks, such as `user`. */
   role: string;
+  /** What was said. */
   content: string;
 }
 
 /** What the editor shows. */
 export interface EditorContext {
+  /** The file that has the focus. */
   current_file?: EditorFile;
+  /** The other files that are open. */
   open_files?: EditorFile[];
 }
 
 /** A file in the editor. */
 export interface EditorFile {
-  /** Path relative to the workspace. */
+  /**
+   * Path of the file, relative to the workspace.
+   * @minLength 1
+   */
   path: string;
+  /** The editor's name of the language, such as `python`. */
   language?: string;
-  /** The file's text. */
+  /** The whole text of the file. */
   content?: string;
-  /** The selected text; of the current file. */
+  /** The selected text of the current file. */
   selection?: string;
 }
 
 /** Send the conversation and the editor's context, and receive the whole answer as one JSON body. */
 export interface CompleteInput {
-  /** The conversation so far. */
+  /** The conversation so far, the oldest turn first. */
   messages: Turn[];
+  /** What the editor shows. The agent edits files only with a current file or a selection. */
   context?: EditorContext;
 }
 
-/** The whole answer: what the stream's events add up to. Ours: the document gives none. */
+/** The whole answer: what the events of a stream add up to. */
 export interface Completion {
-  /** The content events, concatenated. */
+  /** The texts of the content events, concatenated. */
   content: string;
   /** The diff events, in order. */
   diffs: DiffMessage[];
+  /** Always `true`: the answer is whole. */
   done: true;
 }
 
-/** The body of a refusal, before any stream has started. Ours: the document gives none. */
+/** The body of a refusal, before any stream has started. */
 export interface FaultBody {
+  /** What went wrong, for the user. */
   error: string;
 }
 
 export type ChatMessage = ClassificationMessage | ContentMessage | DiffMessage | DoneMessage | ErrorMessage;
 
 /** What `connect(agentsmithy, …)` returns. */
-export interface Agentsmithy {
+export interface AgentSmithy {
   /**
    * Send the conversation and the editor's context, and receive the answer as a stream.
    * A request that does not say `stream` is read as this one. Never repeated by a client once bytes may have reached the server.
@@ -111,13 +127,13 @@ export interface Agentsmithy {
   chat(input: ChatInput, options?: CallOptions): MessageStream<ChatMessage>;
   /**
    * Send the conversation and the editor's context, and receive the whole answer as one JSON body.
-   * The document has `stream` in the request and no answer for `false`; this one is ours.
+   * Like `chat`, for a caller that needs no stream.
    */
   complete(input: CompleteInput, options?: CallOptions): Promise<Completion>;
 }
 
 /** What `serve(agentsmithy, …)` takes. */
-export interface AgentsmithyHandlers {
+export interface AgentSmithyHandlers {
   /**
    * Send the conversation and the editor's context, and receive the answer as a stream.
    * A request that does not say `stream` is read as this one. Never repeated by a client once bytes may have reached the server.
@@ -125,13 +141,13 @@ export interface AgentsmithyHandlers {
   chat(input: ChatInput, call: Call): AsyncIterable<ChatMessage>;
   /**
    * Send the conversation and the editor's context, and receive the whole answer as one JSON body.
-   * The document has `stream` in the request and no answer for `false`; this one is ours.
+   * Like `chat`, for a caller that needs no stream.
    */
   complete(input: CompleteInput, call: Call): Completion | Promise<Completion>;
 }
 
 /** How an editor talks to AgentSmithy's coding agents: a request carries the conversation and the editor's context; text and file modifications (unified diffs that the client applies) stream back as Server-Sent Events. */
-export const agentsmithy: ContractValue<Agentsmithy, AgentsmithyHandlers> = {
+export const agentsmithy: ContractValue<AgentSmithy, AgentSmithyHandlers> = {
   format: 1,
   name: "agentsmithy",
   url: "http://localhost:8765",
@@ -173,6 +189,29 @@ export const agentsmithy: ContractValue<Agentsmithy, AgentsmithyHandlers> = {
   },
   channels: {},
   reading: [
+    {
+      of: "client",
+      operation: "chat",
+      values: {
+        "/context": [[null]],
+        "/context/current_file": [[null]],
+        "/context/current_file/language": [[null]],
+        "/context/current_file/content": [[null]],
+        "/context/current_file/selection": [[null]],
+      },
+    },
+    {
+      of: "client",
+      operation: "complete",
+      values: {
+        "/context": [[null]],
+        "/context/current_file": [[null]],
+        "/context/current_file/language": [[null]],
+        "/context/current_file/content": [[null]],
+        "/context/current_file/selection": [[null]],
+      },
+    },
+    { of: "server", operation: "complete", default: { "/diffs": [] } },
     { of: "server", unwrap: "/content" },
     { of: "server", where: { "/type": "chat" }, remove: ["/type"] },
     { of: "server", where: { "/type": "done", "/done": true }, remove: ["/type"] },

@@ -37,6 +37,11 @@ var array = (item) => (value) => {
 };
 var constant = (allowedValue) => (value) => value === allowedValue ? void 0 : flaw("const", { allowedValue });
 var minimum = (limit) => test((value) => value >= limit, "minimum", { comparison: ">=", limit });
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
 var all = (...tests) => (value) => {
   for (const one of tests) {
     const flaws = one(value);
@@ -55,7 +60,7 @@ function checked(tests) {
   }
   return checks;
 }
-var $DiffMessage = object({ "type": constant("diff"), "file": string, "diff": string, "line_start": all(integer, minimum(1)), "line_end": all(integer, minimum(1)), "reason": string });
+var $DiffMessage = object({ "type": constant("diff"), "file": all(string, minLength(1)), "diff": string, "line_start": all(integer, minimum(1)), "line_end": all(integer, minimum(1)), "reason": string });
 var $ErrorMessage = object({ "error": string });
 var made = checked({ "ClassificationMessage": object({ "type": constant("classification"), "task_type": string }), "Completion": object({ "content": string, "diffs": array($DiffMessage), "done": constant(true) }), "ContentMessage": object({ "content": string }), "DiffMessage": $DiffMessage, "DoneMessage": object({ "done": constant(true) }), "ErrorMessage": $ErrorMessage, "FaultBody": $ErrorMessage });
 export const checks: Checks = made;

@@ -5,6 +5,7 @@ import type { Checks } from "@parlance/contract";
 
 var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
 var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
 var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 var mistyped = (type) => flaw("type", { type });
 var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
@@ -34,6 +35,18 @@ var array = (item) => (value) => {
   return void 0;
 };
 var constant = (allowedValue) => (value) => value === allowedValue ? void 0 : flaw("const", { allowedValue });
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
 var any = (...tests) => (value) => {
   const found = [];
   for (const one of tests) {
@@ -54,5 +67,5 @@ function checked(tests) {
   }
   return checks;
 }
-var made = checked({ "ApplyDiffMessage": object({ "action": constant("apply_diff"), "filename": string, "diff": string }), "ListFilesMessage": object({ "action": constant("list_files") }), "PromptMessage": object({ "action": constant("prompt"), "prompt": string }, { "context": array(any(string, object({}))), "activeFile": string }), "ReadFileMessage": object({ "action": constant("read_file"), "filename": string }), "UploadFileMessage": object({ "action": constant("upload_file"), "filename": string, "content": string }) });
+var made = checked({ "ApplyDiffMessage": object({ "action": constant("apply_diff"), "filename": all(string, minLength(1)), "diff": string }), "ListFilesMessage": object({ "action": constant("list_files") }), "PromptMessage": object({ "action": constant("prompt"), "prompt": all(string, minLength(1)) }, { "context": array(any(string, object({}))), "activeFile": all(string, minLength(1)) }), "ReadFileMessage": object({ "action": constant("read_file"), "filename": all(string, minLength(1)) }), "UploadFileMessage": object({ "action": constant("upload_file"), "filename": string, "content": string }) });
 export const checks: Checks = made;

@@ -22,23 +22,32 @@ export interface TextMessage {
   text: string;
 }
 
-/** Agent is invoking a tool. */
+/** The agent calls a tool. */
 export interface ToolUseMessage {
   type: "tool_use";
-  /** Unique tool invocation ID. */
+  /**
+   * Identifies the call; repeated by its `tool_result`.
+   * @minLength 1
+   */
   id: string;
-  /** Tool name. */
+  /**
+   * The tool's name, such as `read_file`.
+   * @minLength 1
+   */
   name: string;
-  /** Tool input as a JSON string; may be empty or not JSON, so it stays a string. */
+  /** The tool's input as JSON text. It may be empty or not JSON, so it stays a string. */
   input_json: string;
 }
 
 /** Result of a tool invocation. */
 export interface ToolResultMessage {
   type: "tool_result";
-  /** Matches `tool_use.id`. */
+  /**
+   * The `id` of the `tool_use` that it is the result of.
+   * @minLength 1
+   */
   id: string;
-  /** Tool output. */
+  /** What the tool wrote. */
   output: string;
   /** Whether the tool failed. */
   is_error: boolean;

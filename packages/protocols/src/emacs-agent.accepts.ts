@@ -5,6 +5,7 @@ import type { Checks } from "@parlance/contract";
 
 var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
 var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
 var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 var mistyped = (type) => flaw("type", { type });
 var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
@@ -27,6 +28,19 @@ function object(required, optional = {}) {
     return void 0;
   };
 }
+var minimum = (limit) => test((value) => value >= limit, "minimum", { comparison: ">=", limit });
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
 function checked(tests) {
   const checks = {};
   for (const title in tests) {
@@ -40,8 +54,8 @@ function checked(tests) {
 }
 var $SessionConfig = object({}, { "auto_approve_readonly": boolean, "save_transcript": boolean });
 var $EndSessionInput = object({ "session_id": string });
-var $CursorPosition = object({ "line": integer, "column": integer });
-var $VisibleRegion = object({ "start": integer, "end": integer });
-var $PromptContext = object({}, { "current_file": string, "cursor_position": $CursorPosition, "visible_region": $VisibleRegion });
-var made = checked({ "ApproveInput": object({ "session_id": string, "tool_call_id": string }), "CreateSessionInput": object({ "project_path": string }, { "model": string, "config": $SessionConfig }), "EndSessionInput": $EndSessionInput, "EventsInput": $EndSessionInput, "GetSessionInput": $EndSessionInput, "GetTranscriptInput": $EndSessionInput, "GetTranscriptMarkdownInput": $EndSessionInput, "GetTranscriptOrgInput": $EndSessionInput, "InterruptInput": $EndSessionInput, "ListTranscriptsInput": object({}, { "project": string }), "PromptInput": object({ "session_id": string, "text": string }, { "context": $PromptContext }), "RejectInput": object({ "session_id": string, "tool_call_id": string }, { "reason": string }), "ResumeInput": $EndSessionInput });
+var $CursorPosition = object({ "line": all(integer, minimum(1)), "column": all(integer, minimum(0)) });
+var $VisibleRegion = object({ "start": all(integer, minimum(1)), "end": all(integer, minimum(1)) });
+var $PromptContext = object({}, { "current_file": all(string, minLength(1)), "cursor_position": $CursorPosition, "visible_region": $VisibleRegion });
+var made = checked({ "ApproveInput": object({ "session_id": string, "tool_call_id": all(string, minLength(1)) }), "CreateSessionInput": object({ "project_path": all(string, minLength(1)) }, { "model": all(string, minLength(1)), "config": $SessionConfig }), "EndSessionInput": $EndSessionInput, "EventsInput": $EndSessionInput, "GetSessionInput": $EndSessionInput, "GetTranscriptInput": $EndSessionInput, "GetTranscriptMarkdownInput": $EndSessionInput, "GetTranscriptOrgInput": $EndSessionInput, "InterruptInput": $EndSessionInput, "ListTranscriptsInput": object({}, { "project": string }), "PromptInput": object({ "session_id": string, "text": all(string, minLength(1)) }, { "context": $PromptContext }), "RejectInput": object({ "session_id": string, "tool_call_id": all(string, minLength(1)) }, { "reason": string }), "ResumeInput": $EndSessionInput });
 export const checks: Checks = made;

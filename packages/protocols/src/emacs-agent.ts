@@ -6,80 +6,106 @@ import { checks } from "./emacs-agent.validators.js";
 /** idle: waiting for user input. thinking: the LLM generates a response. tool_execution: executing a tool. waiting_approval: waiting for the user to approve a tool. error: an error occurred. */
 export type AgentState = "idle" | "thinking" | "tool_execution" | "waiting_approval" | "error";
 
-/** Sent as the LLM generates response text. */
+/** A piece of the agent's response. */
 export interface MessageDelta {
   type: "message.delta";
-  /** Text to append. */
+  /** Text to append to the response. */
   content: string;
+  /** Always `assistant`. */
   role: "assistant";
 }
 
-/** Sent when the agent wants to execute a tool. Read-only tools (read_file, search_files, git_status, lsp_diagnostics) are approved by themselves; write tools (write_file, edit_file, delete_file, git_commit, shell_exec) require approval. */
+/** The agent wants to run a tool. One that requires approval waits for `approve` or `reject`. */
 export interface ToolCall {
   type: "tool.call";
-  /** Repeated by `approve`, `reject` and `tool.result`. */
+  /**
+   * Identifies the call; repeated by `approve`, `reject` and `tool.result`.
+   * @minLength 1
+   */
   tool_call_id: string;
-  /** The tool's name. */
+  /**
+   * The tool's name, such as `read_file`.
+   * @minLength 1
+   */
   tool: string;
-  /** What the tool is called with. */
+  /** The tool's arguments by name. */
   params: Record<string, unknown>;
-  /** The tool waits until it is approved or rejected. */
+  /** Whether the tool waits until it is approved or rejected. Read-only tools run without. */
   requires_approval: boolean;
 }
 
-/** Sent after tool execution completes, fails or is rejected. */
+/** What came of a tool call: it succeeded, failed or was rejected. */
 export interface ToolResult {
   type: "tool.result";
-  /** The id of the `tool.call`. */
+  /**
+   * The `tool_call_id` of the `tool.call`.
+   * @minLength 1
+   */
   tool_call_id: string;
+  /** `rejected`: the user did not allow the call. */
   status: "success" | "error" | "rejected";
   /** What the tool returned. */
   result?: string;
-  /** Why it failed. */
+  /** Why the call failed or was rejected, for the model and the user. */
   message?: string;
 }
 
-/** Sent when a file is modified by a tool. */
+/** A tool has changed a file. */
 export interface FileChanged {
   type: "file.changed";
-  /** Path relative to the project. */
+  /**
+   * Path of the file, relative to the project.
+   * @minLength 1
+   */
   path: string;
-  /** What was done; the document shows `write`. */
+  /** What was done to the file, such as `write`. */
   operation: string;
-  /** When it was done. RFC 3339. */
+  /**
+   * When the file was changed, in RFC 3339.
+   * @format date-time
+   */
   timestamp: string;
 }
 
-/** Sent when the agent's state changes. */
+/** The agent's state has changed. */
 export interface AgentStateMessage {
   type: "agent.state";
+  /** What the agent does now. */
   state: AgentState;
-  /** For the user, such as what is being analysed. */
+  /** More about the state, for the user. */
   details?: string;
 }
 
-/** Sent when an error occurs. The stream goes on. */
+/** An error occurred. The stream goes on. */
 export interface ErrorMessage {
   type: "error";
+  /** What went wrong, for the user. */
   message: string;
-  /** One of the application error codes. */
+  /** An error code, in upper case with underscores. */
   code?: string;
 }
 
 /** Create a session. */
 export interface CreateSessionInput {
-  /** Absolute path of the project. */
+  /**
+   * Absolute path of the project.
+   * @minLength 1
+   */
   project_path: string;
-  /** The language model, by its provider's name. */
+  /**
+   * The language model's name. The backend chooses one where it is left out.
+   * @minLength 1
+   */
   model?: string;
+  /** How the session behaves. */
   config?: SessionConfig;
 }
 
 /** How a session behaves. */
 export interface SessionConfig {
-  /** Read-only tools run without asking. */
+  /** Whether read-only tools run without asking. */
   auto_approve_readonly?: boolean;
-  /** The transcript is saved to disk. */
+  /** Whether the transcript is saved to disk. */
   save_transcript?: boolean;
 }
 
@@ -99,27 +125,53 @@ export interface EndSessionInput {
 export interface PromptInput {
   /** The session. */
   session_id: string;
+  /**
+   * The prompt, in natural language.
+   * @minLength 1
+   */
   text: string;
+  /** What the editor shows. */
   context?: PromptContext;
 }
 
 /** What the editor shows. */
 export interface PromptContext {
-  /** Path relative to the project. */
+  /**
+   * Path of the file that has the focus, relative to the project.
+   * @minLength 1
+   */
   current_file?: string;
+  /** Where the cursor is in the current file. */
   cursor_position?: CursorPosition;
+  /** The lines of the current file that the window shows. */
   visible_region?: VisibleRegion;
 }
 
 /** Where the cursor is. */
 export interface CursorPosition {
+  /**
+   * Line, 1-based.
+   * @minimum 1
+   */
   line: number;
+  /**
+   * Column in characters, 0-based.
+   * @minimum 0
+   */
   column: number;
 }
 
-/** The lines that the editor shows. */
+/** The lines that a window shows. */
 export interface VisibleRegion {
+  /**
+   * First line, 1-based.
+   * @minimum 1
+   */
   start: number;
+  /**
+   * Last line, 1-based and inclusive.
+   * @minimum 1
+   */
   end: number;
 }
 
@@ -133,7 +185,10 @@ export interface InterruptInput {
 export interface ApproveInput {
   /** The session. */
   session_id: string;
-  /** The id of the `tool.call`. */
+  /**
+   * The `tool_call_id` of the `tool.call`.
+   * @minLength 1
+   */
   tool_call_id: string;
 }
 
@@ -141,9 +196,12 @@ export interface ApproveInput {
 export interface RejectInput {
   /** The session. */
   session_id: string;
-  /** The id of the `tool.call`. */
+  /**
+   * The `tool_call_id` of the `tool.call`.
+   * @minLength 1
+   */
   tool_call_id: string;
-  /** Told to the model. */
+  /** Why the call was rejected. The model is told. */
   reason?: string;
 }
 
@@ -185,152 +243,257 @@ export interface EventsInput {
 
 /** A session has been created. */
 export interface CreatedSession {
-  /** The session. */
+  /**
+   * Identifies the session in every other call.
+   * @minLength 1
+   */
   session_id: string;
+  /** Always `active`. */
   status: "active";
-  /** When it was created. RFC 3339. */
+  /**
+   * When the session was created, in RFC 3339.
+   * @format date-time
+   */
   created_at: string;
 }
 
-/** What is known of a session. */
+/** A session. */
 export interface SessionInfo {
-  /** The session. */
+  /**
+   * Identifies the session.
+   * @minLength 1
+   */
   session_id: string;
+  /** Whether the session goes on or has ended. */
   status: "active" | "closed";
-  /** Absolute path of the project. */
+  /**
+   * Absolute path of the project.
+   * @minLength 1
+   */
   project_path: string;
-  /** The language model. */
+  /**
+   * The language model's name.
+   * @minLength 1
+   */
   model: string;
-  /** @minimum 0 */
+  /**
+   * How many messages the session's conversation has.
+   * @minimum 0
+   */
   message_count: number;
-  /** When it started. RFC 3339. */
+  /**
+   * When the session started, in RFC 3339.
+   * @format date-time
+   */
   started_at: string;
 }
 
 /** A session has ended. */
 export interface EndedSession {
+  /** Always `closed`. */
   status: "closed";
-  /** Where the transcript was saved; absent where it was not (`save_transcript`). */
+  /**
+   * Absolute path of the saved transcript; absent where none was saved (`save_transcript`).
+   * @minLength 1
+   */
   transcript_path?: string;
 }
 
-/** The agent has begun. */
+/** The agent has begun to work on the prompt. */
 export interface PromptAccepted {
+  /** Always `accepted`. */
   status: "accepted";
+  /** What the agent does now. */
   agent_state: AgentState;
-  /** When it was accepted. RFC 3339. */
+  /**
+   * When the prompt was accepted, in RFC 3339.
+   * @format date-time
+   */
   timestamp?: string;
 }
 
 /** The agent has stopped. */
 export interface Interrupted {
+  /** Always `interrupted`. */
   status: "interrupted";
+  /** What the agent does now. */
   agent_state: AgentState;
 }
 
 /** The tool call runs. */
 export interface Approved {
+  /** Always `approved`. */
   status: "approved";
-  /** The id of the `tool.call`. */
+  /**
+   * The `tool_call_id` of the `tool.call`.
+   * @minLength 1
+   */
   tool_call_id: string;
 }
 
 /** The tool call is skipped. */
 export interface Rejected {
+  /** Always `rejected`. */
   status: "rejected";
-  /** The id of the `tool.call`. */
+  /**
+   * The `tool_call_id` of the `tool.call`.
+   * @minLength 1
+   */
   tool_call_id: string;
 }
 
-/** A session's whole conversation. Ours: the document says only "transcript in requested format". */
+/** The whole conversation of a session. */
 export interface Transcript {
-  /** The session. */
+  /**
+   * Identifies the session.
+   * @minLength 1
+   */
   session_id: string;
-  /** Absolute path of the project. */
+  /**
+   * Absolute path of the project.
+   * @minLength 1
+   */
   project_path: string;
-  /** The language model. */
+  /**
+   * The language model's name.
+   * @minLength 1
+   */
   model: string;
-  /** When the session started. RFC 3339. */
+  /**
+   * When the session started, in RFC 3339.
+   * @format date-time
+   */
   started_at: string;
-  /** When it ended; absent while it is active. RFC 3339. */
+  /**
+   * When the session ended, in RFC 3339; absent while it is active.
+   * @format date-time
+   */
   ended_at?: string;
+  /** The turns of the conversation, the oldest first. */
   messages: TranscriptMessage[];
+  /** The tool calls, the oldest first. */
   tool_calls: TranscriptToolCall[];
+  /** The changes of files, the oldest first. */
   file_changes: TranscriptFileChange[];
 }
 
-/** One turn of the conversation. Ours. */
+/** One turn of the conversation. */
 export interface TranscriptMessage {
+  /** Who speaks. */
   role: "user" | "assistant";
+  /** What was said. */
   content: string;
-  /** When it was said. RFC 3339. */
+  /**
+   * When it was said, in RFC 3339.
+   * @format date-time
+   */
   timestamp: string;
 }
 
-/** One tool call and what came of it. Ours. */
+/** A tool call and what came of it. */
 export interface TranscriptToolCall {
-  /** The id of the `tool.call`. */
+  /**
+   * The `tool_call_id` of the `tool.call`.
+   * @minLength 1
+   */
   tool_call_id: string;
+  /**
+   * The tool's name, such as `read_file`.
+   * @minLength 1
+   */
   tool: string;
-  /** What the tool was called with. */
+  /** The tool's arguments by name. */
   params: Record<string, unknown>;
+  /** `rejected`: the user did not allow the call. */
   status: "success" | "error" | "rejected";
   /** What the tool returned. */
   result?: string;
-  /** Why it failed. */
+  /** Why the call failed or was rejected. */
   message?: string;
-  /** When it was called. RFC 3339. */
+  /**
+   * When the tool was called, in RFC 3339.
+   * @format date-time
+   */
   timestamp: string;
 }
 
-/** One change of a file. Ours. */
+/** A change of a file. */
 export interface TranscriptFileChange {
-  /** Path relative to the project. */
+  /**
+   * Path of the file, relative to the project.
+   * @minLength 1
+   */
   path: string;
+  /** What was done to the file, such as `write`. */
   operation: string;
-  /** When it was changed. RFC 3339. */
+  /**
+   * When the file was changed, in RFC 3339.
+   * @format date-time
+   */
   timestamp: string;
 }
 
 /** The saved transcripts. */
 export interface TranscriptList {
+  /** The saved transcripts. */
   transcripts: TranscriptSummary[];
 }
 
 /** A saved transcript. */
 export interface TranscriptSummary {
-  /** The session. */
+  /**
+   * Identifies the session.
+   * @minLength 1
+   */
   session_id: string;
-  /** Absolute path of the project. */
+  /**
+   * Absolute path of the project.
+   * @minLength 1
+   */
   project_path: string;
-  /** When the session started. RFC 3339. */
+  /**
+   * When the session started, in RFC 3339.
+   * @format date-time
+   */
   started_at: string;
-  /** @minimum 0 */
+  /**
+   * How many messages the session's conversation has.
+   * @minimum 0
+   */
   message_count: number;
-  /** Paths relative to the project. */
+  /** Paths of the files that were changed, relative to the project. */
   files_changed: string[];
 }
 
 /** The session goes on where its transcript ends. */
 export interface Resumed {
+  /** Always `resumed`. */
   status: "resumed";
-  /** The session. */
+  /**
+   * Identifies the session.
+   * @minLength 1
+   */
   session_id: string;
-  /** @minimum 0 */
+  /**
+   * How many messages the session's conversation has.
+   * @minimum 0
+   */
   message_count: number;
 }
 
 /** The body of a refusal. */
 export interface FaultBody {
+  /** What went wrong. */
   error: FaultDetail;
 }
 
 /** What went wrong. */
 export interface FaultDetail {
-  /** An application error code. */
+  /** An error code, in upper case with underscores. */
   code: string;
+  /** What went wrong, for the user. */
   message: string;
-  /** More, as the code needs it. */
+  /** More about the error, as its code needs it. */
   details?: Record<string, unknown>;
 }
 
@@ -344,6 +507,30 @@ export interface EventsAsks {
 /** A session, as any handler reaches it by its `session_id`. */
 export type EmacsAgentSession = Session<EventsMessage, EventsAsks>;
 
+/** The error codes that the protocol has; a peer may send others. */
+export type EmacsAgentErrorCode =
+  | "INVALID_REQUEST"
+  | "UNAUTHORIZED"
+  | "FORBIDDEN"
+  | "SESSION_NOT_FOUND"
+  | "INVALID_TOOL_CALL"
+  | "NOT_FOUND"
+  | "METHOD_NOT_ALLOWED"
+  | "REQUEST_TIMEOUT"
+  | "SESSION_EXISTS"
+  | "CONFLICT"
+  | "GONE"
+  | "PAYLOAD_TOO_LARGE"
+  | "UNSUPPORTED_MEDIA_TYPE"
+  | "RATE_LIMITED"
+  | "INTERNAL_ERROR"
+  | "LLM_API_ERROR"
+  | "MCP_SERVER_ERROR"
+  | "TRANSCRIPT_ERROR"
+  | "PERMISSION_DENIED"
+  | "NOT_IMPLEMENTED"
+  | "BACKEND_NOT_READY";
+
 /** What `connect(emacsAgent, …)` returns. */
 export interface EmacsAgent {
   /** Create a session. */
@@ -354,7 +541,7 @@ export interface EmacsAgent {
   endSession(input: EndSessionInput, options?: CallOptions): Promise<EndedSession>;
   /**
    * Send a prompt to the agent.
-   * Answered as soon as the prompt is accepted; what the agent does then is said on `events`. A prompt that may have been accepted is never sent twice (the document retries any request).
+   * Answered as soon as the prompt is accepted; what the agent does then is said on `events`. A prompt that may have been accepted is never sent twice.
    */
   prompt(input: PromptInput, options?: CallOptions): Promise<PromptAccepted>;
   /** Interrupt the agent. */
@@ -399,7 +586,7 @@ export interface EmacsAgentHandlers {
   endSession(input: EndSessionInput, call: Call<EmacsAgentSession>): EndedSession | Promise<EndedSession>;
   /**
    * Send a prompt to the agent.
-   * Answered as soon as the prompt is accepted; what the agent does then is said on `events`. A prompt that may have been accepted is never sent twice (the document retries any request).
+   * Answered as soon as the prompt is accepted; what the agent does then is said on `events`. A prompt that may have been accepted is never sent twice.
    */
   prompt(input: PromptInput, call: Call<EmacsAgentSession>): PromptAccepted | Promise<PromptAccepted>;
   /** Interrupt the agent. */

@@ -39,6 +39,12 @@ var array = (item) => (value) => {
 var constant = (allowedValue) => (value) => value === allowedValue ? void 0 : flaw("const", { allowedValue });
 var values = (...allowedValues) => test((value) => allowedValues.includes(value), "enum", { allowedValues });
 var minimum = (limit) => test((value) => value >= limit, "minimum", { comparison: ">=", limit });
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var format = (name, form) => test((value) => form.test(value), "format", { format: name });
 var all = (...tests) => (value) => {
   for (const one of tests) {
     const flaws = one(value);
@@ -46,6 +52,7 @@ var all = (...tests) => (value) => {
   }
   return void 0;
 };
+var compiled = (check) => (value) => check(value) ? void 0 : check.errors;
 function checked(tests) {
   const checks = {};
   for (const title in tests) {
@@ -57,11 +64,78 @@ function checked(tests) {
   }
   return checks;
 }
+var compiled0 = validate0;
+function validate0(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  const _errs0 = errors;
+  let valid0 = true;
+  const _errs1 = errors;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    let missing0;
+    if (data.status === void 0 && (missing0 = "status")) {
+      const err0 = {};
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    } else {
+      if (data.status !== void 0) {
+        if ("error" !== data.status) {
+          const err1 = {};
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+      }
+    }
+  }
+  var _valid0 = _errs1 === errors;
+  errors = _errs0;
+  if (vErrors !== null) {
+    if (_errs0) {
+      vErrors.length = _errs0;
+    } else {
+      vErrors = null;
+    }
+  }
+  if (_valid0) {
+    const _errs3 = errors;
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing1;
+      if (data.message === void 0 && (missing1 = "message")) {
+        validate0.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
+        return false;
+      }
+    }
+    var _valid0 = _errs3 === errors;
+    valid0 = _valid0;
+  }
+  if (!valid0) {
+    const err2 = { instancePath, keyword: "if", params: { failingKeyword: "then" } };
+    if (vErrors === null) {
+      vErrors = [err2];
+    } else {
+      vErrors.push(err2);
+    }
+    errors++;
+    validate0.errors = vErrors;
+    return false;
+  }
+  validate0.errors = vErrors;
+  return errors === 0;
+}
 var $AgentState = values("idle", "thinking", "tool_execution", "waiting_approval", "error");
 var $FaultDetail = object({ "code": string, "message": string }, { "details": object({}) });
-var $TranscriptMessage = object({ "role": values("user", "assistant"), "content": string, "timestamp": string });
-var $TranscriptToolCall = object({ "tool_call_id": string, "tool": string, "params": object({}), "status": values("success", "error", "rejected"), "timestamp": string }, { "result": string, "message": string });
-var $TranscriptFileChange = object({ "path": string, "operation": string, "timestamp": string });
-var $TranscriptSummary = object({ "session_id": string, "project_path": string, "started_at": string, "message_count": all(integer, minimum(0)), "files_changed": array(string) });
-var made = checked({ "AgentStateMessage": object({ "type": constant("agent.state"), "state": $AgentState }, { "details": string }), "Approved": object({ "status": constant("approved"), "tool_call_id": string }), "CreatedSession": object({ "session_id": string, "status": constant("active"), "created_at": string }), "EndedSession": object({ "status": constant("closed") }, { "transcript_path": string }), "ErrorMessage": object({ "type": constant("error"), "message": string }, { "code": string }), "FaultBody": object({ "error": $FaultDetail }), "FileChanged": object({ "type": constant("file.changed"), "path": string, "operation": string, "timestamp": string }), "Interrupted": object({ "status": constant("interrupted"), "agent_state": $AgentState }), "MessageDelta": object({ "type": constant("message.delta"), "content": string, "role": constant("assistant") }), "PromptAccepted": object({ "status": constant("accepted"), "agent_state": $AgentState }, { "timestamp": string }), "Rejected": object({ "status": constant("rejected"), "tool_call_id": string }), "Resumed": object({ "status": constant("resumed"), "session_id": string, "message_count": all(integer, minimum(0)) }), "SessionInfo": object({ "session_id": string, "status": values("active", "closed"), "project_path": string, "model": string, "message_count": all(integer, minimum(0)), "started_at": string }), "ToolCall": object({ "type": constant("tool.call"), "tool_call_id": string, "tool": string, "params": object({}), "requires_approval": boolean }), "ToolResult": object({ "type": constant("tool.result"), "tool_call_id": string, "status": values("success", "error", "rejected") }, { "result": string, "message": string }), "Transcript": object({ "session_id": string, "project_path": string, "model": string, "started_at": string, "messages": array($TranscriptMessage), "tool_calls": array($TranscriptToolCall), "file_changes": array($TranscriptFileChange) }, { "ended_at": string }), "TranscriptList": object({ "transcripts": array($TranscriptSummary) }) });
+var $TranscriptMessage = object({ "role": values("user", "assistant"), "content": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) });
+var $TranscriptToolCall = object({ "tool_call_id": all(string, minLength(1)), "tool": all(string, minLength(1)), "params": object({}), "status": values("success", "error", "rejected"), "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }, { "result": string, "message": string });
+var $TranscriptFileChange = object({ "path": all(string, minLength(1)), "operation": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) });
+var $TranscriptSummary = object({ "session_id": all(string, minLength(1)), "project_path": all(string, minLength(1)), "started_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)), "message_count": all(integer, minimum(0)), "files_changed": array(all(string, minLength(1))) });
+var made = checked({ "AgentStateMessage": object({ "type": constant("agent.state"), "state": $AgentState }, { "details": string }), "Approved": object({ "status": constant("approved"), "tool_call_id": all(string, minLength(1)) }), "CreatedSession": object({ "session_id": all(string, minLength(1)), "status": constant("active"), "created_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), "EndedSession": object({ "status": constant("closed") }, { "transcript_path": all(string, minLength(1)) }), "ErrorMessage": object({ "type": constant("error"), "message": string }, { "code": string }), "FaultBody": object({ "error": $FaultDetail }), "FileChanged": object({ "type": constant("file.changed"), "path": all(string, minLength(1)), "operation": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), "Interrupted": object({ "status": constant("interrupted"), "agent_state": $AgentState }), "MessageDelta": object({ "type": constant("message.delta"), "content": string, "role": constant("assistant") }), "PromptAccepted": object({ "status": constant("accepted"), "agent_state": $AgentState }, { "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), "Rejected": object({ "status": constant("rejected"), "tool_call_id": all(string, minLength(1)) }), "Resumed": object({ "status": constant("resumed"), "session_id": all(string, minLength(1)), "message_count": all(integer, minimum(0)) }), "SessionInfo": object({ "session_id": all(string, minLength(1)), "status": values("active", "closed"), "project_path": all(string, minLength(1)), "model": all(string, minLength(1)), "message_count": all(integer, minimum(0)), "started_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), "ToolCall": object({ "type": constant("tool.call"), "tool_call_id": all(string, minLength(1)), "tool": all(string, minLength(1)), "params": object({}), "requires_approval": boolean }), "ToolResult": all(object({ "type": constant("tool.result"), "tool_call_id": all(string, minLength(1)), "status": values("success", "error", "rejected") }, { "result": string, "message": string }), compiled(compiled0)), "Transcript": object({ "session_id": all(string, minLength(1)), "project_path": all(string, minLength(1)), "model": all(string, minLength(1)), "started_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)), "messages": array($TranscriptMessage), "tool_calls": array($TranscriptToolCall), "file_changes": array($TranscriptFileChange) }, { "ended_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), "TranscriptList": object({ "transcripts": array($TranscriptSummary) }) });
 export const checks: Checks = made;

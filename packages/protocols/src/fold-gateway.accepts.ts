@@ -49,5 +49,5 @@ function checked(tests) {
   }
   return checks;
 }
-var made = checked({ "SendInput": object({ "content": all(string, minLength(1)) }, { "sender": string, "thread_id": string, "agent_id": string }) });
+var made = checked({ "SendInput": object({ "content": all(string, minLength(1)) }, { "sender": string, "thread_id": all(string, minLength(1)), "agent_id": all(string, minLength(1)) }) });
 export const checks: Checks = made;

@@ -6,84 +6,117 @@ import { checks } from "./fold-gateway.validators.js";
 /** All connected agents (may be empty). */
 export type Agents = Agent[];
 
-/** Agent is processing (status indicator). */
+/** The agent is processing. */
 export interface ThinkingMessage {
   type: "thinking";
+  /** A status for the user, such as `thinking...`. */
   text: string;
 }
 
-/** Text chunk from the agent's response. May arrive in multiple chunks; a busy server may drop some, and `done.full_response` is then authoritative. */
+/** A piece of the agent's response. A busy gateway may drop some; `done.full_response` is then authoritative. */
 export interface TextMessage {
   type: "text";
+  /** Text to append to the response. */
   text: string;
 }
 
-/** Agent is invoking a tool. */
+/** The agent calls a tool. */
 export interface ToolUseMessage {
   type: "tool_use";
-  /** Unique tool invocation ID. */
+  /**
+   * Identifies the call; repeated by its `tool_result`.
+   * @minLength 1
+   */
   id: string;
-  /** Tool name. */
+  /**
+   * The tool's name, such as `read_file`.
+   * @minLength 1
+   */
   name: string;
-  /** Tool input as a JSON string; may be empty or not JSON, so it stays a string. */
+  /** The tool's input as JSON text. It may be empty or not JSON, so it stays a string. */
   input_json: string;
 }
 
 /** Result of a tool invocation. */
 export interface ToolResultMessage {
   type: "tool_result";
-  /** Matches `tool_use.id`. */
+  /**
+   * The `id` of the `tool_use` that it is the result of.
+   * @minLength 1
+   */
   id: string;
-  /** Tool output. */
+  /** What the tool wrote. */
   output: string;
   /** Whether the tool failed. */
   is_error: boolean;
 }
 
-/** File output from the agent. The data is not included (too large). */
+/** A file that the agent made. Its data is not sent. */
 export interface FileMessage {
   type: "file";
+  /**
+   * The file's name.
+   * @minLength 1
+   */
   filename: string;
+  /** The file's media type, such as `image/png`. */
   mime_type: string;
 }
 
 /** Request completed successfully. Terminates the stream. */
 export interface DoneMessage {
   type: "done";
-  /** The complete response text; authoritative over the text events. */
+  /** The complete text of the response, authoritative over the `text` events. */
   full_response: string;
 }
 
 /** Request failed. Terminates the stream. */
 export interface ErrorMessage {
   type: "error";
+  /** What went wrong, for the user. */
   error: string;
 }
 
 /** Send a message to an agent and receive a streaming response. */
 export interface SendInput {
   /**
-   * Message content. An empty one counts as missing.
+   * The message. An empty one counts as missing.
    * @minLength 1
    */
   content: string;
-  /** Sender identifier. */
+  /** Identifies the sender, such as an e-mail address. */
   sender?: string;
-  /** Conversation thread ID; maintains context across requests. */
+  /**
+   * Identifies the conversation; requests with the same id share its context.
+   * @minLength 1
+   */
   thread_id?: string;
-  /** Target specific agent (otherwise routed). */
+  /**
+   * Identifies the agent to send to. Without it the gateway chooses one.
+   * @minLength 1
+   */
   agent_id?: string;
 }
 
 /** A connected agent. */
 export interface Agent {
+  /**
+   * Identifies the agent; `agent_id` of `send`.
+   * @minLength 1
+   */
   id: string;
+  /**
+   * The agent's name, for the user.
+   * @minLength 1
+   */
   name: string;
+  /** What the agent can do, such as `chat`; may be empty. */
   capabilities: string[];
 }
 
 /** The body of a refusal, before any stream has started. */
 export interface FaultBody {
+  /** What went wrong, for the user. */
   error: string;
 }
 

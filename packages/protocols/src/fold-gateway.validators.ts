@@ -5,6 +5,7 @@ import type { Checks } from "@parlance/contract";
 
 var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
 var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
 var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 var mistyped = (type) => flaw("type", { type });
 var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
@@ -34,6 +35,18 @@ var array = (item) => (value) => {
   }
   return void 0;
 };
+var minLength = (limit) => test((value) => {
+  let count = 0;
+  for (const _ of value) if (++count >= limit) return true;
+  return count >= limit;
+}, "minLength", { limit });
+var all = (...tests) => (value) => {
+  for (const one of tests) {
+    const flaws = one(value);
+    if (flaws) return flaws;
+  }
+  return void 0;
+};
 function checked(tests) {
   const checks = {};
   for (const title in tests) {
@@ -45,8 +58,8 @@ function checked(tests) {
   }
   return checks;
 }
-var $Agent = object({ "id": string, "name": string, "capabilities": array(string) });
+var $Agent = object({ "id": all(string, minLength(1)), "name": all(string, minLength(1)), "capabilities": array(string) });
 var $ErrorMessage = object({ "error": string });
 var $TextMessage = object({ "text": string });
-var made = checked({ "Agents": array($Agent), "DoneMessage": object({ "full_response": string }), "ErrorMessage": $ErrorMessage, "FaultBody": $ErrorMessage, "FileMessage": object({ "filename": string, "mime_type": string }), "TextMessage": $TextMessage, "ThinkingMessage": $TextMessage, "ToolResultMessage": object({ "id": string, "output": string, "is_error": boolean }), "ToolUseMessage": object({ "id": string, "name": string, "input_json": string }) });
+var made = checked({ "Agents": array($Agent), "DoneMessage": object({ "full_response": string }), "ErrorMessage": $ErrorMessage, "FaultBody": $ErrorMessage, "FileMessage": object({ "filename": all(string, minLength(1)), "mime_type": string }), "TextMessage": $TextMessage, "ThinkingMessage": $TextMessage, "ToolResultMessage": object({ "id": all(string, minLength(1)), "output": string, "is_error": boolean }), "ToolUseMessage": object({ "id": all(string, minLength(1)), "name": all(string, minLength(1)), "input_json": string }) });
 export const checks: Checks = made;

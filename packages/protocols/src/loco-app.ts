@@ -1023,10 +1023,13 @@ export interface StreamServerAsks {
 }
 
 /** A session, as any handler reaches it by its `session_id`. */
-export type LocoAppSession = Session<StreamServerMessage, StreamServerAsks>;
+export type LoCoAppSession = Session<StreamServerMessage, StreamServerAsks>;
+
+/** The error codes that the protocol has; a peer may send others. */
+export type LoCoAppErrorCode = "session_not_found" | "workspace_not_found" | "agent_error" | "invalid_message";
 
 /** What `connect(locoApp, …)` returns. */
-export interface LocoApp {
+export interface LoCoApp {
   /** Health check. */
   health(options?: CallOptions): Promise<Health>;
   /** List all registered workspaces. */
@@ -1082,63 +1085,63 @@ export interface LocoApp {
 }
 
 /** What `serve(locoApp, …)` takes. */
-export interface LocoAppHandlers {
+export interface LoCoAppHandlers {
   /** Health check. */
-  health(input: {}, call: Call<LocoAppSession>): Health | Promise<Health>;
+  health(input: {}, call: Call<LoCoAppSession>): Health | Promise<Health>;
   /** List all registered workspaces. */
-  listWorkspaces(input: {}, call: Call<LocoAppSession>): Workspaces | Promise<Workspaces>;
+  listWorkspaces(input: {}, call: Call<LoCoAppSession>): Workspaces | Promise<Workspaces>;
   /** Register a workspace, or answer the one that has this path. */
-  registerWorkspace(input: RegisterWorkspaceInput, call: Call<LocoAppSession>): Workspace | Promise<Workspace>;
+  registerWorkspace(input: RegisterWorkspaceInput, call: Call<LoCoAppSession>): Workspace | Promise<Workspace>;
   /** Get a workspace. */
-  getWorkspace(input: GetWorkspaceInput, call: Call<LocoAppSession>): Workspace | Promise<Workspace>;
+  getWorkspace(input: GetWorkspaceInput, call: Call<LoCoAppSession>): Workspace | Promise<Workspace>;
   /** Get a workspace's policy. */
-  getPolicy(input: GetPolicyInput, call: Call<LocoAppSession>): WorkspacePolicy | Promise<WorkspacePolicy>;
+  getPolicy(input: GetPolicyInput, call: Call<LoCoAppSession>): WorkspacePolicy | Promise<WorkspacePolicy>;
   /** Change a workspace's policy. The answer is the policy as it now is. */
-  setPolicy(input: SetPolicyInput, call: Call<LocoAppSession>): WorkspacePolicy | Promise<WorkspacePolicy>;
+  setPolicy(input: SetPolicyInput, call: Call<LoCoAppSession>): WorkspacePolicy | Promise<WorkspacePolicy>;
   /** Create a session. The workspace is not looked up. */
-  createSession(input: CreateSessionInput, call: Call<LocoAppSession>): SessionInfo | Promise<SessionInfo>;
+  createSession(input: CreateSessionInput, call: Call<LoCoAppSession>): SessionInfo | Promise<SessionInfo>;
   /** List the sessions of a workspace, or all of them. */
-  listSessions(input: ListSessionsInput, call: Call<LocoAppSession>): Sessions | Promise<Sessions>;
+  listSessions(input: ListSessionsInput, call: Call<LoCoAppSession>): Sessions | Promise<Sessions>;
   /** Get a session. */
-  getSession(input: GetSessionInput, call: Call<LocoAppSession>): SessionInfo | Promise<SessionInfo>;
+  getSession(input: GetSessionInput, call: Call<LoCoAppSession>): SessionInfo | Promise<SessionInfo>;
   /** Delete a session. Its socket stays open. */
-  deleteSession(input: DeleteSessionInput, call: Call<LocoAppSession>): DeletedSession | Promise<DeletedSession>;
+  deleteSession(input: DeleteSessionInput, call: Call<LoCoAppSession>): DeletedSession | Promise<DeletedSession>;
   /** List the models of a provider. */
-  listModels(input: ListModelsInput, call: Call<LocoAppSession>): ModelList | Promise<ModelList>;
+  listModels(input: ListModelsInput, call: Call<LoCoAppSession>): ModelList | Promise<ModelList>;
   /** Get the model that is loaded. */
-  getCurrentModel(input: {}, call: Call<LocoAppSession>): LoadedModel | Promise<LoadedModel>;
+  getCurrentModel(input: {}, call: Call<LoCoAppSession>): LoadedModel | Promise<LoadedModel>;
   /** Index a workspace, and answer when it is done. */
-  indexWorkspace(input: IndexWorkspaceInput, call: Call<LocoAppSession>): IndexedWorkspace | Promise<IndexedWorkspace>;
+  indexWorkspace(input: IndexWorkspaceInput, call: Call<LoCoAppSession>): IndexedWorkspace | Promise<IndexedWorkspace>;
   /**
    * Follow a workspace's index until it is complete, partial or failed.
    * One event every 0.5 s, from the state at the beginning.
    */
-  streamIndex(input: StreamIndexInput, call: Call<LocoAppSession>): AsyncIterable<StreamIndexMessage>;
+  streamIndex(input: StreamIndexInput, call: Call<LoCoAppSession>): AsyncIterable<StreamIndexMessage>;
   /** Watch a workspace's files, and index what changes. */
-  startWatch(input: StartWatchInput, call: Call<LocoAppSession>): WatchState | Promise<WatchState>;
+  startWatch(input: StartWatchInput, call: Call<LoCoAppSession>): WatchState | Promise<WatchState>;
   /** Stop watching a workspace's files. */
-  stopWatch(input: StopWatchInput, call: Call<LocoAppSession>): WatchState | Promise<WatchState>;
+  stopWatch(input: StopWatchInput, call: Call<LoCoAppSession>): WatchState | Promise<WatchState>;
   /** Get whether a workspace's files are watched. */
-  getWatchStatus(input: GetWatchStatusInput, call: Call<LocoAppSession>): WatchState | Promise<WatchState>;
+  getWatchStatus(input: GetWatchStatusInput, call: Call<LoCoAppSession>): WatchState | Promise<WatchState>;
   /** Change a session. The answer is the session as it now is. */
-  updateSession(input: UpdateSessionInput, call: Call<LocoAppSession>): SessionInfo | Promise<SessionInfo>;
+  updateSession(input: UpdateSessionInput, call: Call<LoCoAppSession>): SessionInfo | Promise<SessionInfo>;
   /** Get a session's history, the earliest message first. */
-  getSessionMessages(input: GetSessionMessagesInput, call: Call<LocoAppSession>): SessionMessages | Promise<SessionMessages>;
+  getSessionMessages(input: GetSessionMessagesInput, call: Call<LoCoAppSession>): SessionMessages | Promise<SessionMessages>;
   /** Get whether a model is loaded. */
-  getModelStatus(input: {}, call: Call<LocoAppSession>): ModelStatus | Promise<ModelStatus>;
+  getModelStatus(input: {}, call: Call<LoCoAppSession>): ModelStatus | Promise<ModelStatus>;
   /** Load another model. */
-  switchModel(input: SwitchModelInput, call: Call<LocoAppSession>): SwitchedModel | Promise<SwitchedModel>;
+  switchModel(input: SwitchModelInput, call: Call<LoCoAppSession>): SwitchedModel | Promise<SwitchedModel>;
   /** Unload the model, to free its memory. */
-  unloadModel(input: {}, call: Call<LocoAppSession>): UnloadedModel | Promise<UnloadedModel>;
+  unloadModel(input: {}, call: Call<LoCoAppSession>): UnloadedModel | Promise<UnloadedModel>;
   /**
    * The conversation of a session.
    * A session that does not exist is accepted; its first message is answered with an error. JSON that cannot be parsed closes the socket with 1011, and a message of another type is ignored.
    */
-  stream(input: StreamInput, channel: Channel<StreamServerMessage, StreamClientMessage, StreamServerAsks>, call: Call<LocoAppSession>): void | Promise<void>;
+  stream(input: StreamInput, channel: Channel<StreamServerMessage, StreamClientMessage, StreamServerAsks>, call: Call<LoCoAppSession>): void | Promise<void>;
 }
 
 /** LoCo as its backend, its VS Code extension and its browser UI speak in January 2026. */
-export const locoApp: ContractValue<LocoApp, LocoAppHandlers> = {
+export const locoApp: ContractValue<LoCoApp, LoCoAppHandlers> = {
   format: 1,
   name: "loco-app",
   url: "http://localhost:3199",

@@ -148,185 +148,172 @@ function validate0(data, { instancePath = "", parentData, parentDataProperty, ro
   return errors === 0;
 }
 var compiled1 = validate1;
-function validate2(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.type === void 0 && (missing0 = "type") || data.path === void 0 && (missing0 = "path")) {
-        validate2.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.type !== void 0) {
-          const _errs1 = errors;
-          if ("file" !== data.type) {
-            validate2.errors = [{ instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "file" } }];
-            return false;
-          }
-          var valid0 = _errs1 === errors;
-        } else {
-          var valid0 = true;
-        }
-        if (valid0) {
-          if (data.path !== void 0) {
-            const _errs2 = errors;
-            if (typeof data.path !== "string") {
-              validate2.errors = [{ instancePath: instancePath + "/path", keyword: "type", params: { type: "string" } }];
-              return false;
-            }
-            var valid0 = _errs2 === errors;
-          } else {
-            var valid0 = true;
-          }
-        }
-      }
-    } else {
-      validate2.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate2.errors = vErrors;
-  return errors === 0;
-}
-function validate4(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.type === void 0 && (missing0 = "type") || data.name === void 0 && (missing0 = "name")) {
-        validate4.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.type !== void 0) {
-          const _errs1 = errors;
-          if ("symbol" !== data.type) {
-            validate4.errors = [{ instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "symbol" } }];
-            return false;
-          }
-          var valid0 = _errs1 === errors;
-        } else {
-          var valid0 = true;
-        }
-        if (valid0) {
-          if (data.name !== void 0) {
-            const _errs2 = errors;
-            if (typeof data.name !== "string") {
-              validate4.errors = [{ instancePath: instancePath + "/name", keyword: "type", params: { type: "string" } }];
-              return false;
-            }
-            var valid0 = _errs2 === errors;
-          } else {
-            var valid0 = true;
-          }
-          if (valid0) {
-            if (data.file_path !== void 0) {
-              const _errs4 = errors;
-              if (typeof data.file_path !== "string") {
-                validate4.errors = [{ instancePath: instancePath + "/file_path", keyword: "type", params: { type: "string" } }];
-                return false;
-              }
-              var valid0 = _errs4 === errors;
-            } else {
-              var valid0 = true;
-            }
-            if (valid0) {
-              if (data.line !== void 0) {
-                let data3 = data.line;
-                const _errs6 = errors;
-                if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
-                  validate4.errors = [{ instancePath: instancePath + "/line", keyword: "type", params: { type: "integer" } }];
-                  return false;
-                }
-                if (errors === _errs6) {
-                  if (typeof data3 == "number" && isFinite(data3)) {
-                    if (data3 < 0 || isNaN(data3)) {
-                      validate4.errors = [{ instancePath: instancePath + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
-                      return false;
-                    }
-                  }
-                }
-                var valid0 = _errs6 === errors;
-              } else {
-                var valid0 = true;
-              }
-            }
-          }
-        }
-      }
-    } else {
-      validate4.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate4.errors = vErrors;
-  return errors === 0;
-}
 function validate1(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   const _errs0 = errors;
-  let valid0 = false;
-  let passing0 = null;
+  let valid0 = true;
   const _errs1 = errors;
-  if (!validate2(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate2.errors : vErrors.concat(validate2.errors);
-    errors = vErrors.length;
-  }
-  var _valid0 = _errs1 === errors;
-  if (_valid0) {
-    valid0 = true;
-    passing0 = 0;
-  }
-  const _errs2 = errors;
-  if (!validate4(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate4.errors : vErrors.concat(validate4.errors);
-    errors = vErrors.length;
-  }
-  var _valid0 = _errs2 === errors;
-  if (_valid0 && valid0) {
-    valid0 = false;
-    passing0 = [passing0, 1];
-  } else {
-    if (_valid0) {
-      valid0 = true;
-      passing0 = 1;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    let missing0;
+    if (data.type === void 0 && (missing0 = "type")) {
+      const err0 = {};
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    } else {
+      if (data.type !== void 0) {
+        let data0 = data.type;
+        if (!(data0 === "created" || data0 === "modified")) {
+          const err1 = {};
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+      }
     }
   }
-  if (!valid0) {
-    const err0 = { instancePath, keyword: "oneOf", params: { passingSchemas: passing0 } };
-    if (vErrors === null) {
-      vErrors = [err0];
+  var _valid0 = _errs1 === errors;
+  errors = _errs0;
+  if (vErrors !== null) {
+    if (_errs0) {
+      vErrors.length = _errs0;
     } else {
-      vErrors.push(err0);
+      vErrors = null;
+    }
+  }
+  if (_valid0) {
+    const _errs3 = errors;
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing1;
+      if (data.content_hash === void 0 && (missing1 = "content_hash")) {
+        validate1.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
+        return false;
+      }
+    }
+    var _valid0 = _errs3 === errors;
+    valid0 = _valid0;
+  }
+  if (!valid0) {
+    const err2 = { instancePath, keyword: "if", params: { failingKeyword: "then" } };
+    if (vErrors === null) {
+      vErrors = [err2];
+    } else {
+      vErrors.push(err2);
     }
     errors++;
     validate1.errors = vErrors;
     return false;
-  } else {
-    errors = _errs0;
-    if (vErrors !== null) {
-      if (_errs0) {
-        vErrors.length = _errs0;
-      } else {
-        vErrors = null;
-      }
-    }
   }
   validate1.errors = vErrors;
   return errors === 0;
 }
+var compiled2 = validate2;
+function validate2(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  const _errs0 = errors;
+  let valid0 = true;
+  const _errs1 = errors;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    let missing0;
+    if (data.success === void 0 && (missing0 = "success")) {
+      const err0 = {};
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    } else {
+      if (data.success !== void 0) {
+        if (true !== data.success) {
+          const err1 = {};
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+      }
+    }
+  }
+  var _valid0 = _errs1 === errors;
+  errors = _errs0;
+  if (vErrors !== null) {
+    if (_errs0) {
+      vErrors.length = _errs0;
+    } else {
+      vErrors = null;
+    }
+  }
+  let ifClause0;
+  if (_valid0) {
+    const _errs3 = errors;
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      if (data.error !== void 0) {
+        if (data.error !== null) {
+          validate2.errors = [{ instancePath: instancePath + "/error", keyword: "type", params: { type: "null" } }];
+          return false;
+        }
+      }
+    }
+    var _valid0 = _errs3 === errors;
+    valid0 = _valid0;
+    ifClause0 = "then";
+  } else {
+    const _errs6 = errors;
+    if (data && typeof data == "object" && !Array.isArray(data)) {
+      let missing1;
+      if (data.error === void 0 && (missing1 = "error")) {
+        validate2.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
+        return false;
+      } else {
+        if (data.error !== void 0) {
+          let data2 = data.error;
+          if (!(data2 && typeof data2 == "object" && !Array.isArray(data2))) {
+            validate2.errors = [{ instancePath: instancePath + "/error", keyword: "type", params: { type: "object" } }];
+            return false;
+          }
+        }
+      }
+    }
+    var _valid0 = _errs6 === errors;
+    valid0 = _valid0;
+    ifClause0 = "else";
+  }
+  if (!valid0) {
+    const err2 = { instancePath, keyword: "if", params: { failingKeyword: ifClause0 } };
+    if (vErrors === null) {
+      vErrors = [err2];
+    } else {
+      vErrors.push(err2);
+    }
+    errors++;
+    validate2.errors = vErrors;
+    return false;
+  }
+  validate2.errors = vErrors;
+  return errors === 0;
+}
 var $TextPosition = object({ "line": all(integer, minimum(0)), "character": all(integer, minimum(0)) });
-var $Diagnostic = object({ "file_path": string, "severity": values("error", "warning", "info", "hint"), "message": string, "line": all(integer, minimum(0)) }, { "character": all(integer, minimum(0)), "source": string });
-var $Mention = compiled(compiled1);
-var $RelatedFile = object({ "path": string, "relation": values("test", "source", "dependent", "import") });
-var $MessageContext = object({}, { "active_editor": object({ "file_path": string, "language": string }, { "selection": object({ "start": $TextPosition, "end": $TextPosition }), "visible_range": object({ "start": all(integer, minimum(0)), "end": all(integer, minimum(0)) }), "content_hash": all(string, pattern("^sha256:[0-9a-f]+$")) }), "open_editors": array(object({ "file_path": string }, { "is_dirty": boolean, "visible": boolean })), "diagnostics": array($Diagnostic), "terminal_output": object({}, { "command": string, "exit_code": integer, "stdout": string, "stderr": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), "git_context": object({}, { "branch": string, "staged_files": array(string), "modified_files": array(string), "recent_commits": array(object({ "sha": string, "message": string }, { "author": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) })), "diff": string }), "mentions": array($Mention), "related_files": array($RelatedFile), "command": all(string, pattern("^/[a-z]+$")) });
+var $Diagnostic = object({ "file_path": all(string, minLength(1)), "severity": values("error", "warning", "info", "hint"), "message": string, "line": all(integer, minimum(0)) }, { "character": all(integer, minimum(0)), "source": string });
+var $FileMention = object({ "type": constant("file"), "path": all(string, minLength(1)) });
+var $SymbolMention = object({ "type": constant("symbol"), "name": all(string, minLength(1)) }, { "file_path": all(string, minLength(1)), "line": all(integer, minimum(0)) });
+var $Mention = any($FileMention, $SymbolMention);
+var $RelatedFile = object({ "path": all(string, minLength(1)), "relation": values("test", "source", "dependent", "import") });
+var $MessageContext = object({}, { "active_editor": object({ "file_path": all(string, minLength(1)), "language": string }, { "selection": object({ "start": $TextPosition, "end": $TextPosition }), "visible_range": object({ "start": all(integer, minimum(0)), "end": all(integer, minimum(0)) }), "content_hash": all(string, pattern("^sha256:[0-9a-f]+$")) }), "open_editors": array(object({ "file_path": all(string, minLength(1)) }, { "is_dirty": boolean, "visible": boolean })), "diagnostics": array($Diagnostic), "terminal_output": object({}, { "command": all(string, minLength(1)), "exit_code": integer, "stdout": string, "stderr": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), "git_context": object({}, { "branch": string, "staged_files": array(all(string, minLength(1))), "modified_files": array(all(string, minLength(1))), "recent_commits": array(object({ "sha": all(string, minLength(1)), "message": string }, { "author": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) })), "diff": string }), "mentions": array($Mention), "related_files": array($RelatedFile), "command": all(string, pattern("^/[a-z]+$")) });
 var $DeleteSessionInput = object({ "session_id": all(string, minLength(1)) });
-var $FileChange = object({ "type": values("created", "modified", "deleted"), "file_path": string }, { "content_hash": all(string, pattern("^sha256:[0-9a-f]+$")), "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) });
+var $FileChange = all(object({ "type": values("created", "modified", "deleted"), "file_path": all(string, minLength(1)) }, { "content_hash": all(string, pattern("^sha256:[0-9a-f]+$")), "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), compiled(compiled1));
 var $GetIndexStatusInput = object({ "workspace_id": all(string, minLength(1)) });
-var made = checked({ "ApprovalResponseMessage": all(object({ "type": constant("client.approval_response"), "request_id": string, "approved": boolean }, { "scope": values("all", "file", "hunk"), "file_path": string }), compiled(compiled0)), "CancelMessage": object({ "type": constant("client.cancel") }, { "reason": string }), "ClientHelloMessage": object({ "type": constant("client.hello"), "client_info": object({ "name": string, "version": string, "capabilities": array(string) }) }), "CommandResultMessage": object({ "type": constant("client.command_result"), "command_id": string, "command": string, "exit_code": integer }, { "stdout": string, "stderr": string, "duration_ms": all(number, minimum(0)) }), "ContextUpdateMessage": object({ "type": constant("client.context_update"), "updates": $MessageContext }), "CreateSessionInput": object({ "workspace_id": string }, { "title": string, "model_provider": string, "model_name": string, "context_window": all(integer, minimum(1)) }), "DeleteSessionInput": $DeleteSessionInput, "FileChangesMessage": object({ "type": constant("client.file_changes"), "changes": array($FileChange) }), "GetIndexStatusInput": $GetIndexStatusInput, "GetPolicyInput": $GetIndexStatusInput, "GetSessionInput": $DeleteSessionInput, "GetWorkspaceInput": $GetIndexStatusInput, "ListSessionsInput": object({}, { "workspace_id": all(string, minLength(1)) }), "PatchApplyResultMessage": object({ "type": constant("client.patch_apply_result"), "patch_id": string, "file_path": string, "success": boolean }, { "error": any(nil, object({ "message": string, "type": string })), "applied_hash": all(string, pattern("^sha256:[0-9a-f]+$")) }), "RebuildIndexInput": $GetIndexStatusInput, "RefreshIndexInput": $GetIndexStatusInput, "RegisterWorkspaceInput": object({ "path": string }, { "name": string }), "SetCurrentModelInput": object({ "provider": string, "model_name": string }, { "url": string, "context_window": all(integer, minimum(1)), "temperature": all(number, minimum(0)) }), "SetPolicyInput": object({ "workspace_id": all(string, minLength(1)) }, { "command_execution_mode": values("local_terminal", "server_runner"), "time_limit_ms": all(integer, minimum(1)), "output_limit_bytes": all(integer, minimum(1)), "command_approval": values("always", "prompt", "never"), "allowed_commands": array(string), "blocked_commands": array(string), "tools_requiring_approval": array(string) }), "StreamInput": $DeleteSessionInput, "UpdateIndexInput": object({ "workspace_id": all(string, minLength(1)), "changes": array($FileChange) }), "UserMessage": object({ "type": constant("client.user_message"), "message": string }, { "context": $MessageContext }) });
+var made = checked({ "ApprovalResponseMessage": all(object({ "type": constant("client.approval_response"), "request_id": all(string, minLength(1)), "approved": boolean }, { "scope": values("all", "file", "hunk"), "file_path": all(string, minLength(1)) }), compiled(compiled0)), "CancelMessage": object({ "type": constant("client.cancel") }, { "reason": string }), "ClientHelloMessage": object({ "type": constant("client.hello"), "client_info": object({ "name": string, "version": string, "capabilities": array(string) }) }), "CommandResultMessage": object({ "type": constant("client.command_result"), "command_id": all(string, minLength(1)), "command": all(string, minLength(1)), "exit_code": integer }, { "stdout": string, "stderr": string, "duration_ms": all(number, minimum(0)) }), "ContextUpdateMessage": object({ "type": constant("client.context_update"), "updates": $MessageContext }), "CreateSessionInput": object({ "workspace_id": all(string, minLength(1)) }, { "title": string, "model_provider": all(string, minLength(1)), "model_name": all(string, minLength(1)), "context_window": all(integer, minimum(1)) }), "DeleteSessionInput": $DeleteSessionInput, "FileChangesMessage": object({ "type": constant("client.file_changes"), "changes": array($FileChange) }), "GetIndexStatusInput": $GetIndexStatusInput, "GetPolicyInput": $GetIndexStatusInput, "GetSessionInput": $DeleteSessionInput, "GetWorkspaceInput": $GetIndexStatusInput, "ListSessionsInput": object({}, { "workspace_id": all(string, minLength(1)) }), "PatchApplyResultMessage": all(object({ "type": constant("client.patch_apply_result"), "patch_id": all(string, minLength(1)), "file_path": all(string, minLength(1)), "success": boolean }, { "error": any(nil, object({ "message": string, "type": string })), "applied_hash": all(string, pattern("^sha256:[0-9a-f]+$")) }), compiled(compiled2)), "RebuildIndexInput": $GetIndexStatusInput, "RefreshIndexInput": $GetIndexStatusInput, "RegisterWorkspaceInput": object({ "path": all(string, minLength(1)) }, { "name": string }), "SetCurrentModelInput": object({ "provider": all(string, minLength(1)), "model_name": all(string, minLength(1)) }, { "url": string, "context_window": all(integer, minimum(1)), "temperature": all(number, minimum(0)) }), "SetPolicyInput": object({ "workspace_id": all(string, minLength(1)) }, { "command_execution_mode": values("local_terminal", "server_runner"), "time_limit_ms": all(integer, minimum(1)), "output_limit_bytes": all(integer, minimum(1)), "command_approval": values("always", "prompt", "never"), "allowed_commands": array(string), "blocked_commands": array(string), "tools_requiring_approval": array(string) }), "StreamInput": $DeleteSessionInput, "UpdateIndexInput": object({ "workspace_id": all(string, minLength(1)), "changes": array($FileChange) }), "UserMessage": object({ "type": constant("client.user_message"), "message": all(string, minLength(1)) }, { "context": $MessageContext }) });
 export const checks: Checks = made;

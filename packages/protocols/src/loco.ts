@@ -14,446 +14,687 @@ export type Sessions = SessionInfo[];
 /** Available models. */
 export type Models = Model[];
 
-/** Initial handshake. Real servers greet first; either order is accepted. */
+/** The client's handshake. Either side may greet first. */
 export interface ClientHelloMessage {
   type: "client.hello";
-  client_info: {
-    name: string;
-    version: string;
-    /** Such as diff_preview, terminal_exec, git_integration. */
-    capabilities: string[];
-  };
+  /** The program that the client is. */
+  client_info: ClientInfo;
 }
 
-/** User message with automatic context. */
+/** The program that the client is. */
+export interface ClientInfo {
+  /** The client's name, such as `vscode-extension`. */
+  name: string;
+  /** The client's version, such as `0.1.0`. */
+  version: string;
+  /** What the client can do, such as `diff_preview`, `terminal_exec` or `git_integration`. */
+  capabilities: string[];
+}
+
+/** What the user asks for, with what the editor gathered. */
 export interface UserMessage {
   type: "client.user_message";
+  /**
+   * The prompt, in natural language.
+   * @minLength 1
+   */
   message: string;
+  /** What the editor gathered. */
   context?: MessageContext;
 }
 
-/** What the editor gathered, sent without a request of the server's. Every part is optional; which parts are gathered for which command is in the README. */
+/** What the editor gathered. Every part may be left out. */
 export interface MessageContext {
-  /** Current editor. */
-  active_editor?: {
-    /** Relative to the workspace root. */
-    file_path: string;
-    /** The editor's language id. */
-    language: string;
-    selection?: {
-      start: TextPosition;
-      end: TextPosition;
-    };
-    visible_range?: {
-      /**
-       * Line.
-       * @minimum 0
-       */
-      start: number;
-      /**
-       * Line.
-       * @minimum 0
-       */
-      end: number;
-    };
-    /**
-     * Hash of the file's bytes.
-     * @pattern ^sha256:[0-9a-f]+$
-     */
-    content_hash?: string;
-  };
-  /** Open editors (for multi-file context). */
-  open_editors?: {
-    /** Relative to the workspace root. */
-    file_path: string;
-    is_dirty?: boolean;
-    visible?: boolean;
-  }[];
+  /** The editor that has the focus. */
+  active_editor?: ActiveEditor;
+  /** All open editors. */
+  open_editors?: OpenEditor[];
   /** Errors and warnings. */
   diagnostics?: Diagnostic[];
-  /** Terminal output (recent). */
-  terminal_output?: {
-    command?: string;
-    exit_code?: number;
-    stdout?: string;
-    stderr?: string;
-    /** @format date-time */
-    timestamp?: string;
-  };
-  /** Git status. */
-  git_context?: {
-    branch?: string;
-    staged_files?: string[];
-    modified_files?: string[];
-    recent_commits?: {
-      sha: string;
-      message: string;
-      author?: string;
-      /** @format date-time */
-      timestamp?: string;
-    }[];
-    /** The working tree's changes as a unified diff. Ours: the document gathers a git diff for /fix and names no place for it. */
-    diff?: string;
-  };
-  /** Explicit @ mentions: what the user named, and nothing that was gathered. */
+  /** The latest command in the terminal, and what it wrote. */
+  terminal_output?: TerminalOutput;
+  /** The state of the working tree. */
+  git_context?: GitContext;
+  /** What the user mentioned with @, and nothing that was gathered. */
   mentions?: Mention[];
   /** Files that were gathered for a slash command. */
   related_files?: RelatedFile[];
-  /** Slash command (if used). */
+  /** The slash command, if one was used. */
   command?: "/fix" | "/test" | "/explain" | "/refactor" | (string & {});
 }
 
-/** A place in a document, as the editor counts. */
+/** The editor that has the focus. */
+export interface ActiveEditor {
+  /**
+   * Path of the file, relative to the workspace's root.
+   * @minLength 1
+   */
+  file_path: string;
+  /** The editor's id of the language, such as `typescript`. */
+  language: string;
+  /** What is selected. */
+  selection?: TextRange;
+  /** The lines that the editor shows. */
+  visible_range?: LineRange;
+  /**
+   * `sha256:` and the hash of the file's bytes, in lower-case hexadecimal digits.
+   * @pattern ^sha256:[0-9a-f]+$
+   */
+  content_hash?: string;
+}
+
+/** What is selected. */
+export interface TextRange {
+  /** Where the selection starts. */
+  start: TextPosition;
+  /** Where the selection ends, exclusive. */
+  end: TextPosition;
+}
+
+/** A place in a file. */
 export interface TextPosition {
-  /** @minimum 0 */
+  /**
+   * Line, 0-based.
+   * @minimum 0
+   */
   line: number;
-  /** @minimum 0 */
+  /**
+   * Place in the line in UTF-16 code units, 0-based.
+   * @minimum 0
+   */
   character: number;
 }
 
-/** An error or a warning of the editor's. */
-export interface Diagnostic {
-  /** Relative to the workspace root. */
+/** The lines that the editor shows. */
+export interface LineRange {
+  /**
+   * First line, 0-based.
+   * @minimum 0
+   */
+  start: number;
+  /**
+   * Last line, 0-based and inclusive.
+   * @minimum 0
+   */
+  end: number;
+}
+
+/** An open editor. */
+export interface OpenEditor {
+  /**
+   * Path of the file, relative to the workspace's root.
+   * @minLength 1
+   */
   file_path: string;
-  /** The document shows error; the others are the editor's. */
+  /** Whether the file has changes that are not saved. */
+  is_dirty?: boolean;
+  /** Whether the editor can be seen. */
+  visible?: boolean;
+}
+
+/** An error or a warning of the editor. */
+export interface Diagnostic {
+  /**
+   * Path of the file, relative to the workspace's root.
+   * @minLength 1
+   */
+  file_path: string;
+  /** How bad it is. */
   severity: "error" | "warning" | "info" | "hint";
+  /** What is wrong. */
   message: string;
-  /** @minimum 0 */
+  /**
+   * Line, 0-based.
+   * @minimum 0
+   */
   line: number;
-  /** @minimum 0 */
+  /**
+   * Place in the line in UTF-16 code units, 0-based.
+   * @minimum 0
+   */
   character?: number;
-  /** Who says so. */
+  /** The program that found it, such as `typescript`. */
   source?: string;
+}
+
+/** The latest command in the terminal, and what it wrote. */
+export interface TerminalOutput {
+  /**
+   * The command.
+   * @minLength 1
+   */
+  command?: string;
+  /** The command's exit code; 0 is success. */
+  exit_code?: number;
+  /** What the command wrote to its standard output. */
+  stdout?: string;
+  /** What the command wrote to its standard error. */
+  stderr?: string;
+  /**
+   * When the command ended, in RFC 3339.
+   * @format date-time
+   */
+  timestamp?: string;
+}
+
+/** The state of the working tree. */
+export interface GitContext {
+  /** The current branch. */
+  branch?: string;
+  /** Paths of the staged files, relative to the workspace's root. */
+  staged_files?: string[];
+  /** Paths of the modified files, relative to the workspace's root. */
+  modified_files?: string[];
+  /** The latest commits, the newest first. */
+  recent_commits?: Commit[];
+  /** The changes of the working tree as a unified diff. */
+  diff?: string;
+}
+
+/** A commit. */
+export interface Commit {
+  /**
+   * The commit's hash; may be abbreviated.
+   * @minLength 1
+   */
+  sha: string;
+  /** The commit's message. */
+  message: string;
+  /** The author's name. */
+  author?: string;
+  /**
+   * When it was committed, in RFC 3339.
+   * @format date-time
+   */
+  timestamp?: string;
 }
 
 /** A file that the user mentioned. */
 export interface FileMention {
   type: "file";
-  /** Relative to the workspace root. */
+  /**
+   * Path of the file, relative to the workspace's root.
+   * @minLength 1
+   */
   path: string;
 }
 
 /** A symbol that the user mentioned. */
 export interface SymbolMention {
   type: "symbol";
+  /**
+   * The symbol's name.
+   * @minLength 1
+   */
   name: string;
-  /** Relative to the workspace root. */
+  /**
+   * Path of the file that defines the symbol, relative to the workspace's root.
+   * @minLength 1
+   */
   file_path?: string;
-  /** @minimum 0 */
+  /**
+   * Line of the definition, 0-based.
+   * @minimum 0
+   */
   line?: number;
 }
 
 /** A file that the editor gathered for a slash command. The user has not mentioned it. */
 export interface RelatedFile {
-  /** Relative to the workspace root. */
+  /**
+   * Path of the file, relative to the workspace's root.
+   * @minLength 1
+   */
   path: string;
   /** What the file is to the current one: its test, the source under test, a file that depends on it, or one that it imports. */
   relation: "test" | "source" | "dependent" | "import";
 }
 
-/** Context update (during conversation): what has changed of the context. */
+/** What has changed of the editor's context since the last message. */
 export interface ContextUpdateMessage {
   type: "client.context_update";
+  /** The parts that have changed. Each replaces the part that was sent before. */
   updates: MessageContext;
 }
 
-/** Answers tool.request_approval, and also command.request_approval and patch.proposed, whose id then stands in request_id. `approved: false` refuses; `approved: true` for a command lets the server run it. */
+/** Answers `tool.request_approval`, and also `command.request_approval` and `patch.proposed`, whose id then stands in `request_id`. */
 export interface ApprovalResponseMessage {
   type: "client.approval_response";
-  /** The request's, the command's or the patch's id. */
+  /**
+   * The `request_id`, `command_id` or `patch_id` that is answered.
+   * @minLength 1
+   */
   request_id: string;
+  /** `false` refuses. `true` for a command lets the server run it. */
   approved: boolean;
-  /** What the answer is for. An answer for a file or a hunk leaves the ask open. Absent means all. */
+  /** What the answer is for; all where it is left out. An answer for a file or a hunk leaves the request open. */
   scope?: "all" | "file" | "hunk";
-  /** Required if scope is file or hunk. */
+  /**
+   * Path of the file, relative to the workspace's root. Required where `scope` is `file` or `hunk`.
+   * @minLength 1
+   */
   file_path?: string;
 }
 
-/** Patch apply result. */
+/** What came of a patch. */
 export interface PatchApplyResultMessage {
   type: "client.patch_apply_result";
-  patch_id: string;
-  /** Relative to the workspace root. */
-  file_path: string;
-  success: boolean;
-  /** null on success. */
-  error?: null | {
-    message: string;
-    /** What went wrong, in one word. */
-    type: "conflict" | (string & {});
-  };
   /**
-   * Hash of the file's bytes after the patch.
+   * The `patch_id` of the `patch.proposed`.
+   * @minLength 1
+   */
+  patch_id: string;
+  /**
+   * Path of the file, relative to the workspace's root.
+   * @minLength 1
+   */
+  file_path: string;
+  /** Whether the patch was applied. */
+  success: boolean;
+  /** Why the patch was not applied; `null` or left out where it was. */
+  error?: null | PatchError;
+  /**
+   * Of the file after the patch: `sha256:` and the hash of the file's bytes, in lower-case hexadecimal digits.
    * @pattern ^sha256:[0-9a-f]+$
    */
   applied_hash?: string;
 }
 
-/** Command execution result, from the client's terminal. */
+/** Why a patch was not applied. */
+export interface PatchError {
+  /** What went wrong, for the user. */
+  message: string;
+  /** What went wrong, in one word, such as `conflict`. */
+  type: "conflict" | (string & {});
+}
+
+/** What came of a command in the client's terminal. */
 export interface CommandResultMessage {
   type: "client.command_result";
+  /**
+   * The `command_id` of the `command.request_approval`.
+   * @minLength 1
+   */
   command_id: string;
+  /**
+   * The command as it ran.
+   * @minLength 1
+   */
   command: string;
+  /** The command's exit code; 0 is success. */
   exit_code: number;
+  /** What the command wrote to its standard output. */
   stdout?: string;
+  /** What the command wrote to its standard error. */
   stderr?: string;
   /**
-   * Milliseconds.
+   * How long the command ran, in milliseconds.
    * @minimum 0
    */
   duration_ms?: number;
 }
 
-/** Cancel request: what the agent is doing for this session stops. */
+/** What the agent is doing for this session stops. */
 export interface CancelMessage {
   type: "client.cancel";
+  /** Why it is cancelled, such as `user_cancelled`. */
   reason?: string;
 }
 
-/** File change events for incremental indexing. The server updates its index without a full rebuild. */
+/** Files were created, modified or deleted. The server indexes them without a full rebuild. */
 export interface FileChangesMessage {
   type: "client.file_changes";
+  /** The changes, the oldest first. */
   changes: FileChange[];
 }
 
 /** A file that was created, modified or deleted. */
 export interface FileChange {
+  /** What happened to the file. */
   type: "created" | "modified" | "deleted";
-  /** Relative to the workspace root. */
+  /**
+   * Path of the file, relative to the workspace's root.
+   * @minLength 1
+   */
   file_path: string;
   /**
-   * Hash of the file's bytes; a deleted file needs none.
+   * `sha256:` and the hash of the file's bytes, in lower-case hexadecimal digits. A deleted file needs none.
    * @pattern ^sha256:[0-9a-f]+$
    */
   content_hash?: string;
-  /** @format date-time */
+  /**
+   * When the file changed, in RFC 3339.
+   * @format date-time
+   */
   timestamp?: string;
 }
 
-/** Server handshake. */
+/** The server's handshake. */
 export interface ServerHelloMessage {
   type: "server.hello";
-  server_info: {
-    version: string;
-    model?: Model;
-    /** Such as agentic_rag, ace, multi_file_edit. */
-    capabilities?: string[];
-  };
+  /** The program that the server is. */
+  server_info: ServerInfo;
+}
+
+/** The program that the server is. */
+export interface ServerInfo {
+  /** The server's version, such as `0.1.0`. */
+  version: string;
+  /** The model that answers. */
+  model?: Model;
+  /** What the server can do, such as `agentic_rag`, `ace` or `multi_file_edit`. */
+  capabilities?: string[];
 }
 
 /** A model that answers. */
 export interface Model {
-  /** Such as ollama. */
+  /**
+   * The model's provider, such as `ollama`.
+   * @minLength 1
+   */
   provider: string;
+  /**
+   * The model's name at its provider, such as `codellama:13b`.
+   * @minLength 1
+   */
   model_name: string;
-  /** Such as chat, code_completion, refactor. */
+  /** What the model can do, such as `chat`, `code_completion` or `refactor`. */
   capabilities?: string[];
 }
 
-/** Thinking indicator (streaming). */
+/** What the agent is about to do. */
 export interface ThinkingMessage {
   type: "assistant.thinking";
+  /** What kind of work it is. */
   phase: "analyzing" | "planning" | "retrieving" | "executing";
+  /** The status, for the user. */
   message: string;
 }
 
-/** Plan presentation. */
+/** The steps that the agent is going to take. */
 export interface PlanMessage {
   type: "agent.plan";
+  /** The steps, in order. */
   steps: PlanStep[];
-  rationale?: string;
+  /** Why the agent does it this way. */
+  rationale: string;
 }
 
 /** A step of a plan. */
 export interface PlanStep {
-  /** @minimum 1 */
+  /**
+   * The step's place in the plan, 1-based.
+   * @minimum 1
+   */
   step_number: number;
+  /** What the step does. */
   description: string;
-  files_involved?: string[];
+  /** Paths of the files that the step changes, relative to the workspace's root. */
+  files_involved: string[];
 }
 
-/** Retrieval status. */
+/** How far the search for relevant context is. */
 export interface RetrieveStatusMessage {
   type: "agent.retrieve.status";
+  /** Which search runs. */
   stage: "symbol_search" | "text_search" | "vector_search" | "reranking";
-  /** @minimum 0 */
+  /**
+   * How many results there are so far.
+   * @minimum 0
+   */
   results_count?: number;
+  /** The status, for the user. */
   message?: string;
 }
 
-/** Tool execution event. */
+/** A tool starts, or has ended. */
 export interface ToolExecuteMessage {
   type: "tool.execute";
-  /** The document's tools, or another of the server's. */
+  /** The tool's name. */
   tool_name: "read_file" | "search_symbols" | "search_text" | "vector_search" | (string & {});
-  /** The tool's arguments. */
+  /** The tool's arguments by name. */
   args: Record<string, unknown>;
+  /** Whether the tool starts or has ended, and how. */
   status: "started" | "completed" | "failed";
-  /** Tool-specific result. */
+  /** What the tool returned, once it has ended. */
   result?: Record<string, unknown>;
 }
 
-/** Patch proposal: a minimal, stable unified diff (git-style, UTF-8) of one file. Every proposal includes its file, its hunks' line numbers, its rationale and its acceptance criteria; they are optional here because real servers leave some out. */
+/** A change of one file: a minimal, stable unified diff (git-style, UTF-8). */
 export interface PatchProposedMessage {
   type: "patch.proposed";
-  patch_id: string;
-  /** Relative to the workspace root. */
-  file_path: string;
-  /** Unified diff; small hunks are preferred. */
-  diff: string;
-  /** Why this change. */
-  rationale?: string;
-  /** How to verify. */
-  acceptance_criteria?: string[];
   /**
-   * Whether the user must accept it before it is applied.
-   * @default true
+   * Identifies the patch; repeated by its answer.
+   * @minLength 1
    */
-  requires_approval?: boolean;
-  /** Per-hunk line numbers. */
-  hunks?: PatchHunk[];
+  patch_id: string;
+  /**
+   * Path of the file, relative to the workspace's root.
+   * @minLength 1
+   */
+  file_path: string;
+  /** The unified diff. Small hunks are preferred. */
+  diff: string;
+  /** Why the file is changed. */
+  rationale: string;
+  /** How to verify the change. */
+  acceptance_criteria: string[];
+  /** Whether the user must accept the patch before it is applied. */
+  requires_approval: boolean;
+  /** The line numbers of each hunk of the diff. */
+  hunks: PatchHunk[];
 }
 
-/** Line numbers and text of a hunk, for a preview. */
+/** The line numbers and the text of a hunk, for a preview. */
 export interface PatchHunk {
-  /** @minimum 0 */
+  /**
+   * First line in the old file, 1-based; 0 where it has no lines here.
+   * @minimum 0
+   */
   old_start: number;
-  /** @minimum 0 */
+  /**
+   * How many lines of the old file the hunk covers.
+   * @minimum 0
+   */
   old_lines: number;
-  /** @minimum 0 */
+  /**
+   * First line in the new file, 1-based; 0 where it has no lines here.
+   * @minimum 0
+   */
   new_start: number;
-  /** @minimum 0 */
+  /**
+   * How many lines of the new file the hunk covers.
+   * @minimum 0
+   */
   new_lines: number;
+  /** The hunk's lines, as in the diff. */
   content?: string;
 }
 
-/** Approval request. Answered by client.approval_response with the same request_id. */
+/** The agent wants to run a tool. Answered by `client.approval_response` with the same `request_id`. */
 export interface ToolApprovalRequestMessage {
   type: "tool.request_approval";
+  /**
+   * Identifies the request; repeated by its answer.
+   * @minLength 1
+   */
   request_id: string;
-  /** The document's tools, or another of the server's. */
+  /** The tool's name. */
   tool_name: "write_file" | "execute_command" | "delete_file" | (string & {});
-  /** The tool's arguments, such as file_path and reason. */
+  /** The tool's arguments by name, such as `file_path` and `reason`. */
   args: Record<string, unknown>;
-  risk_level?: "low" | "medium" | "high";
+  /** How much harm the tool can do. */
+  risk_level: "low" | "medium" | "high";
 }
 
-/** Command approval request. The client runs it in its terminal and answers with client.command_result, or answers with client.approval_response (request_id = command_id) and the server runs it. */
+/** The agent wants to run a command. The client runs it and answers with `client.command_result`, or approves or refuses it with `client.approval_response`. */
 export interface CommandApprovalRequestMessage {
   type: "command.request_approval";
+  /**
+   * Identifies the request; repeated by its answer.
+   * @minLength 1
+   */
   command_id: string;
+  /**
+   * The command, as for a shell.
+   * @minLength 1
+   */
   command: string;
+  /** Absolute path of the directory to run it in. */
   working_directory?: string;
+  /** Variables to set for the command, by name. */
   environment?: {
     [k: string]: string;
   };
   /**
-   * False where the policy lets the command run without asking the user.
+   * Whether the user must be asked. `false` where the policy allows the command.
    * @default true
    */
   requires_approval?: boolean;
+  /** Why the agent wants to run it, for the user. */
   reason?: string;
 }
 
-/** Streaming tokens (during response generation). */
+/** A piece of the answer. */
 export interface TokenMessage {
   type: "assistant.token";
+  /** Text to append to the answer. */
   token: string;
-  /** All text so far. It makes a stream quadratic on the wire, so a server fills it only if asked to. */
+  /** All text so far. A server sends it only if asked to, because it repeats the whole answer in every message. */
   cumulative_text?: string;
 }
 
-/** Final message: the whole answer, authoritative over the tokens. */
+/** The whole answer, authoritative over the tokens. */
 export interface FinalMessage {
   type: "assistant.message_final";
+  /** The complete text of the answer. */
   message: string;
-  metadata?: {
-    /** @minimum 0 */
-    tokens_used?: number;
-    /** @minimum 0 */
-    files_modified?: number;
-    tools_used?: string[];
-    success?: boolean;
-  };
+  /** What the answer took. */
+  metadata?: AnswerMetadata;
+}
+
+/** What the answer took. */
+export interface AnswerMetadata {
+  /**
+   * How many tokens the model read and wrote.
+   * @minimum 0
+   */
+  tokens_used?: number;
+  /**
+   * How many files were changed.
+   * @minimum 0
+   */
+  files_modified?: number;
+  /** The names of the tools that ran. */
+  tools_used?: string[];
+  /** Whether the agent did what was asked. */
+  success?: boolean;
 }
 
 /** Something failed. The socket stays open. */
 export interface ServerErrorMessage {
   type: "server.error";
-  error: {
-    /**
-     * UPPER_SNAKE_CASE. The document names RETRIEVAL_FAILED, MODEL_ERROR and POLICY_VIOLATION; contract.json lists every code.
-     * @pattern ^[A-Z][A-Z0-9_]*$
-     */
-    code: string;
-    message: string;
-    /** Error-specific details. */
-    details?: Record<string, unknown>;
-    /** Whether the session can go on. */
-    recoverable?: boolean;
-  };
+  /** What went wrong. */
+  error: ErrorDetail;
 }
 
-/** Session state update. */
+/** What went wrong. */
+export interface ErrorDetail {
+  /**
+   * An error code, in upper case with underscores.
+   * @pattern ^[A-Z][A-Z0-9_]*$
+   */
+  code: string;
+  /** What went wrong, for the user. */
+  message: string;
+  /** More about the error, as its code needs it. */
+  details?: Record<string, unknown>;
+  /** Whether the session can go on. */
+  recoverable?: boolean;
+}
+
+/** The state of the session has changed. */
 export interface SessionStateMessage {
   type: "session.state";
-  state: {
-    /** Ids of patches not yet applied. */
-    pending_patches: string[];
-    /** Ids. */
-    applied_patches: string[];
-    /** Ids of requests not yet answered. */
-    pending_approvals: string[];
-    /** @minimum 0 */
-    current_step?: number;
-    /** @minimum 0 */
-    total_steps?: number;
-  };
+  /** What is open and what is done. */
+  state: SessionState;
+}
+
+/** What is open and what is done. */
+export interface SessionState {
+  /** The ids of patches that are not applied yet. */
+  pending_patches: string[];
+  /** The ids of patches that are applied. */
+  applied_patches: string[];
+  /** The ids of requests that are not answered yet. */
+  pending_approvals: string[];
+  /**
+   * The step of the plan that the agent works on, 1-based; 0 before the first.
+   * @minimum 0
+   */
+  current_step?: number;
+  /**
+   * How many steps the plan has.
+   * @minimum 0
+   */
+  total_steps?: number;
 }
 
 /** Register a workspace, or answer the one that has this path. */
 export interface RegisterWorkspaceInput {
-  /** Absolute path on the server's machine. */
+  /**
+   * Absolute path on the server's machine.
+   * @minLength 1
+   */
   path: string;
-  /** The path's last part unless told otherwise. */
+  /** The workspace's name, for the user. The path's last part where it is left out. */
   name?: string;
 }
 
 /** Get a workspace. */
 export interface GetWorkspaceInput {
-  /** @minLength 1 */
+  /**
+   * The workspace's `id`.
+   * @minLength 1
+   */
   workspace_id: string;
 }
 
 /** Get a workspace's policy. */
 export interface GetPolicyInput {
-  /** @minLength 1 */
+  /**
+   * The workspace's `id`.
+   * @minLength 1
+   */
   workspace_id: string;
 }
 
 /** Set a workspace's policy. The answer is the policy as it now is. */
 export interface SetPolicyInput {
-  /** @minLength 1 */
+  /**
+   * The workspace's `id`.
+   * @minLength 1
+   */
   workspace_id: string;
   /**
-   * local_terminal: the client runs commands in the user's terminal. server_runner: the server runs them in a controlled environment and streams the output.
+   * `local_terminal`: the client runs commands in the user's terminal. `server_runner`: the server runs them in a controlled environment and streams the output.
    * @default local_terminal
    */
   command_execution_mode?: "local_terminal" | "server_runner";
   /**
-   * Of one command of the server_runner, in milliseconds.
+   * How long one command of the `server_runner` may run, in milliseconds.
    * @default 60000
    * @minimum 1
    */
   time_limit_ms?: number;
   /**
-   * Of one command of the server_runner: stdout and stderr together, in bytes of UTF-8.
+   * How much one command of the `server_runner` may write to stdout and stderr together, in bytes of UTF-8.
    * @default 1000000
    * @minimum 1
    */
   output_limit_bytes?: number;
   /**
-   * always: every command asks. prompt: a command asks unless it is in allowed_commands. never: no command asks.
+   * `always`: every command asks. `prompt`: a command asks unless it is in `allowed_commands`. `never`: no command asks.
    * @default prompt
    */
   command_approval?: "always" | "prompt" | "never";
@@ -463,12 +704,12 @@ export interface SetPolicyInput {
    */
   allowed_commands?: string[];
   /**
-   * Words that no command that runs may hold one after the other, such as "rm -rf".
+   * Words that no command may have one after the other, such as "rm -rf".
    * @default []
    */
   blocked_commands?: string[];
   /**
-   * Tools that ask before they run.
+   * The names of tools that ask before they run.
    * @default ["write_file","execute_command","delete_file"]
    */
   tools_requiring_approval?: string[];
@@ -476,37 +717,63 @@ export interface SetPolicyInput {
 
 /** Drop a workspace's index and build it anew, in the background. */
 export interface RebuildIndexInput {
-  /** @minLength 1 */
+  /**
+   * The workspace's `id`.
+   * @minLength 1
+   */
   workspace_id: string;
 }
 
 /** Index what has changed since the last time, in the background. */
 export interface RefreshIndexInput {
-  /** @minLength 1 */
+  /**
+   * The workspace's `id`.
+   * @minLength 1
+   */
   workspace_id: string;
 }
 
 /** Index the files of file watcher events, without a full rebuild. */
 export interface UpdateIndexInput {
-  /** @minLength 1 */
+  /**
+   * The workspace's `id`.
+   * @minLength 1
+   */
   workspace_id: string;
+  /** The changes, the oldest first. */
   changes: FileChange[];
 }
 
 /** Get the state of a workspace's index. */
 export interface GetIndexStatusInput {
-  /** @minLength 1 */
+  /**
+   * The workspace's `id`.
+   * @minLength 1
+   */
   workspace_id: string;
 }
 
 /** Create a session. */
 export interface CreateSessionInput {
+  /**
+   * The workspace that the session works on.
+   * @minLength 1
+   */
   workspace_id: string;
+  /** The session's title, for the user. */
   title?: string;
+  /**
+   * The model's provider, such as `ollama`. The current model's where it is left out.
+   * @minLength 1
+   */
   model_provider?: string;
+  /**
+   * The model's name. The current model's where it is left out.
+   * @minLength 1
+   */
   model_name?: string;
   /**
-   * Tokens.
+   * The model's context window, in tokens.
    * @minimum 1
    */
   context_window?: number;
@@ -514,96 +781,141 @@ export interface CreateSessionInput {
 
 /** List the sessions of a workspace, or all of them. */
 export interface ListSessionsInput {
-  /** @minLength 1 */
+  /**
+   * Only sessions of this workspace.
+   * @minLength 1
+   */
   workspace_id?: string;
 }
 
 /** Get a session. */
 export interface GetSessionInput {
-  /** @minLength 1 */
+  /**
+   * The session's `id`.
+   * @minLength 1
+   */
   session_id: string;
 }
 
 /** Delete a session and close its stream. */
 export interface DeleteSessionInput {
-  /** @minLength 1 */
+  /**
+   * The session's `id`.
+   * @minLength 1
+   */
   session_id: string;
 }
 
 /** Set model provider and configuration. */
 export interface SetCurrentModelInput {
-  /** Such as ollama, vllm, llamacpp. */
+  /**
+   * The model's provider, such as `ollama`, `vllm` or `llamacpp`.
+   * @minLength 1
+   */
   provider: string;
+  /**
+   * The model's name at its provider, such as `codellama:13b`.
+   * @minLength 1
+   */
   model_name: string;
-  /** Of the provider. */
+  /** Where the provider listens. */
   url?: string;
   /**
-   * Tokens.
+   * The model's context window, in tokens.
    * @minimum 1
    */
   context_window?: number;
-  /** @minimum 0 */
+  /**
+   * The sampling temperature; 0 is the most predictable.
+   * @minimum 0
+   */
   temperature?: number;
 }
 
 /** The conversation of a session. */
 export interface StreamInput {
-  /** @minLength 1 */
+  /**
+   * The session's `id`.
+   * @minLength 1
+   */
   session_id: string;
 }
 
 /** The server is up. */
 export interface Health {
-  /** degraded: it answers, but not everything works, such as retrieval or the model. */
+  /** `degraded`: the server answers, but not everything works, such as retrieval or the model. */
   status: "healthy" | "degraded";
-  /** The server's. */
+  /** The server's version, such as `0.1.0`. */
   version?: string;
 }
 
 /** A registered workspace. */
 export interface Workspace {
+  /**
+   * The `workspace_id` of other calls.
+   * @minLength 1
+   */
   id: string;
-  /** Absolute path on the server's machine. */
+  /**
+   * Absolute path on the server's machine.
+   * @minLength 1
+   */
   path: string;
+  /** The workspace's name, for the user. */
   name: string;
-  /** @format date-time */
+  /**
+   * When the workspace was registered, in RFC 3339.
+   * @format date-time
+   */
   created_at: string;
+  /** When the index was last complete, in RFC 3339; `null` where it never was. */
   last_indexed_at?: null | string;
+  /** How far the index is. */
   index_status?: IndexState;
   /**
+   * How far the index is, from 0 to 1.
    * @minimum 0
    * @maximum 1
    */
   index_progress?: number;
-  /** @minimum 0 */
+  /**
+   * How many files the workspace has.
+   * @minimum 0
+   */
   total_files?: number;
-  /** @minimum 0 */
+  /**
+   * How many files are indexed.
+   * @minimum 0
+   */
   indexed_files?: number;
-  /** @minimum 0 */
+  /**
+   * How many pieces of text the index has.
+   * @minimum 0
+   */
   total_chunks?: number;
 }
 
-/** What may run in a workspace, where, within which limits, and what needs approval. The server must respect it. An absent field has its default. */
+/** What may run in a workspace, where, within which limits, and what needs approval. The server must respect it. */
 export interface WorkspacePolicy {
   /**
-   * local_terminal: the client runs commands in the user's terminal. server_runner: the server runs them in a controlled environment and streams the output.
+   * `local_terminal`: the client runs commands in the user's terminal. `server_runner`: the server runs them in a controlled environment and streams the output.
    * @default local_terminal
    */
   command_execution_mode?: "local_terminal" | "server_runner";
   /**
-   * Of one command of the server_runner, in milliseconds.
+   * How long one command of the `server_runner` may run, in milliseconds.
    * @default 60000
    * @minimum 1
    */
   time_limit_ms?: number;
   /**
-   * Of one command of the server_runner: stdout and stderr together, in bytes of UTF-8.
+   * How much one command of the `server_runner` may write to stdout and stderr together, in bytes of UTF-8.
    * @default 1000000
    * @minimum 1
    */
   output_limit_bytes?: number;
   /**
-   * always: every command asks. prompt: a command asks unless it is in allowed_commands. never: no command asks.
+   * `always`: every command asks. `prompt`: a command asks unless it is in `allowed_commands`. `never`: no command asks.
    * @default prompt
    */
   command_approval?: "always" | "prompt" | "never";
@@ -613,88 +925,120 @@ export interface WorkspacePolicy {
    */
   allowed_commands?: string[];
   /**
-   * Words that no command that runs may hold one after the other, such as "rm -rf".
+   * Words that no command may have one after the other, such as "rm -rf".
    * @default []
    */
   blocked_commands?: string[];
   /**
-   * Tools that ask before they run.
+   * The names of tools that ask before they run.
    * @default ["write_file","execute_command","delete_file"]
    */
   tools_requiring_approval?: string[];
 }
 
-/** State of a workspace's index. */
+/** The state of a workspace's index. */
 export interface IndexStatus {
+  /** How far the index is. */
   index_status: IndexState;
   /**
+   * How far the index is, from 0 to 1.
    * @minimum 0
    * @maximum 1
    */
   index_progress?: number;
-  /** @minimum 0 */
+  /**
+   * How many files the workspace has.
+   * @minimum 0
+   */
   total_files?: number;
-  /** @minimum 0 */
+  /**
+   * How many files are indexed.
+   * @minimum 0
+   */
   indexed_files?: number;
-  /** @minimum 0 */
+  /**
+   * How many pieces of text the index has.
+   * @minimum 0
+   */
   total_chunks?: number;
+  /** When the index was last complete, in RFC 3339; `null` where it never was. */
   last_indexed_at?: null | string;
 }
 
 /** A session. */
 export interface SessionInfo {
-  /** The session_id of every other call. */
+  /**
+   * The `session_id` of every other call.
+   * @minLength 1
+   */
   id: string;
+  /**
+   * The workspace that the session works on.
+   * @minLength 1
+   */
   workspace_id: string;
+  /** The session's title, for the user; `null` where it has none. */
   title?: string | null;
+  /**
+   * The model's provider, such as `ollama`.
+   * @minLength 1
+   */
   model_provider?: string;
+  /**
+   * The model's name at its provider.
+   * @minLength 1
+   */
   model_name?: string;
   /**
-   * Tokens.
+   * The model's context window, in tokens.
    * @minimum 1
    */
   context_window?: number;
-  /** @format date-time */
+  /**
+   * When the session was created, in RFC 3339.
+   * @format date-time
+   */
   created_at: string;
-  /** Of the session. */
+  /** Whether the session goes on. */
   status: "active" | "closed" | (string & {});
 }
 
 /** The session is gone and its stream is closed. */
 export interface DeletedSession {
+  /** Always `true`. */
   success: true;
 }
 
-/** A model provider and its configuration. */
+/** A model and how it is used. */
 export interface ModelConfiguration {
-  /** Such as ollama, vllm, llamacpp. */
+  /**
+   * The model's provider, such as `ollama`, `vllm` or `llamacpp`.
+   * @minLength 1
+   */
   provider: string;
+  /**
+   * The model's name at its provider, such as `codellama:13b`.
+   * @minLength 1
+   */
   model_name: string;
-  /** Of the provider. */
+  /** Where the provider listens. */
   url?: string;
   /**
-   * Tokens.
+   * The model's context window, in tokens.
    * @minimum 1
    */
   context_window?: number;
-  /** @minimum 0 */
+  /**
+   * The sampling temperature; 0 is the most predictable.
+   * @minimum 0
+   */
   temperature?: number;
 }
 
-/** The body of an HTTP refusal. The shape is ours: server.error's, without its type. */
+/** The body of an HTTP refusal. */
 export interface FaultBody {
-  error: {
-    /**
-     * UPPER_SNAKE_CASE. The document names RETRIEVAL_FAILED, MODEL_ERROR and POLICY_VIOLATION; contract.json lists every code.
-     * @pattern ^[A-Z][A-Z0-9_]*$
-     */
-    code: string;
-    message: string;
-    /** Error-specific details. */
-    details?: Record<string, unknown>;
-    /** Whether the session can go on. */
-    recoverable?: boolean;
-  };
+  /** What went wrong. */
+  error: ErrorDetail;
 }
 
 export type StreamClientMessage =
@@ -729,10 +1073,35 @@ export interface StreamServerAsks {
 }
 
 /** A session, as any handler reaches it by its `session_id`. */
-export type LocoSession = Session<StreamServerMessage, StreamServerAsks>;
+export type LoCoSession = Session<StreamServerMessage, StreamServerAsks>;
+
+/** The error codes that the protocol has; a peer may send others. */
+export type LoCoErrorCode =
+  | "RETRIEVAL_FAILED"
+  | "INVALID_REQUEST"
+  | "UNAUTHORIZED"
+  | "FORBIDDEN"
+  | "POLICY_VIOLATION"
+  | "NOT_FOUND"
+  | "SESSION_NOT_FOUND"
+  | "WORKSPACE_NOT_FOUND"
+  | "METHOD_NOT_ALLOWED"
+  | "REQUEST_TIMEOUT"
+  | "CONFLICT"
+  | "INDEX_BUSY"
+  | "GONE"
+  | "PAYLOAD_TOO_LARGE"
+  | "UNSUPPORTED_MEDIA_TYPE"
+  | "UPGRADE_REQUIRED"
+  | "RATE_LIMITED"
+  | "INTERNAL_ERROR"
+  | "AGENT_ERROR"
+  | "NOT_IMPLEMENTED"
+  | "MODEL_ERROR"
+  | "UNAVAILABLE";
 
 /** What `connect(loco, …)` returns. */
-export interface Loco {
+export interface LoCo {
   /** Health check. */
   health(options?: CallOptions): Promise<Health>;
   /** List all registered workspaces. */
@@ -772,47 +1141,47 @@ export interface Loco {
 }
 
 /** What `serve(loco, …)` takes. */
-export interface LocoHandlers {
+export interface LoCoHandlers {
   /** Health check. */
-  health(input: {}, call: Call<LocoSession>): Health | Promise<Health>;
+  health(input: {}, call: Call<LoCoSession>): Health | Promise<Health>;
   /** List all registered workspaces. */
-  listWorkspaces(input: {}, call: Call<LocoSession>): Workspaces | Promise<Workspaces>;
+  listWorkspaces(input: {}, call: Call<LoCoSession>): Workspaces | Promise<Workspaces>;
   /** Register a workspace, or answer the one that has this path. */
-  registerWorkspace(input: RegisterWorkspaceInput, call: Call<LocoSession>): Workspace | Promise<Workspace>;
+  registerWorkspace(input: RegisterWorkspaceInput, call: Call<LoCoSession>): Workspace | Promise<Workspace>;
   /** Get a workspace. */
-  getWorkspace(input: GetWorkspaceInput, call: Call<LocoSession>): Workspace | Promise<Workspace>;
+  getWorkspace(input: GetWorkspaceInput, call: Call<LoCoSession>): Workspace | Promise<Workspace>;
   /** Get a workspace's policy. */
-  getPolicy(input: GetPolicyInput, call: Call<LocoSession>): WorkspacePolicy | Promise<WorkspacePolicy>;
+  getPolicy(input: GetPolicyInput, call: Call<LoCoSession>): WorkspacePolicy | Promise<WorkspacePolicy>;
   /** Set a workspace's policy. The answer is the policy as it now is. */
-  setPolicy(input: SetPolicyInput, call: Call<LocoSession>): WorkspacePolicy | Promise<WorkspacePolicy>;
+  setPolicy(input: SetPolicyInput, call: Call<LoCoSession>): WorkspacePolicy | Promise<WorkspacePolicy>;
   /** Drop a workspace's index and build it anew, in the background. */
-  rebuildIndex(input: RebuildIndexInput, call: Call<LocoSession>): IndexStatus | Promise<IndexStatus>;
+  rebuildIndex(input: RebuildIndexInput, call: Call<LoCoSession>): IndexStatus | Promise<IndexStatus>;
   /** Index what has changed since the last time, in the background. */
-  refreshIndex(input: RefreshIndexInput, call: Call<LocoSession>): IndexStatus | Promise<IndexStatus>;
+  refreshIndex(input: RefreshIndexInput, call: Call<LoCoSession>): IndexStatus | Promise<IndexStatus>;
   /** Index the files of file watcher events, without a full rebuild. */
-  updateIndex(input: UpdateIndexInput, call: Call<LocoSession>): IndexStatus | Promise<IndexStatus>;
+  updateIndex(input: UpdateIndexInput, call: Call<LoCoSession>): IndexStatus | Promise<IndexStatus>;
   /** Get the state of a workspace's index. */
-  getIndexStatus(input: GetIndexStatusInput, call: Call<LocoSession>): IndexStatus | Promise<IndexStatus>;
+  getIndexStatus(input: GetIndexStatusInput, call: Call<LoCoSession>): IndexStatus | Promise<IndexStatus>;
   /** Create a session. */
-  createSession(input: CreateSessionInput, call: Call<LocoSession>): SessionInfo | Promise<SessionInfo>;
+  createSession(input: CreateSessionInput, call: Call<LoCoSession>): SessionInfo | Promise<SessionInfo>;
   /** List the sessions of a workspace, or all of them. */
-  listSessions(input: ListSessionsInput, call: Call<LocoSession>): Sessions | Promise<Sessions>;
+  listSessions(input: ListSessionsInput, call: Call<LoCoSession>): Sessions | Promise<Sessions>;
   /** Get a session. */
-  getSession(input: GetSessionInput, call: Call<LocoSession>): SessionInfo | Promise<SessionInfo>;
+  getSession(input: GetSessionInput, call: Call<LoCoSession>): SessionInfo | Promise<SessionInfo>;
   /** Delete a session and close its stream. */
-  deleteSession(input: DeleteSessionInput, call: Call<LocoSession>): DeletedSession | Promise<DeletedSession>;
+  deleteSession(input: DeleteSessionInput, call: Call<LoCoSession>): DeletedSession | Promise<DeletedSession>;
   /** List available models. */
-  listModels(input: {}, call: Call<LocoSession>): Models | Promise<Models>;
+  listModels(input: {}, call: Call<LoCoSession>): Models | Promise<Models>;
   /** Get current model configuration. */
-  getCurrentModel(input: {}, call: Call<LocoSession>): ModelConfiguration | Promise<ModelConfiguration>;
+  getCurrentModel(input: {}, call: Call<LoCoSession>): ModelConfiguration | Promise<ModelConfiguration>;
   /** Set model provider and configuration. */
-  setCurrentModel(input: SetCurrentModelInput, call: Call<LocoSession>): ModelConfiguration | Promise<ModelConfiguration>;
+  setCurrentModel(input: SetCurrentModelInput, call: Call<LoCoSession>): ModelConfiguration | Promise<ModelConfiguration>;
   /** The conversation of a session. */
-  stream(input: StreamInput, channel: Channel<StreamServerMessage, StreamClientMessage, StreamServerAsks>, call: Call<LocoSession>): void | Promise<void>;
+  stream(input: StreamInput, channel: Channel<StreamServerMessage, StreamClientMessage, StreamServerAsks>, call: Call<LoCoSession>): void | Promise<void>;
 }
 
 /** How a VS Code extension talks to a local-first coding agent: HTTP for workspaces, indexing, sessions and models, and one WebSocket a session for the conversation. */
-export const loco: ContractValue<Loco, LocoHandlers> = {
+export const loco: ContractValue<LoCo, LoCoHandlers> = {
   format: 1,
   name: "loco",
   url: "https://localhost:3199",
@@ -1028,11 +1397,17 @@ export const loco: ContractValue<Loco, LocoHandlers> = {
     {
       of: "server",
       where: { "/type": "agent.plan" },
+      values: { "/rationale": [[null, ""]] },
       wrap: { "/steps/*": { property: "description", position: "step_number" } },
+      default: { "/rationale": "", "/steps/*/files_involved": [] },
     },
-    { of: "server", where: { "/type": "agent.plan", "/rationale": null }, remove: ["/rationale"] },
-    { of: "server", where: { "/type": "patch.proposed" }, rename: { "/id": "patch_id" } },
-    { of: "server", where: { "/type": "patch.proposed", "/rationale": null }, remove: ["/rationale"] },
+    {
+      of: "server",
+      where: { "/type": "patch.proposed" },
+      rename: { "/id": "patch_id" },
+      values: { "/rationale": [[null, ""]] },
+      default: { "/rationale": "", "/acceptance_criteria": [], "/requires_approval": true, "/hunks": [] },
+    },
     {
       of: "server",
       where: { "/type": "command.request_approval", "/tool": "run_command" },
@@ -1052,6 +1427,7 @@ export const loco: ContractValue<Loco, LocoHandlers> = {
       of: "server",
       where: { "/type": "tool.request_approval" },
       rename: { "/tool": "tool_name", "/arguments": "args" },
+      default: { "/risk_level": "high" },
     },
     { of: "server", where: { "/type": "server.error" }, upper: ["/error/code"] },
     {

@@ -1,6 +1,6 @@
 import { connect } from "@parlance/client";
 import { enforce } from "@parlance/protocols/helpers/loco-enforce";
-import { type LocoHandlers, loco, type StreamServerMessage, type WorkspacePolicy } from "@parlance/protocols/loco";
+import { type LoCoHandlers, loco, type StreamServerMessage, type WorkspacePolicy } from "@parlance/protocols/loco";
 import { type Hooks, serve } from "@parlance/server";
 import { describe, expect, it } from "vitest";
 
@@ -23,6 +23,10 @@ const patch = (file_path: string, fields: object = {}): Message => ({
   patch_id: "p",
   file_path,
   diff: diff(file_path),
+  rationale: "",
+  acceptance_criteria: [],
+  requires_approval: true,
+  hunks: [],
   ...fields,
 });
 const command = (line: string, fields: object = {}): Message => ({
@@ -36,6 +40,7 @@ const asking = (tool_name: string, args: Record<string, unknown>): Message => ({
   request_id: "r",
   tool_name,
   args,
+  risk_level: "low",
 });
 
 /** What an agent's handler sends under a policy: the code of what is refused, or that it was sent. */
@@ -55,7 +60,7 @@ async function sends(policy: WorkspacePolicy, messages: readonly Message[], appr
         }
       }
     },
-  } as Partial<LocoHandlers> as LocoHandlers;
+  } as Partial<LoCoHandlers> as LoCoHandlers;
   const hooks: Hooks = enforce(() => policy, { root: "/work" });
   const { fetch, webSocket } = serve(loco, handlers, { authenticate: () => "me", hooks });
   const agent = connect(loco, { fetch, webSocket, token: "t" });
@@ -168,10 +173,10 @@ it("file changes outside the workspace reach no index, neither on the socket nor
       for await (const message of channel)
         if (message.type === "client.file_changes") changed.push(...message.changes.map(({ file_path }) => file_path));
     },
-  } as Partial<LocoHandlers> as LocoHandlers;
+  } as Partial<LoCoHandlers> as LoCoHandlers;
   const { fetch, webSocket } = serve(loco, handlers, { authenticate: () => "me", hooks: enforce({}) });
   const agent = connect(loco, { fetch, webSocket, token: "t" });
-  const changes = [{ type: "created" as const, file_path: "../x" }];
+  const changes = [{ type: "created" as const, file_path: "../x", content_hash: `sha256:${"0".repeat(64)}` }];
   const refusal = { status: 403, code: no };
   await expect(agent.updateIndex({ workspace_id: "w", changes })).rejects.toMatchObject(refusal);
   await using session = await agent.stream(
@@ -184,6 +189,9 @@ it("file changes outside the workspace reach no index, neither on the socket nor
       expect(message.error.code).toBe(no);
       break;
     }
-  await agent.updateIndex({ workspace_id: "w", changes: [{ type: "created", file_path: "in/x" }] });
+  await agent.updateIndex({
+    workspace_id: "w",
+    changes: [{ type: "created", file_path: "in/x", content_hash: `sha256:${"0".repeat(64)}` }],
+  });
   expect(changed).toEqual(["in/x"]);
 });

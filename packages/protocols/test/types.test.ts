@@ -11,7 +11,7 @@ const gateway = `
 `;
 const channel = `
   import { connect } from "@parlance/client";
-  import { loco, type Loco, type StreamServerMessage } from "@parlance/protocols/loco";
+  import { loco, type LoCo, type StreamServerMessage } from "@parlance/protocols/loco";
   const client_info = { name: "x", version: "1", capabilities: [] };
   const channel = await connect(loco).stream({ session_id: "s" }, { open: { client_info } });
 `;

@@ -27,14 +27,14 @@ test.each<[readonly Flaw[], string]>([
 });
 
 test("an answer that breaks its schema names the property, the operation and the side", async () => {
-  const json = new Response('{"content":"Hi","done":true}', { headers: { "Content-Type": "application/json" } });
+  const json = new Response('{"done":true}', { headers: { "Content-Type": "application/json" } });
   const client = connect(agentsmithy, { baseUrl: "http://localhost:1", fetch: async () => json });
   const violation = await client.complete({ messages: [] }).catch((error: unknown) => error);
   expect(violation).toBeInstanceOf(Violation);
   expect((violation as Violation).message).toBe(
-    "agentsmithy: `diffs` is missing in the answer of complete (from the server)",
+    "agentsmithy: `content` is missing in the answer of complete (from the server)",
   );
-  expect((violation as Violation).flaws).toEqual([missing("diffs")]);
+  expect((violation as Violation).flaws).toEqual([missing("content")]);
 });
 
 test("a body that breaks its schema is a 400 in the same words", async () => {

@@ -6,7 +6,7 @@ import { connect } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
 import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
-import { type LocoHandlers, loco } from "@parlance/protocols/loco";
+import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { interleave, median, milliseconds, quantile, quick } from "./measure.js";
@@ -23,7 +23,7 @@ const gateway: Partial<FoldGatewayHandlers> = {
     await new Promise((resolve) => signal.addEventListener("abort", resolve));
   },
 };
-const editor: Partial<LocoHandlers> = {
+const editor: Partial<LoCoHandlers> = {
   async stream(_, channel, { signal }) {
     signal.addEventListener("abort", () => known());
     channel.send({ type: "server.hello", server_info: { version: "1" } });
@@ -40,7 +40,7 @@ const agent: Partial<EmacsAgentHandlers> = {
 const { url: baseUrl, close } = await listen(
   [
     serve(foldGateway, gateway as FoldGatewayHandlers),
-    serve(loco, editor as LocoHandlers, { allowAnonymous: true }),
+    serve(loco, editor as LoCoHandlers, { allowAnonymous: true }),
     serve(emacsAgent, agent as EmacsAgentHandlers),
   ],
   { port: 0 },

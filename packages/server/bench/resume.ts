@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { connect } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
-import { type LocoHandlers, loco } from "@parlance/protocols/loco";
+import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { type EventLog, memoryLog } from "@parlance/server/resume";
@@ -46,7 +46,7 @@ async function beServer(redis: string | undefined): Promise<void> {
       yield { type: "done", full_response: "" };
     },
   };
-  const agent: Partial<LocoHandlers> = {
+  const agent: Partial<LoCoHandlers> = {
     async stream(_, channel) {
       channel.send({ type: "server.hello", server_info: { version: "1" } });
       await told();
@@ -59,7 +59,7 @@ async function beServer(redis: string | undefined): Promise<void> {
   const options = { log, maxQueued: 16 * 1024 * 1024 };
   const apps = [
     serve(foldGateway, gateway as FoldGatewayHandlers, options),
-    serve(loco, agent as LocoHandlers, { ...options, allowAnonymous: true }),
+    serve(loco, agent as LoCoHandlers, { ...options, allowAnonymous: true }),
   ];
   const { url } = await listen(apps, { port: 0 });
   process.on("disconnect", () => process.exit());

@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { setImmediate as tick } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
-import { type LocoHandlers, loco } from "@parlance/protocols/loco";
+import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { type WebSocket, WebSocketServer } from "ws";
@@ -114,7 +114,7 @@ const servers: Record<Side, Record<Carrier, () => Promise<Serving>>> = {
     },
     async websocket() {
       let say = (_: string) => {};
-      const handlers: Partial<LocoHandlers> = {
+      const handlers: Partial<LoCoHandlers> = {
         async stream({ session_id }, channel, call) {
           const session = call.session(session_id);
           say = (text) => session.send(token(text));
@@ -122,7 +122,7 @@ const servers: Record<Side, Record<Carrier, () => Promise<Serving>>> = {
           await channel.closed;
         },
       };
-      const { port } = await listen(serve(loco, handlers as LocoHandlers, { allowAnonymous: true }), { port: 0 });
+      const { port } = await listen(serve(loco, handlers as LoCoHandlers, { allowAnonymous: true }), { port: 0 });
       return { port, say: (text) => say(text) };
     },
   },

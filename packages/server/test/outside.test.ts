@@ -2,7 +2,7 @@ import { connect } from "@parlance/client";
 import { based } from "@parlance/protocols/based";
 import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
-import { type LocoHandlers, loco } from "@parlance/protocols/loco";
+import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { Refusal, serve } from "@parlance/server";
 import { type EventLog, memoryLog } from "@parlance/server/resume";
 import type { OpenSocket, Port } from "@parlance/wire";
@@ -150,10 +150,10 @@ test.each(["not json", '{"type":"client.hello"}', '{"type":"client.cancel"}'])(
   "a client that opens with %s is the one that broke the contract, not the handler",
   async (frame) => {
     const onError = vi.fn();
-    const stream: LocoHandlers["stream"] = async (_, channel) => {
+    const stream: LoCoHandlers["stream"] = async (_, channel) => {
       for await (const _message of channel);
     };
-    const app = serve(loco, { stream } as Partial<LocoHandlers> as LocoHandlers, { onError, allowAnonymous: true });
+    const app = serve(loco, { stream } as Partial<LoCoHandlers> as LoCoHandlers, { onError, allowAnonymous: true });
     const opened = await app.webSocket("ws://localhost/v1/sessions/s/stream", {
       headers: {},
       protocols: [],

@@ -2,6 +2,7 @@ import type { Checks, Contract, Json, Parameter, Side } from "@parlance/contract
 import { Violation } from "./errors.js";
 import { isObject, type JsonObject } from "./json.js";
 import { type AnyContract, assertChecked } from "./message.js";
+import { reader } from "./reading.js";
 
 /** The flat input of an operation or channel: path, query and body in one object. */
 export type Input = Readonly<Record<string, unknown>>;
@@ -74,6 +75,7 @@ export function unbind(
 ): { name: string; input: Input } {
   const side: Side = "client";
   const name = choose(contract, names, query, body);
+  const read = reader(contract.reading, ({ of, operation }) => of === side && operation === name);
   const operation = contract.operations[name];
   const { parameters = {} } = (operation ?? contract.channels[name])!;
   const origin = { protocol: contract.name, side, subject: name };
@@ -81,7 +83,7 @@ export function unbind(
   if (operation?.body !== undefined) {
     if (!isObject(body))
       throw new Violation("the request's body is a JSON object", { code: "not_an_object", ...origin });
-    Object.assign(input, body);
+    Object.assign(input, read ? read(body) : body);
   }
   for (const [key, parameter] of Object.entries(parameters)) {
     if (Object.hasOwn(input, key))

@@ -28,7 +28,8 @@ function compile(rule: Reading): Reader {
     ...(rule.remove ?? []).map((pointer) => visitor(pointer, (at, key) => delete at[key])),
     ...each(rule.values, (pairs) => (at, key) => {
       const pair = pairs.find(([said]) => said === at[key]);
-      if (pair) at[key] = structuredClone(pair[1]);
+      if (pair?.length === 1) delete at[key];
+      else if (pair) at[key] = structuredClone(pair[1]);
     }),
     ...(rule.upper ?? []).map((pointer) =>
       visitor(pointer, (at, key) => {
@@ -40,6 +41,13 @@ function compile(rule: Reading): Reader {
       if (how === "array") at[key] = [at[key]];
       else at[key] = { ...(how.position && { [how.position]: Number(key) + 1 }), [how.property]: at[key] };
     }),
+    ...each(
+      rule.default,
+      (value) => (at, key) => {
+        if (!Array.isArray(at)) at[key] = structuredClone(value);
+      },
+      true,
+    ),
   ];
   const unwrap = rule.unwrap === undefined ? undefined : parts(rule.unwrap);
   return (body) => {
@@ -51,20 +59,25 @@ function compile(rule: Reading): Reader {
   };
 }
 
-function each<T>(rules: Readonly<Record<string, T>> = {}, change: (rule: T) => Change): ((body: unknown) => void)[] {
-  return Object.entries(rules).map(([pointer, rule]) => visitor(pointer, change(rule)));
+function each<T>(
+  rules: Readonly<Record<string, T>> = {},
+  change: (rule: T) => Change,
+  missing = false,
+): ((body: unknown) => void)[] {
+  return Object.entries(rules).map(([pointer, rule]) => visitor(pointer, change(rule), missing));
 }
 
-/** Makes a change at every place that a pointer leads to. */
-function visitor(pointer: string, change: Change): (body: unknown) => void {
+/** Makes a change at every place that a pointer leads to; with `missing`, where all but its last step leads somewhere. */
+function visitor(pointer: string, change: Change, missing = false): (body: unknown) => void {
   const path = parts(pointer);
   const visit = (place: unknown, depth: number): void => {
     if (typeof place !== "object" || place === null) return;
     const at = place as JsonObject;
     const step = (key: string): void => {
-      if (!Object.hasOwn(at, key)) return;
-      if (depth + 1 < path.length) visit(at[key], depth + 1);
-      else change(at, key);
+      const there = Object.hasOwn(at, key);
+      if (depth + 1 === path.length) {
+        if (there !== missing) change(at, key);
+      } else if (there) visit(at[key], depth + 1);
     };
     const part = path[depth]!;
     if (part === "*" && Array.isArray(place)) Object.keys(place).forEach(step);

@@ -15,7 +15,10 @@ export function* descriptions(subject: Subject): Generator<Finding> {
     if (subject.broken.has(file)) continue;
     if (root.description === undefined)
       yield warning({ file, pointer: "", message: 'has no "description": say what it is in a sentence' });
-    for (const { schema, pointer } of subschemas(root))
+    const conditions: string[] = [];
+    for (const { schema, pointer } of subschemas(root)) {
+      conditions.push(...conditional.filter((word) => word in schema).map((word) => `${pointer}/${word}`));
+      if (conditions.some((place) => pointer === place || pointer.startsWith(`${place}/`))) continue;
       for (const [name, child] of Object.entries((schema.properties as Record<string, Schema> | undefined) ?? {}))
         if (!described(child, file, subject))
           yield warning({
@@ -23,6 +26,7 @@ export function* descriptions(subject: Subject): Generator<Finding> {
             pointer: `${pointer}/properties/${escapePointer(name)}`,
             message: `${name} has no "description": say what it is in a sentence`,
           });
+    }
   }
   for (const { schema, pointer } of parameters(subject.source))
     if (schema.description === undefined)
@@ -31,6 +35,9 @@ export function* descriptions(subject: Subject): Generator<Finding> {
         message: `${pointer.split("/").at(-1)} has no "description": say what it is in a sentence`,
       });
 }
+
+/** What stands in these judges properties that are described beside them. */
+const conditional = ["if", "then", "else", "not", "dependentSchemas"];
 
 function described(schema: Schema, file: string, { identified }: Subject): boolean {
   if (typeof schema === "boolean" || schema.description !== undefined || "const" in schema) return true;

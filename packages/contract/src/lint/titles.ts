@@ -14,9 +14,9 @@ const reserved = new Set(
 );
 
 /** A title is the name of a type, and of one only. */
-export function* titles({ schemas, contract }: Subject): Generator<Finding> {
+export function* titles({ schemas, contract, source }: Subject): Generator<Finding> {
   const owners = new Map<string, string>();
-  for (const [name, what] of generatedNames(contract)) {
+  for (const [name, what] of generatedNames({ contract, source })) {
     const other = owners.get(name);
     if (other !== undefined)
       yield inContract("title", "", `${what} and ${other} would both be named ${name}; rename one of them`);

@@ -1,4 +1,4 @@
-import { type Agentsmithy1_13Handlers, agentsmithy1_13, type ChatMessage } from "@parlance/protocols/agentsmithy-1.13";
+import { type AgentSmithy1_13Handlers, agentsmithy1_13, type ChatMessage } from "@parlance/protocols/agentsmithy-1.13";
 import { Refusal } from "@parlance/server";
 import { expect, it } from "vitest";
 import { all, type Carrier, hold, overEachCarrier } from "./carriers.js";
@@ -26,9 +26,9 @@ const refuse = () => {
 };
 const beside = Object.fromEntries(
   Object.keys(agentsmithy1_13.operations).map((name) => [name, refuse]),
-) as unknown as Agentsmithy1_13Handlers;
-const saying = (chat: Agentsmithy1_13Handlers["chat"]): Agentsmithy1_13Handlers => ({ ...beside, chat });
-const held = (carrier: Carrier, handlers: Partial<Agentsmithy1_13Handlers>) =>
+) as unknown as AgentSmithy1_13Handlers;
+const saying = (chat: AgentSmithy1_13Handlers["chat"]): AgentSmithy1_13Handlers => ({ ...beside, chat });
+const held = (carrier: Carrier, handlers: Partial<AgentSmithy1_13Handlers>) =>
   hold(carrier, agentsmithy1_13, { ...beside, ...handlers });
 
 overEachCarrier("agentsmithy-1.13", (carrier) => {

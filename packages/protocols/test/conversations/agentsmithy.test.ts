@@ -1,4 +1,4 @@
-import { type AgentsmithyHandlers, agentsmithy, type ChatMessage } from "@parlance/protocols/agentsmithy";
+import { type AgentSmithyHandlers, agentsmithy, type ChatMessage } from "@parlance/protocols/agentsmithy";
 import { Refusal } from "@parlance/server";
 import { expect, it } from "vitest";
 import { aborted, all, deferred, hold, overEachCarrier } from "./carriers.js";
@@ -20,13 +20,13 @@ const flow: readonly ChatMessage[] = [
 ];
 const input = { messages: [{ role: "user" as const, content: "refactor" }] };
 const completion = { content: "I'll do it", diffs: [diff], done: true as const };
-const handlers: AgentsmithyHandlers = {
+const handlers: AgentSmithyHandlers = {
   async *chat() {
     yield* flow;
   },
   complete: () => completion,
 };
-const saying = (chat: AgentsmithyHandlers["chat"]): AgentsmithyHandlers => ({ ...handlers, chat });
+const saying = (chat: AgentSmithyHandlers["chat"]): AgentSmithyHandlers => ({ ...handlers, chat });
 
 overEachCarrier("agentsmithy", (carrier) => {
   it("a whole conversation, which the hooks see in order", async () => {

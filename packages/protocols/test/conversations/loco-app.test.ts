@@ -1,5 +1,5 @@
 import {
-  type LocoAppHandlers,
+  type LoCoAppHandlers,
   locoApp,
   type StreamClientMessage,
   type StreamIndexMessage,
@@ -26,8 +26,8 @@ const refuse = () => {
 };
 const beside = Object.fromEntries(
   Object.keys({ ...locoApp.operations, ...locoApp.channels }).map((name) => [name, refuse]),
-) as unknown as LocoAppHandlers;
-const held = (carrier: Carrier, handlers: Partial<LocoAppHandlers>) =>
+) as unknown as LoCoAppHandlers;
+const held = (carrier: Carrier, handlers: Partial<LoCoAppHandlers>) =>
   hold(carrier, locoApp, { ...beside, ...handlers });
 
 overEachCarrier("loco-app", (carrier) => {

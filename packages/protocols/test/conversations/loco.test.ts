@@ -1,7 +1,7 @@
 import { connect } from "@parlance/client";
 import {
-  type Loco,
-  type LocoHandlers,
+  type LoCo,
+  type LoCoHandlers,
   loco,
   type StreamClientMessage,
   type StreamServerMessage,
@@ -17,7 +17,7 @@ const workspace = { id: "w", path: "/p", name: "p", created_at: at };
 const session = { id: "s", workspace_id: "w", created_at: at, status: "active" };
 const index = { index_status: "complete" as const };
 const model = { provider: "none", model_name: "m" };
-const others: Omit<LocoHandlers, "stream"> = {
+const others: Omit<LoCoHandlers, "stream"> = {
   health: () => ({ status: "healthy" }),
   listWorkspaces: () => [workspace],
   registerWorkspace: ({ path }) => ({ ...workspace, path }),
@@ -36,7 +36,7 @@ const others: Omit<LocoHandlers, "stream"> = {
   getCurrentModel: () => model,
   setCurrentModel: (configuration) => configuration,
 };
-const serving = (stream: LocoHandlers["stream"]): LocoHandlers => ({ ...others, stream });
+const serving = (stream: LoCoHandlers["stream"]): LoCoHandlers => ({ ...others, stream });
 const hello: StreamServerMessage = { type: "server.hello", server_info: { version: "1" } };
 const open = { client_info: { name: "test", version: "1", capabilities: [] } };
 const input = { session_id: "s" };
@@ -45,9 +45,10 @@ const authenticate = ({ headers }: Request) => headers.get("Authorization") === 
 const options = { connected: { token } };
 
 const approval = (request_id: string) =>
-  ({ type: "tool.request_approval", request_id, tool_name: "write_file", args: {} }) as const;
+  ({ type: "tool.request_approval", request_id, tool_name: "write_file", args: {}, risk_level: "low" }) as const;
 const command = (command_id: string) => ({ type: "command.request_approval", command_id, command: "make" }) as const;
-const patch = (patch_id: string) => ({ type: "patch.proposed", patch_id, file_path: "a", diff: "" }) as const;
+const known = { rationale: "", acceptance_criteria: [], requires_approval: true, hunks: [] };
+const patch = (patch_id: string) => ({ type: "patch.proposed" as const, patch_id, file_path: "a", diff: "", ...known });
 const response = (request_id: string, approved: boolean, scope?: "all" | "file" | "hunk") =>
   ({ type: "client.approval_response", request_id, approved, ...(scope && { scope, file_path: "a" }) }) as const;
 
@@ -64,7 +65,7 @@ overEachCarrier("loco", (carrier) => {
     expect(await client.setPolicy({ workspace_id, command_approval: "never" })).toEqual({ command_approval: "never" });
     for (const operation of ["rebuildIndex", "refreshIndex", "getIndexStatus"] as const)
       expect(await client[operation]({ workspace_id })).toEqual(index);
-    const changes = [{ type: "created" as const, file_path: "a" }];
+    const changes = [{ type: "created" as const, file_path: "a", content_hash: `sha256:${"0".repeat(64)}` }];
     expect(await client.updateIndex({ workspace_id, changes })).toMatchObject({ total_files: 1 });
     expect(await client.createSession({ workspace_id })).toMatchObject({ workspace_id });
     expect(await client.listSessions()).toMatchObject([{ workspace_id: "w" }]);
@@ -198,7 +199,7 @@ overEachCarrier("loco", (carrier) => {
 
   it("another handler speaks on the session's channel, and asks", async () => {
     const asked = deferred<unknown>();
-    const handlers: LocoHandlers = {
+    const handlers: LoCoHandlers = {
       ...serving(async (_, channel) => {
         channel.send(hello);
         await all(channel);
@@ -324,7 +325,7 @@ overEachCarrier("loco", (carrier) => {
       }),
       options,
     );
-    const words = async (channel: Awaited<ReturnType<Loco["stream"]>>) => {
+    const words = async (channel: Awaited<ReturnType<LoCo["stream"]>>) => {
       const heard: string[] = [];
       const reading = (async () => {
         for await (const message of channel) if (message.type === "server.error") heard.push(message.error.message);

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { connect } from "@parlance/client";
 import { applyPatch, parsePatch } from "@parlance/edits";
 import { agentsmithy } from "@parlance/protocols/agentsmithy";
-import { type Agentsmithy1_13Handlers, agentsmithy1_13 } from "@parlance/protocols/agentsmithy-1.13";
+import { type AgentSmithy1_13Handlers, agentsmithy1_13 } from "@parlance/protocols/agentsmithy-1.13";
 import { type App, Refusal, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -172,7 +172,7 @@ describe("AgentSmithy's editor client", () => {
         throw new Refusal("not here", { status: 404 });
       },
     ]),
-  ) as unknown as Agentsmithy1_13Handlers;
+  ) as unknown as AgentSmithy1_13Handlers;
 
   it("reads text, edits, errors and the end of a server of its dialect", async () => {
     const base = await listening(

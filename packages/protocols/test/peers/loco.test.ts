@@ -1,8 +1,8 @@
 import { type ConnectOptions, connect } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
 import type { ContractValue } from "@parlance/contract";
-import { type LocoHandlers, loco } from "@parlance/protocols/loco";
-import { type LocoAppHandlers, locoApp, type StreamServerMessage } from "@parlance/protocols/loco-app";
+import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
+import { type LoCoAppHandlers, locoApp, type StreamServerMessage } from "@parlance/protocols/loco-app";
 import { type App, Refusal, type ServeOptions, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -160,7 +160,7 @@ async function listening(app: App): Promise<string> {
 }
 
 /** A turn in loco-app: text, a tool and a command that are approved, and a patch. */
-const appHandlers: LocoAppHandlers = {
+const appHandlers: LoCoAppHandlers = {
   ...beside(locoApp),
   registerWorkspace: () => workspace,
   createSession: () => session,
@@ -194,7 +194,7 @@ describe("LoCo's extension", () => {
 
   it("answers every approval of a server of loco that writes the profile extension, and of no other", async () => {
     const answers: unknown[] = [];
-    const handlers: LocoHandlers = {
+    const handlers: LoCoHandlers = {
       ...beside(loco),
       registerWorkspace: () => workspace,
       createSession: () => session,
@@ -204,9 +204,8 @@ describe("LoCo's extension", () => {
           if (message.type !== "client.user_message") continue;
           channel.send({ type: "assistant.token", token: "é" });
           const args = { file_path: "a" };
-          answers.push(
-            await channel.ask({ type: "tool.request_approval", request_id: "t1", tool_name: "write_file", args }),
-          );
+          const tool = { request_id: "t1", tool_name: "write_file", risk_level: "low" as const };
+          answers.push(await channel.ask({ type: "tool.request_approval", ...tool, args }));
           const asked = channel.ask({
             type: "command.request_approval",
             command_id: "c1",
@@ -215,7 +214,8 @@ describe("LoCo's extension", () => {
           });
           const answered = await Promise.race([asked, new Promise((resolve) => setImmediate(resolve, "none"))]);
           answers.push(answered === "none" && !profiled ? answered : await asked);
-          const patch = channel.ask({ type: "patch.proposed", patch_id: "p1", file_path: "a.ts", diff });
+          const known = { rationale: "r", acceptance_criteria: [], requires_approval: true, hunks: [] };
+          const patch = channel.ask({ type: "patch.proposed", patch_id: "p1", file_path: "a.ts", diff, ...known });
           patch.catch(() => {});
           channel.send({ type: "assistant.message_final", message: "approved: true" });
         }

@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import { agentsmithy } from "@parlance/protocols/agentsmithy";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
-import { type LocoHandlers, loco } from "@parlance/protocols/loco";
+import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { serve } from "@parlance/server";
 import { handler, listen, upgrade } from "@parlance/server/node";
 import { build } from "esbuild";
@@ -28,7 +28,7 @@ function needs(program: string, present: boolean): typeof it | typeof it.skip {
   return present ? it : it.skip;
 }
 
-type LocoChannel = Parameters<LocoHandlers["stream"]>[1];
+type LocoChannel = Parameters<LoCoHandlers["stream"]>[1];
 
 /** What the handler of `send` waits for between its first message and the rest. */
 let heardFirst: () => void = () => {};
@@ -71,7 +71,13 @@ const apps = [
         for await (const message of channel) {
           if (message.type !== "client.user_message") continue;
           channel.send({ type: "assistant.token", token: "é" });
-          await channel.ask({ type: "tool.request_approval", request_id: "r", tool_name: "write_file", args: {} });
+          await channel.ask({
+            type: "tool.request_approval",
+            request_id: "r",
+            tool_name: "write_file",
+            args: {},
+            risk_level: "low",
+          });
           channel.send({ type: "assistant.message_final", message: "é" });
         }
       },

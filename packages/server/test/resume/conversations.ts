@@ -7,7 +7,7 @@ import {
   emacsAgent,
 } from "@parlance/protocols/emacs-agent";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
-import { type LocoHandlers, loco } from "@parlance/protocols/loco";
+import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { Refusal, type ServeOptions, serve } from "@parlance/server";
 import { type Listening, type ListenOptions, listen } from "@parlance/server/node";
 import type { Outcome } from "./oracle.js";
@@ -146,7 +146,7 @@ export async function scene(
         if (message.type === "client.user_message" && !copy) hear(tag, message.message);
       await speaking;
     },
-  } as Partial<LocoHandlers> as LocoHandlers;
+  } as Partial<LoCoHandlers> as LoCoHandlers;
 
   const apps = [serve(foldGateway, fold, options), serve(emacsAgent, emacs, options)];
   apps.push(serve(based, uploads, options), serve(loco, speech, { ...options, allowAnonymous: true }));

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { connect } from "@parlance/client";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
-import { type LocoHandlers, loco } from "@parlance/protocols/loco";
+import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { type ServeOptions, serve } from "@parlance/server";
 import { type Listening, listen } from "@parlance/server/node";
 import type { OpenSocket } from "@parlance/wire";
@@ -172,7 +172,7 @@ async function speaking(resume: boolean, more: number) {
       }
       for await (const _message of channel);
     },
-  } as Partial<LocoHandlers> as LocoHandlers;
+  } as Partial<LoCoHandlers> as LoCoHandlers;
   const meter = metered(
     await listen(serve(loco, handlers, { heartbeat: 0, allowAnonymous: true }), { port: 0, closeAfter: 0 }),
   );

@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { connect } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
-import { type LocoHandlers, loco } from "@parlance/protocols/loco";
+import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { bearer, serve } from "@parlance/server";
 import { type Listening, listen } from "@parlance/server/node";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -45,7 +45,7 @@ beforeAll(async () => {
       channel.send({ type: "server.hello", server_info: { version: "1" } });
       for await (const _message of channel);
     },
-  } as Partial<LocoHandlers> as LocoHandlers;
+  } as Partial<LoCoHandlers> as LoCoHandlers;
   const authenticate = bearer({ [SECRET]: "ann", "other-token": "bob" });
   const origins = [LISTED];
   const apps = [

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { type BasedHandlers, based } from "@parlance/protocols/based";
 import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
-import { type LocoHandlers, loco } from "@parlance/protocols/loco";
+import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { type App, bearer, type ServeOptions, serve } from "@parlance/server";
 import { handler, upgrade } from "@parlance/server/node";
 import { totals } from "@parlance/wire/scope";
@@ -93,7 +93,7 @@ export async function serving(options: ServeOptions = {}, limits: ServerOptions 
       channel.send({ type: "server.hello", server_info: { version: "1" } });
       for await (const message of channel) called.push(message.type);
     },
-  } as Partial<LocoHandlers> as LocoHandlers;
+  } as Partial<LoCoHandlers> as LoCoHandlers;
   const all: ServeOptions = { onError: (error) => void errors.push(error), grace: 50, tombstoneLife: 50, ...options };
   const apps = [
     serve(foldGateway, fold, all),
