@@ -40,10 +40,10 @@ const edits = (entry, what, limit, names) => ({
 });
 
 export default [
-  client("fold-gateway", "at once", "4.29 kB", atOnce),
-  client("based", "at once", "4.8 kB", atOnce),
-  client("loco", "at once", "7.22 kB", atOnce),
-  client("fold-gateway", "in all (with streams)", "10.69 kB", all.streams),
+  client("fold-gateway", "at once", "4.38 kB", atOnce),
+  client("based", "at once", "4.85 kB", atOnce),
+  client("loco", "at once", "7.32 kB", atOnce),
+  client("fold-gateway", "in all (with streams)", "10.82 kB", all.streams),
   client("based", "in all (with channels)", "13.26 kB", all.channelsAlone),
   client("loco", "in all (with channels)", "16.37 kB", all.channels),
   edits("index", "whole", "45 kB"),
@@ -51,5 +51,5 @@ export default [
   edits("unified", "unified diffs, applied strictly", "11.3 kB", "{ parsePatch, applyStrictly, formatPatch }"),
   edits("stream", "stream of all formats", "22.1 kB", "{ readEdits }"),
   edits("merge", "merge", "6.3 kB"),
-  edits("lsp", "lsp", "19 kB"),
+  edits("lsp", "lsp", "19.4 kB"),
 ];
