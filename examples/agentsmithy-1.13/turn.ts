@@ -1,7 +1,7 @@
 import { createPatch, formatPatch } from "@parlance/edits";
 import type { ChatInput, ChatMessage } from "@parlance/protocols/agentsmithy-1.13";
 import { Refusal } from "@parlance/server";
-import { think } from "../demo/agent.js";
+import { type Step, think } from "../demo/agent.js";
 import type { Workspace } from "../demo/workspace.js";
 import type { Dialogs } from "./dialogs.js";
 
@@ -35,22 +35,11 @@ export async function* turn(
       events.push({ type: "chat", content: text });
       text = "";
     }
-    const called =
-      step.does === "search"
-        ? { name: "search_files", args: { query: step.query } }
-        : { name: "replace_in_file", args: { path: step.edit.path } };
+    const called = toolOf(step);
     const id = `call_${dialog.results.length + 1}`;
     events.push({ type: "tool_call", id, ...called });
     yield { type: "tool_call", ...called, ...of };
-    const result: Record<string, unknown> =
-      step.does === "search"
-        ? { found: step.found }
-        : {
-            ...(await workspace.apply(
-              step.edit.path,
-              createPatch(step.edit.before, step.edit.after, { path: step.edit.path }),
-            )),
-          };
+    const result = await run(step, workspace);
     dialog.results.push({
       tool_call_id: id,
       tool_name: called.name,
@@ -73,6 +62,22 @@ export async function* turn(
     yield { type: "chat_end", ...of };
   }
   yield { type: "done", done: true, ...of };
+}
+
+type ToolStep = Exclude<Step, { readonly does: "say" }>;
+
+function toolOf(step: ToolStep): { name: string; args: Record<string, unknown> } {
+  if (step.does === "search") return { name: "search_files", args: { query: step.query } };
+  if (step.does === "edit") return { name: "replace_in_file", args: { path: step.edit.path } };
+  return { name: "run_command", args: { command: step.command } };
+}
+
+async function run(step: ToolStep, workspace: Workspace): Promise<Record<string, unknown>> {
+  if (step.does === "search") return { found: step.found };
+  // The protocol has no approval of commands, so this agent runs none.
+  if (step.does === "run") return { ok: false, reason: "commands are not run" };
+  const { path, before, after } = step.edit;
+  return { ...(await workspace.apply(path, createPatch(before, after, { path }))) };
 }
 
 /** The diff as AgentSmithy's server writes it: absolute paths, and an empty line after every line of a hunk. */
