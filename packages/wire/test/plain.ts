@@ -41,7 +41,8 @@ export function readPlainly(body: unknown, rule: Reading): unknown {
   for (const [pointer, pairs] of Object.entries(rule.values ?? {}))
     for (const [at, key] of places(body, parts(pointer))) {
       const pair = pairs.find(([said]) => said === at[key]);
-      if (pair) at[key] = structuredClone(pair[1]);
+      if (pair?.length === 1) delete at[key];
+      else if (pair) at[key] = structuredClone(pair[1]);
     }
   for (const pointer of rule.upper ?? [])
     for (const [at, key] of places(body, parts(pointer)))
@@ -52,6 +53,13 @@ export function readPlainly(body: unknown, rule: Reading): unknown {
       if (how === "array") at[key] = [at[key]];
       else at[key] = { ...(how.position && { [how.position]: Number(key) + 1 }), [how.property]: at[key] };
     }
+  for (const [pointer, value] of Object.entries(rule.default ?? {})) {
+    const above = parts(pointer);
+    const last = above.pop()!;
+    const holders = above.length === 0 ? [body] : places(body, above).map(([at, key]) => at[key]);
+    for (const holder of holders)
+      if (isObject(holder) && !Object.hasOwn(holder, last)) holder[last] = structuredClone(value);
+  }
   const inner = rule.unwrap === undefined ? undefined : get(body, rule.unwrap);
   return isObject(inner) || (rule.operation !== undefined && Array.isArray(inner)) ? inner : body;
 }
