@@ -11,7 +11,7 @@ import { formatPatch } from "../../src/unified/format.js";
 import { parsePatch } from "../../src/unified/parse.js";
 import { eventsOf, readAnswers } from "./answers.js";
 
-const numRuns = process.env.PARLANCE_LONG ? 20_000 : 2_000;
+const numRuns = process.env.PARLANCE_LONG ? 20_000 : 1_000;
 const seed = Number(process.env.PARLANCE_SEED ?? 20_261_121);
 
 /** Lines that mean something to some format, so that random texts come near to every decision. */
