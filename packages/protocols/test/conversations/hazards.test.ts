@@ -42,7 +42,7 @@ overEachCarrier("What other peers fell into", (carrier) => {
     );
     const answer = await (connection.fetch ?? fetch)(post(`${connection.baseUrl}/api/send`, { content: "x" }));
     expect(Object.fromEntries(answer.headers)).toMatchObject({
-      "content-type": "text/event-stream",
+      "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-cache, no-transform",
       "x-accel-buffering": "no",
     });

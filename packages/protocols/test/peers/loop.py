@@ -13,7 +13,6 @@ answer = requests.post(
     stream=True,
     timeout=10,
 )
-answer.encoding = "utf-8"
 name = None
 for line in answer.iter_lines(decode_unicode=True):
     if line.startswith("event: "):

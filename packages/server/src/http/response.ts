@@ -5,9 +5,12 @@ import { cancelled } from "../reason.js";
 import { FULL, type Sink, type SseWriter } from "../stream/writer.js";
 import type { Answer } from "./answer.js";
 
-/** A default nginx holds events back for seconds without the third, and a compressing proxy without the second. */
+/**
+ * Python's requests reads Latin-1 where no charset is said. A default nginx holds events back for seconds without the third, and a
+ * compressing proxy without the second.
+ */
 export const STREAM_HEADERS = {
-  "Content-Type": "text/event-stream",
+  "Content-Type": "text/event-stream; charset=utf-8",
   "Cache-Control": "no-cache, no-transform",
   "X-Accel-Buffering": "no",
 };
