@@ -7,7 +7,6 @@ import {
   isKey,
   newKey,
   type Port,
-  type PortEvents,
   parseCursor,
   RESUME,
 } from "@parlance/wire";
@@ -19,6 +18,7 @@ import type { Answer } from "../http/answer.js";
 import { isOwn } from "../http/origin.js";
 import type { Called } from "../options.js";
 import type { Accepted, ChannelDelivery } from "../ports.js";
+import { CallPort } from "./call-port.js";
 import { type Ended, type Endings, endings } from "./endings.js";
 import { gapAnswer } from "./gap.js";
 import { conversationName } from "./key.js";
@@ -139,43 +139,6 @@ export function resumableChannels(
       }
     },
   };
-}
-
-/** The port of a call, which is over when the port closes. */
-class CallPort implements Port {
-  readonly #port: Port;
-  readonly #call: Scope;
-
-  constructor(port: Port, call: Scope) {
-    this.#port = port;
-    this.#call = call;
-  }
-
-  send(frame: string): void {
-    this.#port.send(frame);
-  }
-
-  close(code: number, reason: string): void {
-    this.#port.close(code, reason);
-  }
-
-  cut(): void {
-    this.#port.cut?.();
-  }
-
-  buffered(): number {
-    return this.#port.buffered?.() ?? 0;
-  }
-
-  listen(on: PortEvents): void {
-    this.#port.listen({
-      frame: (text) => on.frame(text),
-      close: (code, reason) => {
-        on.close(code, reason);
-        this.#call.close();
-      },
-    });
-  }
 }
 
 function offerAnswer({ epoch, ...offer }: ChannelOffer & { readonly epoch: string }, grace: number): Answer {
