@@ -22,7 +22,7 @@ async function ask(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stdout });
   const closed = new Promise<never>((_, reject) => lines.once("close", () => reject(new UsageError("not answered"))));
   try {
-    // After Ctrl-C or Ctrl-D the question itself stays open for ever.
+    // The promise of `question` never settles after Ctrl-C or Ctrl-D.
     return await Promise.race([lines.question(question), closed]);
   } finally {
     closed.catch(() => {});

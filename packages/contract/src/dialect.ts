@@ -107,7 +107,7 @@ function parsed(text: string | undefined): unknown {
   try {
     return JSON.parse(text ?? "");
   } catch {
-    // What is not JSON is told by whoever parses the folder.
+    // `parse` reports invalid JSON.
     return undefined;
   }
 }

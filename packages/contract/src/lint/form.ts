@@ -37,7 +37,7 @@ export function form(source: Source): { findings: Finding[]; sound: boolean } {
 const tells = ({ keyword, schemaPath }: ErrorObject) =>
   keyword !== "if" && keyword !== "propertyNames" && !schemaPath.includes("/oneOf/");
 
-/** A word that is missing because it is there with a slip, which is told of the word that is there. */
+/** A required property that is present under a misspelt name. The error about that name is enough. */
 function isMisspelt({ keyword, instancePath, params }: ErrorObject, errors: readonly ErrorObject[]): boolean {
   if (keyword !== "required") return false;
   return errors.some(

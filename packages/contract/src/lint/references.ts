@@ -34,7 +34,7 @@ export function* references(file: string, { schemas, unreadable }: Schemas): Gen
 const inPlaceLists = ["allOf", "anyOf", "oneOf"];
 const inPlaceOnes = ["not", "if", "then", "else"];
 
-/** References that lead back to their own schema for the same value: checking it would never end. Each circle is told once. */
+/** References that lead back to their own schema for the same value: checking it would never end. Each cycle is reported once. */
 export function* loops({ schemas }: Schemas): Generator<Finding> {
   const byId = identified(schemas);
   const told = new Set<Schema>();

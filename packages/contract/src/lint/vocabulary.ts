@@ -20,7 +20,7 @@ export function vocabulary(
   const findings: Finding[] = [];
   const formats = new Set(Object.keys(ajv.formats));
   for (const [file, schema] of Object.entries(subject.schemas)) {
-    // A value of a wrong form is told before what its keywords mean; both would be one mistake told twice.
+    // A value of the wrong form is reported alone: a finding about its keywords would report the same mistake twice.
     const formed = judge.validateSchema(significant(schema) as SchemaObject);
     const form = formed ? [] : [...malformed(judge.errors ?? [], schema, file)];
     const told = (pointer: string) =>
