@@ -16,6 +16,8 @@ export default defineConfig({
     testTimeout: 30_000,
     // By default one core is left idle: on two that is half of the machine.
     maxWorkers: "100%",
+    // Files of one worker share their modules: most of the time of a small file went into loading them again.
+    isolate: false,
     projects: [
       {
         extends: true,

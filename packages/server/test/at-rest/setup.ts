@@ -10,8 +10,20 @@ const PATIENCE = Number(process.env.PARLANCE_PATIENCE ?? 5000);
 const { setTimeout: pause, setImmediate: turn } = globalThis;
 const { performance: clock } = globalThis;
 
-/** Apps of the test that runs, and those that outlive it: made before the first test, or between two. */
-const recorded = vi.hoisted(() => ({ test: new Set<App>(), file: new Set<App>(), inTest: false }));
+/** Kept by the process: the files that a worker runs share their modules, but each runs this one again. */
+const kept = vi.hoisted(() => {
+  const fresh = {
+    /** Apps of the test that runs, and those that outlive it: made before the first test, or between two. */
+    recorded: { test: new Set<App>(), file: new Set<App>(), inTest: false },
+    /** Failures that nobody has handled. */
+    unseen: [] as string[],
+    watched: false,
+  };
+  const holder = globalThis as { parlanceAtRest?: typeof fresh };
+  holder.parlanceAtRest ??= fresh;
+  return holder.parlanceAtRest;
+});
+const { recorded, unseen } = kept;
 vi.mock("../../src/serve.js", async (importOriginal) => {
   const original = await importOriginal<typeof import("../../src/serve.js")>();
   return {
@@ -24,13 +36,14 @@ vi.mock("../../src/serve.js", async (importOriginal) => {
   };
 });
 
-/** Failures that nobody has handled. */
-const unseen: string[] = [];
-process.on("unhandledRejection", (reason) => unseen.push(`unhandled rejection: ${textOf(reason)}`));
-process.on("uncaughtExceptionMonitor", (error, origin) => {
-  if (origin === "uncaughtException") unseen.push(`uncaught exception: ${textOf(error)}`);
-});
-process.on("warning", (warning) => unseen.push(`process warning: ${textOf(warning)}`));
+if (!kept.watched) {
+  kept.watched = true;
+  process.on("unhandledRejection", (reason) => unseen.push(`unhandled rejection: ${textOf(reason)}`));
+  process.on("uncaughtExceptionMonitor", (error, origin) => {
+    if (origin === "uncaughtException") unseen.push(`uncaught exception: ${textOf(error)}`);
+  });
+  process.on("warning", (warning) => unseen.push(`process warning: ${textOf(warning)}`));
+}
 
 beforeEach(({ onTestFinished }) => {
   recorded.inTest = true;
