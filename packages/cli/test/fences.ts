@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { format } from "node:util";
 import ts from "typescript";
@@ -39,43 +39,42 @@ export function readFences(document: string): ProgramFence[] {
 }
 
 /**
- * Tests every `ts` fence of a document: it compiles under the repository's settings, runs, and prints what its comments
- * say. Imports of the packages go to their sources. Call it from a test file: `testFences(new URL("../README.md", import.meta.url))`.
+ * Runs every `ts` fence of a document and compares what it prints with its comments. Imports of the packages go to
+ * their sources. Call it from a test file: `testFences(new URL("../README.md", import.meta.url))`.
+ * One compiler run for the fences of all documents is in `fences.test.ts`.
  */
 export function testFences(url: URL): void {
   const path = fileURLToPath(url);
-  const fences = readFences(readFileSync(path, "utf8"));
-  const folder = join(root, ".report", "fences", basename(dirname(path)));
+  const fences = writeFences("run", path);
+
+  describe(`the programs in ${basename(dirname(path))}/${basename(path)}`, () => {
+    it("are there", () => expect(fences.length).toBeGreaterThan(0));
+
+    it.each(fences)("$heading (line $line)", async ({ file, prints }) => {
+      const printed: string[] = [];
+      const log = vi.spyOn(console, "log").mockImplementation((...values) => {
+        printed.push(...format(...values).split("\n"));
+      });
+      try {
+        await import(/* @vite-ignore */ pathToFileURL(file).href);
+      } finally {
+        log.mockRestore();
+      }
+      if (prints.length > 0) expect(printed).toEqual(prints);
+    });
+  });
+}
+
+/** Writes each `ts` fence of a document to a file of its own, below a folder for each purpose. */
+export function writeFences(purpose: string, path: string): (ProgramFence & { readonly file: string })[] {
+  const folder = join(root, ".report", "fences", purpose, relative(root, path).replaceAll(/[/\\]/g, "-"));
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }\n');
-  const files = fences.map(({ line, code }) => {
-    const file = join(folder, `line-${line}.ts`);
-    writeFileSync(file, `${code}\nexport {};\n`);
-    return file;
-  });
-
-  describe(`the programs in ${basename(dirname(path))}/${basename(path)}`, () => {
-    it("compile", () => {
-      expect(fences.length).toBeGreaterThan(0);
-      expect(compile(files)).toEqual([]);
-    });
-
-    it.each(fences.map((fence, i) => ({ ...fence, file: files[i]! })))(
-      "$heading (line $line)",
-      async ({ file, prints }) => {
-        const printed: string[] = [];
-        const log = vi.spyOn(console, "log").mockImplementation((...values) => {
-          printed.push(...format(...values).split("\n"));
-        });
-        try {
-          await import(/* @vite-ignore */ pathToFileURL(file).href);
-        } finally {
-          log.mockRestore();
-        }
-        if (prints.length > 0) expect(printed).toEqual(prints);
-      },
-    );
+  return readFences(readFileSync(path, "utf8")).map((fence) => {
+    const file = join(folder, `line-${fence.line}.ts`);
+    writeFileSync(file, `${fence.code}\nexport {};\n`);
+    return { ...fence, file };
   });
 }
 
@@ -91,7 +90,7 @@ export function compile(files: readonly string[]): string[] {
       .filter((diagnostic) => diagnostic.file !== undefined && wanted.has(diagnostic.file.fileName))
       .map((diagnostic) => {
         const { line } = source.getLineAndCharacterOfPosition(diagnostic.start ?? 0);
-        return `${basename(file)}:${line + 1}: ${ts.flattenDiagnosticMessageText(diagnostic.messageText, "\n")}`;
+        return `${relative(root, file)}:${line + 1}: ${ts.flattenDiagnosticMessageText(diagnostic.messageText, "\n")}`;
       });
   });
 }
