@@ -5,8 +5,8 @@ import { KINDS } from "./soak/kinds.js";
 import type { Kept } from "./soak/log.js";
 
 const long = process.env.PARLANCE_LONG !== undefined;
-const COUNT = long ? 20_000 : 150;
-const CHANNELS = long ? 5000 : 80;
+const COUNT = long ? 20_000 : 60;
+const CHANNELS = long ? 5000 : 40;
 /** Bytes of heap. Half as much for a fraction of the conversations: what each may leave is some kB at most. */
 const LIMIT = long ? 1_000_000 : 500_000;
 const MI = 1024 * 1024;
