@@ -65,14 +65,16 @@ export function testFences(url: URL): void {
   });
 }
 
-/** Writes each `ts` fence of a document to a file of its own, below a folder for each purpose. */
+/** Writes each `ts` fence of a document to a file of its own: the one that its first line names (`// agent.ts`), so that others can import it. */
 export function writeFences(purpose: string, path: string): (ProgramFence & { readonly file: string })[] {
   const folder = join(root, ".report", "fences", purpose, relative(root, path).replaceAll(/[/\\]/g, "-"));
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }\n');
   return readFences(readFileSync(path, "utf8")).map((fence) => {
-    const file = join(folder, `line-${fence.line}.ts`);
+    const named = /^\/\/ ([\w./[\]-]+\.ts)\n/.exec(fence.code)?.[1];
+    const file = join(folder, named ?? `line-${fence.line}.ts`);
+    mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, `${fence.code}\nexport {};\n`);
     return { ...fence, file };
   });
