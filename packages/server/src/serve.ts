@@ -14,6 +14,7 @@ import { clusterStreams } from "./cluster/streams.js";
 import type { Answer } from "./http/answer.js";
 import { type Deliveries, dispatch, refuseWhileClosing } from "./http/dispatch.js";
 import { guard, preflight } from "./http/origin.js";
+import { matcherOf } from "./http/origins.js";
 import { refuse, toResponse } from "./http/response.js";
 import { type Limits, resolveLimits } from "./limits.js";
 import type { ServeOptions } from "./options.js";
@@ -157,6 +158,9 @@ function appOf(context: Context, deliveries: Deliveries): App {
   };
 }
 
+/** Refused hosts and origins that are reported: a scan must not fill the log. */
+const MAX_REPORTED = 100;
+
 /** What every request and every handshake goes through: the guard of Host and Origin, then the contract. */
 function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | "accept"> {
   const { contract, options } = context;
@@ -165,22 +169,38 @@ function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | 
       Object.keys(parameters),
     ),
   );
-  const declared = (name: string): boolean => parameters.has(name);
+  const { report } = context.callbacks;
+  const allowed = {
+    hosts: options.hosts,
+    origin: matcherOf(options.origins ?? [], report),
+    parameter: (name: string) => parameters.has(name),
+  };
+  const reported = new Set<string>();
+  /** A page cannot read why it is refused, so the server reports it: once for each host and origin. */
+  function check(request: Request, bound?: string): Refusal | Record<string, string> {
+    const checked = guard(request, allowed, bound);
+    if (!(checked instanceof Refusal) || checked.status !== 403) return checked;
+    if (!reported.has(checked.message) && reported.size < MAX_REPORTED) {
+      reported.add(checked.message);
+      report(checked, "the guard of Host and Origin");
+    }
+    return checked;
+  }
   return {
     async answer(request, call, bound) {
-      const allowed = guard(request, options, declared, bound);
-      if (allowed instanceof Refusal) return refuse(context, request, allowed);
+      const checked = check(request, bound);
+      if (checked instanceof Refusal) return refuse(context, request, checked);
       const asked = preflight(request);
-      if (asked) return { status: 204, headers: { ...allowed, ...asked }, body: "" };
+      if (asked) return { status: 204, headers: { ...checked, ...asked }, body: "" };
       const answered = await dispatch(context, deliveries, request, call);
-      return { ...answered, headers: { ...answered.headers, ...allowed } };
+      return { ...answered, headers: { ...answered.headers, ...checked } };
     },
     async accept(request, protocols, call, bound) {
       const { pathname } = new URL(request.url);
       let name: string | undefined;
       try {
-        const allowed = guard(request, options, declared, bound);
-        if (allowed instanceof Refusal) throw allowed;
+        const checked = check(request, bound);
+        if (checked instanceof Refusal) throw checked;
         refuseWhileClosing(context);
         const found = context.route("GET", pathname);
         if (!found || !("channel" in found)) throw new Refusal(`there is no channel at ${pathname}`, { status: 404 });

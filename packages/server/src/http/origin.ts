@@ -1,4 +1,5 @@
 import { Refusal } from "@parlance/wire";
+import type { Origins } from "./origins.js";
 
 /** Which hosts and pages may reach a server: the defence of a local agent against pages in the browser beside it. */
 export interface OriginOptions {
@@ -7,8 +8,11 @@ export interface OriginOptions {
    * and is refused. @default loopback names, and the address that `listen` binds
    */
   readonly hosts?: readonly string[];
-  /** Origins (RFC 6454) of pages that may call, beside the server's own. They get CORS headers, others do not. @default none */
-  readonly origins?: readonly string[];
+  /**
+   * Origins (RFC 6454) of pages that may call, beside the server's own. They get CORS headers, others do not. In a string `*` stands for one or more
+   * characters but a slash, such as `vscode-webview://*`; an expression must match the whole origin; a function decides. @default none
+   */
+  readonly origins?: Origins;
 }
 
 /** The names by which a server on the loopback interface is addressed. */
@@ -19,11 +23,17 @@ export function isLoopback(host: string): boolean {
   return name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127(\.\d{1,3}){3}$/.test(name);
 }
 
-/** Headers to add to the answer, or a refusal. `bound` is the address that a server listens on; `declared` names query parameters. */
+/** What the guard of an app knows: which hosts and origins are allowed, and which query parameters the contract has. */
+export interface Allowed {
+  readonly hosts: readonly string[] | undefined;
+  readonly origin: (origin: string) => boolean;
+  readonly parameter: (name: string) => boolean;
+}
+
+/** Headers to add to the answer, or a refusal. `bound` is the address that a server listens on. */
 export function guard(
   request: Request,
-  { hosts, origins = [] }: OriginOptions,
-  declared: (name: string) => boolean,
+  { hosts, ...allowed }: Allowed,
   bound?: string,
 ): Refusal | Record<string, string> {
   const { hostname: addressed, searchParams } = new URL(request.url);
@@ -39,7 +49,7 @@ export function guard(
       { status: 403 },
     );
   for (const name of searchParams.keys())
-    if (CREDENTIAL.test(name) && !declared(name))
+    if (CREDENTIAL.test(name) && !allowed.parameter(name))
       // RFC 6750, section 2.3: URLs are kept in logs and histories.
       return new Refusal(`${name} does not belong in a URL: send it as Authorization: Bearer`, { status: 400 });
   const origin = request.headers.get("Origin");
@@ -50,7 +60,7 @@ export function guard(
     return {};
   }
   if (isOwn(origin, request)) return { Vary: "Origin" };
-  if (!origins.includes(origin))
+  if (!allowed.origin(origin))
     return new Refusal(`pages of ${origin} may not call this server (option origins)`, { status: 403 });
   return {
     "Access-Control-Allow-Origin": origin,

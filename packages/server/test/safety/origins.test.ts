@@ -1,0 +1,75 @@
+import { foldGateway } from "@parlance/protocols/fold-gateway";
+import { serve } from "@parlance/server";
+import { expect, test } from "vitest";
+import { matcherOf, type Origins } from "../../src/http/origins.js";
+
+const handlers = { health: () => "OK", ready: () => "OK", listAgents: () => [], async *send() {} };
+
+const cases: readonly (readonly [origins: Origins, yes: readonly string[], no: readonly string[]])[] = [
+  [["https://a.example"], ["https://a.example"], ["http://a.example", "https://a.example:8443", "https://b.example"]],
+  [
+    ["vscode-webview://*"],
+    ["vscode-webview://1f3a", "vscode-webview://0abc.def"],
+    ["vscode-webview://", "vscode-file://vscode-app", "https://vscode-webview"],
+  ],
+  [
+    ["https://*.example.com"],
+    ["https://a.example.com", "https://a.b.example.com"],
+    ["https://example.com", "https://a.example.com.evil.org", "https://a-example.com", "http://a.example.com"],
+  ],
+  [["http://localhost:*"], ["http://localhost:5173"], ["http://localhost", "http://localhost.evil.org:80"]],
+  [
+    [/https:\/\/(a|b)\.example/gy],
+    ["https://a.example", "https://b.example"],
+    ["https://a.example.evil.org", "https://c.example"],
+  ],
+  [["null"], ["null"], ["nullx"]],
+  [(origin) => origin.endsWith(".test"), ["https://a.test"], ["https://a.example"]],
+  [() => "yes" as never, [], ["https://a.example"]],
+  [[], [], ["https://a.example", "null"]],
+];
+
+test.each(cases)("origins %j allow the whole origin or nothing", (origins, yes, no) => {
+  const allows = matcherOf(origins, () => {});
+  // Twice, because an expression with the flag g remembers where it stopped.
+  for (const origin of [...yes, ...yes]) expect([origin, allows(origin)]).toEqual([origin, true]);
+  for (const origin of [...no, ...no]) expect([origin, allows(origin)]).toEqual([origin, false]);
+});
+
+test.each(["*", "example.com", "https://", "https://a.example/", "https://a.example/path", "localhost:5173", ""])(
+  "the origin %j is refused when the app is made, with what to write",
+  (origin) => {
+    expect(() => serve(foldGateway, handlers, { origins: [origin] })).toThrow(/is not an origin: write it like/);
+  },
+);
+
+test("a function that throws allows nothing, and is reported", () => {
+  const reported: unknown[] = [];
+  const allows = matcherOf(
+    () => {
+      throw new Error("no list");
+    },
+    (error, source) => reported.push(`${source}: ${error}`),
+  );
+  expect(allows("https://a.example")).toBe(false);
+  expect(reported).toEqual(["origins: Error: no list"]);
+});
+
+test("a refused origin or host is reported once, with the option's name", async () => {
+  const reported: string[] = [];
+  const app = serve(foldGateway, handlers, { onError: (error) => void reported.push((error as Error).message) });
+  const ask = (host: string, origin?: string) =>
+    app.fetch(new Request(`http://${host}/api/agents`, { headers: origin ? { Origin: origin } : {} }));
+  for (let i = 0; i < 3; i++) {
+    expect((await ask("localhost", "https://a.example")).status).toBe(403);
+    expect((await ask("rebound.example")).status).toBe(403);
+  }
+  expect(reported).toEqual([
+    expect.stringMatching(/https:\/\/a\.example .*option origins/),
+    expect.stringMatching(/rebound\.example.*option hosts/),
+  ]);
+  // A scan of origins does not fill the log.
+  for (let i = 0; i < 500; i++) await ask("localhost", `https://scan${i}.example`);
+  expect(reported.length).toBeLessThanOrEqual(100);
+  app.close();
+});
