@@ -10,7 +10,7 @@ export interface Placed {
 }
 
 /** One app, or several at one address, told apart by their paths and by `when`. */
-export type Apps = App | readonly (App | Placed)[];
+export type Apps = App | Placed | readonly (App | Placed)[];
 
 /** Answers requests for several apps at one address, in any runtime that has `fetch`. */
 export function fetchOf(apps: Apps): (request: Request) => Promise<Response> {
@@ -22,7 +22,7 @@ export function fetchOf(apps: Apps): (request: Request) => Promise<Response> {
 }
 
 export function placed(apps: Apps): readonly Placed[] {
-  const list: readonly (App | Placed)[] = Array.isArray(apps) ? apps : [apps as App];
+  const list: readonly (App | Placed)[] = Array.isArray(apps) ? apps : [apps as App | Placed];
   if (list.length === 0) throw new TypeError("there is no app to serve");
   return list.map((one) => {
     if (!("app" in one)) return { app: one };

@@ -1,31 +1,47 @@
-import type { RequestListener, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
+import type { Http2ServerResponse } from "node:http2";
 import type { Scope } from "@parlance/wire/scope";
 import { type Apps, choose, knows, placed } from "../apps.js";
 import type { Answer } from "../http/answer.js";
 import { gone } from "../reason.js";
 import type { Sink } from "../stream/writer.js";
-import { closeWith, toRequest } from "./request.js";
+import { bodyOf, closeWith, type Incoming, type Rejected, toRequest } from "./request.js";
 
-/** A plain request listener: for a server of your own, or for Express and similar frameworks (before any body parser). */
-export function handler(app: Apps): RequestListener {
+/** An answer of HTTP/1.1, or of HTTP/2 through Node's compatibility API. */
+type Outgoing = ServerResponse | Http2ServerResponse;
+
+/** Listens to a Node server's requests; where a framework gives it `next`, it calls that for a path that is no app's. */
+export type Handler = (incoming: Incoming, outgoing: Outgoing, next?: (error?: unknown) => void) => void;
+
+/** A request listener for a server of your own, of HTTP/1.1 or HTTP/2, and a middleware for Express, Connect and others. */
+export function handler(app: Apps): Handler {
   return boundHandler(app, undefined);
 }
 
 /** The same for a server that listens on a known address. */
-export function boundHandler(app: Apps, bound: string | undefined): RequestListener {
+export function boundHandler(app: Apps, bound: string | undefined): Handler {
   const apps = placed(app);
-  return (incoming, outgoing) => {
-    const arrived = toRequest(incoming);
-    if (!(arrived instanceof Request)) {
-      const { status, text } = arrived;
-      outgoing.writeHead(status, { "Content-Type": "text/plain", Connection: "close" }).end(text);
-      return;
-    }
+  return (incoming, either, next) => {
+    // The compatibility API has the same methods; the types of the two share no signature.
+    const outgoing = either as ServerResponse;
+    // Somebody else may answer, or has read the body: it is attached when it is known to be ours.
+    const shared = next !== undefined || incoming.readableDidRead;
+    const arrived = toRequest(incoming, !shared);
+    if (!(arrived instanceof Request)) return reject(outgoing, arrived);
+    const found = choose(apps, arrived, knows);
+    if (!found && next) return next();
     // The first app refuses a path that none has.
-    const { app, request } = choose(apps, arrived, knows) ?? { app: apps[0]!.app, request: arrived };
+    const { app, request: bare } = found ?? { app: apps[0]!.app, request: arrived };
+    let request = bare;
+    try {
+      if (shared) request = new Request(bare, { body: bodyOf(incoming) ?? null, duplex: "half" } as RequestInit);
+    } catch (error) {
+      if (next) return next(error);
+      return reject(outgoing, { status: 500, text: (error as Error).message });
+    }
     const call = app.open();
     closeWith(incoming.socket, call);
-    outgoing.on("close", () => call.close(outgoing.writableFinished ? undefined : gone()));
+    outgoing.on("close", () => call.close(isWritten(outgoing) ? undefined : gone()));
     app
       .answer(request, call, bound)
       .then((answer) => write(answer, outgoing, call, app.limits.stall))
@@ -33,11 +49,28 @@ export function boundHandler(app: Apps, bound: string | undefined): RequestListe
   };
 }
 
+function reject(outgoing: ServerResponse, { status, text }: Rejected): void {
+  outgoing.writeHead(status, { "Content-Type": "text/plain", ...closing(outgoing) }).end(text);
+}
+
+/** HTTP/2 has no `Connection` header (RFC 9113, section 8.2.2). */
+function closing(outgoing: ServerResponse): Readonly<Record<string, string>> {
+  return isHttp2(outgoing) ? {} : { Connection: "close" };
+}
+
+function isHttp2(outgoing: Outgoing): outgoing is Http2ServerResponse {
+  return "stream" in outgoing;
+}
+
+function isWritten(outgoing: Outgoing): boolean {
+  return isHttp2(outgoing) ? outgoing.writableEnded : outgoing.writableFinished;
+}
+
 /** Writes an answer. A peer that does not read it to its end is cut after `stall`. */
 async function write({ status, headers, body }: Answer, outgoing: ServerResponse, call: Scope, stall: number) {
   if (outgoing.destroyed) return;
   // The rest of a body that did not arrive in time would be taken for a request.
-  outgoing.writeHead(status, status === 408 ? { ...headers, Connection: "close" } : { ...headers });
+  outgoing.writeHead(status, { ...headers, ...(status === 408 && closing(outgoing)) });
   if (typeof body === "string") outgoing.end(body);
   else {
     outgoing.flushHeaders();

@@ -24,7 +24,7 @@ export function boundUpgrade(app: Apps, bound: string | undefined) {
     socket.on("error", destroy);
     // Pipelined behind a request: two parts of the program would answer on one connection, in any order.
     if (isBusy(socket as Socket)) return void socket.destroy();
-    const arrived = isWebSocket(incoming) ? toRequest(incoming) : undefined;
+    const arrived = isWebSocket(incoming) ? toRequest(incoming, false) : undefined;
     const found = arrived instanceof Request && choose(apps, arrived, (app, pathname) => app.isChannel(pathname));
     if (!found) return withoutUpgrade(incoming, socket, head);
     const { app: chosen, request } = found;

@@ -1,0 +1,158 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { serve as serveHono } from "@hono/node-server";
+import { connect } from "@parlance/client";
+import { webSocket } from "@parlance/client/node";
+import { based } from "@parlance/protocols/based";
+import { foldGateway } from "@parlance/protocols/fold-gateway";
+import { type App, fetchOf, serve } from "@parlance/server";
+import { handler, upgrade } from "@parlance/server/node";
+import connectFramework from "connect";
+import express, { type ErrorRequestHandler } from "express";
+import fastify from "fastify";
+import { Hono } from "hono";
+import Koa from "koa";
+import { describe, expect, onTestFinished, test } from "vitest";
+
+/** A gateway, and an agent on a channel, which a framework mounts below /agent. */
+function makeApps(): readonly App[] {
+  const gateway = serve(foldGateway, {
+    health: () => "OK",
+    ready: () => "OK",
+    listAgents: () => [{ id: "1", name: "echo", capabilities: ["chat"] }],
+    async *send({ content }) {
+      yield { type: "text", text: content };
+      yield { type: "done", full_response: content };
+    },
+  });
+  const channel = serve(based, {
+    async session(_, channel) {
+      channel.send({ type: "initial_state", files: [], activeFile: "a.based" });
+      for await (const message of channel)
+        if (message.type === "list_files") channel.send({ type: "file_list", files: ["a.based"] });
+    },
+  });
+  onTestFinished(() => {
+    gateway.close();
+    channel.close();
+  });
+  return [gateway, channel];
+}
+
+const below = (apps: readonly App[]) => apps.map((app) => ({ app, path: "/agent" }));
+
+/** Mounts of apps below /agent, as the documentation shows them. Each has a page /hello of its own. */
+const mounts: Readonly<Record<string, (apps: readonly App[]) => Promise<Server> | Server>> = {
+  "Express, behind a body parser"(apps) {
+    const app = express();
+    app.use(express.json());
+    app.use("/agent", handler(apps));
+    app.get("/hello", (_, answer) => void answer.send("hello"));
+    return createServer(app).on("upgrade", upgrade(below(apps)));
+  },
+  "Express, at the root"(apps) {
+    const app = express();
+    app.use(handler(below(apps)));
+    app.get("/hello", (_, answer) => void answer.send("hello"));
+    return createServer(app).on("upgrade", upgrade(below(apps)));
+  },
+  Connect(apps) {
+    const app = connectFramework();
+    app.use("/agent", handler(apps));
+    app.use("/hello", (_, answer) => answer.end("hello"));
+    return createServer(app).on("upgrade", upgrade(below(apps)));
+  },
+  Koa(apps) {
+    const app = new Koa();
+    const agent = handler(below(apps));
+    app.use((context, next) => {
+      const closed = new Promise((resolve) => context.res.once("close", resolve));
+      return Promise.race([closed, new Promise((resolve) => agent(context.req, context.res, resolve)).then(next)]);
+    });
+    app.use((context) => {
+      if (context.path === "/hello") context.body = "hello";
+    });
+    return createServer(app.callback()).on("upgrade", upgrade(below(apps)));
+  },
+  async Fastify(apps) {
+    const app = fastify();
+    const agent = handler(below(apps));
+    app.addHook("onRequest", (request, reply, done) => agent(request.raw, reply.raw, () => done()));
+    app.get("/hello", () => "hello");
+    await app.ready();
+    return app.server.on("upgrade", upgrade(below(apps)));
+  },
+  Hono(apps) {
+    const app = new Hono();
+    app.mount("/agent", fetchOf(apps));
+    app.get("/hello", (context) => context.text("hello"));
+    const server = serveHono({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server;
+    return server.on("upgrade", upgrade(below(apps)));
+  },
+  "a route handler of Next.js"(apps) {
+    // app/agent/[...path]/route.ts exports this as GET and POST; Next gives it a Request with the whole URL.
+    const route = fetchOf(below(apps));
+    const app = new Hono();
+    app.all("/agent/*", (context) => route(context.req.raw));
+    app.get("/hello", (context) => context.text("hello"));
+    return serveHono({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server;
+  },
+};
+/** Next.js gives a route no sockets. */
+const withSockets = Object.entries(mounts).filter(([name]) => name !== "a route handler of Next.js");
+
+async function start(server: Server): Promise<string> {
+  if (!server.listening) await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(
+    () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  );
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe.each(Object.entries(mounts))("Mounted in %s,", (_, mount) => {
+  test("operations, streams and the framework's own pages are answered", async () => {
+    const url = await start(await mount(makeApps()));
+    const gateway = connect(foldGateway, { baseUrl: `${url}/agent` });
+    expect(await gateway.listAgents()).toMatchObject([{ name: "echo" }]);
+    expect(await gateway.send({ content: "hello" }).text()).toBe("hello");
+    expect(await (await fetch(`${url}/hello`)).text()).toBe("hello");
+    expect((await fetch(`${url}/nothing`)).status).toBe(404);
+    expect((await fetch(`${url}/agent/nothing`)).status).toBe(404);
+  });
+
+  test("a broken body is refused in the protocol's own words, or by the parser before it", async () => {
+    const url = await start(await mount(makeApps()));
+    const answer = await fetch(`${url}/agent/api/send`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: '{"content": 5}',
+    });
+    expect(answer.status).toBe(400);
+    expect(await answer.text()).toContain("content");
+  });
+});
+
+test.each(withSockets)("Mounted in %s, channels are opened", async (_, mount) => {
+  const url = await start(await mount(makeApps()));
+  const session = await connect(based, { baseUrl: `${url}/agent`, webSocket }).session();
+  expect(await session.ask({ type: "list_files" })).toMatchObject({ files: ["a.based"] });
+  await session.close();
+});
+
+test("a body that something has read and not left is reported to the framework, not waited for", async () => {
+  const app = express();
+  app.use((incoming, _, next) => void incoming.resume().on("end", next));
+  app.use("/agent", handler(makeApps()));
+  app.use(((error, _incoming, answer, _next) => void answer.status(500).send(String(error))) as ErrorRequestHandler);
+  const url = await start(createServer(app));
+  const answer = await fetch(`${url}/agent/api/send`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: '{"content": "hello"}',
+  });
+  expect([answer.status, await answer.text()]).toEqual([500, expect.stringContaining("before what reads bodies")]);
+});

@@ -1,0 +1,93 @@
+import { type ClientHttp2Session, connect, createServer } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { foldGateway } from "@parlance/protocols/fold-gateway";
+import { serve } from "@parlance/server";
+import { handler } from "@parlance/server/node";
+import { expect, onTestFinished, test } from "vitest";
+
+/** A gateway over HTTP/2, and a client's session with it. `aborted` counts the handlers that a client has left. */
+async function start() {
+  const seen = { aborted: 0 };
+  const app = serve(foldGateway, {
+    health: () => "OK",
+    ready: () => "OK",
+    listAgents: () => [],
+    async *send({ content }, { signal }) {
+      yield { type: "text", text: content };
+      if (content === "wait") {
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        seen.aborted++;
+        return;
+      }
+      yield { type: "done", full_response: content };
+    },
+  });
+  const server = createServer(handler(app));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  onTestFinished(() => {
+    session.destroy();
+    server.close();
+    app.close();
+  });
+  return { app, session, seen };
+}
+
+/** One request and its answer; `until` cancels the stream once the body contains it. */
+function ask(session: ClientHttp2Session, headers: Record<string, string>, body?: string, until?: string) {
+  return new Promise<{ status: number; type: string; text: string }>((resolve, reject) => {
+    const request = session.request(headers);
+    let status = 0;
+    let type = "";
+    let text = "";
+    request.setEncoding("utf8");
+    request.on("response", (head) => {
+      status = Number(head[":status"]);
+      type = String(head["content-type"]);
+    });
+    request.on("data", (chunk: string) => {
+      text += chunk;
+      if (until !== undefined && text.includes(until)) request.close();
+    });
+    request.on("error", reject);
+    request.on("close", () => resolve({ status, type, text }));
+    request.end(body);
+  });
+}
+
+const post = { ":method": "POST", ":path": "/api/send", "content-type": "application/json" };
+
+test("operations and streams are answered over HTTP/2, many on one connection", async () => {
+  const { session } = await start();
+  expect(await ask(session, { ":path": "/api/agents" })).toMatchObject({ status: 200, text: "[]" });
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, i) => ask(session, post, JSON.stringify({ content: `hello ${i}` }))),
+  );
+  for (const [i, { status, type, text }] of answers.entries()) {
+    expect([status, type]).toEqual([200, "text/event-stream; charset=utf-8"]);
+    expect(text).toContain(`hello ${i}`);
+    expect(text).toContain("done");
+  }
+});
+
+test("a refusal has its status and body over HTTP/2", async () => {
+  const { session } = await start();
+  expect(await ask(session, { ":path": "/nothing" })).toMatchObject({ status: 404 });
+  expect(await ask(session, post, "{")).toMatchObject({ status: 400 });
+});
+
+test("a stream that its reader cancels over HTTP/2 ends its handler, and the connection goes on", async () => {
+  const { app, session, seen } = await start();
+  await ask(session, post, JSON.stringify({ content: "wait" }), "wait");
+  await expect.poll(() => [seen.aborted, app.stats().calls]).toEqual([1, 0]);
+  expect(await ask(session, { ":path": "/api/agents" })).toMatchObject({ status: 200 });
+});
+
+test("a connection that is lost ends its handlers", async () => {
+  const { app, session, seen } = await start();
+  const waiting = ask(session, post, JSON.stringify({ content: "wait" })).catch(() => undefined);
+  await expect.poll(() => app.stats().streams).toBe(1);
+  session.destroy();
+  await waiting;
+  await expect.poll(() => [seen.aborted, app.stats().calls]).toEqual([1, 0]);
+});
