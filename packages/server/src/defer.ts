@@ -1,3 +1,8 @@
-/** Runs after the promises of this tick, so that what is said within one tick can be taken as one. */
+/** Runs after the promises of this tick, so that what is sent within one tick can be taken as one. */
 export const defer: (run: () => void) => void =
   typeof setImmediate === "function" ? setImmediate : (run) => void setTimeout(run, 0);
+
+/** Whether one timer may serve several requests. In Cloudflare workers a timer ends with the request that has set it. */
+export const sharesTimers =
+  (globalThis as { readonly navigator?: { readonly userAgent?: string } }).navigator?.userAgent !==
+  "Cloudflare-Workers";

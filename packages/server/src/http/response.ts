@@ -27,15 +27,18 @@ export function refuse(context: Context, request: Request, error: unknown, opera
   return { status, headers, body };
 }
 
-/** An answer as a web response. The call is over when its body is read or cancelled. */
-export function toResponse({ status, headers, body }: Answer, call: Scope): Response {
-  if (typeof body !== "string") return new Response(readable(body, call), { status, headers });
+/**
+ * An answer as a web response. The call is over when its body is read or cancelled. `left` aborts when its reader is gone: then the body only
+ * ends, because runtimes print the error of a body.
+ */
+export function toResponse({ status, headers, body }: Answer, call: Scope, left?: AbortSignal): Response {
+  if (typeof body !== "string") return new Response(readable(body, call, left), { status, headers });
   call.close();
   return new Response(status === 204 || status === 205 ? null : body, { status, headers });
 }
 
 /** A stream as the body of a `Response`. Aborting the request errors it, as with any fetch. */
-function readable(body: SseWriter, call: Scope): ReadableStream<Uint8Array> {
+function readable(body: SseWriter, call: Scope, left?: AbortSignal): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   /** One for all writes that wait for room: a tick's blocks may be written while the writer waits already. */
   let room: Promise<void> | undefined;
@@ -62,7 +65,7 @@ function readable(body: SseWriter, call: Scope): ReadableStream<Uint8Array> {
           end: () => finish(() => controller.close()),
           cut: () => finish(() => controller.error(new Error("the reader takes nothing"))),
         };
-        call.add(() => finish(() => controller.error(call.reason)));
+        call.add(() => finish(() => (left?.aborted ? controller.close() : controller.error(call.reason))));
         body
           .run(sink)
           .catch((error) => finish(() => controller.error(error)))

@@ -1,7 +1,7 @@
 import { encodeComment } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import { invoke } from "../callback.js";
-import { defer } from "../defer.js";
+import { defer, sharesTimers } from "../defer.js";
 import type { Limits } from "../limits.js";
 
 /** The connection under a stream. Nothing is written to it after `end` or `cut`. */
@@ -105,6 +105,7 @@ export class BlockWriter implements SseWriter {
     else this.#buffer.push(...blocks);
     for (const { length } of blocks) this.#size += length;
     if (this.#options.batched || this.#size >= FULL) this.flush();
+    else if (first && !sharesTimers) defer(() => this.flush());
     else if (first && due.push(this) === 1) defer(flushAll);
   }
 

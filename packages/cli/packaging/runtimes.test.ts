@@ -1,0 +1,157 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { install, pack, root, run } from "./pack.js";
+
+const VERSIONS = { deno: "2.9.6", bun: "1.4.5", miniflare: "4.20260730.0" };
+const linux = process.platform === "linux" && process.arch === "x64";
+if (!linux)
+  console.warn(`SKIPPED on ${process.platform} ${process.arch}: Deno, Bun and workerd are tried on Linux x64 only`);
+
+let folder: string;
+beforeAll(async () => {
+  if (!linux) return;
+  folder = await mkdtemp(join(tmpdir(), "parlance-runtimes-"));
+  await cp(fileURLToPath(new URL("./runtimes", import.meta.url)), folder, { recursive: true });
+  await cp(join(root, "examples/demo/workspace"), join(folder, "demo/workspace"), { recursive: true });
+  await writeFile(join(folder, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
+  const names = Object.entries(VERSIONS).map(([name, version]) => `${name}@${version}`);
+  await install(folder, ...(await pack(folder)), ...names);
+}, 240_000);
+afterAll(() => linux && rm(folder, { recursive: true, force: true }));
+
+const bin = (name: string) => join(folder, "node_modules/.bin", name);
+const runtimes: Readonly<Record<string, () => readonly [command: string, ...words: string[]]>> = {
+  node: () => [process.execPath],
+  deno: () => [bin("deno"), "run", "--allow-all"],
+  bun: () => [bin("bun")],
+};
+
+/** Starts a program that prints a line of JSON with its URL, and runs until its input ends. */
+async function start(command: readonly string[]) {
+  const [file, ...words] = command;
+  const child: ChildProcess = spawn(file!, words, { cwd: folder, stdio: ["pipe", "pipe", "pipe"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let printed = "";
+  child.stderr!.on("data", (chunk) => {
+    printed += chunk;
+  });
+  const lines = createInterface(child.stdout!)[Symbol.asyncIterator]();
+  const line = async () => {
+    const { value, done } = await lines.next();
+    if (done) throw new Error(`the program has ended: ${printed}`);
+    return JSON.parse(value);
+  };
+  const { url } = (await line()) as { url: string };
+  return {
+    url,
+    line,
+    /** Ends the input, and returns what was printed as errors. */
+    async end(): Promise<string> {
+      const exited = once(child, "exit");
+      child.stdin!.end();
+      await exited;
+      return printed;
+    },
+  };
+}
+
+async function talk(runtime: string, url: string) {
+  const [file, ...words] = runtimes[runtime]!();
+  const { stdout, stderr } = await run(file, [...words, "talk.mjs", url], { cwd: folder });
+  return { ...JSON.parse(stdout.trim().split("\n").at(-1)!), printed: stderr };
+}
+
+const whole = {
+  operation: [{ id: "1", name: "echo", capabilities: ["chat"] }],
+  stream: "hello",
+  channel: { type: "file_list", files: ["a.based"] },
+  resumableChannel: { type: "file_list", files: ["a.based"] },
+  closed: 1000,
+  resumed: "slow",
+  printed: "",
+};
+const servers: Readonly<Record<string, { command: () => readonly string[]; got: object }>> = {
+  ...Object.fromEntries(
+    Object.keys(runtimes).map((name) => [
+      name,
+      { command: () => [...runtimes[name]!(), "serve.mjs", name], got: whole },
+    ]),
+  ),
+  // Without `resume` a cut stream is a cut.
+  "a worker": {
+    command: () => [process.execPath, "workerd.mjs", "worker.mjs"],
+    got: { ...whole, resumed: "Disconnected" },
+  },
+  "a worker with one app": {
+    command: () => [process.execPath, "workerd.mjs", "shared-worker.mjs"],
+    got: { ...whole, resumed: "Disconnected" },
+  },
+  "a Durable Object": { command: () => [process.execPath, "workerd.mjs", "durable.mjs"], got: whole },
+};
+const pairs = Object.keys(servers).flatMap((server) => Object.keys(runtimes).map((client) => ({ server, client })));
+
+describe.runIf(linux)("From the packed packages,", () => {
+  test.each(pairs)(
+    "a client on $client holds every kind of conversation with $server",
+    async ({ server, client }) => {
+      const { command, got } = servers[server]!;
+      const served = await start(command());
+      expect(await talk(client, served.url)).toEqual(got);
+      if (server in runtimes) {
+        const ending = served.end();
+        expect(await served.line()).toEqual({ left: 1, open: [], held: [] });
+        expect(await ending).toBe("");
+      } else await served.end();
+    },
+    60_000,
+  );
+
+  test.each(Object.keys(runtimes))(
+    "the demo of every protocol runs on %s, client and server",
+    async (runtime) => {
+      const file = join(folder, "demo", `${runtime}.mjs`);
+      await build({
+        entryPoints: [join(root, "examples/demo/main.ts")],
+        bundle: true,
+        format: "esm",
+        platform: "node",
+        target: "es2022",
+        outfile: file,
+        external: ["ws"],
+        plugins: [
+          {
+            name: "packed packages",
+            setup: (setup) =>
+              setup.onResolve({ filter: /^@parlance\// }, ({ path, pluginData }) =>
+                pluginData === "packed"
+                  ? undefined
+                  : setup.resolve(path.replace("server/node", `server/${runtime}`), {
+                      resolveDir: folder,
+                      kind: "import-statement",
+                      pluginData: "packed",
+                    }),
+              ),
+          },
+        ],
+      });
+      const [command, ...words] = runtimes[runtime]!();
+      const { stdout } = await run(command, [...words, file], { cwd: folder });
+      const table = stdout.slice(stdout.lastIndexOf("protocol  ")).trim().split("\n").slice(1);
+      expect(table.length).toBeGreaterThanOrEqual(8);
+      for (const row of table) expect(row).toMatch(/ 3$/);
+    },
+    60_000,
+  );
+
+  test("docs/runtimes.md names the versions that are tried here", async () => {
+    const page = await readFile(join(root, "docs/runtimes.md"), "utf8");
+    for (const [name, version] of Object.entries(VERSIONS)) expect(page).toContain(`${name} ${version}`);
+  });
+});

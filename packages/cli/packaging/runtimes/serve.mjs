@@ -1,0 +1,14 @@
+// Serves the apps by the runtime's own `listen`, until its input ends. Prints the URL, and in the end what is held.
+import { left, makeApps } from "./apps.mjs";
+
+const { listen } = await import(`@parlance/server/${process.argv[2]}`);
+const apps = makeApps();
+const server = await listen(apps, { port: 0 });
+console.log(JSON.stringify({ url: server.url }));
+for await (const _ of process.stdin);
+const held = () => apps.flatMap((app) => Object.entries(app.stats())).filter(([, count]) => count > 0);
+const names = new Set(held().map(([name]) => name));
+// A stream that may be joined again keeps its log and a timer until its grace is over.
+for (const kept of ["logged", "timers"]) names.delete(kept);
+await server.close();
+console.log(JSON.stringify({ left: left.count, open: [...names], held: held() }));

@@ -1,0 +1,4 @@
+import { fetchOf } from "@parlance/server/workers";
+import { makeApps } from "./apps.mjs";
+
+export default { fetch: (request) => fetchOf(makeApps({ resume: false }))(request) };

@@ -1,0 +1,86 @@
+import { type Apps, placed } from "./apps.js";
+import { LISTEN_LIMITS } from "./limits.js";
+import {
+  checkListen,
+  closeWithin,
+  documentedPort,
+  hostInUrl,
+  inUse,
+  type ListenBase,
+  type Served,
+} from "./listening.js";
+import { gone } from "./reason.js";
+import { answer, handshake } from "./web/answer.js";
+import { type StandardSocket, standardPort } from "./web/port.js";
+
+export type { ListenBase, Served } from "./listening.js";
+
+export interface ListenOptions extends ListenBase {
+  /** Certificate and key in PEM, for https and wss. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+}
+
+/** What is used of Deno. */
+interface Deno {
+  serve(
+    options: Readonly<Record<string, unknown>>,
+    handle: (request: Request, info: { readonly completed: Promise<void> }) => Promise<Response>,
+  ): { readonly addr: { readonly port: number; readonly hostname: string }; shutdown(): Promise<void> };
+  upgradeWebSocket(
+    request: Request,
+    options: { readonly protocol?: string; readonly idleTimeout?: number },
+  ): { readonly socket: StandardSocket; readonly response: Response };
+}
+
+/** Serves one app, or several with different paths, over HTTP and WebSocket on one port of Deno. */
+export async function listen(app: Apps, options: ListenOptions = {}): Promise<Served> {
+  const { Deno: deno } = globalThis as unknown as { readonly Deno?: Deno };
+  if (!deno) throw new TypeError("@parlance/server/deno is for Deno: use @parlance/server/node or /bun here");
+  const list = placed(app);
+  const apps = list.map((one) => one.app);
+  const { host = "127.0.0.1", port = documentedPort(apps), tls } = options;
+  checkListen(apps, host, options);
+  const bound = hostInUrl(host);
+  const cut = new AbortController();
+  async function handle(request: Request, { completed }: { readonly completed: Promise<void> }): Promise<Response> {
+    // Deno's own signal of a request aborts after a whole answer too, and says so on the console.
+    const left = new AbortController();
+    completed.catch(() => left.abort());
+    const arrival = { left: left.signal, bound };
+    const shaken = await handshake(list, request, arrival);
+    if (shaken === undefined) return answer(list, request, arrival);
+    if (shaken instanceof Response) return shaken;
+    const { limits } = shaken.app;
+    // Deno pings a silent peer, and closes after this long without an answer.
+    const { socket, response } = deno!.upgradeWebSocket(request, {
+      ...(shaken.protocol !== undefined && { protocol: shaken.protocol }),
+      idleTimeout: Math.ceil((2.5 * limits.heartbeat) / 1000),
+    });
+    const opened = standardPort(socket, limits.maxMessageSize);
+    socket.addEventListener("open", () => shaken.run(opened));
+    // A handshake that is never finished; once the conversation runs, its scope is its own.
+    socket.addEventListener("error", () => shaken.call.close(gone()));
+    return response;
+  }
+  let server: ReturnType<Deno["serve"]>;
+  try {
+    server = deno.serve({ port, hostname: host, ...tls, signal: cut.signal, onListen() {} }, handle);
+  } catch (error) {
+    throw (error as { name?: string }).name === "AddrInUse" ? inUse(port, error) : error;
+  }
+  const { addr } = server;
+  let closed: Promise<void> | undefined;
+  return {
+    url: `${tls ? "https" : "http"}://${hostInUrl(addr.hostname)}:${addr.port}`,
+    port: addr.port,
+    close() {
+      closed ??= closeWithin(
+        options.closeAfter ?? LISTEN_LIMITS.closeAfter,
+        apps,
+        () => server.shutdown(),
+        () => cut.abort(),
+      );
+      return closed;
+    },
+  };
+}

@@ -1,0 +1,74 @@
+import { isLoopback } from "./http/origin.js";
+import type { App } from "./serve.js";
+
+/** What `listen` takes in every runtime. */
+export interface ListenBase {
+  /**
+   * 0 takes any free one. A port in use rejects with its cause, EADDRINUSE.
+   *
+   * @default the port of the first app's contract, such as 9420 of emacs-agent: where clients of it look
+   */
+  readonly port?: number;
+  /** The address to bind. Any but a loopback address needs `authenticate` in every app. @default "127.0.0.1" */
+  readonly host?: string;
+  /** Lets anybody on the network run your agent: binds beyond loopback without `authenticate`. */
+  readonly dangerouslyAllowEverybody?: boolean;
+  /** Milliseconds that `close` leaves running answers. @default 5 s */
+  readonly closeAfter?: number;
+}
+
+/** An address that is served. */
+export interface Served {
+  /** Such as `http://127.0.0.1:8080`. */
+  readonly url: string;
+  readonly port: number;
+  /**
+   * Takes no more calls (503), closes channels with 1001 and streams that have no end of their own, leaves the rest `closeAfter`
+   * to finish, and resolves when the last connection is closed. For SIGTERM: `process.once("SIGTERM", () => server.close())`.
+   */
+  close(): Promise<void>;
+}
+
+/** The port in the URL of the contract; a free one where it names none. */
+export function documentedPort([first]: readonly App[]): number {
+  return Number(new URL(first!.contract.url).port);
+}
+
+export function inUse(port: number, cause: unknown): Error {
+  const message = `port ${port} is in use: give \`listen\` another \`port\`, or 0 for any free one`;
+  return Object.assign(new Error(message, { cause }), { code: "EADDRINUSE" });
+}
+
+/** @throws `TypeError` for an option of `serve`, and for an address beyond loopback without `authenticate` */
+export function checkListen(apps: readonly App[], host: string, options: ListenBase): void {
+  for (const moved of ["hosts", "origins", "heartbeat", "maxMessageSize"])
+    if (moved in options) throw new TypeError(`${moved} is an option of serve, not of listen`);
+  const open = apps.find((one) => !one.authenticates);
+  if (!isLoopback(host) && open && !options.dangerouslyAllowEverybody)
+    throw new TypeError(
+      `${open.contract.name} would be open to everybody who reaches ${host}: give it \`authenticate\`, listen on loopback, or set \`dangerouslyAllowEverybody\``,
+    );
+}
+
+/** A host as a URL and a Host header write it. */
+export function hostInUrl(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+/** Closes apps and their server. `finish` resolves when the last connection has ended; after `closeAfter` the rest is `cut`. */
+export async function closeWithin(
+  closeAfter: number,
+  apps: readonly App[],
+  finish: () => Promise<unknown>,
+  cut: () => void,
+): Promise<void> {
+  const timer = setTimeout(() => {
+    for (const app of apps) app.close();
+    cut();
+  }, closeAfter);
+  const finished = finish();
+  for (const app of apps) app.drain();
+  await finished;
+  clearTimeout(timer);
+  for (const app of apps) app.close();
+}
