@@ -1,4 +1,4 @@
-import type { CallOptions, ContractValue } from "@parlance/contract";
+import type { CallOptions, ContractValue, ReopenOptions } from "@parlance/contract";
 import { type AnyContract, bind, type Input, newKey, Violation } from "@parlance/wire";
 import type { OpenOptions } from "./channel/channel.js";
 import { lazy } from "./lazy.js";
@@ -59,7 +59,7 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
     return operating.call(name, input, options);
   }
 
-  function stream(name: string, input: Input, how: CallOptions = {}) {
+  function stream(name: string, input: Input, how: ReopenOptions = {}) {
     bind(any, name, input);
     const reading: Reading = { session: sessionOf(input), closedBy: any.operations[name]!.answer.stream!.closedBy };
     readings.add(reading);
@@ -71,11 +71,10 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
       over: () => readings.delete(reading),
     };
     // A page that only uses channels never loads what streams need.
-    return lazy(
-      import("./stream/open-stream.js").then(({ openStream }) =>
-        openStream(any, connection, requesting, name, opening),
-      ),
-    );
+    const loaded = how.reopen
+      ? import("./stream/reopening.js").then(({ openAgain }) => openAgain)
+      : import("./stream/open-stream.js").then(({ openStream }) => openStream);
+    return lazy(loaded.then((open) => open(any, connection, requesting, name, opening)));
   }
 
   function sessionOf(input: Input): unknown {

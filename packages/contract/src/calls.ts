@@ -6,6 +6,16 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Options of a stream that a GET asks for: to ask again has no effect on the server (RFC 9110, section 9.2.1). */
+export interface ReopenOptions extends CallOptions {
+  /**
+   * Opens the stream again after each `Disconnected`, within `reconnectFor`, once it has been open. It begins anew each time: what the
+   * server sent meanwhile may be missing, and what it sends to every new reader comes again. A function is called with each loss
+   * first; what it throws or rejects with ends the stream. @default false
+   */
+  readonly reopen?: boolean | ((lost: Error & { readonly code: string }) => void);
+}
+
 /** What `connect(...).someStream(input)` returns. The request is sent at once; messages are read as they are asked for. */
 export interface MessageStream<M> extends AsyncIterable<M> {
   /** Settles when the server has accepted the request; rejects with what refused it. */

@@ -1,4 +1,4 @@
-import type { CallOptions, MessageStream } from "@parlance/contract";
+import type { MessageStream, ReopenOptions } from "@parlance/contract";
 import { type AnyContract, type AnyMessage, type Input, RESUME } from "@parlance/wire";
 import { lifetime } from "../lifetime.js";
 import { operations } from "../operation.js";
@@ -17,11 +17,12 @@ export interface Reading {
 
 export interface Opening {
   readonly input: Input;
-  readonly options: CallOptions;
+  readonly options: ReopenOptions;
   /** Absent where nothing is resumed. */
   readonly key: string | undefined;
   readonly reading: Reading;
-  readonly over: () => void;
+  /** Called with the milliseconds that the server asked for before a reconnect. */
+  readonly over: (retry: number) => void;
 }
 
 /** Sends an operation whose answer is a stream. */
@@ -48,13 +49,7 @@ export function openStream(
     abandon(answered) {
       if (keyed && (answered || !deletes)) cancel(name, input, headers, keyed);
     },
-    sessionEnded: async () =>
-      stream.closedBy !== undefined &&
-      (reading.ending?.then(
-        () => true,
-        () => false,
-      ) ??
-        false),
+    sessionEnded: () => sessionEnded(reading),
     over,
   });
   const { messages, opened } = reader;
@@ -76,4 +71,13 @@ export function openStream(
     text: () => textOf(contract, name, stream, messageStream),
   };
   return messageStream;
+}
+
+/** Whether this client has ended the stream's session. */
+export async function sessionEnded({ closedBy, ending }: Reading): Promise<boolean> {
+  if (closedBy === undefined || !ending) return false;
+  return ending.then(
+    () => true,
+    () => false,
+  );
 }
