@@ -38,7 +38,10 @@ export interface Closed {
 
 /** One side of an open socket: `Out` is what this side sends, `In` what it receives, `Asks` maps an ask's type to its answers. */
 export interface Channel<Out, In, Asks = Record<never, never>> extends AsyncIterable<In>, AsyncDisposable {
-  /** Sends a message. Throws `Violation` if it breaks its schema, `Disconnected` when the channel has ended. */
+  /**
+   * Sends a message. Throws `Violation` if it is not a message of this side, `Disconnected` when the channel has ended. A server also
+   * throws `Violation` if it breaks its schema; a client does not load the schemas of what it sends, and the server refuses it.
+   */
   send(message: Out): void;
   /**
    * Sends a message and returns its answer. Answers by order wait for the asks before them. An answer is not iterated;
