@@ -2,6 +2,22 @@ import type { Json, Side } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
 import type { Gap } from "./resume.js";
 
+/**
+ * Lets `instanceof` know an error of another copy of this module: of the other of its two builds, or of another version. A handler may
+ * throw one.
+ */
+function branded(kind: abstract new (...args: never[]) => Error, name: string): void {
+  const brand = Symbol.for(`@parlance/${name}`);
+  const isInstance = Function.prototype[Symbol.hasInstance];
+  Object.defineProperty(kind.prototype, brand, { value: true });
+  Object.defineProperty(kind, Symbol.hasInstance, {
+    value(this: unknown, error: { readonly [brand]?: unknown } | null | undefined) {
+      // A class that extends it has instances of its own only.
+      return this === kind ? error?.[brand] === true : isInstance.call(this as never, error);
+    },
+  });
+}
+
 export interface RefusalDetails {
   /** HTTP status; on a stream or channel, the status that the protocol's code stands for, where it has one. */
   readonly status?: number;
@@ -16,6 +32,9 @@ export interface RefusalDetails {
 
 /** The peer said no, in the protocol's own words. A handler throws it to say no. */
 export class Refusal extends Error {
+  static {
+    branded(Refusal, "Refusal");
+  }
   override readonly name = "Refusal";
   declare readonly status: number | undefined;
   declare readonly code: string;
@@ -85,6 +104,9 @@ export interface ViolationDetails {
 
 /** Someone broke the contract. */
 export class Violation extends Error {
+  static {
+    branded(Violation, "Violation");
+  }
   override readonly name = "Violation";
   declare readonly code: ViolationCode;
   declare readonly protocol: string;
@@ -110,6 +132,9 @@ export interface DisconnectedDetails {
 
 /** Nobody answered, or a stream stopped without one of its end messages. */
 export class Disconnected extends Error {
+  static {
+    branded(Disconnected, "Disconnected");
+  }
   override readonly name = "Disconnected";
   declare readonly code: DisconnectedCode;
   /** Whether trying again cannot repeat an effect: false when the peer may have received something that must not be sent twice. */
