@@ -773,7 +773,12 @@ export const emacsAgent: ContractValue<EmacsAgent, EmacsAgentHandlers> = {
       answers: [{ operation: "approve", key: "tool_call_id" }, { operation: "reject", key: "tool_call_id" }],
     },
   ],
-  reading: [{ of: "server", rename: { "/requiresApproval": "requires_approval" } }],
+  reading: [
+    { of: "server", rename: { "/requiresApproval": "requires_approval" } },
+    { of: "server", values: { "/role": [["agent", "assistant"]] } },
+    { of: "server", operation: "prompt", rename: { "/session_state": "agent_state" } },
+    { of: "server", operation: "interrupt", rename: { "/session_state": "agent_state" } },
+  ],
   fault: {
     schema: "FaultBody",
     code: ["/error/code"],
