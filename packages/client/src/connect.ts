@@ -5,7 +5,7 @@ import { lazy } from "./lazy.js";
 import type { Operations } from "./operation.js";
 import type { ConnectOptions } from "./options.js";
 import { requests } from "./request.js";
-import type { Reading } from "./stream/open-stream.js";
+import type { Reading } from "./stream/opening.js";
 
 /**
  * A typed client of a contract: one method an operation and channel. Nothing is sent until a method is called.
@@ -71,10 +71,11 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
       over: () => readings.delete(reading),
     };
     // A page that only uses channels never loads what streams need.
-    const loaded = how.reopen
-      ? import("./stream/reopening.js").then(({ openAgain }) => openAgain)
-      : import("./stream/open-stream.js").then(({ openStream }) => openStream);
-    return lazy(loaded.then((open) => open(any, connection, requesting, name, opening)));
+    return lazy(
+      import("./stream/open-stream.js").then(({ openStream }) =>
+        openStream(any, connection, requesting, name, opening),
+      ),
+    );
   }
 
   function sessionOf(input: Input): unknown {

@@ -68,7 +68,7 @@ export function rejoining(
           life.signal.throwIfAborted();
           if (error === lost || isFinal(error)) throw error;
           cause = error;
-          wait = error instanceof Refusal ? (error.retryAfter ?? 0) * 1000 : 0;
+          wait = 0;
         } finally {
           spent += Math.max(LEAST_COST, Date.now() - began);
         }

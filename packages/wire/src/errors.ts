@@ -3,17 +3,17 @@ import type { AnyMessage } from "./any-message.js";
 import type { Gap } from "./resume.js";
 
 /**
- * Lets `instanceof` know an error of another copy of this module: of the other of its two builds, or of another version. A handler may
- * throw one.
+ * Names a class of errors, and lets `instanceof` know an error of another copy of this module: of the other of its two builds, or of
+ * another version. A handler may throw one.
  */
 function branded(kind: abstract new (...args: never[]) => Error, name: string): void {
   const brand = Symbol.for(`@parlance/${name}`);
-  const isInstance = Function.prototype[Symbol.hasInstance];
-  Object.defineProperty(kind.prototype, brand, { value: true });
+  Object.assign(kind.prototype, { name, [brand]: true });
   Object.defineProperty(kind, Symbol.hasInstance, {
-    value(this: unknown, error: { readonly [brand]?: unknown } | null | undefined) {
-      // A class that extends it has instances of its own only.
-      return this === kind ? error?.[brand] === true : isInstance.call(this as never, error);
+    // A class that extends it has instances of its own only.
+    value(this: typeof kind, error: { [brand]?: true } | null | undefined) {
+      // biome-ignore lint/suspicious/noPrototypeBuiltins: the prototype of a class of errors has it
+      return this === kind ? !!error?.[brand] : this.prototype.isPrototypeOf(error as object);
     },
   });
 }
@@ -35,17 +35,17 @@ export class Refusal extends Error {
   static {
     branded(Refusal, "Refusal");
   }
-  override readonly name = "Refusal";
+  declare readonly name: "Refusal";
   declare readonly status: number | undefined;
   declare readonly code: string;
   declare readonly details: Json | undefined;
   declare readonly recoverable: boolean | undefined;
   declare readonly retryAfter: number | undefined;
 
-  constructor(message: string, { status, code, details, recoverable, retryAfter }: RefusalDetails = {}) {
+  constructor(message: string, details: RefusalDetails = {}) {
     super(message);
-    code ??= status === undefined ? "refused" : `status_${status}`;
-    Object.assign(this, { status, code, details, recoverable, retryAfter });
+    const { status, code = status === undefined ? "refused" : `status_${status}` } = details;
+    Object.assign(this, details, { code });
   }
 
   /** Whether the same request may succeed later: 408, 429, 502, 503, 504, or the protocol's `recoverable`. */
@@ -107,16 +107,16 @@ export class Violation extends Error {
   static {
     branded(Violation, "Violation");
   }
-  override readonly name = "Violation";
+  declare readonly name: "Violation";
   declare readonly code: ViolationCode;
   declare readonly protocol: string;
   declare readonly side: Side;
   declare readonly subject: string | undefined;
   declare readonly flaws: readonly Flaw[];
 
-  constructor(what: string, { code, protocol, side, subject, flaws = [], cause }: ViolationDetails) {
-    super(`${protocol}: ${what} (from the ${side})`, { cause });
-    Object.assign(this, { code, protocol, side, subject, flaws });
+  constructor(what: string, { flaws = [], cause, ...details }: ViolationDetails) {
+    super(`${details.protocol}: ${what} (from the ${details.side})`, { cause });
+    Object.assign(this, details, { flaws });
   }
 }
 
@@ -135,7 +135,7 @@ export class Disconnected extends Error {
   static {
     branded(Disconnected, "Disconnected");
   }
-  override readonly name = "Disconnected";
+  declare readonly name: "Disconnected";
   declare readonly code: DisconnectedCode;
   /** Whether trying again cannot repeat an effect: false when the peer may have received something that must not be sent twice. */
   declare readonly retryable: boolean;
@@ -144,9 +144,9 @@ export class Disconnected extends Error {
   /** On a channel: messages that were sent and may not have been received. */
   declare readonly unconfirmed: readonly AnyMessage[];
 
-  constructor(message: string, { code, retryable, missing, unconfirmed = [], cause }: DisconnectedDetails) {
+  constructor(message: string, { unconfirmed = [], cause, ...details }: DisconnectedDetails) {
     super(message, { cause });
-    Object.assign(this, { code, retryable, missing, unconfirmed });
+    Object.assign(this, details, { unconfirmed });
   }
 }
 

@@ -1,10 +1,9 @@
 import type { MessageStream } from "@parlance/contract";
-import { type AnyContract, type AnyMessage, Disconnected, newKey, notify } from "@parlance/wire";
+import { type AnyContract, type AnyMessage, Disconnected, newKey, notify, Refusal } from "@parlance/wire";
 import { type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
 import { type Rejoins, rejoining } from "../rejoin.js";
-import type { Requests } from "../request.js";
-import { type Opening, openStream, sessionEnded } from "./open-stream.js";
+import { type Begin, type Opening, sessionEnded } from "./opening.js";
 
 /** Seconds that each further opening may take, three times over: see `Rejoins`. */
 const GRACE = 90;
@@ -15,23 +14,16 @@ const PROVED = 30_000;
 export function openAgain(
   contract: AnyContract,
   connection: ConnectOptions,
-  requests: Requests,
   name: string,
   opening: Opening,
+  begin: Begin,
 ): MessageStream<AnyMessage> {
   const what = `${contract.name}.${name}`;
   const { method } = contract.operations[name]!;
   if (method !== "GET")
     throw new TypeError(`${what} is a ${method}: to open it again would do it twice. Call it again if that is meant`);
-  return new ReopenedStream(what, connection, opening, (options, how) =>
-    openStream(contract, how, requests, name, { ...opening, ...options }),
-  );
+  return new ReopenedStream(what, connection, opening, begin);
 }
-
-type Begin = (
-  options: Pick<Opening, "key" | "options" | "over">,
-  connection: ConnectOptions,
-) => MessageStream<AnyMessage>;
 
 /** Streams that follow each other after every loss, as one stream. Each of them has a key, and joins, of its own. */
 class ReopenedStream implements MessageStream<AnyMessage> {
@@ -117,8 +109,12 @@ class ReopenedStream implements MessageStream<AnyMessage> {
     const attempt = async (request: Lifetime) => {
       if (await sessionEnded(reading)) throw lost;
       const next = this.#next(request, once, key && newKey());
-      await next.opened;
-      return next;
+      const refused = await next.opened.catch((error: unknown) => {
+        if (!(error instanceof Refusal && error.retryable)) throw error;
+        lost.cause = error;
+        return (error.retryAfter ?? 0) * 1000;
+      });
+      return refused ?? next;
     };
     try {
       this.#current = await this.#rejoins.run(lost, GRACE, attempt, this.#retry);
