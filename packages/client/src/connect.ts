@@ -1,11 +1,11 @@
-import type { CallOptions, ContractValue } from "@parlance/contract";
+import type { CallOptions, ContractValue, ReopenOptions } from "@parlance/contract";
 import { type AnyContract, bind, type Input, newKey, Violation } from "@parlance/wire";
 import type { OpenOptions } from "./channel/channel.js";
 import { lazy } from "./lazy.js";
 import type { Operations } from "./operation.js";
 import type { ConnectOptions } from "./options.js";
 import { requests } from "./request.js";
-import type { Reading } from "./stream/open-stream.js";
+import type { Reading } from "./stream/opening.js";
 
 /**
  * A typed client of a contract: one method an operation and channel. Nothing is sent until a method is called.
@@ -59,7 +59,7 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
     return operating.call(name, input, options);
   }
 
-  function stream(name: string, input: Input, how: CallOptions = {}) {
+  function stream(name: string, input: Input, how: ReopenOptions = {}) {
     bind(any, name, input);
     const reading: Reading = { session: sessionOf(input), closedBy: any.operations[name]!.answer.stream!.closedBy };
     readings.add(reading);

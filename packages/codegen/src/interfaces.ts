@@ -69,8 +69,10 @@ export function interfaces(
 
 function writeOperation(page: Page, name: string, operation: Operation): Written {
   const { given, handed, prose, call } = callOf(page, name, operation);
-  const options = `options?: ${page.ours("CallOptions")}`;
   const { stream, json, text } = operation.answer;
+  // A stream that another method asks for would repeat its effect.
+  const reopens = stream !== undefined && operation.method === "GET";
+  const options = `options?: ${page.ours(reopens ? "ReopenOptions" : "CallOptions")}`;
   if (stream === undefined) {
     const promise = page.global("Promise");
     const answer = json ?? (text === undefined ? "void" : "string");

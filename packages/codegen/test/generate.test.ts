@@ -109,9 +109,9 @@ test("a schema named like one of our own types keeps its name, and ours is impor
   const files = await generate(contract({ word: object("MessageStream"), call: object("Call") }));
   const text = files["made-up.ts"]!;
   expect(text).toContain(
-    "import type { Call as ParlanceCall, CallOptions, ContractValue, MessageStream as ParlanceMessageStream }",
+    "import type { Call as ParlanceCall, ContractValue, MessageStream as ParlanceMessageStream, ReopenOptions }",
   );
-  expect(text).toContain("talk(options?: CallOptions): ParlanceMessageStream<TalkMessage>;");
+  expect(text).toContain("talk(options?: ReopenOptions): ParlanceMessageStream<TalkMessage>;");
   expect(text).toContain("export interface MessageStream {");
 });
 

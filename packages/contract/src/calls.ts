@@ -6,6 +6,16 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Options of a stream that a GET asks for: to ask again has no effect on the server (RFC 9110, section 9.2.1). */
+export interface ReopenOptions extends CallOptions {
+  /**
+   * Opens the stream again after each `Disconnected`, within `reconnectFor`, once it has been open. It begins anew each time: what the
+   * server sent meanwhile may be missing, and what it sends to every new reader comes again. A function is called with each loss
+   * first; what it throws or rejects with ends the stream. @default false
+   */
+  readonly reopen?: boolean | ((lost: Error & { readonly code: string }) => void);
+}
+
 /** What `connect(...).someStream(input)` returns. The request is sent at once; messages are read as they are asked for. */
 export interface MessageStream<M> extends AsyncIterable<M> {
   /** Settles when the server has accepted the request; rejects with what refused it. */
@@ -28,7 +38,10 @@ export interface Closed {
 
 /** One side of an open socket: `Out` is what this side sends, `In` what it receives, `Asks` maps an ask's type to its answers. */
 export interface Channel<Out, In, Asks = Record<never, never>> extends AsyncIterable<In>, AsyncDisposable {
-  /** Sends a message. Throws `Violation` if it breaks its schema, `Disconnected` when the channel has ended. */
+  /**
+   * Sends a message. Throws `Violation` if it is not a message of this side, `Disconnected` when the channel has ended. A server also
+   * throws `Violation` if it breaks its schema; a client does not load the schemas of what it sends, and the server refuses it.
+   */
   send(message: Out): void;
   /**
    * Sends a message and returns its answer. Answers by order wait for the asks before them. An answer is not iterated;

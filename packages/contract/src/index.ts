@@ -1,4 +1,4 @@
-export type { Call, CallOptions, Channel, Closed, MessageStream, OpenAsk, Session } from "./calls.js";
+export type { Call, CallOptions, Channel, Closed, MessageStream, OpenAsk, ReopenOptions, Session } from "./calls.js";
 export type {
   Answer,
   Auth,

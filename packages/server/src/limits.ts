@@ -35,6 +35,8 @@ export interface Limits {
   readonly hookWithin: number;
   /** How long a handler may take to answer an operation. @default 10 min */
   readonly answerWithin: number;
+  /** How long an ask of the server waits for its answer, which a person may give; 0 or Infinity for no limit. @default 60 min */
+  readonly askWithin: number;
   /** How long each piece of a request's body may take. @default 60 s */
   readonly bodyWithin: number;
   /** How long an accepted handshake may take to become an open socket, and a channel to close. @default 10 s */
@@ -66,6 +68,7 @@ export const LIMITS: Limits = {
   authenticateWithin: 10_000,
   hookWithin: 10_000,
   answerWithin: 600_000,
+  askWithin: 3_600_000,
   bodyWithin: 60_000,
   socketWithin: 10_000,
   storeWithin: 5000,

@@ -2,6 +2,22 @@ import type { Json, Side } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
 import type { Gap } from "./resume.js";
 
+/**
+ * Names a class of errors, and lets `instanceof` know an error of another copy of this module: of the other of its two builds, or of
+ * another version. A handler may throw one.
+ */
+function branded(kind: abstract new (...args: never[]) => Error, name: string): void {
+  const brand = Symbol.for(`@parlance/${name}`);
+  Object.assign(kind.prototype, { name, [brand]: true });
+  Object.defineProperty(kind, Symbol.hasInstance, {
+    // A class that extends it has instances of its own only.
+    value(this: typeof kind, error: { [brand]?: true } | null | undefined) {
+      // biome-ignore lint/suspicious/noPrototypeBuiltins: the prototype of a class of errors has it
+      return this === kind ? !!error?.[brand] : this.prototype.isPrototypeOf(error as object);
+    },
+  });
+}
+
 export interface RefusalDetails {
   /** HTTP status; on a stream or channel, the status that the protocol's code stands for, where it has one. */
   readonly status?: number;
@@ -16,17 +32,20 @@ export interface RefusalDetails {
 
 /** The peer said no, in the protocol's own words. A handler throws it to say no. */
 export class Refusal extends Error {
-  override readonly name = "Refusal";
+  static {
+    branded(Refusal, "Refusal");
+  }
+  declare readonly name: "Refusal";
   declare readonly status: number | undefined;
   declare readonly code: string;
   declare readonly details: Json | undefined;
   declare readonly recoverable: boolean | undefined;
   declare readonly retryAfter: number | undefined;
 
-  constructor(message: string, { status, code, details, recoverable, retryAfter }: RefusalDetails = {}) {
+  constructor(message: string, details: RefusalDetails = {}) {
     super(message);
-    code ??= status === undefined ? "refused" : `status_${status}`;
-    Object.assign(this, { status, code, details, recoverable, retryAfter });
+    const { status, code = status === undefined ? "refused" : `status_${status}` } = details;
+    Object.assign(this, details, { code });
   }
 
   /** Whether the same request may succeed later: 408, 429, 502, 503, 504, or the protocol's `recoverable`. */
@@ -85,16 +104,19 @@ export interface ViolationDetails {
 
 /** Someone broke the contract. */
 export class Violation extends Error {
-  override readonly name = "Violation";
+  static {
+    branded(Violation, "Violation");
+  }
+  declare readonly name: "Violation";
   declare readonly code: ViolationCode;
   declare readonly protocol: string;
   declare readonly side: Side;
   declare readonly subject: string | undefined;
   declare readonly flaws: readonly Flaw[];
 
-  constructor(what: string, { code, protocol, side, subject, flaws = [], cause }: ViolationDetails) {
-    super(`${protocol}: ${what} (from the ${side})`, { cause });
-    Object.assign(this, { code, protocol, side, subject, flaws });
+  constructor(what: string, { flaws = [], cause, ...details }: ViolationDetails) {
+    super(`${details.protocol}: ${what} (from the ${details.side})`, { cause });
+    Object.assign(this, details, { flaws });
   }
 }
 
@@ -110,7 +132,10 @@ export interface DisconnectedDetails {
 
 /** Nobody answered, or a stream stopped without one of its end messages. */
 export class Disconnected extends Error {
-  override readonly name = "Disconnected";
+  static {
+    branded(Disconnected, "Disconnected");
+  }
+  declare readonly name: "Disconnected";
   declare readonly code: DisconnectedCode;
   /** Whether trying again cannot repeat an effect: false when the peer may have received something that must not be sent twice. */
   declare readonly retryable: boolean;
@@ -119,9 +144,9 @@ export class Disconnected extends Error {
   /** On a channel: messages that were sent and may not have been received. */
   declare readonly unconfirmed: readonly AnyMessage[];
 
-  constructor(message: string, { code, retryable, missing, unconfirmed = [], cause }: DisconnectedDetails) {
+  constructor(message: string, { unconfirmed = [], cause, ...details }: DisconnectedDetails) {
     super(message, { cause });
-    Object.assign(this, { code, retryable, missing, unconfirmed });
+    Object.assign(this, details, { unconfirmed });
   }
 }
 

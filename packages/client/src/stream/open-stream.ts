@@ -1,31 +1,29 @@
-import type { CallOptions, MessageStream } from "@parlance/contract";
-import { type AnyContract, type AnyMessage, type Input, RESUME } from "@parlance/wire";
+import type { MessageStream } from "@parlance/contract";
+import { type AnyContract, type AnyMessage, RESUME } from "@parlance/wire";
 import { lifetime } from "../lifetime.js";
 import { operations } from "../operation.js";
 import type { ConnectOptions } from "../options.js";
 import type { Requests } from "../request.js";
+import { type Begin, type Opening, sessionEnded } from "./opening.js";
 import { StreamReader } from "./stream.js";
 import { textOf } from "./text.js";
 
-/** An open stream, so that the end of its session differs from a cut. */
-export interface Reading {
-  readonly session: unknown;
-  readonly closedBy: string | undefined;
-  /** The operation that ends the session, once it was called. */
-  ending?: Promise<unknown>;
+/** Sends an operation whose answer is a stream, and sends it again after each loss where it is told to. */
+export async function openStream(
+  contract: AnyContract,
+  connection: ConnectOptions,
+  requests: Requests,
+  name: string,
+  opening: Opening,
+): Promise<MessageStream<AnyMessage>> {
+  const begin: Begin = (how, connecting) => openOnce(contract, connecting, requests, name, { ...opening, ...how });
+  if (!opening.options.reopen) return begin({}, connection);
+  // Only a page that opens streams again loads what that needs.
+  const { openAgain } = await import("./reopening.js");
+  return openAgain(contract, connection, name, opening, begin);
 }
 
-export interface Opening {
-  readonly input: Input;
-  readonly options: CallOptions;
-  /** Absent where nothing is resumed. */
-  readonly key: string | undefined;
-  readonly reading: Reading;
-  readonly over: () => void;
-}
-
-/** Sends an operation whose answer is a stream. */
-export function openStream(
+function openOnce(
   contract: AnyContract,
   connection: ConnectOptions,
   requests: Requests,
@@ -48,13 +46,7 @@ export function openStream(
     abandon(answered) {
       if (keyed && (answered || !deletes)) cancel(name, input, headers, keyed);
     },
-    sessionEnded: async () =>
-      stream.closedBy !== undefined &&
-      (reading.ending?.then(
-        () => true,
-        () => false,
-      ) ??
-        false),
+    sessionEnded: () => sessionEnded(reading),
     over,
   });
   const { messages, opened } = reader;

@@ -29,7 +29,8 @@ export interface StreamSource {
   readonly abandon: (answered: boolean) => void;
   /** Whether this client ended the session: asked when the body ends on a stream that declares no end. */
   readonly sessionEnded: () => Promise<boolean>;
-  readonly over: () => void;
+  /** Called once, with the milliseconds that the server asked for before a reconnect. */
+  readonly over: (retry: number) => void;
 }
 
 /** Characters of an unknown event that an error shows. */
@@ -93,7 +94,7 @@ export class StreamReader {
     this.#drop(reason);
     if (reason !== undefined) life.abort(reason);
     life.release();
-    over();
+    over(this.#retry);
   }
 
   async #open(): Promise<Joined> {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
+import { AXUM_KEEP_ALIVE, axumEvent } from "./emacs-backend.js";
 
 /** Go's `encoding/json`: `<`, `>`, `&` and the line ends of JavaScript are escaped, and a body ends with a line feed. */
 const marshal = (value: unknown): string =>
@@ -9,10 +10,17 @@ const json = (response: ServerResponse, status: number, body: unknown) =>
   response.writeHead(status, { "Content-Type": "application/json" }).end(`${marshal(body)}\n`);
 const refuse = (response: ServerResponse, status: number, error: string) => json(response, status, { error });
 
-/** A stream as the gateway frames it: no charset, no comments, no ids. */
-function stream(response: ServerResponse): (event: string, data: object) => void {
+/** How an event stands on the wire. */
+type Frame = (event: string, data: object) => string;
+/** As the gateway frames it: no comments, no ids. */
+const framed: Frame = (event, data) => `event: ${event}\ndata: ${marshal(data)}\n\n`;
+/** As axum frames it, after a keep-alive. */
+export const framedByAxum: Frame = (event, data) => AXUM_KEEP_ALIVE + axumEvent(event, data);
+
+/** A stream without a charset. */
+function stream(response: ServerResponse, frame = framed): (event: string, data: object) => void {
   response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-cache" });
-  return (event, data) => response.write(`event: ${event}\ndata: ${marshal(data)}\n\n`);
+  return (event, data) => response.write(frame(event, data));
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Record<string, string> | undefined> {
@@ -53,7 +61,7 @@ const health: Routes = {
 };
 
 /** The gateway as its document has it. What is sent decides how the stream ends. */
-export const documentedGateway = (): Promise<string> =>
+export const documentedGateway = (frame?: Frame): Promise<string> =>
   serving({
     ...health,
     "GET /api/agents": (response) => json(response, 200, [{ id: "1", name: "echo", capabilities: null }]),
@@ -62,7 +70,7 @@ export const documentedGateway = (): Promise<string> =>
       if (!body) return refuse(response, 400, "invalid JSON");
       if (!body.content) return refuse(response, 400, "missing content");
       if (body.agent_id !== undefined && body.agent_id !== "1") return refuse(response, 404, "agent not found");
-      const say = stream(response);
+      const say = stream(response, frame);
       say("thinking", { text: "thinking..." });
       say("text", { text: "1 < 2 & " });
       if (body.content === "vanish") return response.end();

@@ -5,13 +5,16 @@ import { Refusal, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { all } from "../conversations/carriers.js";
-import { documentedGateway, gatewayOfToday } from "./gateway-double.js";
+import { documentedGateway, framedByAxum, gatewayOfToday } from "./gateway-double.js";
 
 const sender = "test";
 
 describe("The gateway of the document", () => {
-  it("holds a whole conversation with a client of fold-gateway", async () => {
-    const client = connect(foldGateway, { baseUrl: await documentedGateway() });
+  it.each([
+    ["its own framing", undefined],
+    ["axum's framing", framedByAxum],
+  ])("holds a whole conversation with a client of fold-gateway, in %s", async (_, frame) => {
+    const client = connect(foldGateway, { baseUrl: await documentedGateway(frame) });
     expect([await client.health(), await client.ready()]).toEqual(["OK", "ready (1 agents)"]);
     expect(await client.listAgents()).toEqual([{ id: "1", name: "echo", capabilities: [] }]);
     expect((await all(client.send({ content: "go" }))).map(({ type }) => type)).toEqual([

@@ -3,7 +3,7 @@ import { webSocket } from "@parlance/client/node";
 import type { ContractValue } from "@parlance/contract";
 import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { type LoCoAppHandlers, locoApp, type StreamServerMessage } from "@parlance/protocols/loco-app";
-import { type App, Refusal, type ServeOptions, serve } from "@parlance/server";
+import { type Apps, Refusal, type ServeOptions, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { all } from "../conversations/carriers.js";
@@ -153,7 +153,7 @@ const authenticate = ({ headers, url }: Request) =>
   [headers.get("Authorization")?.slice("Bearer ".length), new URL(url).searchParams.get("token")].includes("s3cret") &&
   "me";
 
-async function listening(app: App): Promise<string> {
+async function listening(app: Apps): Promise<string> {
   const server = await listen(app, { port: 0, closeAfter: 0 });
   onTestFinished(() => server.close());
   return server.url;
@@ -190,6 +190,30 @@ describe("LoCo's extension", () => {
     const url = await listening(serve(locoApp, appHandlers, { authenticate }));
     expect(await locoExtension(url, "s3cret", "go")).toMatchObject(shown);
     await expect(locoExtension(url, "wrong", "go")).rejects.toThrow("401");
+  });
+
+  it("is served as the program has it, and a client of loco as the document has it, on one port", async () => {
+    const handlers: LoCoHandlers = {
+      ...beside(loco),
+      async stream(_, channel) {
+        channel.send({ type: "server.hello", server_info: { version: "1" } });
+        for await (const message of channel) {
+          if (message.type !== "client.user_message") continue;
+          channel.send({ type: "assistant.token", token: "é" });
+          channel.send({ type: "assistant.message_final", message: "é" });
+        }
+      },
+    };
+    const app = serve(locoApp, appHandlers, { authenticate });
+    const url = await listening([{ app, path: "/app" }, serve(loco, handlers, { authenticate })]);
+    expect(await locoExtension(`${url}/app`, "s3cret", "go")).toMatchObject(shown);
+    const client_info = { name: "test", version: "1", capabilities: [] };
+    const client = connect(loco, { baseUrl: url, token: "s3cret", webSocket });
+    await using session = await client.stream({ session_id: "s1" }, { open: { client_info } });
+    session.send({ type: "client.user_message", message: "go" });
+    const heard: string[] = [];
+    for await (const { type } of session) if (heard.push(type) === 3) break;
+    expect(heard).toEqual(["server.hello", "assistant.token", "assistant.message_final"]);
   });
 
   it("answers every approval of a server of loco that writes the profile extension, and of no other", async () => {

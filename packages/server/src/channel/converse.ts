@@ -61,7 +61,8 @@ async function hold(context: Context, called: Called, port: Port, scope: Scope):
   try {
     const handler = handlers[name] as ((input: unknown, channel: AnyChannel, call: unknown) => unknown) | undefined;
     if (!handler) throw new TypeError(`${contract.name} is served without a handler for ${name}`);
-    const handled = (async () => handler(called.input, channel, callOf(context, called, scope.signal)))();
+    const handled = (async () =>
+      handler(called.input, limited(context, channel), callOf(context, called, scope.signal)))();
     // A handler that ignores its signal is not waited for.
     await new Promise<unknown>((resolve, reject) => {
       scope.add(() => resolve(undefined));
@@ -76,6 +77,18 @@ async function hold(context: Context, called: Called, port: Port, scope: Scope):
     if (how === "failed") failed(context, called, wire, error);
   }
   await finish(context, channel, port, scope);
+}
+
+/** The channel as its handler has it: an ask that its client does not answer ends after `askWithin`. */
+function limited({ contract, limits, root }: Context, channel: AnyChannel): AnyChannel {
+  const limit = limits.askWithin || Number.POSITIVE_INFINITY;
+  const ask: AnyChannel["ask"] = (message, { signal } = {}) =>
+    // Under the root, because the end of the channel has an error of its own for its asks.
+    within(root, limit, `${contract.name}: the answer to ${message.type}`, (attempt) => {
+      if (signal) attempt.onAbort(signal, () => attempt.close(signal.reason));
+      return channel.ask(message, { signal: attempt.signal });
+    });
+  return { ...channel, ask };
 }
 
 /** Errors that follow from the end of the channel itself. */

@@ -161,6 +161,11 @@ export class LocalSessions implements SessionStore {
         reject(scope.reason ?? this.#over(key));
         closeIfIdle(hub);
       });
+      const limit = this.#limits.askWithin || Number.POSITIVE_INFINITY;
+      scope.timeout(limit, () => {
+        const how = `${this.#contract.name}: the answer to ${message.type} did not finish within ${limit} ms`;
+        fail(new Disconnected(how, { code: "timeout", retryable: true }));
+      });
       const { signal } = options;
       if (signal) scope.onAbort(signal, () => fail(signal.reason));
       try {

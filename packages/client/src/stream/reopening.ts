@@ -1,0 +1,142 @@
+import type { MessageStream } from "@parlance/contract";
+import { type AnyContract, type AnyMessage, Disconnected, newKey, notify, Refusal } from "@parlance/wire";
+import { type Lifetime, lifetime } from "../lifetime.js";
+import type { ConnectOptions } from "../options.js";
+import { type Rejoins, rejoining } from "../rejoin.js";
+import { type Begin, type Opening, sessionEnded } from "./opening.js";
+
+/** Seconds that each further opening may take, three times over: see `Rejoins`. */
+const GRACE = 90;
+/** Milliseconds after which a stream that was open has proved its server, even when it sent nothing but comments. */
+const PROVED = 30_000;
+
+/** Sends a GET whose answer is a stream, and sends it again after each loss. */
+export function openAgain(
+  contract: AnyContract,
+  connection: ConnectOptions,
+  name: string,
+  opening: Opening,
+  begin: Begin,
+): MessageStream<AnyMessage> {
+  const what = `${contract.name}.${name}`;
+  const { method } = contract.operations[name]!;
+  if (method !== "GET")
+    throw new TypeError(`${what} is a ${method}: to open it again would do it twice. Call it again if that is meant`);
+  return new ReopenedStream(what, connection, opening, begin);
+}
+
+/** Streams that follow each other after every loss, as one stream. Each of them has a key, and joins, of its own. */
+class ReopenedStream implements MessageStream<AnyMessage> {
+  readonly opened: Promise<void>;
+  readonly #what: string;
+  readonly #connection: ConnectOptions;
+  readonly #opening: Opening;
+  readonly #begin: Begin;
+  readonly #life: Lifetime;
+  readonly #rejoins: Rejoins;
+  readonly #messages = this.#read();
+  #current: MessageStream<AnyMessage>;
+  /** When the current stream was opened; 0 until the first one was. */
+  #openedAt = 0;
+  /** Milliseconds that the server asked for before a reconnect. */
+  #retry = 0;
+  #cancelled = false;
+
+  constructor(what: string, connection: ConnectOptions, opening: Opening, begin: Begin) {
+    this.#what = what;
+    this.#connection = connection;
+    this.#opening = opening;
+    this.#begin = begin;
+    this.#life = lifetime(connection.signal, opening.options.signal);
+    this.#life.signal.addEventListener("abort", () => opening.over(0));
+    this.#rejoins = rejoining(connection, this.#life);
+    this.#current = this.#next(lifetime(this.#life.signal), connection, opening.key);
+    this.opened = this.#current.opened.then(() => {
+      this.#openedAt = Date.now();
+    });
+    this.opened.catch(() => this.#finish());
+  }
+
+  text(): Promise<string> {
+    const repeated = `${this.#what} may repeat its text when it is opened again: read its messages`;
+    return Promise.reject(new TypeError(repeated));
+  }
+
+  cancel(): void {
+    this.#cancelled = true;
+    this.#current.cancel();
+    this.#life.abort(new DOMException("the stream was cancelled", "AbortError"));
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<AnyMessage> {
+    return {
+      next: () => this.#messages.next(),
+      return: async () => {
+        this.cancel();
+        return { done: true, value: undefined };
+      },
+    };
+  }
+
+  async *#read(): AsyncGenerator<AnyMessage, void> {
+    try {
+      for (;;) {
+        try {
+          for await (const message of this.#current) {
+            this.#rejoins.delivered();
+            yield message;
+          }
+          return;
+        } catch (error) {
+          if (this.#cancelled) return;
+          if (!this.#openedAt || !(error instanceof Disconnected)) throw error;
+          if (!(await this.#reopen(error))) return;
+        }
+      }
+    } finally {
+      this.#finish();
+    }
+  }
+
+  /** Resolves with false where the stream is over, and rejects where it cannot be opened again. */
+  async #reopen(lost: Disconnected): Promise<boolean> {
+    const { reading, key, options } = this.#opening;
+    const isOver = async () => this.#cancelled || sessionEnded(reading);
+    if (await isOver()) return false;
+    if (typeof options.reopen === "function") notify(options.reopen, lost, this.#life.abort);
+    if (Date.now() - this.#openedAt > PROVED) this.#rejoins.delivered();
+    const once = { ...this.#connection, retryWaits: [] };
+    const attempt = async (request: Lifetime) => {
+      if (await sessionEnded(reading)) throw lost;
+      const next = this.#next(request, once, key && newKey());
+      const refused = await next.opened.catch((error: unknown) => {
+        if (!(error instanceof Refusal && error.retryable)) throw error;
+        lost.cause = error;
+        return (error.retryAfter ?? 0) * 1000;
+      });
+      return refused ?? next;
+    };
+    try {
+      this.#current = await this.#rejoins.run(lost, GRACE, attempt, this.#retry);
+      this.#openedAt = Date.now();
+      return true;
+    } catch (error) {
+      // The server does not know a session that this client has ended meanwhile.
+      if (await isOver()) return false;
+      throw error;
+    }
+  }
+
+  #next(request: Lifetime, connection: ConnectOptions, key: string | undefined): MessageStream<AnyMessage> {
+    const over = (retry: number) => {
+      this.#retry = retry;
+      request.release();
+    };
+    return this.#begin({ key, options: { ...this.#opening.options, signal: request.signal }, over }, connection);
+  }
+
+  #finish(): void {
+    this.#life.release();
+    this.#opening.over(0);
+  }
+}

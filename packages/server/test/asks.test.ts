@@ -1,0 +1,124 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { connect } from "@parlance/client";
+import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
+import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
+import { type App, type ServeOptions, serve } from "@parlance/server";
+import { describe, expect, it, vi } from "vitest";
+
+// Some clients never answer what they are asked.
+
+type Waiting = { readonly app: App; readonly answer: Promise<unknown>; readonly late: () => Promise<unknown> };
+type Ask = (options: ServeOptions, signal?: AbortSignal) => Promise<Waiting>;
+
+const open = { client_info: { name: "test", version: "1", capabilities: [] } };
+const approval = {
+  type: "tool.request_approval",
+  request_id: "r",
+  tool_name: "t",
+  args: {},
+  risk_level: "low",
+} as const;
+const response = { type: "client.approval_response", request_id: "r", approved: true } as const;
+const call = {
+  type: "tool.call",
+  tool_call_id: "c",
+  tool: "edit_file",
+  params: {},
+  requires_approval: true,
+} as const;
+
+/** The ask, once it is made. */
+async function asking(asked: readonly Promise<unknown>[]): Promise<{ answer: Promise<unknown> }> {
+  await vi.waitFor(() => expect(asked).toHaveLength(1));
+  return { answer: asked[0]! };
+}
+
+/** An ask of loco on the channel of a client that reads and says nothing. `by`: from its handler, or from another one. */
+const onChannel =
+  (by: "channel" | "session", resume: boolean): Ask =>
+  async (options, signal) => {
+    const asked: Promise<unknown>[] = [];
+    const later: unknown[] = [];
+    const handlers = {
+      async stream(_, channel) {
+        channel.send({ type: "server.hello", server_info: { version: "1" } });
+        if (by === "channel") asked.push(channel.ask(approval, { signal: signal! }));
+        for await (const message of channel) if (message.type !== "client.hello") later.push(message);
+      },
+      deleteSession(_, { session }) {
+        asked.push(session("s").ask(approval, { signal: signal! }));
+        return { success: true };
+      },
+    } as Partial<LoCoHandlers> as LoCoHandlers;
+    const app = serve(loco, handlers, { allowAnonymous: true, ...options });
+    const client = connect(loco, { fetch: app.fetch, webSocket: app.webSocket, resume });
+    const channel = await client.stream({ session_id: "s" }, { open });
+    if (by === "session") await connect(loco, { fetch: app.fetch }).deleteSession({ session_id: "other" });
+    const { answer } = await asking(asked);
+    return {
+      app,
+      answer,
+      async late() {
+        channel.send(response);
+        await vi.waitFor(() => expect(later).toHaveLength(1));
+        return later[0];
+      },
+    };
+  };
+
+/** An ask of emacs-agent on the stream of a session, which an operation answers. */
+const onStream: Ask = async (options, signal) => {
+  const asked: Promise<unknown>[] = [];
+  const handlers = {
+    async *events() {},
+    prompt(_, { session }) {
+      asked.push(session("s").ask(call, { signal: signal! }));
+      return { status: "accepted", agent_state: "thinking" };
+    },
+    approve: ({ tool_call_id }) => ({ status: "approved", tool_call_id }),
+  } as Partial<EmacsAgentHandlers> as EmacsAgentHandlers;
+  const app = serve(emacsAgent, handlers, options);
+  const client = connect(emacsAgent, { fetch: app.fetch });
+  await client.prompt({ session_id: "s", text: "x" });
+  const { answer } = await asking(asked);
+  return { app, answer, late: () => client.approve({ session_id: "s", tool_call_id: "c" }) };
+};
+
+const asks: Record<string, [Ask, late: object]> = {
+  "a handler's channel": [onChannel("channel", false), response],
+  "a handler's channel that resumes": [onChannel("channel", true), response],
+  "a session with a channel": [onChannel("session", false), response],
+  "a session that an operation answers for": [onStream, { name: "Refusal", status: 409 }],
+};
+
+describe.each(Object.entries(asks))("An ask on %s", (_, [ask, whenLate]) => {
+  it("that is not answered ends after askWithin, and a later answer finds nothing open", async () => {
+    const { answer, late } = await ask({ askWithin: 20 });
+    await expect(answer).rejects.toMatchObject({
+      name: "Disconnected",
+      code: "timeout",
+      message: expect.stringMatching(
+        /^(loco|emacs-agent): the answer to tool\.(request_approval|call) did not finish within 20 ms$/,
+      ),
+    });
+    expect(await late().catch((error: unknown) => error)).toMatchObject(whenLate);
+  });
+
+  it.each([0, Number.POSITIVE_INFINITY])("has no limit with askWithin %s", async (askWithin) => {
+    const limited = await ask({ heartbeat: 0 });
+    const free = await ask({ heartbeat: 0, askWithin });
+    await turn();
+    expect(limited.app.stats().timers - free.app.stats().timers).toBe(1);
+    for (const { answer, late } of [limited, free]) {
+      void late().catch(() => {});
+      await answer;
+    }
+  });
+
+  it("ends with the reason of its own signal", async () => {
+    const caller = new AbortController();
+    const { answer } = await ask({}, caller.signal);
+    caller.abort(new Error("enough"));
+    await expect(answer).rejects.toThrow("enough");
+  });
+});
