@@ -347,3 +347,20 @@ test("a contract's own types are named by its `type`, and its error codes are on
   expect(text).toContain("export const madeUp: ContractValue<MadeUP, MadeUPHandlers> = {");
   expect(text).not.toContain("MadeUp");
 });
+
+test("an error code that may be any text has the contract's codes for its type, wherever the contract says that it stands", async () => {
+  const codes = { LOST: { description: "Lost." }, BUSY: { description: "Busy." } };
+  const places = { text: ["/error"], code: ["/error", "/detail/code"] };
+  const word = object("Word", {
+    error: { type: "string" },
+    other: { type: "string" },
+    detail: { allOf: [{ $ref: "inner.json" }] },
+  });
+  const inner = object("Inner", { code: { type: "string", pattern: "^[A-Z]+$" }, kind: { enum: ["a"] } });
+  const { "made-up.ts": text } = await generate(
+    contract({ word }, [inner], { fault: { schema: "messages/word.json", codes, ...places } }),
+  );
+  expect(text).toContain("error?: MadeUpErrorCode | (string & {});");
+  expect(text).toContain("code?: MadeUpErrorCode | (string & {});");
+  expect(text).toContain("other?: string;");
+});

@@ -82,7 +82,7 @@ export interface ErrorMessage {
   /** What went wrong, for the user. */
   message: string;
   /** An error code, in upper case with underscores. */
-  code?: string;
+  code?: EmacsAgentErrorCode | (string & {});
 }
 
 /** Create a session. */
@@ -490,7 +490,7 @@ export interface FaultBody {
 /** What went wrong. */
 export interface FaultDetail {
   /** An error code, in upper case with underscores. */
-  code: string;
+  code: EmacsAgentErrorCode | (string & {});
   /** What went wrong, for the user. */
   message: string;
   /** More about the error, as its code needs it. */

@@ -604,7 +604,7 @@ export interface ErrorDetail {
    * An error code, in upper case with underscores.
    * @pattern ^[A-Z][A-Z0-9_]*$
    */
-  code: string;
+  code: LoCoErrorCode | (string & {});
   /** What went wrong, for the user. */
   message: string;
   /** More about the error, as its code needs it. */
