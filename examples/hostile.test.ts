@@ -218,7 +218,8 @@ const agents: Record<string, Attack> = {
     for (const { file: file_path } of changes) {
       await agent.registerWorkspace({ path: file_path });
       session.send({ type: "client.file_changes", changes: [{ type: "deleted", file_path }] });
-      session.send({ type: "client.patch_apply_result", patch_id: "p", file_path, success: true });
+      const applied_hash = `sha256:${"0".repeat(64)}`;
+      session.send({ type: "client.patch_apply_result", patch_id: "p", file_path, success: true, applied_hash });
       reached.count++;
     }
   },

@@ -201,11 +201,8 @@ export interface ChatInput {
 
 /** One turn of the conversation. */
 export interface Turn {
-  /**
-   * Who speaks: `user` or `assistant`.
-   * @minLength 1
-   */
-  role: string;
+  /** Who speaks. */
+  role: "user" | "assistant" | (string & {});
   /** What is said. */
   content: string;
 }

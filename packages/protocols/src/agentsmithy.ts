@@ -30,8 +30,8 @@ export interface DiffMessage {
 /** Sent when the agent determines the task type. It may be left out. */
 export interface ClassificationMessage {
   type: "classification";
-  /** The task, such as `refactor`. */
-  task_type: string;
+  /** The kind of task. */
+  task_type: "refactor" | (string & {});
 }
 
 /** Signals the end of the stream. */
@@ -55,7 +55,10 @@ export interface ContentMessage {
 
 /** Send the conversation and the editor's context, and receive the answer as a stream. */
 export interface ChatInput {
-  /** The conversation so far, the oldest turn first. */
+  /**
+   * The conversation so far, the oldest turn first.
+   * @minItems 1
+   */
   messages: Turn[];
   /** What the editor shows. The agent edits files only with a current file or a selection. */
   context?: EditorContext;
@@ -63,8 +66,8 @@ export interface ChatInput {
 
 /** One turn of the conversation. */
 export interface Turn {
-  /** Who speaks, such as `user`. */
-  role: string;
+  /** Who speaks. */
+  role: "user" | "assistant" | (string & {});
   /** What was said. */
   content: string;
 }
@@ -94,7 +97,10 @@ export interface EditorFile {
 
 /** Send the conversation and the editor's context, and receive the whole answer as one JSON body. */
 export interface CompleteInput {
-  /** The conversation so far, the oldest turn first. */
+  /**
+   * The conversation so far, the oldest turn first.
+   * @minItems 1
+   */
   messages: Turn[];
   /** What the editor shows. The agent edits files only with a current file or a selection. */
   context?: EditorContext;

@@ -338,8 +338,8 @@ export interface Agent {
   instance_id?: string;
   /** The agent's name, for people. */
   name: string;
-  /** What the agent can do, such as chat or code. */
-  capabilities: string[];
+  /** What the agent can do. */
+  capabilities: ("chat" | "code" | (string & {}))[];
   /** Workspaces that the agent belongs to, by name. */
   workspaces?: string[];
   /** Absolute path of the agent's working directory, on the agent's machine. */

@@ -3,6 +3,18 @@
 import type { Call, CallOptions, ContractValue, MessageStream, Session } from "@parlance/contract";
 import { checks } from "./emacs-agent.validators.js";
 
+/** The name of a tool. The first four are read-only, the others write. */
+export type ToolName =
+  | "read_file"
+  | "search_files"
+  | "git_status"
+  | "lsp_diagnostics"
+  | "write_file"
+  | "edit_file"
+  | "delete_file"
+  | "git_commit"
+  | "shell_exec"
+  | (string & {});
 /** idle: waiting for user input. thinking: the LLM generates a response. tool_execution: executing a tool. waiting_approval: waiting for the user to approve a tool. error: an error occurred. */
 export type AgentState = "idle" | "thinking" | "tool_execution" | "waiting_approval" | "error";
 
@@ -23,11 +35,8 @@ export interface ToolCall {
    * @minLength 1
    */
   tool_call_id: string;
-  /**
-   * The tool's name, such as `read_file`.
-   * @minLength 1
-   */
-  tool: string;
+  /** The tool's name. */
+  tool: ToolName;
   /** The tool's arguments by name. */
   params: Record<string, unknown>;
   /** Whether the tool waits until it is approved or rejected. Read-only tools run without. */
@@ -58,8 +67,8 @@ export interface FileChanged {
    * @minLength 1
    */
   path: string;
-  /** What was done to the file, such as `write`. */
-  operation: string;
+  /** What was done to the file. */
+  operation: "write" | (string & {});
   /**
    * When the file was changed, in RFC 3339.
    * @format date-time
@@ -397,11 +406,8 @@ export interface TranscriptToolCall {
    * @minLength 1
    */
   tool_call_id: string;
-  /**
-   * The tool's name, such as `read_file`.
-   * @minLength 1
-   */
-  tool: string;
+  /** The tool's name. */
+  tool: ToolName;
   /** The tool's arguments by name. */
   params: Record<string, unknown>;
   /** `rejected`: the user did not allow the call. */
@@ -424,8 +430,8 @@ export interface TranscriptFileChange {
    * @minLength 1
    */
   path: string;
-  /** What was done to the file, such as `write`. */
-  operation: string;
+  /** What was done to the file. */
+  operation: "write" | (string & {});
   /**
    * When the file was changed, in RFC 3339.
    * @format date-time

@@ -27,8 +27,8 @@ export interface ClientInfo {
   name: string;
   /** The client's version, such as `0.1.0`. */
   version: string;
-  /** What the client can do, such as `diff_preview`, `terminal_exec` or `git_integration`. */
-  capabilities: string[];
+  /** What the client can do. */
+  capabilities: ("diff_preview" | "terminal_exec" | "git_integration" | (string & {}))[];
 }
 
 /** What the user asks for, with what the editor gathered. */
@@ -268,7 +268,7 @@ export interface ApprovalResponseMessage {
   /** `false` refuses. `true` for a command lets the server run it. */
   approved: boolean;
   /** What the answer is for; all where it is left out. An answer for a file or a hunk leaves the request open. */
-  scope?: "all" | "file" | "hunk";
+  scope: "all" | "file" | "hunk";
   /**
    * Path of the file, relative to the workspace's root. Required where `scope` is `file` or `hunk`.
    * @minLength 1
@@ -324,21 +324,21 @@ export interface CommandResultMessage {
   /** The command's exit code; 0 is success. */
   exit_code: number;
   /** What the command wrote to its standard output. */
-  stdout?: string;
+  stdout: string;
   /** What the command wrote to its standard error. */
-  stderr?: string;
+  stderr: string;
   /**
    * How long the command ran, in milliseconds.
    * @minimum 0
    */
-  duration_ms?: number;
+  duration_ms: number;
 }
 
 /** What the agent is doing for this session stops. */
 export interface CancelMessage {
   type: "client.cancel";
-  /** Why it is cancelled, such as `user_cancelled`. */
-  reason?: string;
+  /** Why it is cancelled. */
+  reason?: "user_cancelled" | (string & {});
 }
 
 /** Files were created, modified or deleted. The server indexes them without a full rebuild. */
@@ -382,8 +382,8 @@ export interface ServerInfo {
   version: string;
   /** The model that answers. */
   model?: Model;
-  /** What the server can do, such as `agentic_rag`, `ace` or `multi_file_edit`. */
-  capabilities?: string[];
+  /** What the server can do. */
+  capabilities?: ("agentic_rag" | "ace" | "multi_file_edit" | (string & {}))[];
 }
 
 /** A model that answers. */
@@ -398,8 +398,8 @@ export interface Model {
    * @minLength 1
    */
   model_name: string;
-  /** What the model can do, such as `chat`, `code_completion` or `refactor`. */
-  capabilities?: string[];
+  /** What the model can do. */
+  capabilities?: ("chat" | "code_completion" | "refactor" | (string & {}))[];
 }
 
 /** What the agent is about to do. */
@@ -442,9 +442,9 @@ export interface RetrieveStatusMessage {
    * How many results there are so far.
    * @minimum 0
    */
-  results_count?: number;
+  results_count: number;
   /** The status, for the user. */
-  message?: string;
+  message: string;
 }
 
 /** A tool starts, or has ended. */
@@ -508,7 +508,7 @@ export interface PatchHunk {
    */
   new_lines: number;
   /** The hunk's lines, as in the diff. */
-  content?: string;
+  content: string;
 }
 
 /** The agent wants to run a tool. Answered by `client.approval_response` with the same `request_id`. */
@@ -546,13 +546,10 @@ export interface CommandApprovalRequestMessage {
   environment?: {
     [k: string]: string;
   };
-  /**
-   * Whether the user must be asked. `false` where the policy allows the command.
-   * @default true
-   */
-  requires_approval?: boolean;
+  /** Whether the user must be asked. `false` where the policy allows the command. */
+  requires_approval: boolean;
   /** Why the agent wants to run it, for the user. */
-  reason?: string;
+  reason: string;
 }
 
 /** A piece of the answer. */
@@ -712,7 +709,7 @@ export interface SetPolicyInput {
    * The names of tools that ask before they run.
    * @default ["write_file","execute_command","delete_file"]
    */
-  tools_requiring_approval?: string[];
+  tools_requiring_approval?: ("write_file" | "execute_command" | "delete_file" | (string & {}))[];
 }
 
 /** Drop a workspace's index and build it anew, in the background. */
@@ -933,7 +930,7 @@ export interface WorkspacePolicy {
    * The names of tools that ask before they run.
    * @default ["write_file","execute_command","delete_file"]
    */
-  tools_requiring_approval?: string[];
+  tools_requiring_approval?: ("write_file" | "execute_command" | "delete_file" | (string & {}))[];
 }
 
 /** The state of a workspace's index. */
@@ -1425,6 +1422,11 @@ export const loco: ContractValue<LoCo, LoCoHandlers> = {
     },
     {
       of: "server",
+      where: { "/type": "command.request_approval" },
+      default: { "/requires_approval": true, "/reason": "" },
+    },
+    {
+      of: "server",
       where: { "/type": "tool.request_approval" },
       rename: { "/tool": "tool_name", "/arguments": "args" },
       default: { "/risk_level": "high" },
@@ -1447,6 +1449,7 @@ export const loco: ContractValue<LoCo, LoCoHandlers> = {
         "/context/mentions/*/type": [["unknown", "symbol"]],
       },
     },
+    { of: "client", where: { "/type": "client.approval_response" }, default: { "/scope": "all" } },
   ],
   profiles: {
     extension: {
