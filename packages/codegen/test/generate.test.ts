@@ -364,3 +364,14 @@ test("an error code that may be any text has the contract's codes for its type, 
   expect(text).toContain("code?: MadeUpErrorCode | (string & {});");
   expect(text).toContain("other?: string;");
 });
+
+test("an `@` in a description is no tag of the doc comment", async () => {
+  const property = (description: string) => ({ type: "string", description });
+  const word = object("Word", {
+    a: property("What the user wrote after @, or @home/there."),
+    b: property("Such as `@home` or me@home."),
+  });
+  const { "made-up.ts": text } = await generate(contract({ word }));
+  expect(text).toContain("/** What the user wrote after `@`, or `@home/there`. */");
+  expect(text).toContain("/** Such as `@home` or me@home. */");
+});

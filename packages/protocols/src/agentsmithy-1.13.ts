@@ -203,7 +203,7 @@ export interface ChatInput {
 export interface Turn {
   /** Who speaks. */
   role: "user" | "assistant" | (string & {});
-  /** What is said. */
+  /** The text of the turn. */
   content: string;
 }
 
@@ -283,7 +283,7 @@ export interface SetCurrentDialogInput {
   id: string;
 }
 
-/** One dialog, without what was said in it. */
+/** One dialog without its messages. */
 export interface GetDialogInput {
   /**
    * The dialog.
@@ -312,7 +312,7 @@ export interface DeleteDialogInput {
   dialog_id: string;
 }
 
-/** What was said in a dialog, a page at a time from the end. */
+/** The messages of a dialog, a page at a time from the end. */
 export interface HistoryInput {
   /**
    * The dialog.
@@ -459,7 +459,7 @@ export interface Dialogs {
   dialogs: Dialog[];
 }
 
-/** A dialog, without what was said in it. */
+/** A dialog without its messages. */
 export interface Dialog {
   /**
    * The dialog's id.
@@ -791,13 +791,13 @@ export interface AgentSmithy1_13 {
   currentDialog(options?: CallOptions): Promise<CurrentDialog>;
   /** Choose the current dialog. */
   setCurrentDialog(input: SetCurrentDialogInput, options?: CallOptions): Promise<Acknowledged>;
-  /** One dialog, without what was said in it. */
+  /** One dialog without its messages. */
   getDialog(input: GetDialogInput, options?: CallOptions): Promise<Dialog>;
   /** Give a dialog another title. */
   changeDialog(input: ChangeDialogInput, options?: CallOptions): Promise<Acknowledged>;
   /** Delete a dialog. */
   deleteDialog(input: DeleteDialogInput, options?: CallOptions): Promise<Acknowledged>;
-  /** What was said in a dialog, a page at a time from the end. */
+  /** The messages of a dialog, a page at a time from the end. */
   history(input: HistoryInput, options?: CallOptions): Promise<DialogHistory>;
   /** List the snapshots of a dialog. */
   listCheckpoints(input: ListCheckpointsInput, options?: CallOptions): Promise<Checkpoints>;
@@ -843,13 +843,13 @@ export interface AgentSmithy1_13Handlers {
   currentDialog(input: {}, call: Call): CurrentDialog | Promise<CurrentDialog>;
   /** Choose the current dialog. */
   setCurrentDialog(input: SetCurrentDialogInput, call: Call): Acknowledged | Promise<Acknowledged>;
-  /** One dialog, without what was said in it. */
+  /** One dialog without its messages. */
   getDialog(input: GetDialogInput, call: Call): Dialog | Promise<Dialog>;
   /** Give a dialog another title. */
   changeDialog(input: ChangeDialogInput, call: Call): Acknowledged | Promise<Acknowledged>;
   /** Delete a dialog. */
   deleteDialog(input: DeleteDialogInput, call: Call): Acknowledged | Promise<Acknowledged>;
-  /** What was said in a dialog, a page at a time from the end. */
+  /** The messages of a dialog, a page at a time from the end. */
   history(input: HistoryInput, call: Call): DialogHistory | Promise<DialogHistory>;
   /** List the snapshots of a dialog. */
   listCheckpoints(input: ListCheckpointsInput, call: Call): Checkpoints | Promise<Checkpoints>;

@@ -68,7 +68,7 @@ export interface ChatInput {
 export interface Turn {
   /** Who speaks. */
   role: "user" | "assistant" | (string & {});
-  /** What was said. */
+  /** The text of the turn. */
   content: string;
 }
 
@@ -106,7 +106,7 @@ export interface CompleteInput {
   context?: EditorContext;
 }
 
-/** The whole answer: what the events of a stream add up to. */
+/** The whole answer in one body. */
 export interface Completion {
   /** The texts of the content events, concatenated. */
   content: string;
@@ -128,7 +128,7 @@ export type ChatMessage = ClassificationMessage | ContentMessage | DiffMessage |
 export interface AgentSmithy {
   /**
    * Send the conversation and the editor's context, and receive the answer as a stream.
-   * A request that does not say `stream` is read as this one. Never repeated by a client once bytes may have reached the server.
+   * A request without `stream` is this operation. A client never repeats it once bytes may have reached the server.
    */
   chat(input: ChatInput, options?: CallOptions): MessageStream<ChatMessage>;
   /**
@@ -142,7 +142,7 @@ export interface AgentSmithy {
 export interface AgentSmithyHandlers {
   /**
    * Send the conversation and the editor's context, and receive the answer as a stream.
-   * A request that does not say `stream` is read as this one. Never repeated by a client once bytes may have reached the server.
+   * A request without `stream` is this operation. A client never repeats it once bytes may have reached the server.
    */
   chat(input: ChatInput, call: Call): AsyncIterable<ChatMessage>;
   /**

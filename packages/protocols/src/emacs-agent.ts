@@ -43,7 +43,7 @@ export interface ToolCall {
   requires_approval: boolean;
 }
 
-/** What came of a tool call: it succeeded, failed or was rejected. */
+/** The result of a tool call: it succeeded, failed or was rejected. */
 export interface ToolResult {
   type: "tool.result";
   /**
@@ -210,7 +210,7 @@ export interface RejectInput {
    * @minLength 1
    */
   tool_call_id: string;
-  /** Why the call was rejected. The model is told. */
+  /** Why the call was rejected, for the model. */
   reason?: string;
 }
 
@@ -390,16 +390,16 @@ export interface Transcript {
 export interface TranscriptMessage {
   /** Who speaks. */
   role: "user" | "assistant";
-  /** What was said. */
+  /** The text of the turn. */
   content: string;
   /**
-   * When it was said, in RFC 3339.
+   * When it was written, in RFC 3339.
    * @format date-time
    */
   timestamp: string;
 }
 
-/** A tool call and what came of it. */
+/** A tool call and its result. */
 export interface TranscriptToolCall {
   /**
    * The `tool_call_id` of the `tool.call`.
@@ -510,7 +510,7 @@ export interface EventsAsks {
   "tool.call": ({ type: "approve" } & ApproveInput) | ({ type: "reject" } & RejectInput);
 }
 
-/** A session, as any handler reaches it by its `session_id`. */
+/** The stream or channel of a session, for any handler: `call.session` takes its `session_id`. */
 export type EmacsAgentSession = Session<EventsMessage, EventsAsks>;
 
 /** The error codes that the protocol has; a peer may send others. */
@@ -547,7 +547,7 @@ export interface EmacsAgent {
   endSession(input: EndSessionInput, options?: CallOptions): Promise<EndedSession>;
   /**
    * Send a prompt to the agent.
-   * Answered as soon as the prompt is accepted; what the agent does then is said on `events`. A prompt that may have been accepted is never sent twice.
+   * Answered as soon as the prompt is accepted; what the agent does then is sent on `events`. A prompt that may have been accepted is never sent twice.
    */
   prompt(input: PromptInput, options?: CallOptions): Promise<PromptAccepted>;
   /** Interrupt the agent. */
@@ -559,7 +559,7 @@ export interface EmacsAgent {
   approve(input: ApproveInput, options?: CallOptions): Promise<Approved>;
   /**
    * Reject a tool call that waits for approval.
-   * The tool is skipped, the model is told, and a `tool.result` of status `rejected` follows. An unknown `tool_call_id` is refused with INVALID_TOOL_CALL.
+   * The tool is skipped, the model is informed, and a `tool.result` of status `rejected` follows. An unknown `tool_call_id` is refused with INVALID_TOOL_CALL.
    */
   reject(input: RejectInput, options?: CallOptions): Promise<Rejected>;
   /**
@@ -592,7 +592,7 @@ export interface EmacsAgentHandlers {
   endSession(input: EndSessionInput, call: Call<EmacsAgentSession>): EndedSession | Promise<EndedSession>;
   /**
    * Send a prompt to the agent.
-   * Answered as soon as the prompt is accepted; what the agent does then is said on `events`. A prompt that may have been accepted is never sent twice.
+   * Answered as soon as the prompt is accepted; what the agent does then is sent on `events`. A prompt that may have been accepted is never sent twice.
    */
   prompt(input: PromptInput, call: Call<EmacsAgentSession>): PromptAccepted | Promise<PromptAccepted>;
   /** Interrupt the agent. */
@@ -604,7 +604,7 @@ export interface EmacsAgentHandlers {
   approve(input: ApproveInput, call: Call<EmacsAgentSession>): Approved | Promise<Approved>;
   /**
    * Reject a tool call that waits for approval.
-   * The tool is skipped, the model is told, and a `tool.result` of status `rejected` follows. An unknown `tool_call_id` is refused with INVALID_TOOL_CALL.
+   * The tool is skipped, the model is informed, and a `tool.result` of status `rejected` follows. An unknown `tool_call_id` is refused with INVALID_TOOL_CALL.
    */
   reject(input: RejectInput, call: Call<EmacsAgentSession>): Rejected | Promise<Rejected>;
   /**

@@ -3,7 +3,7 @@
 import type { Call, CallOptions, Channel, ContractValue, Session } from "@parlance/contract";
 import { checks } from "./loco.validators.js";
 
-/** An explicit @ mention in the user's message. */
+/** An explicit `@` mention in the user's message. */
 export type Mention = FileMention | SymbolMention;
 /** All registered workspaces. */
 export type Workspaces = Workspace[];
@@ -17,11 +17,11 @@ export type Models = Model[];
 /** The client's handshake. Either side may greet first. */
 export interface ClientHelloMessage {
   type: "client.hello";
-  /** The program that the client is. */
+  /** The client program. */
   client_info: ClientInfo;
 }
 
-/** The program that the client is. */
+/** The client program. */
 export interface ClientInfo {
   /** The client's name, such as `vscode-extension`. */
   name: string;
@@ -55,7 +55,7 @@ export interface MessageContext {
   terminal_output?: TerminalOutput;
   /** The state of the working tree. */
   git_context?: GitContext;
-  /** What the user mentioned with @, and nothing that was gathered. */
+  /** What the user mentioned with `@`. Gathered files are `related_files`. */
   mentions?: Mention[];
   /** Files that were gathered for a slash command. */
   related_files?: RelatedFile[];
@@ -139,7 +139,7 @@ export interface Diagnostic {
    * @minLength 1
    */
   file_path: string;
-  /** How bad it is. */
+  /** How severe it is. */
   severity: "error" | "warning" | "info" | "hint";
   /** What is wrong. */
   message: string;
@@ -267,7 +267,7 @@ export interface ApprovalResponseMessage {
   request_id: string;
   /** `false` refuses. `true` for a command lets the server run it. */
   approved: boolean;
-  /** What the answer is for; all where it is left out. An answer for a file or a hunk leaves the request open. */
+  /** What the answer is for. An answer for a file or a hunk leaves the request open. */
   scope: "all" | "file" | "hunk";
   /**
    * Path of the file, relative to the workspace's root. Required where `scope` is `file` or `hunk`.
@@ -276,7 +276,7 @@ export interface ApprovalResponseMessage {
   file_path?: string;
 }
 
-/** What came of a patch. */
+/** The result of applying a patch. */
 export interface PatchApplyResultMessage {
   type: "client.patch_apply_result";
   /**
@@ -308,7 +308,7 @@ export interface PatchError {
   type: "conflict" | (string & {});
 }
 
-/** What came of a command in the client's terminal. */
+/** The result of a command in the client's terminal. */
 export interface CommandResultMessage {
   type: "client.command_result";
   /**
@@ -334,7 +334,7 @@ export interface CommandResultMessage {
   duration_ms: number;
 }
 
-/** What the agent is doing for this session stops. */
+/** Stops the agent's current work for this session. */
 export interface CancelMessage {
   type: "client.cancel";
   /** Why it is cancelled. */
@@ -372,11 +372,11 @@ export interface FileChange {
 /** The server's handshake. */
 export interface ServerHelloMessage {
   type: "server.hello";
-  /** The program that the server is. */
+  /** The server program. */
   server_info: ServerInfo;
 }
 
-/** The program that the server is. */
+/** The server program. */
 export interface ServerInfo {
   /** The server's version, such as `0.1.0`. */
   version: string;
@@ -447,14 +447,14 @@ export interface RetrieveStatusMessage {
   message: string;
 }
 
-/** A tool starts, or has ended. */
+/** A tool has started, completed or failed. */
 export interface ToolExecuteMessage {
   type: "tool.execute";
   /** The tool's name. */
   tool_name: "read_file" | "search_symbols" | "search_text" | "vector_search" | (string & {});
   /** The tool's arguments by name. */
   args: Record<string, unknown>;
-  /** Whether the tool starts or has ended, and how. */
+  /** How far the tool is. */
   status: "started" | "completed" | "failed";
   /** What the tool returned, once it has ended. */
   result?: Record<string, unknown>;
@@ -566,11 +566,11 @@ export interface FinalMessage {
   type: "assistant.message_final";
   /** The complete text of the answer. */
   message: string;
-  /** What the answer took. */
+  /** Figures about the answer. */
   metadata?: AnswerMetadata;
 }
 
-/** What the answer took. */
+/** Figures about the answer. */
 export interface AnswerMetadata {
   /**
    * How many tokens the model read and wrote.
@@ -613,11 +613,11 @@ export interface ErrorDetail {
 /** The state of the session has changed. */
 export interface SessionStateMessage {
   type: "session.state";
-  /** What is open and what is done. */
+  /** The patches and approvals that are open or done, and the step of the plan. */
   state: SessionState;
 }
 
-/** What is open and what is done. */
+/** The patches and approvals that are open or done, and the step of the plan. */
 export interface SessionState {
   /** The ids of patches that are not applied yet. */
   pending_patches: string[];
@@ -637,7 +637,7 @@ export interface SessionState {
   total_steps?: number;
 }
 
-/** Register a workspace, or answer the one that has this path. */
+/** Register a workspace, or return the one at this path. */
 export interface RegisterWorkspaceInput {
   /**
    * Absolute path on the server's machine.
@@ -666,7 +666,7 @@ export interface GetPolicyInput {
   workspace_id: string;
 }
 
-/** Set a workspace's policy. The answer is the policy as it now is. */
+/** Replace a workspace's policy. A field that is left out returns to its default. */
 export interface SetPolicyInput {
   /**
    * The workspace's `id`.
@@ -701,7 +701,7 @@ export interface SetPolicyInput {
    */
   allowed_commands?: string[];
   /**
-   * Words that no command may have one after the other, such as "rm -rf".
+   * Sequences of words that no command may contain, such as "rm -rf".
    * @default []
    */
   blocked_commands?: string[];
@@ -922,7 +922,7 @@ export interface WorkspacePolicy {
    */
   allowed_commands?: string[];
   /**
-   * Words that no command may have one after the other, such as "rm -rf".
+   * Sequences of words that no command may contain, such as "rm -rf".
    * @default []
    */
   blocked_commands?: string[];
@@ -1069,7 +1069,7 @@ export interface StreamServerAsks {
   "patch.proposed": PatchApplyResultMessage | ApprovalResponseMessage;
 }
 
-/** A session, as any handler reaches it by its `session_id`. */
+/** The stream or channel of a session, for any handler: `call.session` takes its `session_id`. */
 export type LoCoSession = Session<StreamServerMessage, StreamServerAsks>;
 
 /** The error codes that the protocol has; a peer may send others. */
@@ -1103,13 +1103,13 @@ export interface LoCo {
   health(options?: CallOptions): Promise<Health>;
   /** List all registered workspaces. */
   listWorkspaces(options?: CallOptions): Promise<Workspaces>;
-  /** Register a workspace, or answer the one that has this path. */
+  /** Register a workspace, or return the one at this path. */
   registerWorkspace(input: RegisterWorkspaceInput, options?: CallOptions): Promise<Workspace>;
   /** Get a workspace. */
   getWorkspace(input: GetWorkspaceInput, options?: CallOptions): Promise<Workspace>;
   /** Get a workspace's policy. */
   getPolicy(input: GetPolicyInput, options?: CallOptions): Promise<WorkspacePolicy>;
-  /** Set a workspace's policy. The answer is the policy as it now is. */
+  /** Replace a workspace's policy. A field that is left out returns to its default. */
   setPolicy(input: SetPolicyInput, options?: CallOptions): Promise<WorkspacePolicy>;
   /** Drop a workspace's index and build it anew, in the background. */
   rebuildIndex(input: RebuildIndexInput, options?: CallOptions): Promise<IndexStatus>;
@@ -1143,13 +1143,13 @@ export interface LoCoHandlers {
   health(input: {}, call: Call<LoCoSession>): Health | Promise<Health>;
   /** List all registered workspaces. */
   listWorkspaces(input: {}, call: Call<LoCoSession>): Workspaces | Promise<Workspaces>;
-  /** Register a workspace, or answer the one that has this path. */
+  /** Register a workspace, or return the one at this path. */
   registerWorkspace(input: RegisterWorkspaceInput, call: Call<LoCoSession>): Workspace | Promise<Workspace>;
   /** Get a workspace. */
   getWorkspace(input: GetWorkspaceInput, call: Call<LoCoSession>): Workspace | Promise<Workspace>;
   /** Get a workspace's policy. */
   getPolicy(input: GetPolicyInput, call: Call<LoCoSession>): WorkspacePolicy | Promise<WorkspacePolicy>;
-  /** Set a workspace's policy. The answer is the policy as it now is. */
+  /** Replace a workspace's policy. A field that is left out returns to its default. */
   setPolicy(input: SetPolicyInput, call: Call<LoCoSession>): WorkspacePolicy | Promise<WorkspacePolicy>;
   /** Drop a workspace's index and build it anew, in the background. */
   rebuildIndex(input: RebuildIndexInput, call: Call<LoCoSession>): IndexStatus | Promise<IndexStatus>;
