@@ -696,7 +696,7 @@ export interface SetPolicyInput {
    */
   command_approval?: "always" | "prompt" | "never";
   /**
-   * Leading words of commands that run without asking, such as "npm test".
+   * Leading words of commands that run without asking, such as "npm test". A tool in `tools_requiring_approval` asks all the same.
    * @default []
    */
   allowed_commands?: string[];
@@ -917,7 +917,7 @@ export interface WorkspacePolicy {
    */
   command_approval?: "always" | "prompt" | "never";
   /**
-   * Leading words of commands that run without asking, such as "npm test".
+   * Leading words of commands that run without asking, such as "npm test". A tool in `tools_requiring_approval` asks all the same.
    * @default []
    */
   allowed_commands?: string[];
