@@ -191,6 +191,7 @@ export interface SearchMessage {
 export interface ChatInput {
   /** The conversation so far, oldest first. The server answers the last turn whose role is `user`, and refuses with 400 where there is none. */
   messages: Turn[];
+  /** What the editor shows. */
   context?: EditorContext;
   /**
    * The dialog to go on with. Without it, the current dialog is meant, or a new one where there is none.
@@ -234,6 +235,7 @@ export interface EditorFile {
 export interface CompleteInput {
   /** The conversation so far, oldest first. The server answers the last turn whose role is `user`, and refuses with 400 where there is none. */
   messages: Turn[];
+  /** What the editor shows. */
   context?: EditorContext;
   /**
    * The dialog to go on with. Without it, the current dialog is meant, or a new one where there is none.
@@ -773,12 +775,12 @@ export type ChatMessage =
 export interface AgentSmithy1_13 {
   /**
    * Send the conversation and the editor's context, and receive the answer as a stream.
-   * A request that does not say `stream` is read as this one. Never repeated by a client once bytes may have reached the server.
+   * A request without `stream` is this operation. A client never repeats it once bytes may have reached the server.
    */
   chat(input: ChatInput, options?: CallOptions): MessageStream<ChatMessage>;
   /**
    * Send the conversation and the editor's context, and receive the whole answer as one JSON body.
-   * What was edited is not in the answer: see `sessionStatus`.
+   * The answer has no diffs: `sessionStatus` lists the changed files.
    */
   complete(input: CompleteInput, options?: CallOptions): Promise<Completion>;
   /** Whether the server runs. */
@@ -825,12 +827,12 @@ export interface AgentSmithy1_13 {
 export interface AgentSmithy1_13Handlers {
   /**
    * Send the conversation and the editor's context, and receive the answer as a stream.
-   * A request that does not say `stream` is read as this one. Never repeated by a client once bytes may have reached the server.
+   * A request without `stream` is this operation. A client never repeats it once bytes may have reached the server.
    */
   chat(input: ChatInput, call: Call): AsyncIterable<ChatMessage>;
   /**
    * Send the conversation and the editor's context, and receive the whole answer as one JSON body.
-   * What was edited is not in the answer: see `sessionStatus`.
+   * The answer has no diffs: `sessionStatus` lists the changed files.
    */
   complete(input: CompleteInput, call: Call): Completion | Promise<Completion>;
   /** Whether the server runs. */
