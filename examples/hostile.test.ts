@@ -1,44 +1,32 @@
+import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { connect } from "@parlance/client";
 import { parsePatch } from "@parlance/edits";
 import { agentsmithy, type DiffMessage } from "@parlance/protocols/agentsmithy";
+import { type AgentSmithy1_13Handlers, agentsmithy1_13 } from "@parlance/protocols/agentsmithy-1.13";
 import { based } from "@parlance/protocols/based";
-import { emacsAgent } from "@parlance/protocols/emacs-agent";
+import { type CovenHandlers, coven } from "@parlance/protocols/coven";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { loco } from "@parlance/protocols/loco";
+import { type LoCoAppHandlers, locoApp } from "@parlance/protocols/loco-app";
 import { type App, serve } from "@parlance/server";
 import { expect, onTestFinished, test } from "vitest";
 import { talkAgentsmithy } from "./agentsmithy/client.js";
-import { serveAgentsmithy } from "./agentsmithy/server.js";
+import { talkAgentsmithy1_13 } from "./agentsmithy-1.13/client.js";
+import { attack, COUNT } from "./attack.js";
 import { talkBased } from "./based/client.js";
-import { serveBased } from "./based/server.js";
+import { talkCoven } from "./coven/client.js";
 import { setTrap, type Trap } from "./demo/hostile.js";
+import { refusing } from "./demo/refusing.js";
 import type { Story } from "./demo/story.js";
 import { talkEmacsAgent } from "./emacs-agent/client.js";
 import { serveEmacsAgent } from "./emacs-agent/server.js";
 import { talkFoldGateway } from "./fold-gateway/client.js";
-import { serveFoldGateway } from "./fold-gateway/server.js";
 import { talkLoco } from "./loco/client.js";
 import { memory } from "./loco/memory.js";
-import { serveLoco, TOKEN } from "./loco/server.js";
+import { talkLocoApp } from "./loco-app/client.js";
 
-// An example is what people copy, so each is put to 500 hostile messages: nothing outside its folder may change.
-
-const COUNT = 500;
-
-/** What the example did with the messages, and how many reached it. */
-type Attack = (trap: Trap, reached: { count: number }) => Promise<void>;
-
-async function attack(act: Attack): Promise<void> {
-  const trap = await setTrap(COUNT);
-  onTestFinished(trap.remove);
-  const before = await trap.outside();
-  const reached = { count: 0 };
-  await act(trap, reached);
-  expect(await trap.outside()).toBe(before);
-  expect(reached.count).toBeGreaterThanOrEqual(COUNT);
-}
+// An example is what people copy, so each client is put to 500 hostile messages: nothing outside its folder may change.
 
 function story(app: App, { workspace }: Trap): Story {
   return {
@@ -105,6 +93,76 @@ test("loco's client applies nothing outside its folder, and reports each patch a
     expect(results).toHaveLength(COUNT);
   }));
 
+test("loco-app's client applies nothing outside its folder", () =>
+  attack(async (trap, reached) => {
+    const created_at = "2026-01-01T00:00:00Z";
+    const model = { model_provider: "none", model_name: "none" };
+    const app = serve(
+      locoApp,
+      {
+        ...refusing<LoCoAppHandlers>(locoApp),
+        registerWorkspace: ({ path }) => ({ id: "w", path, name: "w", created_at, index_status: "complete" }),
+        async *streamIndex({ workspace_id }) {
+          yield { type: "index.complete", workspace_id, index_progress: 1 };
+        },
+        createSession: ({ workspace_id }) => ({ id: "s", workspace_id, ...model, created_at, status: "active" }),
+        async stream(_, channel) {
+          channel.send({ type: "server.hello", protocol_version: "1.0.0", server_info: { version: "0" } });
+          for (const [index, { file: file_path, diff }] of trap.changes.entries()) {
+            reached.count++;
+            // Half of them without a hash, which would not fit; the others with that of an empty file.
+            const base_hash = index % 2 ? null : createHash("sha256").digest("hex");
+            channel.send({ type: "patch.proposed", id: `p${index}`, file_path, diff, base_hash, rationale: null });
+          }
+          channel.send({ type: "assistant.message_final", message: "" });
+          for await (const _ of channel);
+        },
+      },
+      { authenticate: () => "me" },
+    );
+    await talkLocoApp(story(app, trap));
+  }));
+
+test("agentsmithy-1.13's client applies no diff of a file that the server changed", () =>
+  attack(async (trap, reached) => {
+    const about = { active_session: null, session_ref: null, has_unapproved: false, last_approved_at: null };
+    const app = serve(agentsmithy1_13, {
+      ...refusing<AgentSmithy1_13Handlers>(agentsmithy1_13),
+      createDialog: () => ({ id: "d" }),
+      async *chat() {
+        for (const { file, diff } of trap.changes) {
+          reached.count++;
+          yield { type: "file_edit", file, diff };
+        }
+        yield { type: "done", done: true };
+      },
+      sessionStatus: () => ({ ...about, changed_files: [] }),
+    });
+    // What it asks for after the stream is refused here.
+    await talkAgentsmithy1_13(story(app, trap)).catch(() => {});
+  }));
+
+test("coven's client touches no file, whatever tools it approves", () =>
+  attack(async (trap, reached) => {
+    const app = serve(coven, {
+      ...refusing<CovenHandlers>(coven),
+      health: () => "OK",
+      ready: () => "ready (1 agents)",
+      listAgents: () => [{ id: "1", name: "hostile", capabilities: [] }],
+      async *send() {
+        for (const [index, { file, diff }] of trap.changes.entries()) {
+          reached.count++;
+          const tool = { id: `t${index}`, name: file, input_json: JSON.stringify({ path: file, diff }) };
+          yield { type: "tool_approval", ...tool, request_id: "r" };
+          yield { type: "file", filename: file, mime_type: "text/plain" };
+        }
+        yield { type: "done", full_response: trap.changes[0]!.diff };
+      },
+      approveTool: ({ approved }) => ({ success: true, approved }),
+    });
+    await talkCoven(story(app, trap));
+  }));
+
 test("fold-gateway's client applies nothing outside its folder", () =>
   attack(async (trap, reached) => {
     // Ten in one answer, apart from those that would keep the others from being read.
@@ -168,60 +226,3 @@ test("emacs-agent's client touches no file, whatever tools it approves", () =>
     };
     await talkEmacsAgent({ ...story(app, trap), connection: { fetch: injected, resume: false } });
   }));
-
-const agents: Record<string, Attack> = {
-  async agentsmithy({ workspace, changes }, reached) {
-    const agent = connect(agentsmithy, { fetch: serveAgentsmithy(workspace).fetch });
-    for (const hostile of changes) {
-      await agent.complete({
-        messages: [{ role: "user", content: `rename total to ${hostile.file}` }],
-        context: { current_file: { path: hostile.file, content: hostile.diff } },
-      });
-      reached.count++;
-    }
-  },
-  async "fold-gateway"({ workspace, changes }, reached) {
-    const gateway = connect(foldGateway, { fetch: serveFoldGateway(workspace).fetch });
-    for (const { file, diff } of changes) {
-      await gateway.send({ content: diff, sender: file, thread_id: file }).text();
-      reached.count++;
-    }
-  },
-  async based({ changes }, reached) {
-    const { fetch, webSocket } = serveBased();
-    await using session = await connect(based, { fetch, webSocket }).session();
-    for (const { file: filename, diff } of changes) {
-      await session.ask({ type: "upload_file", filename, content: diff });
-      await session.ask({ type: "prompt", prompt: `create ${filename}`, activeFile: filename });
-      await session.ask({ type: "apply_diff", filename, diff });
-      reached.count++;
-    }
-  },
-  async "emacs-agent"({ workspace, changes }, reached) {
-    const agent = connect(emacsAgent, { fetch: serveEmacsAgent(workspace).fetch });
-    for (const { file } of changes) {
-      reached.count++;
-      const made = await agent.createSession({ project_path: `/${file}`, model: file }).catch((refusal) => refusal);
-      if (made.code === "INVALID_REQUEST") continue;
-      await agent.endSession({ session_id: made.session_id });
-      // A lone surrogate cannot stand in a URL: the client does not send it.
-      await agent.listTranscripts({ project: file }).catch(() => {});
-    }
-  },
-  async loco({ workspace, changes }, reached) {
-    const { fetch, webSocket } = serveLoco(workspace);
-    const agent = connect(loco, { fetch, webSocket, token: TOKEN });
-    const { id: workspace_id } = await agent.registerWorkspace({ path: "/p" });
-    const { id: session_id } = await agent.createSession({ workspace_id });
-    const client_info = { name: "hostile", version: "0", capabilities: [] };
-    await using session = await agent.stream({ session_id }, { open: { client_info } });
-    for (const { file: file_path } of changes) {
-      await agent.registerWorkspace({ path: file_path });
-      session.send({ type: "client.file_changes", changes: [{ type: "deleted", file_path }] });
-      session.send({ type: "client.patch_apply_result", patch_id: "p", file_path, success: true });
-      reached.count++;
-    }
-  },
-};
-
-test.each(Object.keys(agents))("%s's agent touches nothing outside its folder", (name) => attack(agents[name]!));

@@ -54,7 +54,7 @@ describe("loco's example, as its document has it", () => {
     // A late approval changes nothing, and the next message is worked off.
     const asked = heard.find((one) => one.type === "tool.request_approval")!;
     const { request_id } = asked as StreamServerMessage & { type: "tool.request_approval" };
-    server.session.send({ type: "client.approval_response", request_id, approved: true });
+    server.session.send({ type: "client.approval_response", request_id, approved: true, scope: "all" });
     const next = await tell(server, "rename nothingLikeThis to x");
     expect(next.at(-1)).toMatchObject({ type: "assistant.message_final" });
     expect(next.map(({ type }) => type)).not.toContain("patch.proposed");
@@ -103,7 +103,12 @@ describe("loco's example, as its document has it", () => {
       const server = await serving({ policy: { command_execution_mode: "server_runner" } });
       const heard = await tell(server, "run `echo hi`", (message) => {
         if (message.type !== "command.request_approval") return;
-        server.session.send({ type: "client.approval_response", request_id: message.command_id, approved });
+        server.session.send({
+          type: "client.approval_response",
+          request_id: message.command_id,
+          approved,
+          scope: "all",
+        });
       });
       expect(runs(heard).length > 0).toBe(approved);
       await server.session.close();

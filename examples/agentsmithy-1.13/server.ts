@@ -32,6 +32,7 @@ export function serveAgentsmithy1_13(workspace: Workspace): App {
     },
     getDialog: ({ dialog_id }) => dialogs.find(dialog_id).about,
     changeDialog({ dialog_id, title }) {
+      dialogs.find(dialog_id);
       if (title) dialogs.retitle(dialog_id, title);
       return { ok: true };
     },

@@ -28,8 +28,9 @@ export async function talkEmacsAgent({ baseUrl, connection, workspace, prompt, p
         print.text(message.content);
         break;
       case "tool.call":
+        // What a tool is about to do is shown before it is approved; here the user always approves.
+        print.note(`${message.tool} ${JSON.stringify(message.params)}`);
         if (message.requires_approval) await agent.approve({ session_id, tool_call_id: message.tool_call_id });
-        print.note(`${message.requires_approval ? "approved " : ""}${message.tool}`);
         break;
       case "tool.result":
         print.note(`${message.status}: ${(message.result ?? message.message ?? "").split("\n").join(", ")}`);

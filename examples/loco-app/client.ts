@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { connect } from "@parlance/client";
-import { applyPatch, parsePatch } from "@parlance/edits";
 import { locoApp } from "@parlance/protocols/loco-app";
 import { runAlone } from "../demo/alone.js";
 import type { Story } from "../demo/story.js";
@@ -25,17 +24,14 @@ export async function talkLocoApp({ baseUrl, connection, workspace, prompt, prin
         session.send({ type: "client.approval_response", request_id: message.request_id, approved: true });
         break;
       case "patch.proposed": {
-        const { file_path, diff, base_hash } = message;
-        // Only a file that is there, and is still the one that the diff was made for.
+        const { file_path, diff, base_hash, rationale } = message;
+        // Only the file that the diff was made for; and the diff is for no other file than its message.
         const before = (await workspace.files()).get(file_path) ?? "";
-        if (createHash("sha256").update(before).digest("hex") !== base_hash)
-          throw new Error(`${file_path} has changed`);
-        const read = parsePatch(diff);
-        if (!read.ok) throw new Error(`no diff: ${JSON.stringify(read)}`);
-        const applied = applyPatch(read.patch, before);
-        if (!applied.ok) throw new Error(`the diff does not fit: ${JSON.stringify(applied.conflicts)}`);
-        await workspace.write(file_path, applied.text);
-        print.note(`applied ${file_path}: ${message.rationale}`);
+        const changed = base_hash != null && createHash("sha256").update(before).digest("hex") !== base_hash;
+        const applied = changed
+          ? { ok: false as const, reason: `${file_path} has changed since` }
+          : await workspace.apply(file_path, diff);
+        print.note(applied.ok ? `applied ${file_path}: ${rationale}` : `refused a patch: ${applied.reason}`);
         break;
       }
       case "server.error":

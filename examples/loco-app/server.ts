@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { type LoCoAppHandlers, locoApp } from "@parlance/protocols/loco-app";
-import { type App, bearer, serve } from "@parlance/server";
+import { type App, bearer, Refusal, serve } from "@parlance/server";
 import { think } from "../demo/agent.js";
 import { refusing } from "../demo/refusing.js";
 import type { Workspace } from "../demo/workspace.js";
@@ -20,10 +20,14 @@ export function serveLocoApp(workspace: Workspace): App {
     health: () => ({ status: "healthy", version: "0.1.0", protocol_version: "1.0.0" }),
     registerWorkspace: () => registered,
     async *streamIndex({ workspace_id }) {
+      if (workspace_id !== registered.id) throw new Refusal("Workspace not found", { status: 404 });
       // The files are read anew at each prompt: there is nothing to index.
       yield { type: "index.complete", workspace_id, index_progress: 1 };
     },
-    createSession: () => session,
+    createSession({ workspace_id }) {
+      if (workspace_id !== registered.id) throw new Refusal("Workspace not found", { status: 404 });
+      return session;
+    },
     async stream(_, channel) {
       channel.send({ type: "server.hello", protocol_version: "1.0.0", server_info: { version: "0.1.0" } });
       for await (const message of channel) {

@@ -233,3 +233,16 @@ function entryPoints(name: string): { specifier: string; file: string }[] {
       .map((file) => ({ specifier: specifier.replace("*", file.replace(/^.*\/|\.ts$/g, "")), file }));
   });
 }
+
+test.each(Object.keys(below))("the README of %s installs everything that its programs import", (name) => {
+  const readme = readFileSync(join(root, `packages/${name}/README.md`), "utf8");
+  const installed = [...readme.matchAll(/^npm install (.*)$/gm)].flatMap(([, names]) => names!.split(" "));
+  const imported = [...readme.matchAll(/^```ts.*\n([\s\S]*?)^```$/gm)].flatMap(([, code]) =>
+    ts
+      .preProcessFile(code!, true)
+      .importedFiles.map(({ fileName }) => /^(?:@[^/]+\/)?[^/]+/.exec(fileName)![0])
+      .filter((file) => !/^(?:\.|node:)/.test(file)),
+  );
+  // An editor gives its extensions this one.
+  expect(imported.filter((one) => one !== "vscode" && !installed.includes(one))).toEqual([]);
+});

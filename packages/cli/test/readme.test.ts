@@ -18,6 +18,8 @@ test("the commands of the README do what they say, one after the other, in a new
   expect(fences.length).toBeGreaterThan(1);
   for (const lines of fences) {
     for (const line of lines) {
+      // The registry has no packages of this working tree.
+      if (line.startsWith("npm install ")) continue;
       const words = /^npx @parlance\/cli ([^#]*)/.exec(line)?.[1]?.trim();
       expect(words, line).toBeDefined();
       expect(await parlance(cwd, words!), line).toMatchObject({ code: 0 });

@@ -15,6 +15,8 @@ export interface Context {
   find(ref: string): Schema | undefined;
   /** Declares a schema with a title of its own and returns its name; undefined where the title is prose. */
   declare(schema: Schema, context: Context): string | undefined;
+  /** The type of a schema that is not read from its keywords; undefined for others. */
+  known(schema: Schema): Type | undefined;
   /** The type of any object. */
   readonly bare: string;
   /** What the current line is indented by. */
@@ -80,7 +82,7 @@ function object(schema: SchemaObject, context: Context): string {
 
 function member(name: string, schema: Schema, required: boolean, context: Context): string {
   const declared = context.declare(schema, context);
-  const type = declared === undefined ? expression(schema, context) : [declared];
+  const type = declared === undefined ? (context.known(schema) ?? expression(schema, context)) : [declared];
   const prose = comment(linesOf(schema), context.indent);
   const head = `${context.indent}${property(name)}${required ? "" : "?"}:`;
   const line = `${head} ${print(type)};\n`;

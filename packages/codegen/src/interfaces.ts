@@ -125,7 +125,9 @@ function writeSession({ document, ours }: Page, written: readonly Written[]): st
   const messages = sessions.map((one) => one.messages).join(" | ") || "never";
   const asks = sessions.flatMap((one) => one.asks || []).join(" & ");
   const type = `export type ${typeName(document)}Session = ${ours("Session", messages, asks)};`;
-  return [`/** A session, as any handler reaches it by its \`${session}\`. */\n${type}`];
+  return [
+    `/** The stream or channel of a session, for any handler: \`call.session\` takes its \`${session}\`. */\n${type}`,
+  ];
 }
 
 function writeErrorCodes(document: ContractDocument): string[] {

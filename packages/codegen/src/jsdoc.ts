@@ -9,7 +9,7 @@ const tags = (
 /** The lines of a schema's doc comment: its description, then what its type cannot express. */
 export function linesOf(schema: Schema): string[] {
   if (typeof schema === "boolean") return [];
-  const lines = typeof schema.description === "string" ? [schema.description] : [];
+  const lines = typeof schema.description === "string" ? [quoteTags(schema.description)] : [];
   if (schema.deprecated === true) lines.push("@deprecated");
   for (const tag of tags) {
     const value = schema[tag];
@@ -18,5 +18,12 @@ export function linesOf(schema: Schema): string[] {
   }
   return lines;
 }
+
+/** Prose for a doc comment. An `@` of its own would begin a tag, and the rest of the sentence would be missing from the hover. */
+const quoteTags = (prose: string) =>
+  prose
+    .split(/(`[^`]*`)/)
+    .map((part) => (part.startsWith("`") ? part : part.replace(/(?<![\w`])@[\w/.-]*\w|(?<![\w`])@/g, "`$&`")))
+    .join("");
 
 const text = (value: Json) => (typeof value === "string" && value !== "" ? value : JSON.stringify(value));

@@ -8,6 +8,7 @@ import {
   subschemas,
   tagProperties,
 } from "@parlance/contract/schema";
+import { codeSchemas, codeType } from "./codes.js";
 import { type Context, expression, type Type } from "./expression.js";
 import { linesOf } from "./jsdoc.js";
 import { comment, union } from "./literal.js";
@@ -47,10 +48,12 @@ class Writer {
   readonly #taken: Set<string>;
   readonly #document: ContractDocument;
   readonly #forms: Readonly<Record<string, SchemaObject>>;
+  readonly #codes: ReadonlySet<Schema>;
 
   constructor(document: ContractDocument, forms: Readonly<Record<string, SchemaObject>>) {
     this.#document = document;
     this.#forms = forms;
+    this.#codes = codeSchemas(document);
     this.#taken = new Set([...Object.keys(forms), ...[...generatedNames(document)].map(([name]) => name)]);
   }
 
@@ -91,6 +94,7 @@ class Writer {
       find: (ref) => locate(this.#document, base, ref)?.schema,
       refer: (ref, { indent }) => this.#refer(ref, base, indent),
       declare: (schema) => this.#inner(schema, base),
+      known: (schema) => (this.#codes.has(schema) ? codeType(this.#document) : undefined),
     };
   }
 

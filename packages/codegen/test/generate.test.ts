@@ -347,3 +347,31 @@ test("a contract's own types are named by its `type`, and its error codes are on
   expect(text).toContain("export const madeUp: ContractValue<MadeUP, MadeUPHandlers> = {");
   expect(text).not.toContain("MadeUp");
 });
+
+test("an error code that may be any text has the contract's codes for its type, wherever the contract says that it stands", async () => {
+  const codes = { LOST: { description: "Lost." }, BUSY: { description: "Busy." } };
+  const places = { text: ["/error"], code: ["/error", "/detail/code"] };
+  const word = object("Word", {
+    error: { type: "string" },
+    other: { type: "string" },
+    detail: { allOf: [{ $ref: "inner.json" }] },
+  });
+  const inner = object("Inner", { code: { type: "string", pattern: "^[A-Z]+$" }, kind: { enum: ["a"] } });
+  const { "made-up.ts": text } = await generate(
+    contract({ word }, [inner], { fault: { schema: "messages/word.json", codes, ...places } }),
+  );
+  expect(text).toContain("error?: MadeUpErrorCode | (string & {});");
+  expect(text).toContain("code?: MadeUpErrorCode | (string & {});");
+  expect(text).toContain("other?: string;");
+});
+
+test("an `@` in a description is no tag of the doc comment", async () => {
+  const property = (description: string) => ({ type: "string", description });
+  const word = object("Word", {
+    a: property("What the user wrote after @, or @home/there."),
+    b: property("Such as `@home` or me@home."),
+  });
+  const { "made-up.ts": text } = await generate(contract({ word }));
+  expect(text).toContain("/** What the user wrote after `@`, or `@home/there`. */");
+  expect(text).toContain("/** Such as `@home` or me@home. */");
+});

@@ -191,6 +191,7 @@ export interface SearchMessage {
 export interface ChatInput {
   /** The conversation so far, oldest first. The server answers the last turn whose role is `user`, and refuses with 400 where there is none. */
   messages: Turn[];
+  /** What the editor shows. */
   context?: EditorContext;
   /**
    * The dialog to go on with. Without it, the current dialog is meant, or a new one where there is none.
@@ -201,12 +202,9 @@ export interface ChatInput {
 
 /** One turn of the conversation. */
 export interface Turn {
-  /**
-   * Who speaks: `user` or `assistant`.
-   * @minLength 1
-   */
-  role: string;
-  /** What is said. */
+  /** Who speaks. */
+  role: "user" | "assistant" | (string & {});
+  /** The text of the turn. */
   content: string;
 }
 
@@ -237,6 +235,7 @@ export interface EditorFile {
 export interface CompleteInput {
   /** The conversation so far, oldest first. The server answers the last turn whose role is `user`, and refuses with 400 where there is none. */
   messages: Turn[];
+  /** What the editor shows. */
   context?: EditorContext;
   /**
    * The dialog to go on with. Without it, the current dialog is meant, or a new one where there is none.
@@ -286,7 +285,7 @@ export interface SetCurrentDialogInput {
   id: string;
 }
 
-/** One dialog, without what was said in it. */
+/** One dialog without its messages. */
 export interface GetDialogInput {
   /**
    * The dialog.
@@ -315,7 +314,7 @@ export interface DeleteDialogInput {
   dialog_id: string;
 }
 
-/** What was said in a dialog, a page at a time from the end. */
+/** The messages of a dialog, a page at a time from the end. */
 export interface HistoryInput {
   /**
    * The dialog.
@@ -462,7 +461,7 @@ export interface Dialogs {
   dialogs: Dialog[];
 }
 
-/** A dialog, without what was said in it. */
+/** A dialog without its messages. */
 export interface Dialog {
   /**
    * The dialog's id.
@@ -776,12 +775,12 @@ export type ChatMessage =
 export interface AgentSmithy1_13 {
   /**
    * Send the conversation and the editor's context, and receive the answer as a stream.
-   * A request that does not say `stream` is read as this one. Never repeated by a client once bytes may have reached the server.
+   * A request without `stream` is this operation. A client never repeats it once bytes may have reached the server.
    */
   chat(input: ChatInput, options?: CallOptions): MessageStream<ChatMessage>;
   /**
    * Send the conversation and the editor's context, and receive the whole answer as one JSON body.
-   * What was edited is not in the answer: see `sessionStatus`.
+   * The answer has no diffs: `sessionStatus` lists the changed files.
    */
   complete(input: CompleteInput, options?: CallOptions): Promise<Completion>;
   /** Whether the server runs. */
@@ -794,13 +793,13 @@ export interface AgentSmithy1_13 {
   currentDialog(options?: CallOptions): Promise<CurrentDialog>;
   /** Choose the current dialog. */
   setCurrentDialog(input: SetCurrentDialogInput, options?: CallOptions): Promise<Acknowledged>;
-  /** One dialog, without what was said in it. */
+  /** One dialog without its messages. */
   getDialog(input: GetDialogInput, options?: CallOptions): Promise<Dialog>;
   /** Give a dialog another title. */
   changeDialog(input: ChangeDialogInput, options?: CallOptions): Promise<Acknowledged>;
   /** Delete a dialog. */
   deleteDialog(input: DeleteDialogInput, options?: CallOptions): Promise<Acknowledged>;
-  /** What was said in a dialog, a page at a time from the end. */
+  /** The messages of a dialog, a page at a time from the end. */
   history(input: HistoryInput, options?: CallOptions): Promise<DialogHistory>;
   /** List the snapshots of a dialog. */
   listCheckpoints(input: ListCheckpointsInput, options?: CallOptions): Promise<Checkpoints>;
@@ -828,12 +827,12 @@ export interface AgentSmithy1_13 {
 export interface AgentSmithy1_13Handlers {
   /**
    * Send the conversation and the editor's context, and receive the answer as a stream.
-   * A request that does not say `stream` is read as this one. Never repeated by a client once bytes may have reached the server.
+   * A request without `stream` is this operation. A client never repeats it once bytes may have reached the server.
    */
   chat(input: ChatInput, call: Call): AsyncIterable<ChatMessage>;
   /**
    * Send the conversation and the editor's context, and receive the whole answer as one JSON body.
-   * What was edited is not in the answer: see `sessionStatus`.
+   * The answer has no diffs: `sessionStatus` lists the changed files.
    */
   complete(input: CompleteInput, call: Call): Completion | Promise<Completion>;
   /** Whether the server runs. */
@@ -846,13 +845,13 @@ export interface AgentSmithy1_13Handlers {
   currentDialog(input: {}, call: Call): CurrentDialog | Promise<CurrentDialog>;
   /** Choose the current dialog. */
   setCurrentDialog(input: SetCurrentDialogInput, call: Call): Acknowledged | Promise<Acknowledged>;
-  /** One dialog, without what was said in it. */
+  /** One dialog without its messages. */
   getDialog(input: GetDialogInput, call: Call): Dialog | Promise<Dialog>;
   /** Give a dialog another title. */
   changeDialog(input: ChangeDialogInput, call: Call): Acknowledged | Promise<Acknowledged>;
   /** Delete a dialog. */
   deleteDialog(input: DeleteDialogInput, call: Call): Acknowledged | Promise<Acknowledged>;
-  /** What was said in a dialog, a page at a time from the end. */
+  /** The messages of a dialog, a page at a time from the end. */
   history(input: HistoryInput, call: Call): DialogHistory | Promise<DialogHistory>;
   /** List the snapshots of a dialog. */
   listCheckpoints(input: ListCheckpointsInput, call: Call): Checkpoints | Promise<Checkpoints>;

@@ -46,6 +46,7 @@ var all = (...tests) => (value) => {
   }
   return void 0;
 };
+var compiled = (check) => (value) => check(value) ? void 0 : check.errors;
 function checked(tests) {
   const checks = {};
   for (const title in tests) {
@@ -57,9 +58,23 @@ function checked(tests) {
   }
   return checks;
 }
+var compiled0 = validate0;
+function validate0(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (Array.isArray(data)) {
+    if (data.length < 1) {
+      validate0.errors = [{ instancePath, keyword: "minItems", params: { limit: 1 } }];
+      return false;
+    }
+  }
+  validate0.errors = vErrors;
+  return errors === 0;
+}
 var $Turn = object({ "role": string, "content": string });
 var $EditorFile = object({ "path": all(string, minLength(1)) }, { "language": string, "content": string, "selection": string });
 var $EditorContext = object({}, { "current_file": $EditorFile, "open_files": array($EditorFile) });
-var $ChatInput = object({ "messages": array($Turn) }, { "context": $EditorContext });
+var $ChatInput = object({ "messages": all(array($Turn), compiled(compiled0)) }, { "context": $EditorContext });
 var made = checked({ "ChatInput": $ChatInput, "CompleteInput": $ChatInput });
 export const checks: Checks = made;

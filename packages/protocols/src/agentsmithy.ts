@@ -30,8 +30,8 @@ export interface DiffMessage {
 /** Sent when the agent determines the task type. It may be left out. */
 export interface ClassificationMessage {
   type: "classification";
-  /** The task, such as `refactor`. */
-  task_type: string;
+  /** The kind of task. */
+  task_type: "refactor" | (string & {});
 }
 
 /** Signals the end of the stream. */
@@ -55,7 +55,10 @@ export interface ContentMessage {
 
 /** Send the conversation and the editor's context, and receive the answer as a stream. */
 export interface ChatInput {
-  /** The conversation so far, the oldest turn first. */
+  /**
+   * The conversation so far, the oldest turn first.
+   * @minItems 1
+   */
   messages: Turn[];
   /** What the editor shows. The agent edits files only with a current file or a selection. */
   context?: EditorContext;
@@ -63,9 +66,9 @@ export interface ChatInput {
 
 /** One turn of the conversation. */
 export interface Turn {
-  /** Who speaks, such as `user`. */
-  role: string;
-  /** What was said. */
+  /** Who speaks. */
+  role: "user" | "assistant" | (string & {});
+  /** The text of the turn. */
   content: string;
 }
 
@@ -94,13 +97,16 @@ export interface EditorFile {
 
 /** Send the conversation and the editor's context, and receive the whole answer as one JSON body. */
 export interface CompleteInput {
-  /** The conversation so far, the oldest turn first. */
+  /**
+   * The conversation so far, the oldest turn first.
+   * @minItems 1
+   */
   messages: Turn[];
   /** What the editor shows. The agent edits files only with a current file or a selection. */
   context?: EditorContext;
 }
 
-/** The whole answer: what the events of a stream add up to. */
+/** The whole answer in one body. */
 export interface Completion {
   /** The texts of the content events, concatenated. */
   content: string;
@@ -122,7 +128,7 @@ export type ChatMessage = ClassificationMessage | ContentMessage | DiffMessage |
 export interface AgentSmithy {
   /**
    * Send the conversation and the editor's context, and receive the answer as a stream.
-   * A request that does not say `stream` is read as this one. Never repeated by a client once bytes may have reached the server.
+   * A request without `stream` is this operation. A client never repeats it once bytes may have reached the server.
    */
   chat(input: ChatInput, options?: CallOptions): MessageStream<ChatMessage>;
   /**
@@ -136,7 +142,7 @@ export interface AgentSmithy {
 export interface AgentSmithyHandlers {
   /**
    * Send the conversation and the editor's context, and receive the answer as a stream.
-   * A request that does not say `stream` is read as this one. Never repeated by a client once bytes may have reached the server.
+   * A request without `stream` is this operation. A client never repeats it once bytes may have reached the server.
    */
   chat(input: ChatInput, call: Call): AsyncIterable<ChatMessage>;
   /**

@@ -38,7 +38,7 @@ export interface ApplyDiffMessage {
 /** Create or overwrite a file in the workspace. */
 export interface UploadFileMessage {
   type: "upload_file";
-  /** The name that the file gets, or has. */
+  /** The name of the file to create or overwrite. */
   filename: string;
   /** The whole text of the file. */
   content: string;
@@ -174,7 +174,7 @@ export interface ErrorMessage {
   type: "error";
   /** What went wrong, for the user. */
   error: string;
-  /** The action that failed, where it is known. The four other errors have theirs. */
+  /** The action that failed, where it is known. */
   action?: string;
 }
 

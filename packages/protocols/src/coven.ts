@@ -90,7 +90,7 @@ export interface SessionInitMessage {
   session_id: string;
 }
 
-/** The agent's backend has lost its session; the agent begins a new one, without what was said before. */
+/** The agent's backend has lost its session; the agent begins a new one without the earlier messages. */
 export interface SessionOrphanedMessage {
   type: "session_orphaned";
   /** Why, in a sentence; may be empty. */
@@ -338,8 +338,8 @@ export interface Agent {
   instance_id?: string;
   /** The agent's name, for people. */
   name: string;
-  /** What the agent can do, such as chat or code. */
-  capabilities: string[];
+  /** What the agent can do. */
+  capabilities: ("chat" | "code" | (string & {}))[];
   /** Workspaces that the agent belongs to, by name. */
   workspaces?: string[];
   /** Absolute path of the agent's working directory, on the agent's machine. */
@@ -373,7 +373,7 @@ export interface HistoryEvent {
   id: string;
   /** inbound_to_agent: sent to the agent. outbound_from_agent: said by it. */
   direction: "inbound_to_agent" | "outbound_from_agent" | (string & {});
-  /** Who said it: a sender, or the agent's name. */
+  /** The author: a sender, or the agent's name. */
   author: string;
   /** Such as message, tool_call, tool_result, system or error. */
   type: string;
@@ -441,11 +441,11 @@ export interface ThreadEntry {
   id: string;
   /** The thread. */
   thread_id: string;
-  /** Who said it: a sender, or the agent. */
+  /** The author: a sender, or the agent. */
   sender: string;
   /** The text, a tool's input as JSON, or a tool's output. */
   content: string;
-  /** What it is. */
+  /** The kind of entry. */
   type: "message" | "tool_use" | "tool_result" | (string & {});
   /** Of a tool_use: the tool. Left out otherwise. */
   tool_name?: string;

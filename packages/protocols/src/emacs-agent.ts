@@ -3,6 +3,18 @@
 import type { Call, CallOptions, ContractValue, MessageStream, ReopenOptions, Session } from "@parlance/contract";
 import { checks } from "./emacs-agent.validators.js";
 
+/** The name of a tool. The first four are read-only, the others write. */
+export type ToolName =
+  | "read_file"
+  | "search_files"
+  | "git_status"
+  | "lsp_diagnostics"
+  | "write_file"
+  | "edit_file"
+  | "delete_file"
+  | "git_commit"
+  | "shell_exec"
+  | (string & {});
 /** idle: waiting for user input. thinking: the LLM generates a response. tool_execution: executing a tool. waiting_approval: waiting for the user to approve a tool. error: an error occurred. */
 export type AgentState = "idle" | "thinking" | "tool_execution" | "waiting_approval" | "error";
 
@@ -23,18 +35,15 @@ export interface ToolCall {
    * @minLength 1
    */
   tool_call_id: string;
-  /**
-   * The tool's name, such as `read_file`.
-   * @minLength 1
-   */
-  tool: string;
+  /** The tool's name. */
+  tool: ToolName;
   /** The tool's arguments by name. */
   params: Record<string, unknown>;
   /** Whether the tool waits until it is approved or rejected. Read-only tools run without. */
   requires_approval: boolean;
 }
 
-/** What came of a tool call: it succeeded, failed or was rejected. */
+/** The result of a tool call: it succeeded, failed or was rejected. */
 export interface ToolResult {
   type: "tool.result";
   /**
@@ -58,8 +67,8 @@ export interface FileChanged {
    * @minLength 1
    */
   path: string;
-  /** What was done to the file, such as `write`. */
-  operation: string;
+  /** What was done to the file. */
+  operation: "write" | (string & {});
   /**
    * When the file was changed, in RFC 3339.
    * @format date-time
@@ -82,7 +91,7 @@ export interface ErrorMessage {
   /** What went wrong, for the user. */
   message: string;
   /** An error code, in upper case with underscores. */
-  code?: string;
+  code?: EmacsAgentErrorCode | (string & {});
 }
 
 /** Create a session. */
@@ -201,7 +210,7 @@ export interface RejectInput {
    * @minLength 1
    */
   tool_call_id: string;
-  /** Why the call was rejected. The model is told. */
+  /** Why the call was rejected, for the model. */
   reason?: string;
 }
 
@@ -381,27 +390,24 @@ export interface Transcript {
 export interface TranscriptMessage {
   /** Who speaks. */
   role: "user" | "assistant";
-  /** What was said. */
+  /** The text of the turn. */
   content: string;
   /**
-   * When it was said, in RFC 3339.
+   * When it was written, in RFC 3339.
    * @format date-time
    */
   timestamp: string;
 }
 
-/** A tool call and what came of it. */
+/** A tool call and its result. */
 export interface TranscriptToolCall {
   /**
    * The `tool_call_id` of the `tool.call`.
    * @minLength 1
    */
   tool_call_id: string;
-  /**
-   * The tool's name, such as `read_file`.
-   * @minLength 1
-   */
-  tool: string;
+  /** The tool's name. */
+  tool: ToolName;
   /** The tool's arguments by name. */
   params: Record<string, unknown>;
   /** `rejected`: the user did not allow the call. */
@@ -424,8 +430,8 @@ export interface TranscriptFileChange {
    * @minLength 1
    */
   path: string;
-  /** What was done to the file, such as `write`. */
-  operation: string;
+  /** What was done to the file. */
+  operation: "write" | (string & {});
   /**
    * When the file was changed, in RFC 3339.
    * @format date-time
@@ -490,7 +496,7 @@ export interface FaultBody {
 /** What went wrong. */
 export interface FaultDetail {
   /** An error code, in upper case with underscores. */
-  code: string;
+  code: EmacsAgentErrorCode | (string & {});
   /** What went wrong, for the user. */
   message: string;
   /** More about the error, as its code needs it. */
@@ -504,7 +510,7 @@ export interface EventsAsks {
   "tool.call": ({ type: "approve" } & ApproveInput) | ({ type: "reject" } & RejectInput);
 }
 
-/** A session, as any handler reaches it by its `session_id`. */
+/** The stream or channel of a session, for any handler: `call.session` takes its `session_id`. */
 export type EmacsAgentSession = Session<EventsMessage, EventsAsks>;
 
 /** The error codes that the protocol has; a peer may send others. */
@@ -541,7 +547,7 @@ export interface EmacsAgent {
   endSession(input: EndSessionInput, options?: CallOptions): Promise<EndedSession>;
   /**
    * Send a prompt to the agent.
-   * Answered as soon as the prompt is accepted; what the agent does then is said on `events`. A prompt that may have been accepted is never sent twice.
+   * Answered as soon as the prompt is accepted; what the agent does then is sent on `events`. A prompt that may have been accepted is never sent twice.
    */
   prompt(input: PromptInput, options?: CallOptions): Promise<PromptAccepted>;
   /** Interrupt the agent. */
@@ -553,7 +559,7 @@ export interface EmacsAgent {
   approve(input: ApproveInput, options?: CallOptions): Promise<Approved>;
   /**
    * Reject a tool call that waits for approval.
-   * The tool is skipped, the model is told, and a `tool.result` of status `rejected` follows. An unknown `tool_call_id` is refused with INVALID_TOOL_CALL.
+   * The tool is skipped, the model is informed, and a `tool.result` of status `rejected` follows. An unknown `tool_call_id` is refused with INVALID_TOOL_CALL.
    */
   reject(input: RejectInput, options?: CallOptions): Promise<Rejected>;
   /**
@@ -586,7 +592,7 @@ export interface EmacsAgentHandlers {
   endSession(input: EndSessionInput, call: Call<EmacsAgentSession>): EndedSession | Promise<EndedSession>;
   /**
    * Send a prompt to the agent.
-   * Answered as soon as the prompt is accepted; what the agent does then is said on `events`. A prompt that may have been accepted is never sent twice.
+   * Answered as soon as the prompt is accepted; what the agent does then is sent on `events`. A prompt that may have been accepted is never sent twice.
    */
   prompt(input: PromptInput, call: Call<EmacsAgentSession>): PromptAccepted | Promise<PromptAccepted>;
   /** Interrupt the agent. */
@@ -598,7 +604,7 @@ export interface EmacsAgentHandlers {
   approve(input: ApproveInput, call: Call<EmacsAgentSession>): Approved | Promise<Approved>;
   /**
    * Reject a tool call that waits for approval.
-   * The tool is skipped, the model is told, and a `tool.result` of status `rejected` follows. An unknown `tool_call_id` is refused with INVALID_TOOL_CALL.
+   * The tool is skipped, the model is informed, and a `tool.result` of status `rejected` follows. An unknown `tool_call_id` is refused with INVALID_TOOL_CALL.
    */
   reject(input: RejectInput, call: Call<EmacsAgentSession>): Rejected | Promise<Rejected>;
   /**

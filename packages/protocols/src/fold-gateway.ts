@@ -59,7 +59,10 @@ export interface FileMessage {
    * @minLength 1
    */
   filename: string;
-  /** The file's media type, such as `image/png`. */
+  /**
+   * The file's media type, such as `image/png`.
+   * @minLength 1
+   */
   mime_type: string;
 }
 
@@ -110,8 +113,8 @@ export interface Agent {
    * @minLength 1
    */
   name: string;
-  /** What the agent can do, such as `chat`; may be empty. */
-  capabilities: string[];
+  /** What the agent can do; may be empty. */
+  capabilities: ("chat" | "code" | (string & {}))[];
 }
 
 /** The body of a refusal, before any stream has started. */

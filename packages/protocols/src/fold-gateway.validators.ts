@@ -61,5 +61,5 @@ function checked(tests) {
 var $Agent = object({ "id": all(string, minLength(1)), "name": all(string, minLength(1)), "capabilities": array(string) });
 var $ErrorMessage = object({ "error": string });
 var $TextMessage = object({ "text": string });
-var made = checked({ "Agents": array($Agent), "DoneMessage": object({ "full_response": string }), "ErrorMessage": $ErrorMessage, "FaultBody": $ErrorMessage, "FileMessage": object({ "filename": all(string, minLength(1)), "mime_type": string }), "TextMessage": $TextMessage, "ThinkingMessage": $TextMessage, "ToolResultMessage": object({ "id": all(string, minLength(1)), "output": string, "is_error": boolean }), "ToolUseMessage": object({ "id": all(string, minLength(1)), "name": all(string, minLength(1)), "input_json": string }) });
+var made = checked({ "Agents": array($Agent), "DoneMessage": object({ "full_response": string }), "ErrorMessage": $ErrorMessage, "FaultBody": $ErrorMessage, "FileMessage": object({ "filename": all(string, minLength(1)), "mime_type": all(string, minLength(1)) }), "TextMessage": $TextMessage, "ThinkingMessage": $TextMessage, "ToolResultMessage": object({ "id": all(string, minLength(1)), "output": string, "is_error": boolean }), "ToolUseMessage": object({ "id": all(string, minLength(1)), "name": all(string, minLength(1)), "input_json": string }) });
 export const checks: Checks = made;

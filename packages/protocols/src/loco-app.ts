@@ -97,7 +97,7 @@ export interface MessageContext {
     /** The working tree's changes as a unified diff. */
     diff?: string;
   };
-  /** @ mentions. */
+  /** `@` mentions. */
   mentions?: Mention[];
 }
 
@@ -137,7 +137,7 @@ export interface Diagnostic {
   source?: string;
 }
 
-/** An @ mention in the user's message. */
+/** An `@` mention in the user's message. */
 export interface Mention {
   /** unknown: the extension could not resolve the name. */
   type: "file" | "symbol" | "unknown";
@@ -470,7 +470,7 @@ export interface IndexErrorMessage {
   error: string;
 }
 
-/** Register a workspace, or answer the one that has this path. */
+/** Register a workspace, or return the one at this path. */
 export interface RegisterWorkspaceInput {
   /** Absolute path on the backend's machine. */
   path: string;
@@ -936,7 +936,7 @@ export interface SessionMessage {
   /** Its text. */
   content: string;
   /**
-   * When it was said.
+   * When the message was sent.
    * @format date-time
    */
   created_at: string;
@@ -1022,7 +1022,7 @@ export interface StreamServerAsks {
   "command.request_approval": ApprovalResponseMessage;
 }
 
-/** A session, as any handler reaches it by its `session_id`. */
+/** The stream or channel of a session, for any handler: `call.session` takes its `session_id`. */
 export type LoCoAppSession = Session<StreamServerMessage, StreamServerAsks>;
 
 /** The error codes that the protocol has; a peer may send others. */
@@ -1034,7 +1034,7 @@ export interface LoCoApp {
   health(options?: CallOptions): Promise<Health>;
   /** List all registered workspaces. */
   listWorkspaces(options?: CallOptions): Promise<Workspaces>;
-  /** Register a workspace, or answer the one that has this path. */
+  /** Register a workspace, or return the one at this path. */
   registerWorkspace(input: RegisterWorkspaceInput, options?: CallOptions): Promise<Workspace>;
   /** Get a workspace. */
   getWorkspace(input: GetWorkspaceInput, options?: CallOptions): Promise<Workspace>;
@@ -1090,7 +1090,7 @@ export interface LoCoAppHandlers {
   health(input: {}, call: Call<LoCoAppSession>): Health | Promise<Health>;
   /** List all registered workspaces. */
   listWorkspaces(input: {}, call: Call<LoCoAppSession>): Workspaces | Promise<Workspaces>;
-  /** Register a workspace, or answer the one that has this path. */
+  /** Register a workspace, or return the one at this path. */
   registerWorkspace(input: RegisterWorkspaceInput, call: Call<LoCoAppSession>): Workspace | Promise<Workspace>;
   /** Get a workspace. */
   getWorkspace(input: GetWorkspaceInput, call: Call<LoCoAppSession>): Workspace | Promise<Workspace>;

@@ -260,10 +260,16 @@ function validate2(data, { instancePath = "", parentData, parentDataProperty, ro
   if (_valid0) {
     const _errs3 = errors;
     if (data && typeof data == "object" && !Array.isArray(data)) {
-      if (data.error !== void 0) {
-        if (data.error !== null) {
-          validate2.errors = [{ instancePath: instancePath + "/error", keyword: "type", params: { type: "null" } }];
-          return false;
+      let missing1;
+      if (data.applied_hash === void 0 && (missing1 = "applied_hash")) {
+        validate2.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
+        return false;
+      } else {
+        if (data.error !== void 0) {
+          if (data.error !== null) {
+            validate2.errors = [{ instancePath: instancePath + "/error", keyword: "type", params: { type: "null" } }];
+            return false;
+          }
         }
       }
     }
@@ -273,9 +279,9 @@ function validate2(data, { instancePath = "", parentData, parentDataProperty, ro
   } else {
     const _errs6 = errors;
     if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing1;
-      if (data.error === void 0 && (missing1 = "error")) {
-        validate2.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
+      let missing2;
+      if (data.error === void 0 && (missing2 = "error")) {
+        validate2.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing2 } }];
         return false;
       } else {
         if (data.error !== void 0) {
@@ -315,5 +321,5 @@ var $MessageContext = object({}, { "active_editor": object({ "file_path": all(st
 var $DeleteSessionInput = object({ "session_id": all(string, minLength(1)) });
 var $FileChange = all(object({ "type": values("created", "modified", "deleted"), "file_path": all(string, minLength(1)) }, { "content_hash": all(string, pattern("^sha256:[0-9a-f]+$")), "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), compiled(compiled1));
 var $GetIndexStatusInput = object({ "workspace_id": all(string, minLength(1)) });
-var made = checked({ "ApprovalResponseMessage": all(object({ "type": constant("client.approval_response"), "request_id": all(string, minLength(1)), "approved": boolean }, { "scope": values("all", "file", "hunk"), "file_path": all(string, minLength(1)) }), compiled(compiled0)), "CancelMessage": object({ "type": constant("client.cancel") }, { "reason": string }), "ClientHelloMessage": object({ "type": constant("client.hello"), "client_info": object({ "name": string, "version": string, "capabilities": array(string) }) }), "CommandResultMessage": object({ "type": constant("client.command_result"), "command_id": all(string, minLength(1)), "command": all(string, minLength(1)), "exit_code": integer }, { "stdout": string, "stderr": string, "duration_ms": all(number, minimum(0)) }), "ContextUpdateMessage": object({ "type": constant("client.context_update"), "updates": $MessageContext }), "CreateSessionInput": object({ "workspace_id": all(string, minLength(1)) }, { "title": string, "model_provider": all(string, minLength(1)), "model_name": all(string, minLength(1)), "context_window": all(integer, minimum(1)) }), "DeleteSessionInput": $DeleteSessionInput, "FileChangesMessage": object({ "type": constant("client.file_changes"), "changes": array($FileChange) }), "GetIndexStatusInput": $GetIndexStatusInput, "GetPolicyInput": $GetIndexStatusInput, "GetSessionInput": $DeleteSessionInput, "GetWorkspaceInput": $GetIndexStatusInput, "ListSessionsInput": object({}, { "workspace_id": all(string, minLength(1)) }), "PatchApplyResultMessage": all(object({ "type": constant("client.patch_apply_result"), "patch_id": all(string, minLength(1)), "file_path": all(string, minLength(1)), "success": boolean }, { "error": any(nil, object({ "message": string, "type": string })), "applied_hash": all(string, pattern("^sha256:[0-9a-f]+$")) }), compiled(compiled2)), "RebuildIndexInput": $GetIndexStatusInput, "RefreshIndexInput": $GetIndexStatusInput, "RegisterWorkspaceInput": object({ "path": all(string, minLength(1)) }, { "name": string }), "SetCurrentModelInput": object({ "provider": all(string, minLength(1)), "model_name": all(string, minLength(1)) }, { "url": string, "context_window": all(integer, minimum(1)), "temperature": all(number, minimum(0)) }), "SetPolicyInput": object({ "workspace_id": all(string, minLength(1)) }, { "command_execution_mode": values("local_terminal", "server_runner"), "time_limit_ms": all(integer, minimum(1)), "output_limit_bytes": all(integer, minimum(1)), "command_approval": values("always", "prompt", "never"), "allowed_commands": array(string), "blocked_commands": array(string), "tools_requiring_approval": array(string) }), "StreamInput": $DeleteSessionInput, "UpdateIndexInput": object({ "workspace_id": all(string, minLength(1)), "changes": array($FileChange) }), "UserMessage": object({ "type": constant("client.user_message"), "message": all(string, minLength(1)) }, { "context": $MessageContext }) });
+var made = checked({ "ApprovalResponseMessage": all(object({ "type": constant("client.approval_response"), "request_id": all(string, minLength(1)), "approved": boolean, "scope": values("all", "file", "hunk") }, { "file_path": all(string, minLength(1)) }), compiled(compiled0)), "CancelMessage": object({ "type": constant("client.cancel") }, { "reason": string }), "ClientHelloMessage": object({ "type": constant("client.hello"), "client_info": object({ "name": string, "version": string, "capabilities": array(string) }) }), "CommandResultMessage": object({ "type": constant("client.command_result"), "command_id": all(string, minLength(1)), "command": all(string, minLength(1)), "exit_code": integer, "stdout": string, "stderr": string, "duration_ms": all(number, minimum(0)) }), "ContextUpdateMessage": object({ "type": constant("client.context_update"), "updates": $MessageContext }), "CreateSessionInput": object({ "workspace_id": all(string, minLength(1)) }, { "title": string, "model_provider": all(string, minLength(1)), "model_name": all(string, minLength(1)), "context_window": all(integer, minimum(1)) }), "DeleteSessionInput": $DeleteSessionInput, "FileChangesMessage": object({ "type": constant("client.file_changes"), "changes": array($FileChange) }), "GetIndexStatusInput": $GetIndexStatusInput, "GetPolicyInput": $GetIndexStatusInput, "GetSessionInput": $DeleteSessionInput, "GetWorkspaceInput": $GetIndexStatusInput, "ListSessionsInput": object({}, { "workspace_id": all(string, minLength(1)) }), "PatchApplyResultMessage": all(object({ "type": constant("client.patch_apply_result"), "patch_id": all(string, minLength(1)), "file_path": all(string, minLength(1)), "success": boolean }, { "error": any(nil, object({ "message": string, "type": string })), "applied_hash": all(string, pattern("^sha256:[0-9a-f]+$")) }), compiled(compiled2)), "RebuildIndexInput": $GetIndexStatusInput, "RefreshIndexInput": $GetIndexStatusInput, "RegisterWorkspaceInput": object({ "path": all(string, minLength(1)) }, { "name": string }), "SetCurrentModelInput": object({ "provider": all(string, minLength(1)), "model_name": all(string, minLength(1)) }, { "url": string, "context_window": all(integer, minimum(1)), "temperature": all(number, minimum(0)) }), "SetPolicyInput": object({ "workspace_id": all(string, minLength(1)) }, { "command_execution_mode": values("local_terminal", "server_runner"), "time_limit_ms": all(integer, minimum(1)), "output_limit_bytes": all(integer, minimum(1)), "command_approval": values("always", "prompt", "never"), "allowed_commands": array(string), "blocked_commands": array(string), "tools_requiring_approval": array(string) }), "StreamInput": $DeleteSessionInput, "UpdateIndexInput": object({ "workspace_id": all(string, minLength(1)), "changes": array($FileChange) }), "UserMessage": object({ "type": constant("client.user_message"), "message": all(string, minLength(1)) }, { "context": $MessageContext }) });
 export const checks: Checks = made;

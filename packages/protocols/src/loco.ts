@@ -3,7 +3,7 @@
 import type { Call, CallOptions, Channel, ContractValue, Session } from "@parlance/contract";
 import { checks } from "./loco.validators.js";
 
-/** An explicit @ mention in the user's message. */
+/** An explicit `@` mention in the user's message. */
 export type Mention = FileMention | SymbolMention;
 /** All registered workspaces. */
 export type Workspaces = Workspace[];
@@ -17,18 +17,18 @@ export type Models = Model[];
 /** The client's handshake. Either side may greet first. */
 export interface ClientHelloMessage {
   type: "client.hello";
-  /** The program that the client is. */
+  /** The client program. */
   client_info: ClientInfo;
 }
 
-/** The program that the client is. */
+/** The client program. */
 export interface ClientInfo {
   /** The client's name, such as `vscode-extension`. */
   name: string;
   /** The client's version, such as `0.1.0`. */
   version: string;
-  /** What the client can do, such as `diff_preview`, `terminal_exec` or `git_integration`. */
-  capabilities: string[];
+  /** What the client can do. */
+  capabilities: ("diff_preview" | "terminal_exec" | "git_integration" | (string & {}))[];
 }
 
 /** What the user asks for, with what the editor gathered. */
@@ -55,7 +55,7 @@ export interface MessageContext {
   terminal_output?: TerminalOutput;
   /** The state of the working tree. */
   git_context?: GitContext;
-  /** What the user mentioned with @, and nothing that was gathered. */
+  /** What the user mentioned with `@`. Gathered files are `related_files`. */
   mentions?: Mention[];
   /** Files that were gathered for a slash command. */
   related_files?: RelatedFile[];
@@ -139,7 +139,7 @@ export interface Diagnostic {
    * @minLength 1
    */
   file_path: string;
-  /** How bad it is. */
+  /** How severe it is. */
   severity: "error" | "warning" | "info" | "hint";
   /** What is wrong. */
   message: string;
@@ -267,8 +267,8 @@ export interface ApprovalResponseMessage {
   request_id: string;
   /** `false` refuses. `true` for a command lets the server run it. */
   approved: boolean;
-  /** What the answer is for; all where it is left out. An answer for a file or a hunk leaves the request open. */
-  scope?: "all" | "file" | "hunk";
+  /** What the answer is for. An answer for a file or a hunk leaves the request open. */
+  scope: "all" | "file" | "hunk";
   /**
    * Path of the file, relative to the workspace's root. Required where `scope` is `file` or `hunk`.
    * @minLength 1
@@ -276,7 +276,7 @@ export interface ApprovalResponseMessage {
   file_path?: string;
 }
 
-/** What came of a patch. */
+/** The result of applying a patch. */
 export interface PatchApplyResultMessage {
   type: "client.patch_apply_result";
   /**
@@ -308,7 +308,7 @@ export interface PatchError {
   type: "conflict" | (string & {});
 }
 
-/** What came of a command in the client's terminal. */
+/** The result of a command in the client's terminal. */
 export interface CommandResultMessage {
   type: "client.command_result";
   /**
@@ -324,21 +324,21 @@ export interface CommandResultMessage {
   /** The command's exit code; 0 is success. */
   exit_code: number;
   /** What the command wrote to its standard output. */
-  stdout?: string;
+  stdout: string;
   /** What the command wrote to its standard error. */
-  stderr?: string;
+  stderr: string;
   /**
    * How long the command ran, in milliseconds.
    * @minimum 0
    */
-  duration_ms?: number;
+  duration_ms: number;
 }
 
-/** What the agent is doing for this session stops. */
+/** Stops the agent's current work for this session. */
 export interface CancelMessage {
   type: "client.cancel";
-  /** Why it is cancelled, such as `user_cancelled`. */
-  reason?: string;
+  /** Why it is cancelled. */
+  reason?: "user_cancelled" | (string & {});
 }
 
 /** Files were created, modified or deleted. The server indexes them without a full rebuild. */
@@ -372,18 +372,18 @@ export interface FileChange {
 /** The server's handshake. */
 export interface ServerHelloMessage {
   type: "server.hello";
-  /** The program that the server is. */
+  /** The server program. */
   server_info: ServerInfo;
 }
 
-/** The program that the server is. */
+/** The server program. */
 export interface ServerInfo {
   /** The server's version, such as `0.1.0`. */
   version: string;
   /** The model that answers. */
   model?: Model;
-  /** What the server can do, such as `agentic_rag`, `ace` or `multi_file_edit`. */
-  capabilities?: string[];
+  /** What the server can do. */
+  capabilities?: ("agentic_rag" | "ace" | "multi_file_edit" | (string & {}))[];
 }
 
 /** A model that answers. */
@@ -398,8 +398,8 @@ export interface Model {
    * @minLength 1
    */
   model_name: string;
-  /** What the model can do, such as `chat`, `code_completion` or `refactor`. */
-  capabilities?: string[];
+  /** What the model can do. */
+  capabilities?: ("chat" | "code_completion" | "refactor" | (string & {}))[];
 }
 
 /** What the agent is about to do. */
@@ -442,19 +442,19 @@ export interface RetrieveStatusMessage {
    * How many results there are so far.
    * @minimum 0
    */
-  results_count?: number;
+  results_count: number;
   /** The status, for the user. */
-  message?: string;
+  message: string;
 }
 
-/** A tool starts, or has ended. */
+/** A tool has started, completed or failed. */
 export interface ToolExecuteMessage {
   type: "tool.execute";
   /** The tool's name. */
   tool_name: "read_file" | "search_symbols" | "search_text" | "vector_search" | (string & {});
   /** The tool's arguments by name. */
   args: Record<string, unknown>;
-  /** Whether the tool starts or has ended, and how. */
+  /** How far the tool is. */
   status: "started" | "completed" | "failed";
   /** What the tool returned, once it has ended. */
   result?: Record<string, unknown>;
@@ -508,7 +508,7 @@ export interface PatchHunk {
    */
   new_lines: number;
   /** The hunk's lines, as in the diff. */
-  content?: string;
+  content: string;
 }
 
 /** The agent wants to run a tool. Answered by `client.approval_response` with the same `request_id`. */
@@ -546,13 +546,10 @@ export interface CommandApprovalRequestMessage {
   environment?: {
     [k: string]: string;
   };
-  /**
-   * Whether the user must be asked. `false` where the policy allows the command.
-   * @default true
-   */
-  requires_approval?: boolean;
+  /** Whether the user must be asked. `false` where the policy allows the command. */
+  requires_approval: boolean;
   /** Why the agent wants to run it, for the user. */
-  reason?: string;
+  reason: string;
 }
 
 /** A piece of the answer. */
@@ -569,11 +566,11 @@ export interface FinalMessage {
   type: "assistant.message_final";
   /** The complete text of the answer. */
   message: string;
-  /** What the answer took. */
+  /** Figures about the answer. */
   metadata?: AnswerMetadata;
 }
 
-/** What the answer took. */
+/** Figures about the answer. */
 export interface AnswerMetadata {
   /**
    * How many tokens the model read and wrote.
@@ -604,7 +601,7 @@ export interface ErrorDetail {
    * An error code, in upper case with underscores.
    * @pattern ^[A-Z][A-Z0-9_]*$
    */
-  code: string;
+  code: LoCoErrorCode | (string & {});
   /** What went wrong, for the user. */
   message: string;
   /** More about the error, as its code needs it. */
@@ -616,11 +613,11 @@ export interface ErrorDetail {
 /** The state of the session has changed. */
 export interface SessionStateMessage {
   type: "session.state";
-  /** What is open and what is done. */
+  /** The patches and approvals that are open or done, and the step of the plan. */
   state: SessionState;
 }
 
-/** What is open and what is done. */
+/** The patches and approvals that are open or done, and the step of the plan. */
 export interface SessionState {
   /** The ids of patches that are not applied yet. */
   pending_patches: string[];
@@ -640,7 +637,7 @@ export interface SessionState {
   total_steps?: number;
 }
 
-/** Register a workspace, or answer the one that has this path. */
+/** Register a workspace, or return the one at this path. */
 export interface RegisterWorkspaceInput {
   /**
    * Absolute path on the server's machine.
@@ -669,7 +666,7 @@ export interface GetPolicyInput {
   workspace_id: string;
 }
 
-/** Set a workspace's policy. The answer is the policy as it now is. */
+/** Replace a workspace's policy. A field that is left out returns to its default. */
 export interface SetPolicyInput {
   /**
    * The workspace's `id`.
@@ -699,12 +696,12 @@ export interface SetPolicyInput {
    */
   command_approval?: "always" | "prompt" | "never";
   /**
-   * Leading words of commands that run without asking, such as "npm test".
+   * Leading words of commands that run without asking, such as "npm test". A tool in `tools_requiring_approval` asks all the same.
    * @default []
    */
   allowed_commands?: string[];
   /**
-   * Words that no command may have one after the other, such as "rm -rf".
+   * Sequences of words that no command may contain, such as "rm -rf".
    * @default []
    */
   blocked_commands?: string[];
@@ -712,7 +709,7 @@ export interface SetPolicyInput {
    * The names of tools that ask before they run.
    * @default ["write_file","execute_command","delete_file"]
    */
-  tools_requiring_approval?: string[];
+  tools_requiring_approval?: ("write_file" | "execute_command" | "delete_file" | (string & {}))[];
 }
 
 /** Drop a workspace's index and build it anew, in the background. */
@@ -920,12 +917,12 @@ export interface WorkspacePolicy {
    */
   command_approval?: "always" | "prompt" | "never";
   /**
-   * Leading words of commands that run without asking, such as "npm test".
+   * Leading words of commands that run without asking, such as "npm test". A tool in `tools_requiring_approval` asks all the same.
    * @default []
    */
   allowed_commands?: string[];
   /**
-   * Words that no command may have one after the other, such as "rm -rf".
+   * Sequences of words that no command may contain, such as "rm -rf".
    * @default []
    */
   blocked_commands?: string[];
@@ -933,7 +930,7 @@ export interface WorkspacePolicy {
    * The names of tools that ask before they run.
    * @default ["write_file","execute_command","delete_file"]
    */
-  tools_requiring_approval?: string[];
+  tools_requiring_approval?: ("write_file" | "execute_command" | "delete_file" | (string & {}))[];
 }
 
 /** The state of a workspace's index. */
@@ -1072,7 +1069,7 @@ export interface StreamServerAsks {
   "patch.proposed": PatchApplyResultMessage | ApprovalResponseMessage;
 }
 
-/** A session, as any handler reaches it by its `session_id`. */
+/** The stream or channel of a session, for any handler: `call.session` takes its `session_id`. */
 export type LoCoSession = Session<StreamServerMessage, StreamServerAsks>;
 
 /** The error codes that the protocol has; a peer may send others. */
@@ -1106,13 +1103,13 @@ export interface LoCo {
   health(options?: CallOptions): Promise<Health>;
   /** List all registered workspaces. */
   listWorkspaces(options?: CallOptions): Promise<Workspaces>;
-  /** Register a workspace, or answer the one that has this path. */
+  /** Register a workspace, or return the one at this path. */
   registerWorkspace(input: RegisterWorkspaceInput, options?: CallOptions): Promise<Workspace>;
   /** Get a workspace. */
   getWorkspace(input: GetWorkspaceInput, options?: CallOptions): Promise<Workspace>;
   /** Get a workspace's policy. */
   getPolicy(input: GetPolicyInput, options?: CallOptions): Promise<WorkspacePolicy>;
-  /** Set a workspace's policy. The answer is the policy as it now is. */
+  /** Replace a workspace's policy. A field that is left out returns to its default. */
   setPolicy(input: SetPolicyInput, options?: CallOptions): Promise<WorkspacePolicy>;
   /** Drop a workspace's index and build it anew, in the background. */
   rebuildIndex(input: RebuildIndexInput, options?: CallOptions): Promise<IndexStatus>;
@@ -1146,13 +1143,13 @@ export interface LoCoHandlers {
   health(input: {}, call: Call<LoCoSession>): Health | Promise<Health>;
   /** List all registered workspaces. */
   listWorkspaces(input: {}, call: Call<LoCoSession>): Workspaces | Promise<Workspaces>;
-  /** Register a workspace, or answer the one that has this path. */
+  /** Register a workspace, or return the one at this path. */
   registerWorkspace(input: RegisterWorkspaceInput, call: Call<LoCoSession>): Workspace | Promise<Workspace>;
   /** Get a workspace. */
   getWorkspace(input: GetWorkspaceInput, call: Call<LoCoSession>): Workspace | Promise<Workspace>;
   /** Get a workspace's policy. */
   getPolicy(input: GetPolicyInput, call: Call<LoCoSession>): WorkspacePolicy | Promise<WorkspacePolicy>;
-  /** Set a workspace's policy. The answer is the policy as it now is. */
+  /** Replace a workspace's policy. A field that is left out returns to its default. */
   setPolicy(input: SetPolicyInput, call: Call<LoCoSession>): WorkspacePolicy | Promise<WorkspacePolicy>;
   /** Drop a workspace's index and build it anew, in the background. */
   rebuildIndex(input: RebuildIndexInput, call: Call<LoCoSession>): IndexStatus | Promise<IndexStatus>;
@@ -1425,6 +1422,11 @@ export const loco: ContractValue<LoCo, LoCoHandlers> = {
     },
     {
       of: "server",
+      where: { "/type": "command.request_approval" },
+      default: { "/requires_approval": true, "/reason": "" },
+    },
+    {
+      of: "server",
       where: { "/type": "tool.request_approval" },
       rename: { "/tool": "tool_name", "/arguments": "args" },
       default: { "/risk_level": "high" },
@@ -1447,6 +1449,7 @@ export const loco: ContractValue<LoCo, LoCoHandlers> = {
         "/context/mentions/*/type": [["unknown", "symbol"]],
       },
     },
+    { of: "client", where: { "/type": "client.approval_response" }, default: { "/scope": "all" } },
   ],
   profiles: {
     extension: {

@@ -1,6 +1,7 @@
 import { connect } from "@parlance/client";
 import type { AnyContract } from "@parlance/wire";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { readOnlyTools, writeTools } from "../helpers/emacs-agent.js";
 import { agentsmithy } from "../src/agentsmithy.js";
 import { based } from "../src/based.js";
 import { emacsAgent } from "../src/emacs-agent.js";
@@ -133,6 +134,11 @@ it("emacs-agent's states are the document's five", () => {
     "waiting_approval",
     "error",
   ]);
+});
+
+it("emacs-agent's tools in the schema are those that the helpers call read-only, and those that ask", () => {
+  const document = subjects.find(({ contract }) => contract === emacsAgent)?.document;
+  expect(document?.schemas.ToolName?.anyOf).toMatchObject([{ enum: [...readOnlyTools, ...writeTools] }, {}]);
 });
 
 describe("A client asks with the headers that the documents print:", () => {

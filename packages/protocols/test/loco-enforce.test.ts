@@ -33,6 +33,8 @@ const command = (line: string, fields: object = {}): Message => ({
   type: "command.request_approval",
   command_id: "c",
   command: line,
+  requires_approval: true,
+  reason: "",
   ...fields,
 });
 const asking = (tool_name: string, args: Record<string, unknown>): Message => ({
@@ -77,7 +79,8 @@ async function sends(policy: WorkspacePolicy, messages: readonly Message[], appr
         : message.type === "command.request_approval"
           ? message.command_id
           : undefined;
-    if (request_id !== undefined) session.send({ type: "client.approval_response", request_id, approved: approve });
+    if (request_id !== undefined)
+      session.send({ type: "client.approval_response", request_id, approved: approve, scope: "all" });
   }
   expect(received).toBe(outcomes.filter((outcome) => outcome === "sent").length);
   return outcomes;

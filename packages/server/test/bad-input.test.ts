@@ -36,7 +36,16 @@ const fault: Readonly<Record<string, (status: number, text: unknown) => object>>
   }),
   loco: (status, message) => ({ error: { message, ...(CODES[status] && { code: CODES[status] }) } }),
 };
-const CODES: Readonly<Record<number, string>> = { 400: "INVALID_REQUEST", 405: "METHOD_NOT_ALLOWED" };
+/** Generic codes: a path that is not there is not SESSION_NOT_FOUND. */
+const CODES: Readonly<Record<number, string>> = {
+  400: "INVALID_REQUEST",
+  403: "FORBIDDEN",
+  404: "NOT_FOUND",
+  405: "METHOD_NOT_ALLOWED",
+  413: "PAYLOAD_TOO_LARGE",
+  415: "UNSUPPORTED_MEDIA_TYPE",
+  426: "UPGRADE_REQUIRED",
+};
 
 /** An operation of each protocol that takes a body, and a body that is right. */
 const posts: readonly (readonly [protocol: string, target: string, body: object])[] = [

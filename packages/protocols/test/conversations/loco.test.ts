@@ -46,11 +46,13 @@ const options = { connected: { token } };
 
 const approval = (request_id: string) =>
   ({ type: "tool.request_approval", request_id, tool_name: "write_file", args: {}, risk_level: "low" }) as const;
-const command = (command_id: string) => ({ type: "command.request_approval", command_id, command: "make" }) as const;
+const command = (command_id: string) =>
+  ({ type: "command.request_approval", command_id, command: "make", requires_approval: true, reason: "" }) as const;
+const applied_hash = `sha256:${"0".repeat(64)}`;
 const known = { rationale: "", acceptance_criteria: [], requires_approval: true, hunks: [] };
 const patch = (patch_id: string) => ({ type: "patch.proposed" as const, patch_id, file_path: "a", diff: "", ...known });
-const response = (request_id: string, approved: boolean, scope?: "all" | "file" | "hunk") =>
-  ({ type: "client.approval_response", request_id, approved, ...(scope && { scope, file_path: "a" }) }) as const;
+const response = (request_id: string, approved: boolean, scope: "all" | "file" | "hunk" = "all") =>
+  ({ type: "client.approval_response", request_id, approved, scope, file_path: "a" }) as const;
 
 overEachCarrier("loco", (carrier) => {
   it("every operation", async () => {
@@ -157,11 +159,19 @@ overEachCarrier("loco", (carrier) => {
     );
     const channel = await client.stream(input, { open });
     const answers: StreamClientMessage[] = [
-      { type: "client.patch_apply_result", patch_id: "p2", file_path: "a", success: true, error: null },
+      { type: "client.patch_apply_result", patch_id: "p2", file_path: "a", success: true, applied_hash, error: null },
       response("p1", false),
       response("c1", true),
       response("r2", false),
-      { type: "client.command_result", command_id: "c2", command: "make", exit_code: 2 },
+      {
+        type: "client.command_result",
+        command_id: "c2",
+        command: "make",
+        exit_code: 2,
+        stdout: "",
+        stderr: "",
+        duration_ms: 9,
+      },
       response("r1", true, "all"),
     ];
     for (const message of answers) channel.send(message);

@@ -22,7 +22,7 @@ async function talkLoco(token: string): Promise<{ types: string[]; code: number 
   for await (const message of session) {
     types.push(message.type);
     if (message.type === "tool.request_approval")
-      session.send({ type: "client.approval_response", request_id: message.request_id, approved: true });
+      session.send({ type: "client.approval_response", request_id: message.request_id, approved: true, scope: "all" });
     if (message.type === "assistant.message_final") break;
   }
   await session.close();

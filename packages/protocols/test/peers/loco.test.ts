@@ -125,7 +125,12 @@ describe("LoCo's backend", () => {
       if (message.type === "assistant.token") text += message.token;
       if (message.type === "patch.proposed") patch = message.diff;
       if (message.type === "tool.request_approval")
-        session.send({ type: "client.approval_response", request_id: message.request_id, approved: true });
+        session.send({
+          type: "client.approval_response",
+          request_id: message.request_id,
+          approved: true,
+          scope: "all",
+        });
       if (message.type === "assistant.message_final") session.send({ type: "client.cancel" });
     }
     expect([text, patch]).toEqual(["One é😀", diff]);
@@ -234,6 +239,7 @@ describe("LoCo's extension", () => {
             type: "command.request_approval",
             command_id: "c1",
             command: "make",
+            requires_approval: true,
             reason: "Run make?",
           });
           const answered = await Promise.race([asked, new Promise((resolve) => setImmediate(resolve, "none"))]);
