@@ -18,7 +18,7 @@ const approval = {
   args: {},
   risk_level: "low",
 } as const;
-const response = { type: "client.approval_response", request_id: "r", approved: true } as const;
+const response = { type: "client.approval_response", request_id: "r", approved: true, scope: "all" } as const;
 const call = {
   type: "tool.call",
   tool_call_id: "c",
