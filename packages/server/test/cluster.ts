@@ -422,7 +422,7 @@ function uploaders({ pubSubs, logs }: Pair, grace: number) {
   return { seen, servers, client, cut: () => sockets.at(-1)!.close(1006, "") };
 }
 
-async function statusOf(answer: Promise<unknown>): Promise<number> {
+export async function statusOf(answer: Promise<unknown>): Promise<number> {
   return answer.then(
     () => 200,
     ({ status }: Refusal) => status ?? 0,

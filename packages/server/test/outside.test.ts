@@ -71,6 +71,31 @@ it.each([401, 403, 426])(
   },
 );
 
+it.each([400, 426])(
+  "a channel goes on after a cut where the first two handshakes are refused with %i",
+  async (status) => {
+    const app = serve(based, {
+      async session(_, channel) {
+        channel.send({ type: "initial_state", files: [], activeFile: null });
+        for await (const message of channel)
+          if (message.type === "list_files") channel.send({ type: "file_list", files: [] });
+      },
+    });
+    let refusals = 0;
+    let port: Port | undefined;
+    const webSocket: OpenSocket = async (...args) => {
+      if (refusals-- > 0) return { refused: { status, body: "" } };
+      const opened = await app.webSocket(...args);
+      if (!("refused" in opened)) port = opened;
+      return opened;
+    };
+    await using session = await connect(based, { fetch: app.fetch, webSocket, random: () => 0 }).session();
+    refusals = 2;
+    port!.close(1006, "");
+    expect(await session.ask({ type: "list_files" })).toEqual({ type: "file_list", files: [] });
+  },
+);
+
 test.each([
   ["rejects with a bug", async () => Promise.reject(new Error("model is down")), 500],
   ["rejects with a refusal", async () => Promise.reject(new Refusal("no such agent", { status: 404 })), 404],

@@ -1,7 +1,7 @@
 import { memoryPubSub, type PubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import { expect, test, vi } from "vitest";
-import { agentOn, call, numbers, say } from "./cluster.js";
+import { agentOn, call, numbers, say, statusOf } from "./cluster.js";
 import { random } from "./resume/random.js";
 
 /** A call of `publish` that goes wrong. */
@@ -118,5 +118,49 @@ test.each(Object.entries(FAULTS))(
       expect(await reader.take(1)).toEqual(["next"]);
       reader.leave();
     }
+  },
+);
+
+/** What goes wrong with the first packet of a kind that decides an ask on another server. */
+const ONCE: Readonly<Record<string, (arrive: () => Promise<number>) => Promise<number>>> = {
+  "is lost": async () => 2,
+  "reaches nobody": async () => 0,
+  "comes after its limit": async (arrive) => {
+    setTimeout(arrive, 3 * LIMITS.queryWithin);
+    return 2;
+  },
+};
+const DECIDING = ["find", "settle", "answer to find", "answer to settle"];
+
+test.each(Object.keys(ONCE).flatMap((fault) => DECIDING.map((packet) => ({ packet, fault }))))(
+  "a decision is refused with 409 only where its ask is settled, also where the $packet between servers $fault",
+  async ({ packet, fault }) => {
+    const between = memoryPubSub();
+    let [asked, faults] = ["", 1];
+    const pubSub: PubSub = {
+      subscribe: between.subscribe,
+      publish(topic, text) {
+        const { type } = JSON.parse(text) as { readonly type: string };
+        if (type === "find" || type === "settle") asked = type;
+        const arrive = () => between.publish(topic, text);
+        const isHit = packet === (type === "answer" ? `answer to ${asked}` : type) && faults-- > 0;
+        return isHit ? ONCE[fault]!(arrive) : arrive();
+      },
+    };
+    const [a, b] = [agentOn(pubSub, memoryLog(), LIMITS), agentOn(pubSub, memoryLog(), LIMITS)];
+    const session = await a.session("s");
+    let settled = false;
+    session.ask(call("1")).then(() => {
+      settled = true;
+    });
+    // A session is followed a moment after its first message.
+    await vi.waitFor(() => expect(a.app.stats().subscriptions).toBe(2));
+    const decide = () => statusOf(b.client.approve({ session_id: "s", tool_call_id: "1" }));
+    // Where no server receives the question there is no such ask.
+    const unknown = packet === "find" && fault === "reaches nobody";
+    expect(await decide()).toBe(unknown ? 404 : 503);
+    expect([200, 409]).toContain(await decide());
+    expect(faults).toBeLessThan(1);
+    expect(settled).toBe(true);
   },
 );

@@ -36,7 +36,9 @@ type State = "connecting" | "open" | "rejoining" | "closed";
 
 /** Characters of sent frames that are kept until the server has confirmed them. */
 const KEPT = 4 * 1024 * 1024;
-/** How often a server may refuse to upgrade before it counts as one that cannot. One refusal may be a ticket that a proxy has used up. */
+/** Handshakes that another one may follow: 426 may be a ticket that a proxy has used up, and 400 the answer to a handshake that was cut on its way. */
+const PASSING = new Set([400, 426]);
+/** How often a server may refuse so before it counts as one that cannot upgrade. */
 const UPGRADES = 3;
 
 /** A channel that survives its sockets. After a cut it asks the server for its position and goes on over a new socket. */
@@ -100,7 +102,7 @@ export class ReconnectingChannel {
         this.#attach(opened.port, opened.received, request, lost);
         return true;
       } catch (error) {
-        if (!(error instanceof Refusal) || error.status !== 426 || ++refusals === UPGRADES) throw error;
+        if (!(error instanceof Refusal) || !PASSING.has(error.status!) || ++refusals === UPGRADES) throw error;
         return 0;
       }
     };

@@ -179,7 +179,9 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
       }
       if (from === "server" && !joined && message.type !== described.fault) queueMicrotask(join);
     },
-    busy: new Busy(contract, "client", (fault) => faultMessage(contract, fault, new Refusal(BUSY, { status: 409 }))),
+    busy: refusesBusy(contract)
+      ? new Busy(contract, "client", (fault) => faultMessage(contract, fault, new Refusal(BUSY, { status: 409 })))
+      : undefined,
     onUnknown(unknown) {
       callbacks.unknown(called, unknown);
       // Where answers come by order a request waits for one; elsewhere a newer peer may send more than this contract defines.
@@ -222,4 +224,8 @@ function echoOf(contract: AnyContract, message: string): string | undefined {
 
 function answersByOrder({ exchanges = [] }: AnyContract): boolean {
   return exchanges.some(({ by, key }) => by === "client" && key === undefined);
+}
+
+function refusesBusy({ exchanges = [] }: AnyContract): boolean {
+  return exchanges.some(({ busy }) => busy !== undefined);
 }

@@ -48,7 +48,8 @@ export class ClusterChannels implements RemoteChannels {
     this.#wiring = wiring;
     this.#local = local;
     this.#topic = `${protocol}/channels`;
-    this.#queries = query<Answer>(wiring.limits, wiring.root);
+    // A server that is gone is counted until pub/sub notices, and has taken its channels with it.
+    this.#queries = query<Answer>(wiring.limits, wiring.root, undefined);
   }
 
   ticket(): string {

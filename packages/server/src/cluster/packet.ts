@@ -38,7 +38,9 @@ export type Packet =
   | { readonly type: "answer"; readonly id: string; readonly answer?: Answer | undefined }
   | { readonly type: "end"; readonly key: string; readonly from: string };
 
-export type Answer = { readonly is: "decided" | "settled" } | { readonly is: "found"; readonly message: AnyMessage };
+export type Answer =
+  | { readonly is: "decided" | "settled" | "unanswered" }
+  | { readonly is: "found"; readonly message: AnyMessage };
 
 export interface Reader {
   readonly key: string;

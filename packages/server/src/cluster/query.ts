@@ -8,8 +8,9 @@ const REPEAT_AFTER = 100;
 /** Queries to all servers that are subscribed to a topic: which of them has this? */
 export interface Query<A> {
   /**
-   * `publish` sends a query with its id, and resolves to the number of servers that it reached. Resolves to the first answer, or to undefined
-   * when all have none, or none comes in time. After an interruption of pub/sub the query is repeated until all servers surely receive it.
+   * `publish` sends a query with its id, and resolves to the number of servers that it reached. Resolves to the first answer, to undefined when
+   * all have none, or to `unanswered` when some say nothing in time. After an interruption of pub/sub the query is repeated until all servers
+   * surely receive it.
    */
   ask(publish: (id: string) => Promise<number>): Promise<A | undefined>;
   /** An answer came; undefined says that the server has nothing. */
@@ -25,7 +26,11 @@ interface Open<A> {
   resolve(answer: A | undefined): void;
 }
 
-export function query<A>({ queryWithin, storeWithin, interruptedFor }: Limits, root: Scope): Query<A> {
+export function query<A>(
+  { queryWithin, storeWithin, interruptedFor }: Limits,
+  root: Scope,
+  unanswered: A | undefined,
+): Query<A> {
   const queries = new Map<string, Open<A>>();
   let interruptedAt = Number.NEGATIVE_INFINITY;
 
@@ -46,7 +51,7 @@ export function query<A>({ queryWithin, storeWithin, interruptedFor }: Limits, r
       if (open) {
         open.reached = reached;
         if (open.answers === reached) open.resolve(undefined);
-        scope.timeout(queryWithin, () => open.resolve(undefined));
+        scope.timeout(queryWithin, () => open.resolve(unanswered));
       }
       return await answer;
     } finally {
@@ -58,7 +63,8 @@ export function query<A>({ queryWithin, storeWithin, interruptedFor }: Limits, r
     async ask(publish) {
       for (;;) {
         const answer = await askOnce(publish);
-        if (answer !== undefined || performance.now() - interruptedAt > interruptedFor) return answer;
+        const isAnswered = answer !== undefined && answer !== unanswered;
+        if (isAnswered || performance.now() - interruptedAt > interruptedFor) return answer;
         await new Promise<void>((resolve, reject) => {
           root.timeout(REPEAT_AFTER, resolve);
           if (root.closed) reject(root.reason);

@@ -15,6 +15,9 @@ interface Distant {
   readonly out: Outbox;
 }
 
+/** Not every server has answered. */
+const UNANSWERED: Answer = { is: "unanswered" };
+
 /**
  * Sessions that several servers hold together. A reader on another server is a subscriber like any other here, whose messages go
  * through pub/sub. A message stays with the server that it was sent on until a reader anywhere has it, so each reader gets it once and in
@@ -46,7 +49,7 @@ export class ClusterSessions implements SessionStore {
     this.#me = `${name}/server/${newKey()}`;
     this.#local = makeLocal((key) => this.#followed.leave(key));
     this.#answering = new Set(exchanges.flatMap(({ answers }) => answers.flatMap(({ operation }) => operation ?? [])));
-    this.#queries = query<Answer>(wiring.limits, wiring.root);
+    this.#queries = query<Answer>(wiring.limits, wiring.root, UNANSWERED);
     this.#followed = following<Packet>(wiring, {
       topicOf: (key) => this.#topicOf(key),
       receive: (packet) => this.#receive(packet),
@@ -96,7 +99,9 @@ export class ClusterSessions implements SessionStore {
   settle(key: string, reply: AnyMessage): void | Promise<void> {
     if (this.#local.find(key, reply)) return this.#local.settle(key, reply);
     return this.#inquire("settle", key, reply).then((answer) => {
-      if (answer?.is !== "settled") throw new Refusal(SETTLED, { status: 409 });
+      if (answer?.is === "decided") throw new Refusal(SETTLED, { status: 409 });
+      // The server that has the ask was there a moment ago: its subscription is interrupted, or it is gone.
+      if (answer?.is !== "settled") throw unanswered(key);
     });
   }
 
@@ -269,11 +274,17 @@ export class ClusterSessions implements SessionStore {
     }
   }
 
-  /** Asks every server that has a part in the session. */
+  /** Asks every server that has a part in the session. Rejects where one says nothing: it may have the ask, and may have decided it. */
   async #inquire(type: "find" | "settle", key: string, reply: AnyMessage): Promise<Answer | undefined> {
     await this.#listen();
     const ask = (id: string) =>
       this.#wiring.publish(this.#topicOf(key), { type, key, from: this.#me, id, reply } satisfies Packet);
-    return this.#queries.ask(ask);
+    const answer = await this.#queries.ask(ask);
+    if (answer !== UNANSWERED) return answer;
+    throw unanswered(key);
   }
+}
+
+function unanswered(key: string): Disconnected {
+  return new Disconnected(`a server did not answer for session ${key}`, { code: "timeout", retryable: true });
 }

@@ -8,8 +8,15 @@ import { defer } from "../defer.js";
 const FULL = 64 * 1024;
 const corked: Duplex[] = [];
 
+/** Writes what waits in each. A connection may be a stream of somebody else's whose write throws: that one ends, and no other. */
 function uncork(): void {
-  for (const socket of corked.splice(0)) socket.uncork();
+  for (const socket of corked.splice(0)) {
+    try {
+      socket.uncork();
+    } catch (error) {
+      socket.destroy(error as Error);
+    }
+  }
 }
 
 /** A WebSocket of the `ws` package and the connection under it, as a port. What comes before `listen` waits for it. */
