@@ -1,7 +1,9 @@
 import { channels, operations } from "./compat/calls.js";
 import { type Change, either, inContract, match, ofNarrow, same, say, type Writers } from "./compat/change.js";
 import { titledChanges } from "./compat/schemas.js";
-import type { ContractDocument, Exchange, FaultPlaces } from "./model.js";
+import type { ContractDocument } from "./model/document.js";
+import type { Exchange } from "./model/exchange.js";
+import type { FaultPlaces } from "./model/fault.js";
 import { namesType, subschemas } from "./schema.js";
 import { escapePointer } from "./walk.js";
 

@@ -1,4 +1,5 @@
-import type { Contract, SchemaName } from "./model.js";
+import type { Contract } from "./model/contract.js";
+import type { SchemaName } from "./model/schema.js";
 
 /** `contract.json` as parsed. Its form is the meta-schema's business, so nothing is believed here. */
 // biome-ignore lint/suspicious/noExplicitAny: this is what JSON.parse gives; the meta-schema is checked by lint

@@ -1,4 +1,8 @@
-import type { ContractDocument, Json, Message, Operation, Schema, SchemaObject, Tag } from "./model.js";
+import type { Operation } from "./model/call.js";
+import type { ContractDocument } from "./model/document.js";
+import type { Json } from "./model/json.js";
+import type { Message, Tag } from "./model/message.js";
+import type { Schema, SchemaObject } from "./model/schema.js";
 import { mapSchema } from "./walk.js";
 
 export { declaredFormats, uncheckedFormats } from "./formats.js";

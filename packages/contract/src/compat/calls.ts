@@ -1,4 +1,5 @@
-import type { Channel, ContractDocument, Operation, Stream } from "../model.js";
+import type { Channel, Operation, Stream } from "../model/call.js";
+import type { ContractDocument } from "../model/document.js";
 import { inputSchema } from "../schema.js";
 import { type Change, inContract, match, same, say } from "./change.js";
 import { schemaChanges, titledChanges, type Version } from "./schemas.js";

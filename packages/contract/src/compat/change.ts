@@ -1,4 +1,4 @@
-import type { Side } from "../model.js";
+import type { Side } from "../model/message.js";
 
 /**
  * Who is broken by a change: `client`, a client of before at a server of now; `server`, a server that reads what clients of now no

@@ -1,4 +1,5 @@
-import type { ContractDocument, Schema, SchemaObject } from "../model.js";
+import type { ContractDocument } from "../model/document.js";
+import type { Schema, SchemaObject } from "../model/schema.js";
 import { members } from "../schema.js";
 import { escapePointer } from "../walk.js";
 import {

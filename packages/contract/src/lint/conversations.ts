@@ -1,5 +1,5 @@
 import type { Finding } from "../finding.js";
-import type { TranscriptLine } from "../model.js";
+import type { TranscriptLine } from "../model/document.js";
 import type { Subject } from "./subject.js";
 
 /** A transcript calls what there is and says what there is. Whether its bytes read back to it is a test's business: it needs the wire. */

@@ -1,6 +1,6 @@
 import type { Ajv2020, ValidateFunction } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
-import type { SchemaObject } from "../model.js";
+import type { SchemaObject } from "../model/schema.js";
 import { escapePointer, subschemas } from "../walk.js";
 import { idOf, inContract, parameters, type Subject } from "./subject.js";
 

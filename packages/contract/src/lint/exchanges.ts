@@ -1,5 +1,5 @@
 import type { Finding } from "../finding.js";
-import type { Exchange } from "../model.js";
+import type { Exchange } from "../model/exchange.js";
 import { didYouMean } from "../nearest.js";
 import { inContract, inputNames, list, membersOf, type Subject, said } from "./subject.js";
 

@@ -1,7 +1,7 @@
 import type { Ajv2020 } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
 import { isObject } from "../folder.js";
-import type { SchemaObject } from "../model.js";
+import type { SchemaObject } from "../model/schema.js";
 import { didYouMean } from "../nearest.js";
 import { escapePointer, subschemas } from "../walk.js";
 

@@ -1,5 +1,8 @@
 import type { Finding } from "../finding.js";
-import type { FaultPlaces, SchemaObject, Stream, TextPlaces } from "../model.js";
+import type { Stream } from "../model/call.js";
+import type { FaultPlaces } from "../model/fault.js";
+import type { TextPlaces } from "../model/message.js";
+import type { SchemaObject } from "../model/schema.js";
 import { didYouMean } from "../nearest.js";
 import { escapePointer } from "../walk.js";
 import { inContract, list, membersOf, type Subject } from "./subject.js";

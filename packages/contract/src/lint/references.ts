@@ -1,6 +1,6 @@
 import type { Finding } from "../finding.js";
 import { fileOf } from "../folder.js";
-import type { Schema, SchemaObject } from "../model.js";
+import type { Schema, SchemaObject } from "../model/schema.js";
 import { didYouMean } from "../nearest.js";
 import { locate } from "../schema.js";
 import { subschemas } from "../walk.js";

@@ -1,5 +1,5 @@
 import type { Finding } from "../finding.js";
-import type { Channel, Operation } from "../model.js";
+import type { Channel, Operation } from "../model/call.js";
 import { examplesOf, inContract, list, membersOf, type Subject } from "./subject.js";
 
 /** Every call has one flat input, and every request is one call. */

@@ -1,5 +1,7 @@
 import type { Finding } from "../finding.js";
-import type { Json, Message, SchemaObject } from "../model.js";
+import type { Json } from "../model/json.js";
+import type { Message } from "../model/message.js";
+import type { SchemaObject } from "../model/schema.js";
 import { tagProperties } from "../schema.js";
 import { escapePointer } from "../walk.js";
 import { examplesOf, inContract, list, membersOf, type Subject, said } from "./subject.js";

@@ -1,6 +1,6 @@
 import type { Ajv2020 } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
-import type { Schema, SchemaObject } from "../model.js";
+import type { Schema, SchemaObject } from "../model/schema.js";
 import { mapSchema } from "../walk.js";
 import { ignored, keywords, malformed } from "./keywords.js";
 import { loops, references, users } from "./references.js";
