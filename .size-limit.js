@@ -1,14 +1,15 @@
 // What an editor's bundler makes of `connect` and one protocol, minified and gzipped, from the built packages.
 // `connect` loads the code of operations, of streams, of channels and of joining again by dynamic imports, when a conversation first needs it: "at
 // once" is what a page loads before it calls anything, "in all" is that and all that a conversation of the protocol can load (based has no operations).
+// What parameters in headers need is left out everywhere: none of these protocols can load it.
 // A contract's checks of what a client writes (`accepts`) stand behind a dynamic import that only servers reach: no figure contains them.
 
 const atOnce = /./;
 const all = {
   // No stream of these protocols can be opened again.
-  streams: /(accepts|channel|reopening)-/,
-  channels: /(accepts|stream|reopening)-/,
-  channelsAlone: /(accepts|stream|reopening|operation)-/,
+  streams: /(accepts|channel|reopening|headers|transfer)-/,
+  channels: /(accepts|stream|reopening|headers|transfer)-/,
+  channelsAlone: /(accepts|stream|reopening|operation|headers|transfer)-/,
 };
 
 const client = (protocol, when, limit, left) => ({

@@ -47,9 +47,10 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
 
   const url = (target: string): string => base.origin + base.pathname.replace(/\/$/, "") + target;
 
-  async function headers(own: Fields, life: Lifetime): Promise<Record<string, string>> {
+  async function headers(own: Fields, life: Lifetime, name?: string, input?: Input): Promise<Record<string, string>> {
     const token = await authority.current(life);
-    return { ...connection.headers, ...own, ...(token !== undefined && { Authorization: `Bearer ${token}` }) };
+    const all = { ...connection.headers, ...own, ...(token !== undefined && { Authorization: `Bearer ${token}` }) };
+    return contract.headers ? (await import("./headers.js")).carrying(contract, connection, all, name, input) : all;
   }
 
   const ask: Requests["ask"] = async (method, name, input, own, life, ours, body) => {
@@ -57,9 +58,10 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
     const address = url(bind(contract, name, input).target);
     for (let renewed = false; ; renewed = true) {
       const token = await authority.current(life);
+      const fields = await headers(own, life, name, input);
       let response: Response;
       try {
-        const request = new Request(address, { method, headers: await headers(own, life), body: body ?? null, signal });
+        const request = new Request(address, { method, headers: fields, body: body ?? null, signal });
         for (const field in ours) request.headers.set(field, ours[field]!);
         response = await fetch(request);
       } catch (cause) {

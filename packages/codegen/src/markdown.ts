@@ -39,7 +39,10 @@ function authOf(document: ContractDocument): string {
   const { auth } = document.contract;
   if (auth === undefined) return "No authentication.";
   const described = sourceOf(document).auth?.description;
-  return `A bearer token is ${auth.bearer}.${described === undefined ? "" : ` ${described}`}`;
+  const needed = auth.bearer
+    ? `A bearer token is ${auth.bearer}.`
+    : `An API key in ${code(auth.header!)} is ${auth.apiKey}.`;
+  return `${needed}${described === undefined ? "" : ` ${described}`}`;
 }
 
 function operationOf(document: ContractDocument, name: string, operation: Operation): (string | undefined)[] {

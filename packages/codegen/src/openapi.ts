@@ -1,6 +1,14 @@
 import type { ContractDocument, Json, Operation } from "@parlance/contract";
 import { pascal } from "@parlance/contract/schema";
-import { examplesOf, recorded, type Source, type SourceParameter, schemasAt, sourceOf } from "./source.js";
+import {
+  credentialsOf,
+  examplesOf,
+  recorded,
+  type Source,
+  type SourceParameter,
+  schemasAt,
+  sourceOf,
+} from "./source.js";
 
 type Content = Record<string, { schema: object; examples?: object; example?: Json }>;
 interface Part {
@@ -25,18 +33,23 @@ export function openapi(document: ContractDocument): object {
     const { method, path } = parts[0]!.operation;
     paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(document, parts) };
   }
-  const bearer = contract.auth && { bearer: { type: "http", scheme: "bearer", description: source.auth?.description } };
+  const credentials = credentialsOf(document);
+  const scheme = credentials?.header
+    ? { type: "apiKey", in: "header", name: credentials.header }
+    : { type: "http", scheme: "bearer" };
   return {
     openapi: "3.1.0",
     info: { title: source.title, version: source.version ?? "1.0", description: source.description },
     servers: [{ url: contract.url }],
-    ...(contract.auth && {
-      security: contract.auth.bearer === "required" ? [{ bearer: [] }] : [{}, { bearer: [] }],
+    ...(credentials && {
+      security: [...(credentials.needed ? [] : [{}]), { [credentials.name]: [] }],
     }),
     paths,
     components: {
       schemas: schemasAt(document, (title) => ref(title).$ref),
-      ...(bearer && { securitySchemes: bearer }),
+      ...(credentials && {
+        securitySchemes: { [credentials.name]: { ...scheme, description: source.auth?.description } },
+      }),
     },
   };
 }

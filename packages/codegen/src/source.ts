@@ -1,4 +1,4 @@
-import type { ContractDocument, Json, Method, SchemaObject } from "@parlance/contract";
+import type { ContractDocument, Json, Method, Parameter, SchemaObject } from "@parlance/contract";
 import { mapSchema } from "@parlance/contract/schema";
 
 /** `contract.json` as its meta-schema has it: the prose and the constraints that the runtime's contract leaves out. */
@@ -33,11 +33,21 @@ type SourceFaults = Readonly<
 >;
 
 export interface SourceParameter extends SchemaObject {
-  readonly in: "path" | "query";
+  readonly in: Parameter["in"];
   readonly required?: true;
 }
 
 export const sourceOf = (document: ContractDocument) => document.source as unknown as Source;
+
+/** How a client authenticates: the scheme's name in the documents, its description without a type, and whether a request needs it. */
+export function credentialsOf(
+  document: ContractDocument,
+): { name: string; header?: string; needed: boolean } | undefined {
+  const { auth } = document.contract;
+  if (auth === undefined) return undefined;
+  const { bearer, apiKey, header } = auth;
+  return { name: bearer ? "bearer" : "apiKey", ...(header && { header }), needed: (bearer ?? apiKey) === "required" };
+}
 
 /** All schemas by title, without their ids, with references turned by `at`: title and the fragment after it. */
 export function schemasAt(document: ContractDocument, at: (title: string) => string): Record<string, Json> {

@@ -1,6 +1,7 @@
 import { channels, operations } from "./compat/calls.js";
 import { type Change, either, inContract, match, ofNarrow, same, say, type Writers } from "./compat/change.js";
 import { titledChanges } from "./compat/schemas.js";
+import type { Auth } from "./model/contract.js";
 import type { ContractDocument } from "./model/document.js";
 import type { Exchange } from "./model/exchange.js";
 import type { FaultPlaces } from "./model/fault.js";
@@ -55,12 +56,22 @@ function* header({ contract: a }: ContractDocument, { contract: b }: ContractDoc
       );
   if (a.url !== b.url) yield inContract([], "/url", `url was ${say(a.url)} and is ${say(b.url)}`);
   if (!same(a.tag, b.tag)) yield inContract(["client", "server"], "/tag", `tag was ${say(a.tag)} and is ${say(b.tag)}`);
-  if (!same(a.auth, b.auth))
-    yield inContract(
-      b.auth?.bearer === "required" ? ["client"] : [],
-      "/auth/bearer",
-      `the bearer token was ${say(a.auth?.bearer)} and is ${say(b.auth?.bearer)}`,
-    );
+  if (!same(a.auth, b.auth)) yield* credentials(a.auth, b.auth);
+}
+
+function* credentials(a: Auth | undefined, b: Auth | undefined): Generator<Change> {
+  for (const [word, what] of [
+    ["bearer", "the bearer token"],
+    ["apiKey", "the API key"],
+  ] as const)
+    if (a?.[word] !== b?.[word])
+      yield inContract(
+        b?.[word] === "required" ? ["client"] : [],
+        `/auth/${word}`,
+        `${what} was ${say(a?.[word])} and is ${say(b?.[word])}`,
+      );
+  if (a?.header !== undefined && b?.header !== undefined && a.header.toLowerCase() !== b.header.toLowerCase())
+    yield inContract(["client"], "/auth/header", `the API key was in ${a.header} and is in ${b.header}`);
 }
 
 function* messages(old: ContractDocument, now: ContractDocument): Generator<Change> {

@@ -9,6 +9,7 @@ import { examples, patterns } from "./lint/examples.js";
 import { exchanges } from "./lint/exchanges.js";
 import { form } from "./lint/form.js";
 import { formats } from "./lint/formats.js";
+import { headers } from "./lint/headers.js";
 import { names } from "./lint/names.js";
 import { routes } from "./lint/routes.js";
 import { idOf, type Rule, type Subject } from "./lint/subject.js";
@@ -20,7 +21,7 @@ import { type Source, withoutProse } from "./prose.js";
 export type { Finding } from "./finding.js";
 export { contractSchema } from "./lint/form.js";
 
-const rules: readonly Rule[] = [names, titles, owned, routes, tags, exchanges, conversations];
+const rules: readonly Rule[] = [names, titles, owned, routes, headers, tags, exchanges, conversations];
 
 /**
  * Everything that is wrong with a contract, by file and place; nothing when it is sound. One broken file does not hide the

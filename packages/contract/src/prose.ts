@@ -19,7 +19,8 @@ export function withoutProse(source: Source, title: (file: SchemaName) => Schema
     version: undefined,
     formats: undefined,
     faults: undefined,
-    auth: source.auth && { bearer: source.auth.bearer },
+    auth: source.auth && documented(source.auth),
+    headers: carriesHeaders(source) || undefined,
     messages: each(source.messages, (message) => ({ ...message, schema: title(message.schema) })),
     operations: each(source.operations, (operation) => ({
       ...documented(operation),
@@ -47,6 +48,11 @@ export function withoutProse(source: Source, title: (file: SchemaName) => Schema
     },
     retry: source.retry && { waits: source.retry.waits },
   }) as Contract;
+}
+
+function carriesHeaders({ auth, operations = {} }: Source): boolean {
+  const parameters = Object.values<Source>(operations).flatMap((one) => Object.values<Source>(one.parameters ?? {}));
+  return auth?.header !== undefined || parameters.some(({ in: place }) => place === "header" || place === "cookie");
 }
 
 const documented = (value: Source) => ({ ...value, summary: undefined, description: undefined, examples: undefined });

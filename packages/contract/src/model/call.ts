@@ -24,9 +24,10 @@ export interface Operation {
 }
 
 export interface Parameter {
-  readonly in: "path" | "query";
+  /** A parameter in a header or cookie has the header's or cookie's name. Only operations have them. */
+  readonly in: "path" | "query" | "header" | "cookie";
   readonly type: "string" | "integer" | "number" | "boolean";
-  /** Query only; a path parameter is always required. */
+  /** Not in the path: a path parameter is always required. */
   readonly required?: true;
 }
 

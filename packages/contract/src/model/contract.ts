@@ -16,6 +16,8 @@ export interface Contract {
   /** Base URL where the protocol's document expects a server. */
   readonly url: string;
   readonly auth?: Auth;
+  /** Some parameter is in a header or a cookie, or the API key is: derived, so that other clients load no code for them. */
+  readonly headers?: true;
   readonly tag: Tag;
   /** The input name that identifies a session across operations, streams and channels (`session_id`). */
   readonly session?: string;
@@ -36,9 +38,13 @@ export interface Contract {
   readonly retry?: Retry;
 }
 
+/** Either a bearer token or an API key. */
 export interface Auth {
   /** RFC 6750 bearer token; `optional` where a local single user needs none. */
-  readonly bearer: "required" | "optional";
+  readonly bearer?: "required" | "optional";
+  /** A key in a header of its own, which `header` names. */
+  readonly apiKey?: "required" | "optional";
+  readonly header?: string;
 }
 
 export interface Retry {

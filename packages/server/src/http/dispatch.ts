@@ -111,7 +111,12 @@ async function callOperation(
   const principal = await callbacks.authenticate(call, request);
   const takesBody = operations.some((operation) => contract.operations[operation]!.body !== undefined);
   const body = takesBody ? await readBody(contract, request, first, limits, call) : refuseForm(request, first);
-  const { name, input } = unbind(contract, await context.accepts(), operations, { path, query, body });
+  const { name, input } = unbind(contract, await context.accepts(), operations, {
+    path,
+    query,
+    headers: request.headers,
+    body,
+  });
   return { operation: name, input, request, principal };
 }
 

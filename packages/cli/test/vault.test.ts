@@ -1,0 +1,161 @@
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import SwaggerParser from "@apidevtools/swagger-parser";
+import { Parser } from "@asyncapi/parser";
+import { type ConnectOptions, connect } from "@parlance/client";
+import type { CallOptions, ContractValue } from "@parlance/contract";
+import { type App, apiKey, type ServeOptions, serve } from "@parlance/server";
+import { listen } from "@parlance/server/node";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { elsewhere } from "./elsewhere.js";
+import { compile } from "./fences.js";
+import { parlance, write } from "./terminal.js";
+
+// The example of the guide, as its readers would run it: the contract is read from docs/contract.md.
+
+const guide = readFileSync(new URL("../../../docs/contract.md", import.meta.url), "utf8");
+const [contractJson] = [...guide.matchAll(/```json\n([\s\S]*?)```/g)].flatMap(([, text]) =>
+  text!.includes('"name": "vault"') ? text! : [],
+);
+
+const schema = (title: string, properties: Record<string, object>, example: object) =>
+  JSON.stringify({
+    title,
+    description: title,
+    type: "object",
+    required: Object.keys(properties),
+    properties,
+    examples: [example],
+  });
+const string = { type: "string" };
+const files = {
+  "contract.json": contractJson!,
+  "messages/rename.json": schema("RenameBody", { to: string }, { to: "b.txt" }),
+  "messages/fault.json": schema("FaultBody", { error: string }, { error: "no such file" }),
+};
+
+interface RenameInput {
+  name: string;
+  "Idempotency-Key": string;
+  tenant?: string;
+  to: string;
+}
+interface Vault {
+  rename(input: RenameInput, options?: CallOptions): Promise<void>;
+}
+interface VaultHandlers {
+  rename(input: RenameInput, call: { readonly principal: unknown }): void | Promise<void>;
+}
+
+let vault: ContractValue<Vault, VaultHandlers>;
+let cwd: string;
+beforeAll(async () => {
+  cwd = await mkdtemp(join(tmpdir(), "parlance-vault-"));
+  vault = (await elsewhere("vault", files, cwd)).contract as typeof vault;
+});
+afterAll(() => rm(cwd, { recursive: true }));
+
+const unused = (): never => {
+  throw new Error("not called here");
+};
+const app = (handlers: Partial<VaultHandlers>, options: ServeOptions = {}): App =>
+  serve(vault, { rename: unused, ...handlers }, { authenticate: apiKey("X-API-Key", { secret: "ann" }), ...options });
+
+/** A client in memory and one over a port. */
+const carriers = {
+  "in memory": async (app: App): Promise<ConnectOptions> => ({ fetch: app.fetch }),
+  "over a socket": async (app: App): Promise<ConnectOptions> => {
+    const server = await listen(app, { port: 0 });
+    onTestFinished(() => server.close());
+    return { baseUrl: server.url };
+  },
+};
+
+describe.each(Object.entries(carriers))("the vault of the guide, %s,", (_, carrier) => {
+  const client = async (served: App, options: ConnectOptions = { token: "secret" }) =>
+    connect(vault, { ...(await carrier(served)), ...options });
+
+  test("carries parameters in headers and cookies as they are given", async () => {
+    const seen: unknown[] = [];
+    const { rename } = await client(app({ rename: (input, { principal }) => void seen.push({ ...input, principal }) }));
+    const input = { name: "a/b.txt", "Idempotency-Key": 'one "two"; three', tenant: 'ä=;, "%41"', to: "b" };
+    await rename(input);
+    await rename({ name: "a", "Idempotency-Key": "", to: "b" }, { headers: { cookie: "tenant=acme; other=1" } });
+    expect(seen).toEqual([
+      { ...input, principal: "ann" },
+      { name: "a", "Idempotency-Key": "", tenant: "acme", to: "b", principal: "ann" },
+    ]);
+  });
+
+  test("refuses a call without its API key, or with a wrong one", async () => {
+    const served = app({});
+    const input = { name: "a", "Idempotency-Key": "1", to: "b" };
+    const refused = { name: "Refusal", status: 401 };
+    await expect((await client(served, {})).rename(input)).rejects.toMatchObject(refused);
+    await expect((await client(served, { token: "wrong" })).rename(input)).rejects.toMatchObject(refused);
+  });
+});
+
+test.each(["two\nlines", " a", "a ", "ä", "\u{1f600}"])(
+  "a header's value that HTTP would change is not sent: %j",
+  async (value) => {
+    const { rename } = connect(vault, { fetch: app({}).fetch, token: "secret" });
+    await expect(rename({ name: "a", "Idempotency-Key": value, to: "b" })).rejects.toThrow(
+      `vault.rename: Idempotency-Key is sent in a header and may not be ${JSON.stringify(value)}`,
+    );
+  },
+);
+
+test("a request without a required header is refused by name", async () => {
+  const request = new Request("http://localhost:8080/files/a/rename", {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-API-Key": "secret" },
+    body: '{"to":"b"}',
+  });
+  const answer = await app({}).fetch(request);
+  expect([answer.status, await answer.json()]).toEqual([
+    400,
+    { error: "vault: `Idempotency-Key` is missing in the input of rename (from the client)" },
+  ]);
+});
+
+test("a page of an allowed origin may send the contract's headers", async () => {
+  const headers = { Origin: "https://page.example", "Access-Control-Request-Method": "POST" };
+  const request = new Request("http://localhost:8080/files/a/rename", { method: "OPTIONS", headers });
+  const answer = await app({}, { origins: ["https://page.example"] }).fetch(request);
+  expect(answer.headers.get("Access-Control-Allow-Headers")).toMatch(/, Idempotency-Key, X-API-Key$/);
+});
+
+test("serve asks for an authenticate by the name of the header", () => {
+  expect(() => serve(vault, { rename: unused })).toThrow(
+    'vault requires an API key: give `serve` an `authenticate`, such as `apiKey("X-API-Key", principals)`',
+  );
+});
+
+test("the generated types are those of the guide, and the documents pass the official parsers", async () => {
+  await write(cwd, {
+    "src/use.ts": `import type { Vault, VaultHandlers } from "./vault.js";
+export const call = (vault: Vault): Promise<void> =>
+  vault.rename({ name: "a", "Idempotency-Key": "1", tenant: "acme", to: "b" });
+export const handlers: VaultHandlers = { rename: (input) => void input["Idempotency-Key"].length };
+// @ts-expect-error the header is required
+export const wrong = (vault: Vault) => vault.rename({ name: "a", to: "b" });
+`,
+  });
+  expect(compile([join(cwd, "src/use.ts")])).toEqual([]);
+  await parlance(cwd, "docs --out docs");
+  const text = (kind: string) => readFileSync(join(cwd, `docs/vault.${kind}`), "utf8");
+  const api = JSON.parse(text("openapi.json"));
+  expect(api.components.securitySchemes).toEqual({ apiKey: { type: "apiKey", in: "header", name: "X-API-Key" } });
+  expect(api.paths["/files/{name}/rename"].post.parameters).toMatchObject([
+    { name: "name", in: "path" },
+    { name: "Idempotency-Key", in: "header", required: true, schema: { type: "string" } },
+    { name: "tenant", in: "cookie", required: false },
+  ]);
+  await SwaggerParser.validate(api);
+  const { diagnostics } = await new Parser().parse(text("asyncapi.json"));
+  expect(diagnostics.filter(({ severity }) => severity === 0)).toEqual([]);
+  expect(text("md")).toContain("An API key in `X-API-Key` is required.");
+});
