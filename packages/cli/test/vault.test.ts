@@ -5,8 +5,8 @@ import { join } from "node:path";
 import SwaggerParser from "@apidevtools/swagger-parser";
 import { Parser } from "@asyncapi/parser";
 import { type ConnectOptions, connect } from "@parlance/client";
-import type { CallOptions, ContractValue } from "@parlance/contract";
-import { type App, apiKey, type ServeOptions, serve } from "@parlance/server";
+import type { CallOptions, ContractValue, MessageStream } from "@parlance/contract";
+import { type App, apiKey, Refusal, type ServeOptions, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { elsewhere } from "./elsewhere.js";
@@ -32,6 +32,12 @@ const schema = (title: string, properties: Record<string, object>, example: obje
 const string = { type: "string" };
 const files = {
   "contract.json": contractJson!,
+  "messages/word.json": schema("WordMessage", { type: { const: "word" }, text: string }, { type: "word", text: "a" }),
+  "messages/error.json": schema(
+    "ErrorMessage",
+    { type: { const: "error" }, error: string },
+    { type: "error", error: "gone" },
+  ),
   "messages/rename.json": schema("RenameBody", { to: string }, { to: "b.txt" }),
   "messages/fault.json": schema("FaultBody", { error: string }, { error: "no such file" }),
 };
@@ -42,10 +48,13 @@ interface RenameInput {
   tenant?: string;
   to: string;
 }
+type Word = { type: "word"; text: string } | { type: "error"; error: string };
 interface Vault {
+  describe(input: { name: string }, options?: CallOptions): MessageStream<Word>;
   rename(input: RenameInput, options?: CallOptions): Promise<void>;
 }
 interface VaultHandlers {
+  describe(input: { name: string }): AsyncIterable<Word>;
   rename(input: RenameInput, call: { readonly principal: unknown }): void | Promise<void>;
 }
 
@@ -61,7 +70,11 @@ const unused = (): never => {
   throw new Error("not called here");
 };
 const app = (handlers: Partial<VaultHandlers>, options: ServeOptions = {}): App =>
-  serve(vault, { rename: unused, ...handlers }, { authenticate: apiKey("X-API-Key", { secret: "ann" }), ...options });
+  serve(
+    vault,
+    { rename: unused, describe: unused, ...handlers },
+    { authenticate: apiKey("X-API-Key", { secret: "ann" }), ...options },
+  );
 
 /** A client in memory and one over a port. */
 const carriers = {
@@ -98,6 +111,83 @@ describe.each(Object.entries(carriers))("the vault of the guide, %s,", (_, carri
   });
 });
 
+describe.each([true, false])("a stream with a sentinel, resumable: %s,", (resume) => {
+  const headers = { "X-API-Key": "secret", ...(resume && { "Parlance-Resume": "0123456789abcdef0123456789abcdef" }) };
+  const get = async (served: App, more: Record<string, string> = {}) =>
+    served.fetch(new Request("http://localhost:8080/files/a/description", { headers: { ...headers, ...more } }));
+  const words = async (served: App) => {
+    const { fetch } = served;
+    const found: unknown[] = [];
+    for await (const word of connect(vault, { fetch, token: "secret", resume }).describe({ name: "a" }))
+      found.push(word);
+    return found;
+  };
+  const two = async function* () {
+    yield { type: "word", text: "one" } as const;
+    yield { type: "word", text: "[DONE]" } as const;
+  };
+
+  test("is written with it after the last message, and ends with it", async () => {
+    const served = app({ describe: two }, { resume });
+    const text = (await (await get(served)).text()).replaceAll(/^id: .*\n/gm, "");
+    expect(text).toBe(
+      'data: {"type":"word","text":"one"}\n\ndata: {"type":"word","text":"[DONE]"}\n\ndata: [DONE]\n\n',
+    );
+    expect(await words(served)).toEqual([
+      { type: "word", text: "one" },
+      { type: "word", text: "[DONE]" },
+    ]);
+  });
+
+  test("may have no message before it", async () => {
+    expect(await words(app({ async *describe() {} }, { resume }))).toEqual([]);
+  });
+
+  test("that fails ends with its fault, and without the sentinel", async () => {
+    const fail = async function* () {
+      yield { type: "word", text: "one" } as const;
+      throw new Refusal("gone");
+    };
+    const served = app({ describe: fail }, { resume });
+    expect(await (await get(served)).text()).not.toContain("[DONE]");
+    expect(await words(served)).toEqual([
+      { type: "word", text: "one" },
+      { type: "error", error: "gone" },
+    ]);
+  });
+
+  test("that stops without it was cut", async () => {
+    const body = 'data: {"type":"word","text":"one"}\n\n';
+    const fetch = async () => new Response(body, { headers: { "Content-Type": "text/event-stream" } });
+    const read = connect(vault, { fetch, resume }).describe({ name: "a" })[Symbol.asyncIterator]();
+    expect(await read.next()).toMatchObject({ value: { text: "one" } });
+    await expect(read.next()).rejects.toMatchObject({
+      code: "ended_early",
+      message: "vault.describe stopped without error or [DONE]",
+    });
+  });
+});
+
+test("a reader that was cut before the sentinel comes back for it", async () => {
+  const served = app({
+    async *describe() {
+      yield { type: "word", text: "one" };
+    },
+  });
+  let cuts = 0;
+  /** Cuts each first answer before its sentinel. */
+  const fetch = async (request: Request) => {
+    const answer = await served.fetch(request);
+    const text = await answer.text();
+    const end = text.lastIndexOf("id: ");
+    return cuts++ === 0 ? new Response(text.slice(0, end), answer) : new Response(text, answer);
+  };
+  const found: unknown[] = [];
+  const options = { fetch, token: "secret", random: () => 0 };
+  for await (const word of connect(vault, options).describe({ name: "a" })) found.push(word);
+  expect([found, cuts]).toEqual([[{ type: "word", text: "one" }], 2]);
+});
+
 test.each(["two\nlines", " a", "a ", "ä", "\u{1f600}"])(
   "a header's value that HTTP would change is not sent: %j",
   async (value) => {
@@ -129,7 +219,7 @@ test("a page of an allowed origin may send the contract's headers", async () => 
 });
 
 test("serve asks for an authenticate by the name of the header", () => {
-  expect(() => serve(vault, { rename: unused })).toThrow(
+  expect(() => serve(vault, { rename: unused, describe: unused })).toThrow(
     'vault requires an API key: give `serve` an `authenticate`, such as `apiKey("X-API-Key", principals)`',
   );
 });
@@ -139,7 +229,12 @@ test("the generated types are those of the guide, and the documents pass the off
     "src/use.ts": `import type { Vault, VaultHandlers } from "./vault.js";
 export const call = (vault: Vault): Promise<void> =>
   vault.rename({ name: "a", "Idempotency-Key": "1", tenant: "acme", to: "b" });
-export const handlers: VaultHandlers = { rename: (input) => void input["Idempotency-Key"].length };
+export const handlers: VaultHandlers = {
+  rename: (input) => void input["Idempotency-Key"].length,
+  async *describe({ name }) {
+    yield { type: "word", text: name };
+  },
+};
 // @ts-expect-error the header is required
 export const wrong = (vault: Vault) => vault.rename({ name: "a", to: "b" });
 `,
@@ -153,6 +248,11 @@ export const wrong = (vault: Vault) => vault.rename({ name: "a", to: "b" });
     { name: "name", in: "path" },
     { name: "Idempotency-Key", in: "header", required: true, schema: { type: "string" } },
     { name: "tenant", in: "cookie", required: false },
+  ]);
+  const { schema } = api.paths["/files/{name}/description"].get.responses[200].content["text/event-stream"];
+  expect([schema["x-sentinel"], schema.description]).toEqual([
+    "[DONE]",
+    expect.stringContaining("It ends with `error` or `data: [DONE]`."),
   ]);
   await SwaggerParser.validate(api);
   const { diagnostics } = await new Parser().parse(text("asyncapi.json"));

@@ -97,9 +97,11 @@ function streamOperation(document: ContractDocument, name: string, { method, bod
   const { summary } = sourceOf(document).operations[name]!;
   const channel = at("channels", name);
   const bindings = { http: { method } };
-  if (body === undefined) return { action: "send", channel, summary, messages, bindings };
+  const { sentinel } = answer.stream!;
+  const prose = sentinel === undefined ? {} : { description: `The event \`data: ${sentinel}\` ends the stream.` };
+  if (body === undefined) return { action: "send", channel, summary, ...prose, messages, bindings };
   const asked = [at("channels", name, "messages", body)];
-  return { action: "receive", channel, summary, messages: asked, bindings, reply: { channel, messages } };
+  return { action: "receive", channel, summary, ...prose, messages: asked, bindings, reply: { channel, messages } };
 }
 
 function channelOperations(document: ContractDocument, name: string, channel: ChannelContract): [string, object][] {

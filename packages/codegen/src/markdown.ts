@@ -1,6 +1,6 @@
 import type { ChannelContract, ContractDocument, Operation, Schema, SchemaObject } from "@parlance/contract";
 import { members, tagProperties } from "@parlance/contract/schema";
-import { type SourceCall, sourceOf } from "./source.js";
+import { endsOf, type SourceCall, sourceOf } from "./source.js";
 
 /** The reference of a contract for people: every operation, channel, message, exchange, reading and error code. */
 export function markdown(document: ContractDocument): string {
@@ -50,7 +50,7 @@ function operationOf(document: ContractDocument, name: string, operation: Operat
   const { status, json, text, stream } = operation.answer;
   const when = Object.entries(operation.when ?? {}).map(([key, value]) => `\`${key}\` is \`${JSON.stringify(value)}\``);
   const body = operation.body;
-  const ends = stream?.end?.map(code).join(" or ");
+  const ends = stream && endsOf(stream);
   const answer = stream
     ? `Answers ${status} with a stream of ${stream.messages.map(link).join(", ")}${ends ? `; it ends with ${ends}` : ""}${stream.closedBy ? `; ${code(stream.closedBy)} ends it` : ""}.`
     : `Answers ${status}${json ? ` with ${schemaLink(document, json)}` : text ? ` with \`${text}\`` : ""}. ${told.answer.description ?? ""}`.trim();

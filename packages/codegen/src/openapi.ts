@@ -2,6 +2,7 @@ import type { ContractDocument, Json, Operation } from "@parlance/contract";
 import { pascal } from "@parlance/contract/schema";
 import {
   credentialsOf,
+  endsOf,
   examplesOf,
   recorded,
   type Source,
@@ -123,7 +124,7 @@ function answerOf(document: ContractDocument, { name, operation, told }: Part): 
       `- ${tag.in === "event" || "event" in tag ? `event \`${message}\`` : `\`${message}\``}: ${messages[message]!.schema}`,
   );
   const example = recorded(document, name);
-  const ends = stream.end && `It ends with ${stream.end.map((message) => `\`${message}\``).join(" or ")}.`;
+  const ends = endsOf(stream);
   return {
     "text/event-stream": {
       schema: {
@@ -132,9 +133,10 @@ function answerOf(document: ContractDocument, { name, operation, told }: Part): 
           "Server-Sent Events. The data of each is one of:",
           "",
           ...lines,
-          ...(ends ? ["", ends] : []),
+          ...(ends ? ["", `It ends with ${ends}.`] : []),
         ].join("\n"),
         // OpenAPI 3.1 has no word for the items of a stream.
+        ...(stream.sentinel !== undefined && { "x-sentinel": stream.sentinel }),
         "x-messages": Object.fromEntries(stream.messages.map((message) => [message, ref(messages[message]!.schema)])),
       },
       ...(example !== undefined && { example }),

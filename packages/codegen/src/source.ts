@@ -1,4 +1,4 @@
-import type { ContractDocument, Json, Method, Parameter, SchemaObject } from "@parlance/contract";
+import type { ContractDocument, Json, Method, Parameter, SchemaObject, Stream } from "@parlance/contract";
 import { mapSchema } from "@parlance/contract/schema";
 
 /** `contract.json` as its meta-schema has it: the prose and the constraints that the runtime's contract leaves out. */
@@ -85,6 +85,12 @@ export function recorded(document: ContractDocument, operation: string): string 
     if (frames.length > 0) return frames.join("");
   }
   return undefined;
+}
+
+/** How a stream ends, for a sentence; undefined where it has no end of its own. */
+export function endsOf({ end = [], sentinel }: Stream): string | undefined {
+  const ends = [...end.map((name) => `\`${name}\``), ...(sentinel === undefined ? [] : [`\`data: ${sentinel}\``])];
+  return ends.length === 0 ? undefined : ends.join(" or ");
 }
 
 /** A URL as a server of AsyncAPI has it. */

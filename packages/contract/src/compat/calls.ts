@@ -141,6 +141,12 @@ function* stream(a: Stream, b: Stream, at: string): Generator<Change> {
     for (const name of gone) yield inContract(["client"], `${at}/${word}`, `${name} no longer ends the stream`);
     for (const name of added) yield inContract(["client"], `${at}/${word}`, `${name} ends the stream now`);
   }
+  if (a.sentinel !== b.sentinel)
+    yield inContract(
+      ["client"],
+      `${at}/sentinel`,
+      `the event that ends the stream was ${say(a.sentinel)} and is ${say(b.sentinel)}`,
+    );
   if (a.closedBy !== b.closedBy)
     yield inContract(
       ["client"],

@@ -86,8 +86,25 @@ function* stream(stream: Stream, at: string, subject: Subject): Generator<Findin
   for (const [index, name] of (stream.mayEnd ?? []).entries())
     yield* among([name], stream.messages, `${at}/mayEnd/${index}`, here);
   yield* among([stream.fault], stream.messages, `${at}/fault`, here);
+  yield* sentinel(stream, at);
   yield* among([stream.closedBy], Object.keys(subject.contract.operations), `${at}/closedBy`, "the operations");
   yield* text(stream.text, stream.messages, `${at}/text`, subject);
+}
+
+function* sentinel({ sentinel, fault, messages, end = [], mayEnd = [] }: Stream, at: string): Generator<Finding> {
+  if (sentinel === undefined) return;
+  if (/^\{.*\}$/.test(sentinel))
+    yield inContract(
+      "sentinel",
+      `${at}/sentinel`,
+      `${sentinel} is an object, and so a message; describe it in "messages" and name it in "end"`,
+    );
+  if (fault !== undefined && messages.includes(fault) && ![...end, ...mayEnd].includes(fault))
+    yield inContract(
+      "sentinel",
+      `${at}/fault`,
+      `"${fault}" is the last message of a stream that fails, and no sentinel follows it; name it in "end" too`,
+    );
 }
 
 function* known(names: readonly string[], at: string, { contract }: Subject): Generator<Finding> {

@@ -47,8 +47,10 @@ export interface OperationFault {
 /** Server-Sent Events in an answer. */
 export interface Stream {
   readonly messages: readonly string[];
-  /** Messages after which the stream is over. With none, it ends by the caller's close or `closedBy`. */
+  /** Messages after which the stream is over. With none and no `sentinel`, it ends by the caller's close or `closedBy`. */
   readonly end?: readonly string[];
+  /** The data of the event with which the stream is over (`[DONE]`). It is no message. A stream that stops without it was cut. */
+  readonly sentinel?: string;
   /** Messages after which the end of the body is an end too, though more may follow. */
   readonly mayEnd?: readonly string[];
   /** The operation that ends the session, and with it this stream. */
