@@ -5,7 +5,7 @@ import { join } from "node:path";
 import SwaggerParser from "@apidevtools/swagger-parser";
 import { Parser } from "@asyncapi/parser";
 import { type ConnectOptions, connect } from "@parlance/client";
-import type { CallOptions, ContractValue, MessageStream } from "@parlance/contract";
+import type { Bytes, Call, CallOptions, ContractValue, MessageStream } from "@parlance/contract";
 import { type App, apiKey, Refusal, type ServeOptions, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -49,13 +49,25 @@ interface RenameInput {
   to: string;
 }
 type Word = { type: "word"; text: string } | { type: "error"; error: string };
+type Read = ReadableStream<Uint8Array>;
 interface Vault {
+  upload(
+    input: { name: string },
+    options: CallOptions & { body: Bytes },
+  ): Promise<{ headers: { Location: string; "X-Size"?: number } }>;
+  download(input: { name: string }, options?: CallOptions): Promise<{ headers: { ETag?: string }; body: Read }>;
   describe(input: { name: string }, options?: CallOptions): MessageStream<Word>;
   rename(input: RenameInput, options?: CallOptions): Promise<void>;
 }
 interface VaultHandlers {
+  upload(
+    input: { name: string },
+    body: Read,
+    call: Call,
+  ): Promise<{ headers: { Location: string; "X-Size"?: number } }>;
+  download(input: { name: string }, call: Call): { headers: { ETag?: string }; body: Bytes };
   describe(input: { name: string }): AsyncIterable<Word>;
-  rename(input: RenameInput, call: { readonly principal: unknown }): void | Promise<void>;
+  rename(input: RenameInput, call: Call): void | Promise<void>;
 }
 
 let vault: ContractValue<Vault, VaultHandlers>;
@@ -69,6 +81,7 @@ afterAll(() => rm(cwd, { recursive: true }));
 const unused = (): never => {
   throw new Error("not called here");
 };
+const none: VaultHandlers = { upload: unused, download: unused, rename: unused, describe: unused };
 const app = (handlers: Partial<VaultHandlers>, options: ServeOptions = {}): App =>
   serve(
     vault,
@@ -100,6 +113,85 @@ describe.each(Object.entries(carriers))("the vault of the guide, %s,", (_, carri
       { ...input, principal: "ann" },
       { name: "a", "Idempotency-Key": "", tenant: "acme", to: "b", principal: "ann" },
     ]);
+  });
+
+  const text = "ä".repeat(200_000);
+  const size = async (body: Read) => (await new Response(body).arrayBuffer()).byteLength;
+  const stored = async ({ name }: { name: string }, body: Read) => ({
+    headers: { Location: `/files/${name}`, "X-Size": await size(body) },
+  });
+
+  test.each([
+    ["a stream", () => new Response(text).body!],
+    ["an array", () => new TextEncoder().encode(text)],
+    ["a Blob", () => new Blob([text])],
+  ])("uploads and downloads %s, with headers in both answers", async (_, bytes: () => Bytes) => {
+    const served = app({ upload: stored, download: () => ({ headers: { ETag: '"1"' }, body: bytes() }) });
+    const { upload, download } = await client(served);
+    expect(await upload({ name: "a" }, { body: bytes() })).toEqual({
+      headers: { Location: "/files/a", "X-Size": 400_000 },
+    });
+    const { headers, body } = await download({ name: "a" });
+    expect([headers, await new Response(body).text()]).toEqual([{ ETag: '"1"' }, text]);
+  });
+
+  test("uploads and downloads nothing", async () => {
+    const served = app({ upload: stored, download: () => ({ headers: {}, body: new Uint8Array(0) }) });
+    const { upload, download } = await client(served);
+    expect(await upload({ name: "a" }, { body: new Blob([]) })).toMatchObject({ headers: { "X-Size": 0 } });
+    const { headers, body } = await download({ name: "a" });
+    expect([headers, await size(body)]).toEqual([{}, 0]);
+  });
+
+  test("refuses an upload over its limit, announced or not", async () => {
+    const { upload } = await client(app({ upload: stored }, { maxUploadSize: 1000 }));
+    const refused = { name: "Refusal", status: 413 };
+    await expect(upload({ name: "a" }, { body: new Blob([text]) })).rejects.toMatchObject(refused);
+    await expect(upload({ name: "a" }, { body: new Response(text).body! })).rejects.toMatchObject(refused);
+  });
+
+  test("answers an upload that its handler does not read", async () => {
+    const { upload } = await client(app({ upload: async () => ({ headers: { Location: "/" } }) }));
+    expect(await upload({ name: "a" }, { body: new Blob([text]) })).toEqual({ headers: { Location: "/" } });
+  });
+
+  test("cuts a download whose source fails, and tells onError", async () => {
+    const errors: unknown[] = [];
+    let pulled = 0;
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (pulled++ > 2) controller.error(new Error("the disk is gone"));
+        else controller.enqueue(new Uint8Array(10));
+      },
+    });
+    const served = app(
+      { download: () => ({ headers: {}, body }) },
+      { onError: (error) => errors.push((error as Error).message) },
+    );
+    const downloaded = await (await client(served)).download({ name: "a" });
+    await expect(size(downloaded.body)).rejects.toMatchObject({ name: "Disconnected", code: "ended_early" });
+    expect(errors).toEqual(["the disk is gone"]);
+  });
+
+  test("reads a download's source only as far as its reader needs, and cancels it with the reader", async () => {
+    let pulled = 0;
+    let cancel = (_: unknown) => {};
+    const cancelled = new Promise((resolve) => {
+      cancel = resolve;
+    });
+    const body = new ReadableStream<Uint8Array>({
+      pull: (controller) => {
+        pulled++;
+        controller.enqueue(new Uint8Array(1024 * 1024));
+      },
+      cancel,
+    });
+    const downloaded = await (await client(app({ download: () => ({ headers: {}, body }) }))).download({ name: "a" });
+    const reader = downloaded.body.getReader();
+    await reader.read();
+    await reader.cancel();
+    await cancelled;
+    expect(pulled).toBeLessThan(50);
   });
 
   test("refuses a call without its API key, or with a wrong one", async () => {
@@ -198,6 +290,50 @@ test.each(["two\nlines", " a", "a ", "ä", "\u{1f600}"])(
   },
 );
 
+test("an upload of another type is refused, and one without bytes is not sent", async () => {
+  const headers = { "Content-Type": "text/plain", "X-API-Key": "secret" };
+  const request = new Request("http://localhost:8080/files/a", { method: "PUT", headers, body: "a" });
+  expect((await app({}).fetch(request)).status).toBe(415);
+  const { upload } = connect(vault, { fetch: app({}).fetch, token: "secret" });
+  await expect(upload({ name: "a" }, { body: "text" as never })).rejects.toThrow(
+    "vault.upload needs the option `body`: a ReadableStream, a Uint8Array or a Blob",
+  );
+});
+
+test.each([
+  [{}, "`Location` is missing in the headers of upload (from the server)"],
+  [{ Location: "/", "X-Size": "big" }, "`X-Size` must be integer in the headers of upload (from the server)"],
+  [{ Location: "/ä" }, 'vault.upload: Location is sent in a header and may not be "/ä"'],
+])("a handler that answers the headers %j fails", async (headers, message) => {
+  const errors: string[] = [];
+  const onError = (error: unknown) => errors.push((error as Error).message);
+  const served = app({ upload: async () => ({ headers }) as never }, { onError });
+  const { upload } = connect(vault, { fetch: served.fetch, token: "secret" });
+  await expect(upload({ name: "a" }, { body: new Blob([]) })).rejects.toMatchObject({ status: 500 });
+  expect(errors).toEqual([expect.stringContaining(message)]);
+});
+
+test("an answer without a required header is a violation for the client", async () => {
+  const { upload } = connect(vault, { fetch: async () => new Response(null, { status: 201 }), token: "secret" });
+  await expect(upload({ name: "a" }, { body: new Blob([]) })).rejects.toMatchObject({
+    name: "Violation",
+    message: "vault: `Location` is missing in the headers of upload (from the server)",
+  });
+});
+
+test("a token that was refused is renewed for bytes that are all there, and a stream of bytes is not sent twice", async () => {
+  const served = app({ upload: async () => ({ headers: { Location: "/" } }) });
+  let asked = 0;
+  const token = () => (asked++ === 0 ? "old" : "secret");
+  const { upload } = connect(vault, { fetch: served.fetch, token });
+  expect(await upload({ name: "a" }, { body: new Blob(["a"]) })).toMatchObject({ headers: {} });
+  asked = 0;
+  const other = connect(vault, { fetch: served.fetch, token });
+  const stream = () => new Response("a").body!;
+  await expect(other.upload({ name: "a" }, { body: stream() })).rejects.toMatchObject({ status: 401 });
+  expect(await other.upload({ name: "a" }, { body: stream() })).toMatchObject({ headers: {} });
+});
+
 test("a request without a required header is refused by name", async () => {
   const request = new Request("http://localhost:8080/files/a/rename", {
     method: "POST",
@@ -219,7 +355,7 @@ test("a page of an allowed origin may send the contract's headers", async () => 
 });
 
 test("serve asks for an authenticate by the name of the header", () => {
-  expect(() => serve(vault, { rename: unused, describe: unused })).toThrow(
+  expect(() => serve(vault, none)).toThrow(
     'vault requires an API key: give `serve` an `authenticate`, such as `apiKey("X-API-Key", principals)`',
   );
 });
@@ -229,7 +365,17 @@ test("the generated types are those of the guide, and the documents pass the off
     "src/use.ts": `import type { Vault, VaultHandlers } from "./vault.js";
 export const call = (vault: Vault): Promise<void> =>
   vault.rename({ name: "a", "Idempotency-Key": "1", tenant: "acme", to: "b" });
+export const store = async (vault: Vault, file: Blob): Promise<string> =>
+  (await vault.upload({ name: "a" }, { body: file })).headers.Location;
+export const load = async (vault: Vault): Promise<string> => new Response((await vault.download({ name: "a" })).body).text();
+// @ts-expect-error an upload needs its bytes
+export const empty = (vault: Vault) => vault.upload({ name: "a" });
 export const handlers: VaultHandlers = {
+  upload: async ({ name }, body) => {
+    await body.cancel();
+    return { headers: { Location: name } };
+  },
+  download: () => ({ headers: { ETag: "1" }, body: new Uint8Array(1) }),
   rename: (input) => void input["Idempotency-Key"].length,
   async *describe({ name }) {
     yield { type: "word", text: name };
@@ -249,6 +395,10 @@ export const wrong = (vault: Vault) => vault.rename({ name: "a", to: "b" });
     { name: "Idempotency-Key", in: "header", required: true, schema: { type: "string" } },
     { name: "tenant", in: "cookie", required: false },
   ]);
+  const { put, get } = api.paths["/files/{name}"];
+  expect(put.requestBody).toEqual({ required: true, content: { "application/octet-stream": { schema: {} } } });
+  expect(put.responses[201].headers.Location).toEqual({ required: true, schema: { type: "string" } });
+  expect(get.responses[200].content).toEqual({ "application/octet-stream": { schema: {} } });
   const { schema } = api.paths["/files/{name}/description"].get.responses[200].content["text/event-stream"];
   expect([schema["x-sentinel"], schema.description]).toEqual([
     "[DONE]",
@@ -258,4 +408,6 @@ export const wrong = (vault: Vault) => vault.rename({ name: "a", to: "b" });
   const { diagnostics } = await new Parser().parse(text("asyncapi.json"));
   expect(diagnostics.filter(({ severity }) => severity === 0)).toEqual([]);
   expect(text("md")).toContain("An API key in `X-API-Key` is required.");
+  expect(text("md")).toContain("Body: bytes of `application/octet-stream`.");
+  expect(text("md")).toContain("| `Location` | string, required |");
 });

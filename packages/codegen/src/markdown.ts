@@ -47,7 +47,8 @@ function authOf(document: ContractDocument): string {
 
 function operationOf(document: ContractDocument, name: string, operation: Operation): (string | undefined)[] {
   const told = sourceOf(document).operations[name]!;
-  const { status, json, text, stream } = operation.answer;
+  const { status, json, binary, stream } = operation.answer;
+  const text = operation.answer.text ?? binary;
   const when = Object.entries(operation.when ?? {}).map(([key, value]) => `\`${key}\` is \`${JSON.stringify(value)}\``);
   const body = operation.body;
   const ends = stream && endsOf(stream);
@@ -62,7 +63,9 @@ function operationOf(document: ContractDocument, name: string, operation: Operat
     when.length > 0 ? `This operation when ${when.join(" and ")}.` : undefined,
     parametersOf(told),
     body && `Body: ${schemaLink(document, body)}.`,
+    operation.binary && `Body: bytes of ${code(operation.binary)}.`,
     answer,
+    headersOf(told),
     table(
       ["Status", "When"],
       Object.entries(told.faults ?? {}).map(([fault, one]) => [fault, one.description]),
@@ -171,6 +174,15 @@ function parametersOf(told: SourceCall): string | undefined {
     one.description ?? "",
   ]);
   return table(["Parameter", "", ""], rows);
+}
+
+function headersOf({ answer: { headers = {} } }: SourceCall): string | undefined {
+  const rows = Object.entries(headers).map(([name, { type, required, description }]) => [
+    code(name),
+    `${String(type)}${required ? ", required" : ""}`,
+    description ?? "",
+  ]);
+  return table(["Header of the answer", "", ""], rows);
 }
 
 function fieldsOf(document: ContractDocument, schema: SchemaObject): string | undefined {

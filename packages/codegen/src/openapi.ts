@@ -6,6 +6,7 @@ import {
   examplesOf,
   recorded,
   type Source,
+  type SourceHeader,
   type SourceParameter,
   schemasAt,
   sourceOf,
@@ -62,10 +63,12 @@ function operationOf(document: ContractDocument, parts: readonly Part[]): object
     const body = operation.body!;
     merge(content, "application/json", { schema: ref(body), ...examplesOf(document.schemas[body]!.examples) });
   }
-  const responses: Record<string, { description: string; content?: Content }> = {};
+  for (const { operation } of parts) if (operation.binary) merge(content, operation.binary, { schema: {} });
+  const responses: Record<string, { description: string; headers?: object; content?: Content }> = {};
   for (const part of parts) {
     const status = String(part.operation.answer.status);
     responses[status] ??= { description: part.told.answer.description ?? "Success." };
+    if (part.told.answer.headers) responses[status].headers = headersOf(part.told.answer.headers);
     for (const [type, media] of Object.entries(answerOf(document, part))) {
       responses[status].content ??= {};
       merge(responses[status].content, type, media);
@@ -79,7 +82,7 @@ function operationOf(document: ContractDocument, parts: readonly Part[]): object
     summary: told.summary,
     ...(paragraphs.length > 0 && { description: paragraphs.join("\n\n") }),
     ...(parts.some((part) => part.told.parameters) && { parameters: parametersOf(parts) }),
-    ...(bodies.length > 0 && { requestBody: { required: true, content } }),
+    ...(Object.keys(content).length > 0 && { requestBody: { required: true, content } }),
     responses,
   };
 }
@@ -112,11 +115,20 @@ function parametersOf(parts: readonly Part[]): object[] {
   });
 }
 
+function headersOf(headers: Readonly<Record<string, SourceHeader>>): object {
+  const entries = Object.entries(headers).map(([name, { required = false, description, ...schema }]) => [
+    name,
+    { required, ...(description !== undefined && { description }), schema },
+  ]);
+  return Object.fromEntries(entries);
+}
+
 function answerOf(document: ContractDocument, { name, operation, told }: Part): Content {
-  const { json, text, stream } = operation.answer;
+  const { json, text, binary, stream } = operation.answer;
   if (json !== undefined)
     return { "application/json": { schema: ref(json), ...examplesOf(document.schemas[json]!.examples) } };
   if (text !== undefined) return { [text]: { schema: { type: "string" }, ...examplesOf(told.answer.examples) } };
+  if (binary !== undefined) return { [binary]: { schema: {} } };
   if (stream === undefined) return {};
   const { tag, messages } = document.contract;
   const lines = stream.messages.map(

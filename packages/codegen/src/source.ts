@@ -24,13 +24,21 @@ export interface SourceCall {
   readonly summary: string;
   readonly description?: string;
   readonly parameters?: Readonly<Record<string, SourceParameter>>;
-  readonly answer: { readonly description?: string; readonly examples?: readonly string[] };
+  readonly answer: {
+    readonly description?: string;
+    readonly examples?: readonly string[];
+    readonly headers?: Readonly<Record<string, SourceHeader>>;
+  };
   readonly faults?: SourceFaults;
 }
 
 type SourceFaults = Readonly<
   Record<string, { readonly description: string; readonly text?: true; readonly examples?: readonly string[] }>
 >;
+
+export interface SourceHeader extends SchemaObject {
+  readonly required?: true;
+}
 
 export interface SourceParameter extends SchemaObject {
   readonly in: Parameter["in"];

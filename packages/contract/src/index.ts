@@ -1,6 +1,17 @@
-export type { Call, CallOptions, Channel, Closed, MessageStream, OpenAsk, ReopenOptions, Session } from "./calls.js";
+export type {
+  Bytes,
+  Call,
+  CallOptions,
+  Channel,
+  Closed,
+  MessageStream,
+  OpenAsk,
+  ReopenOptions,
+  Session,
+} from "./calls.js";
 export type {
   Answer,
+  AnswerHeader,
   Channel as ChannelContract,
   Method,
   Operation,

@@ -3,6 +3,7 @@ import addFormats from "ajv-formats";
 import type { Finding } from "./finding.js";
 import { type ContractFolder, parse } from "./folder.js";
 import { declaredFormats, uncheckedFormats } from "./formats.js";
+import { binary } from "./lint/binary.js";
 import { conversations } from "./lint/conversations.js";
 import { descriptions } from "./lint/descriptions.js";
 import { examples, patterns } from "./lint/examples.js";
@@ -21,7 +22,7 @@ import { type Source, withoutProse } from "./prose.js";
 export type { Finding } from "./finding.js";
 export { contractSchema } from "./lint/form.js";
 
-const rules: readonly Rule[] = [names, titles, owned, routes, headers, tags, exchanges, conversations];
+const rules: readonly Rule[] = [names, titles, owned, routes, headers, binary, tags, exchanges, conversations];
 
 /**
  * Everything that is wrong with a contract, by file and place; nothing when it is sound. One broken file does not hide the

@@ -26,9 +26,11 @@ export function withoutProse(source: Source, title: (file: SchemaName) => Schema
       ...documented(operation),
       parameters: parameters(operation.parameters),
       body: operation.body && title(operation.body),
+      transfer: (operation.binary ?? operation.answer?.binary ?? operation.answer?.headers) !== undefined || undefined,
       answer: operation.answer && {
         ...documented(operation.answer),
         json: operation.answer.json && title(operation.answer.json),
+        headers: each(operation.answer.headers, ({ type, required }) => ({ type, required })),
       },
       faults: each(operation.faults, documented),
     })),

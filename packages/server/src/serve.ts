@@ -178,6 +178,7 @@ function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | 
     hosts: options.hosts,
     origin: matcherOf(options.origins ?? [], report),
     parameter: (name: string) => query.has(name),
+    exposed: Object.values(contract.operations).flatMap(({ answer }) => Object.keys(answer.headers ?? {})),
   };
   const reported = new Set<string>();
   /** A page cannot read why it is refused, so the server reports it: once for each host and origin. */

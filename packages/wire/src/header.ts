@@ -1,4 +1,4 @@
-import type { Contract, Parameter } from "@parlance/contract";
+import type { AnswerHeader, Contract, Parameter } from "@parlance/contract";
 
 type Parameters = Readonly<Record<string, Parameter>>;
 type Texts = Readonly<Record<string, string>>;
@@ -62,4 +62,35 @@ function unescaped(text: string): string {
   } catch {
     return text;
   }
+}
+
+/** Headers of an answer as they are sent. Throws `TypeError` for a value that HTTP would change. */
+export function bindAnswer(what: string, values: Readonly<Record<string, unknown>>): Record<string, string> {
+  const known = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(
+    known.map(([key, value]) => {
+      if (VALUE.test(String(value))) return [key, String(value)];
+      throw new TypeError(`${what}: ${key} is sent in a header and may not be ${JSON.stringify(value)}`);
+    }),
+  );
+}
+
+/** The inverse of `bindAnswer`: the declared headers of an answer, each with its type. */
+export function unbindAnswer(
+  declared: Readonly<Record<string, AnswerHeader>>,
+  headers: Headers,
+): Record<string, unknown> {
+  const found = Object.entries(declared).flatMap(([key, { type }]) => {
+    const value = headers.get(key);
+    return value === null ? [] : [[key, coerce(value, { type })] as const];
+  });
+  return Object.fromEntries(found);
+}
+
+/** Values outside the body are text; a number or boolean that is not one stays text and fails its schema. */
+export function coerce(said: string, { type }: Pick<Parameter, "type">): unknown {
+  if (type === "boolean" && (said === "true" || said === "false")) return said === "true";
+  if ((type === "integer" || type === "number") && /^-?\d+(\.\d+)?$/.test(said) && Number.isFinite(Number(said)))
+    return Number(said);
+  return said;
 }

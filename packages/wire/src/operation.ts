@@ -1,6 +1,6 @@
-import type { Checks, Contract, Json, Parameter, Side } from "@parlance/contract";
+import type { Checks, Contract, Json, Side } from "@parlance/contract";
 import { Violation } from "./errors.js";
-import { unbindHeaders } from "./header.js";
+import { coerce, unbindHeaders } from "./header.js";
 import { isObject, type JsonObject } from "./json.js";
 import { type AnyContract, assertChecked } from "./message.js";
 import { reader } from "./reading.js";
@@ -107,9 +107,9 @@ export function unbind(
   return { name, input };
 }
 
-/** The title of the schema of an operation's or channel's flat input. */
-export function inputName(name: string): string {
-  return `${name[0]!.toUpperCase()}${name.slice(1)}Input`;
+/** The title of the schema of an operation's or channel's flat input, or of the headers that it answers. */
+export function inputName(name: string, part: "Input" | "Headers" = "Input"): string {
+  return `${name[0]!.toUpperCase()}${name.slice(1)}${part}`;
 }
 
 /** The operation of a route whose constants are said; the first one where none is. */
@@ -131,12 +131,4 @@ function choose(contract: Contract, names: readonly string[], query: URLSearchPa
     protocol: contract.name,
     side: "client",
   });
-}
-
-/** Values outside the body are text; a number or boolean that is not one stays text and fails its schema. */
-function coerce(said: string, { type }: Parameter): unknown {
-  if (type === "boolean" && (said === "true" || said === "false")) return said === "true";
-  if ((type === "integer" || type === "number") && /^-?\d+(\.\d+)?$/.test(said) && Number.isFinite(Number(said)))
-    return Number(said);
-  return said;
 }

@@ -1,6 +1,7 @@
 import type { Channel, Operation, Stream } from "../model/call.js";
 import type { ContractDocument } from "../model/document.js";
-import { inputSchema } from "../schema.js";
+import type { Schema } from "../model/schema.js";
+import { headersSchema, inputSchema } from "../schema.js";
 import { type Change, inContract, match, same, say } from "./change.js";
 import { schemaChanges, titledChanges, type Version } from "./schemas.js";
 
@@ -26,7 +27,15 @@ export function* operations(old: ContractDocument, now: ContractDocument): Gener
         `the status was ${a.answer.status} and is ${b.answer.status}`,
       );
     yield* inputs(old, now, [was, name], at);
-    const kind = ({ answer }: Operation) => ["json", "text", "stream"].find((one) => one in answer) ?? "empty";
+    const taken = (one: Operation) => one.binary ?? (one.body === undefined ? "empty" : "JSON");
+    if (taken(a) !== taken(b) && (a.binary ?? b.binary) !== undefined)
+      yield inContract(
+        a.binary && b.binary ? ["client"] : ["client", "source"],
+        `${at}/binary`,
+        `the body was ${taken(a)} and is ${taken(b)}`,
+      );
+    const kind = ({ answer }: Operation) =>
+      ["json", "text", "binary", "stream"].find((one) => one in answer) ?? "empty";
     if (kind(a) !== kind(b))
       yield inContract(["client", "server", "source"], `${at}/answer`, `the answer was ${kind(a)} and is ${kind(b)}`);
     else if (a.answer.json) yield* titledChanges(old, now, a.answer.json, b.answer.json!, new Set(["server"]));
@@ -37,6 +46,13 @@ export function* operations(old: ContractDocument, now: ContractDocument): Gener
         `${at}/answer/text`,
         `the content type was ${a.answer.text} and is ${b.answer.text}`,
       );
+    else if (a.answer.binary !== b.answer.binary)
+      yield inContract(
+        ["client"],
+        `${at}/answer/binary`,
+        `the content type was ${a.answer.binary} and is ${b.answer.binary}`,
+      );
+    yield* answerHeaders(old, now, [was, name], `${at}/answer/headers`);
     const statuses = match(Object.keys(a.faults ?? {}), Object.keys(b.faults ?? {}));
     for (const status of statuses.gone) yield inContract([], `${at}/faults/${status}`, `the status ${status} is gone`);
     for (const status of statuses.added) yield inContract([], `${at}/faults/${status}`, `the status ${status} is new`);
@@ -44,6 +60,32 @@ export function* operations(old: ContractDocument, now: ContractDocument): Gener
       if (!same(a.faults![status], b.faults![status]))
         yield inContract(["client"], `${at}/faults/${status}`, `the body of ${status} has another form`);
   }
+}
+
+/** What a server writes beside the body. The first header, and the last, change what a call returns. */
+function* answerHeaders(
+  old: ContractDocument,
+  now: ContractDocument,
+  [was, is]: readonly [string, string],
+  at: string,
+): Generator<Change> {
+  const [before, after] = [headersSchema(old, was), headersSchema(now, is)];
+  if (!before !== !after)
+    yield inContract(
+      ["source"],
+      at,
+      after ? "a call returns { headers, body } now" : "a call returns the body without headers now",
+    );
+  if (!before) return;
+  const version = (document: ContractDocument, schema: Schema): Version => ({
+    document,
+    schema,
+    file: "contract.json",
+    pointer: "",
+  });
+  const none = { ...before, properties: {}, required: [] };
+  for (const one of schemaChanges(version(old, before), version(now, after ?? none), new Set(["server"])))
+    yield { ...one, pointer: `${at}${one.pointer.replace(/^\/properties/, "")}` };
 }
 
 export function* channels(old: ContractDocument, now: ContractDocument): Generator<Change> {

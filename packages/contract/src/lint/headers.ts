@@ -1,5 +1,5 @@
 import type { Finding } from "../finding.js";
-import type { Parameter } from "../model/call.js";
+import type { Answer, Parameter } from "../model/call.js";
 import { escapePointer } from "../walk.js";
 import { inContract, type Subject } from "./subject.js";
 
@@ -27,6 +27,8 @@ export function* headers({ contract }: Subject): Generator<Finding> {
   if (auth) yield* credentials(auth);
   for (const [name, { parameters }] of Object.entries(contract.operations))
     yield* carried(parameters, `/operations/${name}/parameters`, auth?.header);
+  for (const [name, { answer }] of Object.entries(contract.operations))
+    yield* answered(answer, `/operations/${name}/answer`);
   for (const [name, { parameters }] of Object.entries(contract.channels))
     for (const [key, { in: place }] of Object.entries(parameters ?? {}))
       if (place === "header" || place === "cookie")
@@ -49,6 +51,41 @@ function* credentials({ bearer, apiKey, header }: NonNullable<Subject["contract"
   const reason = taken[header?.toLowerCase() ?? ""];
   if (reason !== undefined && header!.toLowerCase() !== "authorization")
     yield inContract("header", "/auth/header", `"${header}" ${reason}`);
+}
+
+/** Headers of an answer that say something else already. */
+const answeredElsewhere: Readonly<Record<string, string>> = {
+  "content-type": "says what the answer is: the contract gives it",
+  "set-cookie": "is kept from pages by browsers: answer the value under another name",
+  "parlance-resume": "resumes a stream",
+  "retry-after": "is read of refusals: a handler throws a Refusal with `retryAfter`",
+  "www-authenticate": 'comes with 401: write "auth"',
+  ...Object.fromEntries(
+    "connection content-length transfer-encoding upgrade keep-alive trailer vary"
+      .split(" ")
+      .map((name) => [name, "belongs to HTTP itself: give yours another name, such as X-…"]),
+  ),
+};
+
+function* answered({ headers, stream }: Answer, at: string): Generator<Finding> {
+  if (headers !== undefined && stream !== undefined) {
+    const what = "belong to an answer that is no stream; send their values in the first message";
+    yield inContract("header", `${at}/headers`, what);
+    return;
+  }
+  const seen = new Map<string, string>();
+  for (const name of Object.keys(headers ?? {})) {
+    const reason = answeredElsewhere[name.toLowerCase()];
+    const pointer = `${at}/headers/${escapePointer(name)}`;
+    if (reason !== undefined) yield inContract("header", pointer, `the header ${name} ${reason}`);
+    else if (seen.has(name.toLowerCase()))
+      yield inContract(
+        "header",
+        pointer,
+        `is the header ${seen.get(name.toLowerCase())} too: names of headers ignore case`,
+      );
+    else seen.set(name.toLowerCase(), name);
+  }
 }
 
 function* carried(

@@ -18,6 +18,10 @@ export interface Operation {
   readonly when?: Readonly<Record<string, Json>>;
   /** An object schema; its properties join the parameters in one flat input. */
   readonly body?: SchemaName;
+  /** The media type of a body of bytes, instead of `body`. */
+  readonly binary?: string;
+  /** There are bytes in the request or the answer, or headers in the answer: derived, so that other clients load no code for them. */
+  readonly transfer?: true;
   readonly answer: Answer;
   /** HTTP status -> when it is answered. */
   readonly faults?: Readonly<Record<string, OperationFault>>;
@@ -31,12 +35,20 @@ export interface Parameter {
   readonly required?: true;
 }
 
-/** What an operation answers: one of `json`, `text` (a content type) or `stream`; none of them is an empty body. */
+/** What an operation answers: one of `json`, `text` and `binary` (media types) or `stream`; none of them is an empty body. */
 export interface Answer {
   readonly status: number;
   readonly json?: SchemaName;
   readonly text?: string;
+  readonly binary?: string;
   readonly stream?: Stream;
+  /** By name. The result of the call is an object with `headers` beside the `body`. */
+  readonly headers?: Readonly<Record<string, AnswerHeader>>;
+}
+
+export interface AnswerHeader {
+  readonly type: Parameter["type"];
+  readonly required?: true;
 }
 
 export interface OperationFault {

@@ -28,6 +28,8 @@ export interface Allowed {
   readonly hosts: readonly string[] | undefined;
   readonly origin: (origin: string) => boolean;
   readonly parameter: (name: string) => boolean;
+  /** Headers of the contract's answers, which a page may read. */
+  readonly exposed: readonly string[];
 }
 
 /** Headers to add to the answer, or a refusal. `bound` is the address that a server listens on. */
@@ -65,7 +67,7 @@ export function guard(
   return {
     "Access-Control-Allow-Origin": origin,
     "Access-Control-Allow-Credentials": "false",
-    "Access-Control-Expose-Headers": "Parlance-Resume, Retry-After",
+    "Access-Control-Expose-Headers": ["Parlance-Resume", "Retry-After", ...allowed.exposed].join(", "),
     Vary: "Origin",
   };
 }

@@ -56,7 +56,7 @@ function readable(body: SseWriter, call: Scope, left?: AbortSignal): ReadableStr
         const sink: Sink = {
           write(text) {
             if (over) return undefined;
-            controller.enqueue(encoder.encode(text));
+            controller.enqueue(typeof text === "string" ? encoder.encode(text) : text);
             if ((controller.desiredSize ?? 0) > 0) return undefined;
             room ??= new Promise((resolve) => {
               wanted = resolve;
