@@ -27,12 +27,13 @@ const rules: readonly Rule[] = [names, titles, owned, routes, headers, binary, t
 /**
  * Everything that is wrong with a contract, by file and place; nothing when it is sound. One broken file does not hide the
  * faults of others: what can be read is judged. Reading the folder is `read`'s, of `@parlance/contract/load`. Whether regular
- * expressions can be made slow takes a second to tell; without `patterns` it is not asked. With `descriptions`, a property or a
+ * expressions can be made slow takes a second to tell; without `patterns` it is not asked. Without `examples` they are not judged by their
+ * schemas, which takes most of the rest. With `descriptions`, a property or a
  * parameter without one is a warning.
  */
 export async function lint(
   folder: ContractFolder,
-  { patterns: weighed = true, descriptions: described = false } = {},
+  { patterns: weighed = true, descriptions: described = false, examples: judged = true } = {},
 ): Promise<Finding[]> {
   const { source, schemas, transcripts, findings: broken } = parse(folder);
   const findings = [...broken];
@@ -46,7 +47,7 @@ export async function lint(
   if (sound) findings.push(...formats(written, new Set(Object.keys(ajv.formats))));
   for (const [name, pattern] of declared(written)) ajv.addFormat(name, pattern);
   const unreadable = new Set(broken.map(({ file }) => file));
-  const compiled = vocabulary({ schemas, unreadable }, ajv, judge);
+  const compiled = vocabulary({ schemas, unreadable }, ajv, judge, judged);
   const subject: Subject = {
     name: folder.name,
     source: written,
@@ -59,7 +60,9 @@ export async function lint(
   };
   // A parameter with a word that is none does not compile, which has been said.
   const told = (at: string) => formal.some(({ pointer }) => pointer.startsWith(`${at}/`));
-  const shown = [...examples(subject, ajv)].filter(({ file, pointer }) => file !== "contract.json" || !told(pointer));
+  const shown = (judged ? [...examples(subject, ajv)] : []).filter(
+    ({ file, pointer }) => file !== "contract.json" || !told(pointer),
+  );
   findings.push(...compiled.findings, ...shown);
   if (weighed) findings.push(...(await patterns(subject)));
   if (sound) for (const rule of rules) findings.push(...rule(subject));
