@@ -112,7 +112,7 @@ class Writer {
     const message = otherForm(this.#document, found.title);
     if (found.pointer === "" && message !== undefined)
       return refuse(
-        `refers to the message ${message} (${found.title}), which has another form in memory; move what they share to a schema of its own`,
+        `refers to the message ${message} (${found.title}), which has another type in memory, without its tag; move the shared part to a schema of its own`,
       );
     if (found.pointer === "") return this.root(found.title);
     const id = String(this.#document.schemas[found.title]!.$id);

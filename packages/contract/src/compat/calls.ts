@@ -9,12 +9,12 @@ export function* operations(old: ContractDocument, now: ContractDocument): Gener
   const [before, after] = [old.contract.operations, now.contract.operations];
   const { pairs, gone, added } = paired(before, after);
   for (const name of gone)
-    yield inContract(["client", "source"], `/operations/${name}`, `the operation ${name} is gone`);
-  for (const name of added) yield inContract([], `/operations/${name}`, `the operation ${name} is new`);
+    yield inContract(["client", "source"], `/operations/${name}`, `the operation ${name} was removed`);
+  for (const name of added) yield inContract([], `/operations/${name}`, `the operation ${name} was added`);
   for (const [was, name] of pairs) {
     const [a, b] = [before[was]!, after[name]!];
     const at = `/operations/${name}`;
-    if (was !== name) yield inContract(["source"], at, `the operation ${was} is called ${name} now`);
+    if (was !== name) yield inContract(["source"], at, `the operation ${was} was renamed to ${name}`);
     if (a.method !== b.method)
       yield inContract(["client"], `${at}/method`, `${name} was ${a.method} and is ${b.method}`);
     yield* paths(a, b, at);
@@ -54,11 +54,17 @@ export function* operations(old: ContractDocument, now: ContractDocument): Gener
       );
     yield* answerHeaders(old, now, [was, name], `${at}/answer/headers`);
     const statuses = match(Object.keys(a.faults ?? {}), Object.keys(b.faults ?? {}));
-    for (const status of statuses.gone) yield inContract([], `${at}/faults/${status}`, `the status ${status} is gone`);
-    for (const status of statuses.added) yield inContract([], `${at}/faults/${status}`, `the status ${status} is new`);
+    for (const status of statuses.gone)
+      yield inContract([], `${at}/faults/${status}`, `the status ${status} was removed`);
+    for (const status of statuses.added)
+      yield inContract([], `${at}/faults/${status}`, `the status ${status} was added`);
     for (const status of statuses.kept)
       if (!same(a.faults![status], b.faults![status]))
-        yield inContract(["client"], `${at}/faults/${status}`, `the body of ${status} has another form`);
+        yield inContract(
+          ["client"],
+          `${at}/faults/${status}`,
+          `the body of ${status} was ${form(a, status)} and is ${form(b, status)}`,
+        );
   }
 }
 
@@ -74,7 +80,7 @@ function* answerHeaders(
     yield inContract(
       ["source"],
       at,
-      after ? "a call returns { headers, body } now" : "a call returns the body without headers now",
+      after ? "a call now returns { headers, body }" : "a call now returns the body without headers",
     );
   if (!before) return;
   const version = (document: ContractDocument, schema: Schema): Version => ({
@@ -88,15 +94,18 @@ function* answerHeaders(
     yield { ...one, pointer: `${at}${one.pointer.replace(/^\/properties/, "")}` };
 }
 
+const form = ({ faults }: Operation, status: string) => (faults?.[status]?.text ? "text" : "JSON");
+
 export function* channels(old: ContractDocument, now: ContractDocument): Generator<Change> {
   const [before, after] = [old.contract.channels, now.contract.channels];
   const { pairs, gone, added } = paired(before, after);
-  for (const name of gone) yield inContract(["client", "source"], `/channels/${name}`, `the channel ${name} is gone`);
-  for (const name of added) yield inContract([], `/channels/${name}`, `the channel ${name} is new`);
+  for (const name of gone)
+    yield inContract(["client", "source"], `/channels/${name}`, `the channel ${name} was removed`);
+  for (const name of added) yield inContract([], `/channels/${name}`, `the channel ${name} was added`);
   for (const [was, name] of pairs) {
     const [a, b] = [before[was]!, after[name]!];
     const at = `/channels/${name}`;
-    if (was !== name) yield inContract(["source"], at, `the channel ${was} is called ${name} now`);
+    if (was !== name) yield inContract(["source"], at, `the channel ${was} was renamed to ${name}`);
     yield* paths(a, b, at);
     yield* inputs(old, now, [was, name], at);
     for (const side of ["client", "server"] as const) {
@@ -112,7 +121,7 @@ export function* channels(old: ContractDocument, now: ContractDocument): Generat
       yield inContract(
         ["client"],
         `${at}/cancel`,
-        `the server could drop the connection after ${say(a.cancel)} and can after ${say(b.cancel)}`,
+        `the message after which the server may drop the connection was ${say(a.cancel)} and is ${say(b.cancel)}`,
       );
     yield* readings(a, b, at);
   }
@@ -120,8 +129,9 @@ export function* channels(old: ContractDocument, now: ContractDocument): Generat
 
 function* paths(a: Operation | Channel, b: Operation | Channel, at: string): Generator<Change> {
   const places = match([a.path, ...(a.alsoAt ?? [])], [b.path, ...(b.alsoAt ?? [])]);
-  for (const path of places.gone) yield inContract(["client"], `${at}/path`, `${path} is gone; it is ${b.path} now`);
-  for (const path of places.added) yield inContract([], `${at}/path`, `${path} is new`);
+  for (const path of places.gone)
+    yield inContract(["client"], `${at}/path`, `the path ${path} was removed; the path is now ${b.path}`);
+  for (const path of places.added) yield inContract([], `${at}/path`, `the path ${path} was added`);
 }
 
 /** Calls of one name; and of those left over, the ones of one route, which got another name. */
@@ -181,7 +191,7 @@ function* stream(a: Stream, b: Stream, at: string): Generator<Change> {
   for (const word of ["end", "mayEnd"] as const) {
     const { gone, added } = match(a[word] ?? [], b[word] ?? []);
     for (const name of gone) yield inContract(["client"], `${at}/${word}`, `${name} no longer ends the stream`);
-    for (const name of added) yield inContract(["client"], `${at}/${word}`, `${name} ends the stream now`);
+    for (const name of added) yield inContract(["client"], `${at}/${word}`, `${name} now ends the stream`);
   }
   if (a.sentinel !== b.sentinel)
     yield inContract(
@@ -212,6 +222,6 @@ function* readings(a: Stream | Channel, b: Stream | Channel, at: string): Genera
 /** An unknown message is passed over, so a new one breaks nobody; one that is gone breaks clients, who say it or wait for it. */
 function* said(before: readonly string[], after: readonly string[], at: string, side: string): Generator<Change> {
   const { gone, added } = match(before, after);
-  for (const name of gone) yield inContract(["client", "source"], at, `the ${side}'s message ${name} is gone`);
-  for (const name of added) yield inContract([], at, `the ${side}'s message ${name} is new`);
+  for (const name of gone) yield inContract(["client", "source"], at, `the ${side}'s message ${name} was removed`);
+  for (const name of added) yield inContract([], at, `the ${side}'s message ${name} was added`);
 }

@@ -17,7 +17,7 @@ export function* conversations({ contract, transcripts }: Subject): Generator<Fi
         yield finding(
           index,
           "",
-          "is none of: a note, a call, an answer with status and body, a message with wire, an end",
+          "is not a line of a transcript; write a note, a call, an answer with status and body, a message with wire, or an end",
         );
         continue;
       }
@@ -31,7 +31,7 @@ export function* conversations({ contract, transcripts }: Subject): Generator<Fi
         !line.unknown &&
         !sentinels.some((one) => line.wire.includes(`data: ${one}`))
       )
-        yield finding(index, "", 'has no "message" in memory; a frame that no message fits says "unknown": true');
+        yield finding(index, "", 'has no "message"; for a frame that no message matches, write "unknown": true');
     }
   }
 }

@@ -35,7 +35,7 @@ function* misfits(schema: SchemaObject, check: ValidateFunction, file: string, p
     if (check(value)) continue;
     for (const { instancePath, message } of check.errors ?? []) {
       const at = `${pointer}/${place}${instancePath}`;
-      yield { rule: "example", file, pointer: at, message: `breaks its schema: ${message}` };
+      yield { rule: "example", file, pointer: at, message: `does not match its schema: ${message}` };
     }
   }
 }

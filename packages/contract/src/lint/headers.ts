@@ -82,7 +82,7 @@ function* answered({ headers, stream }: Answer, at: string): Generator<Finding> 
       yield inContract(
         "header",
         pointer,
-        `is the header ${seen.get(name.toLowerCase())} too: names of headers ignore case`,
+        `is the same header as ${seen.get(name.toLowerCase())}: header names ignore case`,
       );
     else seen.set(name.toLowerCase(), name);
   }
@@ -104,7 +104,7 @@ function* carried(
     else if (taken[lower] !== undefined) yield finding(`the header ${name} ${taken[lower]}`);
     else if (lower === keyHeader?.toLowerCase())
       yield finding(`the header ${name} carries the API key of "auth"; leave it out`);
-    else if (seen.has(lower)) yield finding(`is the header ${seen.get(lower)} too: names of headers ignore case`);
+    else if (seen.has(lower)) yield finding(`is the same header as ${seen.get(lower)}: header names ignore case`);
     else seen.set(lower, name);
   }
 }

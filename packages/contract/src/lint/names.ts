@@ -11,7 +11,11 @@ import { inContract, list, membersOf, type Subject } from "./subject.js";
 export function* names(subject: Subject): Generator<Finding> {
   const { contract, source, schemas } = subject;
   if (contract.name !== subject.name)
-    yield inContract("name", "/name", `is "${contract.name}" in a folder called "${subject.name}"; they are the same`);
+    yield inContract(
+      "name",
+      "/name",
+      `is "${contract.name}", but the folder is called "${subject.name}"; the two names must be equal`,
+    );
 
   const file = function* (name: unknown, pointer: string): Generator<Finding> {
     if (typeof name !== "string") return;
@@ -45,7 +49,8 @@ export function* names(subject: Subject): Generator<Finding> {
   }
   for (const [name, message] of Object.entries(contract.messages)) {
     const pointer = `/messages/${escapePointer(name)}`;
-    if (!spoken.has(name)) yield inContract("unused", pointer, `no stream or channel has the message ${name}`);
+    if (!spoken.has(name))
+      yield inContract("unused", pointer, `the message ${name} is not used by any stream or channel`);
     if (message.fault) yield* places(message.fault, message.schema, `${pointer}/fault`, subject);
   }
   yield* places(contract.fault, contract.fault.schema, "/fault", subject);

@@ -48,7 +48,7 @@ export function* loops({ schemas }: Schemas): Generator<Finding> {
         rule: "ref",
         file,
         pointer: `${pointer}/$ref`,
-        message: `leads back to itself for the same value, so checking it never ends; put ${schema.$ref} under a property or items`,
+        message: `refers back to itself for the same value, so validation would never end; move ${schema.$ref} under a property or items`,
       };
     }
 }
