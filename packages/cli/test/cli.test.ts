@@ -291,7 +291,9 @@ describe("compat", () => {
     for (const schemas of ["schemas", "schemas/their-agent"]) {
       const { code, out } = await parlance(cwd, `compat main ${schemas}`);
       expect(code).toBe(1);
-      expect(out).toContain("my-agent/contract.json:30 /operations/prompt/path: the path /prompt was removed; the path is now /ask");
+      expect(out).toContain(
+        "my-agent/contract.json:30 /operations/prompt/path: the path /prompt was removed; the path is now /ask",
+      );
     }
   });
 
