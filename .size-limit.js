@@ -42,12 +42,12 @@ const edits = (entry, what, limit, names) => ({
 });
 
 export default [
-  client("fold-gateway", "at once", "4.2 kB", atOnce),
+  client("fold-gateway", "at once", "4.22 kB", atOnce),
   client("based", "at once", "4.68 kB", atOnce),
-  client("loco", "at once", "7.14 kB", atOnce),
-  client("fold-gateway", "in all (with streams)", "10.96 kB", all.streams),
-  client("based", "in all (with channels)", "13.4 kB", all.channelsAlone),
-  client("loco", "in all (with channels)", "16.54 kB", all.channels),
+  client("loco", "at once", "7.16 kB", atOnce),
+  client("fold-gateway", "in all (with streams)", "11.04 kB", all.streams),
+  client("based", "in all (with channels)", "13.42 kB", all.channelsAlone),
+  client("loco", "in all (with channels)", "16.57 kB", all.channels),
   edits("index", "whole", "45 kB"),
   edits("unified", "unified diffs", "13.8 kB", "{ parsePatch, applyPatch, formatPatch }"),
   edits("unified", "unified diffs, applied strictly", "11.3 kB", "{ parsePatch, applyStrictly, formatPatch }"),
