@@ -10,12 +10,12 @@ import { fileIn, has, placeIn, print, type Remark } from "./report.js";
 
 export const help = `parlance compat OLD [NEW] [--fail-on WHO] [--accepted FILE] [--json]
 
-Says what changed from OLD to NEW (default ./schemas), whom it breaks and why, taking it that a server takes up a contract
-before its clients do. NEW is a contract's folder or a folder of contracts. OLD is one too, or a git revision: "main" is NEW
+Prints what changed from OLD to NEW (default ./schemas), what it breaks and why. A server adopts a contract before its
+clients do. NEW is a contract's folder or a folder of contracts. OLD is one too, or a git revision: "main" is NEW
 as it is there, "HEAD~1:schemas/loco" another path of the repository, and "v1..v2" compares two revisions.
 
-Whom: client, a client of before at a server of now; server, a server that reads what clients of now no longer write; source,
-a program that is compiled against the types of now.
+What breaks: client, an existing client of the new server; server, a server that expects what new clients no longer send;
+source, a program that is compiled against the new types.
 
   --fail-on WHO      what is an error: client, server, source, none, or several with commas (default client,server)
   --accepted FILE    changes that are known (default compat.json, where it is): [{ "change": "FILE#POINTER", "reason", "until" }],
@@ -121,7 +121,7 @@ function between(before: readonly Place[], after: readonly Place[], single: bool
   const whole = (breaks: Change["breaks"], what: string, { path, folder }: Place): Located => ({
     contract: folder.name,
     breaks,
-    why: breaks.length > 0 ? "both sides are made for it" : "nobody knows it yet",
+    why: breaks.length > 0 ? "both sides are built for it" : "no client or server uses it yet",
     what,
     file: fileIn(path, "contract.json"),
     line: 1,
@@ -136,8 +136,8 @@ function between(before: readonly Place[], after: readonly Place[], single: bool
           return [of(before), of(after)];
         });
   return pairs.flatMap(([old, now]) => {
-    if (!now) return whole(["client", "server", "source"], `the contract ${old!.folder.name} is gone`, old!);
-    if (!old) return whole([], `the contract ${now.folder.name} is new`, now);
+    if (!now) return whole(["client", "server", "source"], `the contract ${old!.folder.name} was removed`, old!);
+    if (!old) return whole([], `the contract ${now.folder.name} was added`, now);
     return compat(assemble(old.folder), assemble(now.folder)).map((change): Located => {
       const home = has(now.folder, change.file, change.pointer) ? now : old;
       return {

@@ -10,7 +10,7 @@ Writes an OpenAPI document, an AsyncAPI 3.0 document and a Markdown reference of
 it (default ./schemas), to OUT.
 
   --out OUT    the folder to write to
-  --check      write nothing; fail when a file in OUT is not what would be written
+  --check      write nothing; fail when a file in OUT is not what would be written (examples are for lint to judge)
   --watch      run again after each change, until Ctrl-C
   --json       one JSON document: { "findings": [{ contract, rule, message, file, line, pointer }] }
 

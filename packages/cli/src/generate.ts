@@ -10,7 +10,7 @@ Writes the TypeScript and the validators of the contract in DIR, or of every con
 The files are to be committed. Equal contracts give equal bytes.
 
   --out OUT    the folder to write to
-  --check      write nothing; fail when a file in OUT is not what would be written
+  --check      write nothing; fail when a file in OUT is not what would be written (examples are for lint to judge)
   --watch      run again after each change, until Ctrl-C
   --json       one JSON document: { "findings": [{ contract, rule, message, file, line, pointer }] }
 

@@ -24,7 +24,7 @@ export interface Production {
 export async function produce(make: Make, { from, out, check, json, marker }: Production, io: Io): Promise<number> {
   const { places, single } = await contractsAt(from, io);
   const directory = resolve(io.cwd, out);
-  const { remarks, texts } = await made(make, places);
+  const { remarks, texts } = await made(make, places, !check);
   const changed: string[] = [];
   for (const [file, text] of Object.entries(texts))
     if ((await readFile(join(directory, file), "utf8").catch(() => undefined)) !== text) changed.push(file);
@@ -55,9 +55,14 @@ export async function produce(make: Make, { from, out, check, json, marker }: Pr
 }
 
 /** The files of all contracts, or what is wrong with some. */
-async function made(make: Make, places: readonly Place[]): Promise<{ remarks: Remark[]; texts: Texts }> {
-  // Slow regular expressions are for lint to find: they do not keep a contract from being generated.
-  const remarks = await faults(places, { patterns: false });
+async function made(
+  make: Make,
+  places: readonly Place[],
+  examples: boolean,
+): Promise<{ remarks: Remark[]; texts: Texts }> {
+  // Slow regular expressions are for lint to find: they do not keep a contract from being generated. Files that are up to date were written
+  // from a contract whose examples were judged.
+  const remarks = await faults(places, { patterns: false, examples });
   if (remarks.length > 0) return { remarks, texts: {} };
   const texts = places.map(async ({ path, folder }) => {
     try {

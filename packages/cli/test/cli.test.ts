@@ -99,8 +99,8 @@ describe("lint", () => {
     const { code, out, err } = await parlance(cwd, "lint");
     expect(code).toBe(1);
     expect(out.split("\n")).toEqual([
-      'schemas/my-agent/contract.json:29 /operations/prompt/method: "SEND" is none of GET, POST, PUT, PATCH, DELETE [form]',
-      "schemas/my-agent/messages/text.json:16 /examples/0/text: breaks its schema: must be string [example]",
+      'schemas/my-agent/contract.json:29 /operations/prompt/method: "SEND" must be one of GET, POST, PUT, PATCH, DELETE [form]',
+      "schemas/my-agent/messages/text.json:16 /examples/0/text: does not match its schema: must be string [example]",
       "",
     ]);
     expect(err).toBe("1 contract: 2 wrong\n");
@@ -141,7 +141,7 @@ describe("lint", () => {
         {
           contract: "my-agent",
           rule: "example",
-          message: "breaks its schema: must be string",
+          message: "does not match its schema: must be string",
           file: "schemas/my-agent/messages/text.json",
           line: 16,
           pointer: "/examples/0/text",
@@ -156,7 +156,7 @@ describe("lint", () => {
     const env = { GITHUB_ACTIONS: "true", GITHUB_WORKSPACE: cwd };
     const { out } = await parlance(join(cwd, "schemas"), "lint my-agent", env);
     expect(out).toContain(
-      "\n::error file=schemas/my-agent/messages/text.json,line=16,title=parlance example::/examples/0/text: breaks its schema: must be string\n",
+      "\n::error file=schemas/my-agent/messages/text.json,line=16,title=parlance example::/examples/0/text: does not match its schema: must be string\n",
     );
   });
 
@@ -267,8 +267,8 @@ describe("compat", () => {
     const { code, out } = await parlance(cwd, `compat ${revision}`);
     expect(code).toBe(1);
     expect(out.split("\n")).toEqual([
-      "schemas/my-agent/contract.json:30: /ask is new [breaks nobody]",
-      "schemas/my-agent/contract.json:30 /operations/prompt/path: /prompt is gone; it is /ask now: a client of before knows it the other way [breaks client]",
+      "schemas/my-agent/contract.json:30: the path /ask was added [breaks nobody]",
+      "schemas/my-agent/contract.json:30 /operations/prompt/path: the path /prompt was removed; the path is now /ask: existing clients use the old form [breaks client]",
       "",
     ]);
   });
@@ -291,7 +291,9 @@ describe("compat", () => {
     for (const schemas of ["schemas", "schemas/their-agent"]) {
       const { code, out } = await parlance(cwd, `compat main ${schemas}`);
       expect(code).toBe(1);
-      expect(out).toContain("my-agent/contract.json:30 /operations/prompt/path: /prompt is gone; it is /ask now");
+      expect(out).toContain(
+        "my-agent/contract.json:30 /operations/prompt/path: the path /prompt was removed; the path is now /ask",
+      );
     }
   });
 
@@ -300,7 +302,7 @@ describe("compat", () => {
     await parlance(cwd, "init next/my-agent");
     await parlance(cwd, "init next/other");
     expect((await parlance(cwd, "compat schemas next")).out).toBe(
-      "next/other/contract.json:1: the contract other is new [breaks nobody]\n",
+      "next/other/contract.json:1: the contract other was added [breaks nobody]\n",
     );
     const { code, out } = await parlance(cwd, "compat next schemas --json");
     expect(code).toBe(1);
@@ -309,8 +311,8 @@ describe("compat", () => {
         {
           contract: "other",
           breaks: ["client", "server", "source"],
-          why: "both sides are made for it",
-          what: "the contract other is gone",
+          why: "both sides are built for it",
+          what: "the contract other was removed",
           file: "next/other/contract.json",
           line: 1,
           pointer: "",
@@ -330,7 +332,7 @@ describe("compat", () => {
     const { code, out } = await parlance(cwd, "compat main --fail-on source");
     expect({ code, out }).toEqual({
       code: 0,
-      out: "schemas/my-agent/messages/prompt.json:2: the type PromptBody is called AskBody now [accepted: Nobody imports it.]\n",
+      out: "schemas/my-agent/messages/prompt.json:2: the type PromptBody was renamed to AskBody [accepted: Nobody imports it.]\n",
     });
     await write(cwd, { "compat.json": known("2020-01-01") });
     const over = await parlance(cwd, "compat main --fail-on source");

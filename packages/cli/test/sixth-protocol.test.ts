@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { connect } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
 import type { Call, Channel, ContractValue, MessageStream } from "@parlance/contract";
@@ -7,7 +7,7 @@ import { type App, Refusal, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import ts from "typescript";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { folder, parlance } from "./terminal.js";
+import { elsewhere } from "./elsewhere.js";
 
 // Two protocols that nobody has, written as a team elsewhere would: in a folder of their own, with the command and the packages.
 
@@ -114,16 +114,6 @@ const pilot = {
   "messages/yes.json": schema("YesMessage", { ok: { const: true }, of: { type: "integer" } }, { ok: true, of: 4 }),
   "messages/log.json": schema("LogMessage", { text: string }, { text: "moored" }),
 };
-
-/** Writes a protocol outside the repository, lints and generates it with the command, and loads what was generated. */
-async function elsewhere(name: string, files: Record<string, string>): Promise<{ cwd: string; contract: unknown }> {
-  const placed = Object.entries(files).map(([file, text]) => [`schemas/${name}/${file}`, text]);
-  const cwd = await folder({ "package.json": '{ "type": "module" }', ...Object.fromEntries(placed) });
-  expect(await parlance(cwd, "lint")).toMatchObject({ code: 0 });
-  expect(await parlance(cwd, "generate --out src")).toMatchObject({ code: 0 });
-  const module = await import(pathToFileURL(join(cwd, `src/${name}.ts`)).href);
-  return { cwd, contract: module[name] };
-}
 
 /** The same conversation in memory and over a port. */
 const carriers = {

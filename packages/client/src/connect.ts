@@ -54,6 +54,8 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
   }
 
   async function called(name: string, input: Input, options: CallOptions): Promise<unknown> {
+    if (any.operations[name]!.transfer)
+      return (await import("./transfer.js")).transfer(requesting, name, input, options);
     // A page that calls nothing never loads what operations need.
     operating ??= (await import("./operation.js")).operations(any, connection, requesting);
     return operating.call(name, input, options);

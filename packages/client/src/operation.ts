@@ -14,6 +14,7 @@ import {
 import { timedOut } from "./disconnected.js";
 import { type Lifetime, lifetime, pause, within } from "./lifetime.js";
 import { ANSWER_TIMEOUT, type ConnectOptions } from "./options.js";
+import { readText } from "./read.js";
 import type { Fields, Requests } from "./request.js";
 import { explained } from "./token.js";
 
@@ -25,7 +26,7 @@ export interface Operations {
   call(operation: string, input: Input, options: CallOptions): Promise<unknown>;
 }
 
-export function operations(contract: AnyContract, connection: ConnectOptions, { ask, read }: Requests): Operations {
+export function operations(contract: AnyContract, connection: ConnectOptions, requests: Requests): Operations {
   const { answerTimeout = ANSWER_TIMEOUT, retryWaits = contract.retry?.waits ?? [] } = connection;
 
   async function attempt(name: string, input: Input, own: Fields, life: Lifetime, ours: Fields): Promise<Response> {
@@ -38,11 +39,11 @@ export function operations(contract: AnyContract, connection: ConnectOptions, { 
       ...(answer.stream && { "Cache-Control": "no-cache" }),
       ...ours,
     };
-    const response = await ask(method, name, input, own, life, fields, body && JSON.stringify(body));
+    const response = await requests.ask(method, name, input, own, life, fields, body && { body: JSON.stringify(body) });
     const type = response.headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase();
     if (response.ok && (wanted === undefined || type === wanted || (answer.text && TEXT.test(type ?? ""))))
       return response;
-    const quote = await read(response, name, life, true).catch(() => "");
+    const quote = await readText(requests, response, name, life, true).catch(() => "");
     if (!response.ok)
       throw explained(unfault(contract, response.status, quote, retryAfter(response)), connection.token);
     throw new Violation(
@@ -70,7 +71,7 @@ export function operations(contract: AnyContract, connection: ConnectOptions, { 
     try {
       const late = () => timedOut(`${contract.name}.${name}`, answerTimeout, method !== "POST");
       const response = await within(life, () => send(name, input, options.headers, life), answerTimeout, late);
-      const text = await read(response, name, life);
+      const text = await readText(requests, response, name, life);
       if (answer.text !== undefined) return text;
       if (answer.json === undefined) return undefined;
       const origin = { protocol: contract.name, side: "server" as const, subject: name };

@@ -4,7 +4,7 @@ export interface ConnectOptions {
   /** Where the server is. A path in it is kept in front of the contract's paths. @default the contract's own URL */
   readonly baseUrl?: string;
   /**
-   * A bearer token (RFC 6750), or a function that returns one. It is called again when the server has refused its token with 401.
+   * A bearer token (RFC 6750), or the API key where the contract has one, or a function that returns it. It is called again when the server has refused its token with 401.
    * When it fails, the call is `Disconnected` with its error as the cause; a `Refusal` is passed on.
    */
   readonly token?: string | (() => string | Promise<string>);

@@ -1,13 +1,15 @@
-import { type AnyContract, bind, disconnected, type Input, Violation } from "@parlance/wire";
+import { type AnyContract, bind, disconnected, type Input } from "@parlance/wire";
 import { timedOut } from "./disconnected.js";
 import { type Lifetime, lifetime, within } from "./lifetime.js";
-import { ANSWER_WITHIN, type ConnectOptions, IDLE_TIMEOUT, MAX_MESSAGE_SIZE } from "./options.js";
+import { ANSWER_WITHIN, type ConnectOptions } from "./options.js";
 import { tokens } from "./token.js";
 
 export type Fields = Readonly<Record<string, string>> | undefined;
 
 /** Requests of one connection. The caller owns the lifetime of a request, and limits the wait for its answer. */
 export interface Requests {
+  readonly contract: AnyContract;
+  readonly connection: ConnectOptions;
   /**
    * Sends a request to the path of an operation or channel, with the caller's headers and, above them, ours. Resolves with any answer.
    * A request that is refused with 401 had no effect: it is sent again with a new token, once.
@@ -19,47 +21,38 @@ export interface Requests {
     headers: Fields,
     life: Lifetime,
     ours: Fields,
-    body?: string,
+    init?: RequestInit,
   ): Promise<Response>;
   /** Ends the conversation of a key by one DELETE. Nothing depends on its answer. */
   cancel(name: string, input: Input, headers: Fields, ours: Fields): void;
-  /**
-   * Reads a body as text, each chunk within the idle time-out. Throws `Violation` above `maxMessageSize`; with `quote` returns what is
-   * there at 64 Ki characters.
-   */
-  read(response: Response, subject: string, life: Lifetime, quote?: boolean): Promise<string>;
   /** The caller's headers, with the token. */
   headers(own: Fields, life: Lifetime): Promise<Record<string, string>>;
   url(target: string): string;
 }
 
-/** Characters that are read of the body of a refusal. */
-const MAX_QUOTE = 64 * 1024;
-
 export function requests(contract: AnyContract, connection: ConnectOptions): Requests {
-  const {
-    fetch = (request: Request) => globalThis.fetch(request),
-    maxMessageSize = MAX_MESSAGE_SIZE,
-    idleTimeout = IDLE_TIMEOUT,
-  } = connection;
+  const { fetch = (request: Request) => globalThis.fetch(request) } = connection;
   const base = new URL(connection.baseUrl ?? contract.url);
   const authority = tokens(connection.token);
 
   const url = (target: string): string => base.origin + base.pathname.replace(/\/$/, "") + target;
 
-  async function headers(own: Fields, life: Lifetime): Promise<Record<string, string>> {
+  async function headers(own: Fields, life: Lifetime, name?: string, input?: Input): Promise<Record<string, string>> {
     const token = await authority.current(life);
-    return { ...connection.headers, ...own, ...(token !== undefined && { Authorization: `Bearer ${token}` }) };
+    const all = { ...connection.headers, ...own, ...(token !== undefined && { Authorization: `Bearer ${token}` }) };
+    return contract.headers ? (await import("./headers.js")).carrying(contract, connection, all, name, input) : all;
   }
 
-  const ask: Requests["ask"] = async (method, name, input, own, life, ours, body) => {
+  const ask: Requests["ask"] = async (method, name, input, own, life, ours, init) => {
     const { signal } = life;
     const address = url(bind(contract, name, input).target);
-    for (let renewed = false; ; renewed = true) {
+    // A body that is a stream cannot be sent again.
+    for (let renewed = init?.body instanceof ReadableStream; ; renewed = true) {
       const token = await authority.current(life);
+      const fields = await headers(own, life, name, input);
       let response: Response;
       try {
-        const request = new Request(address, { method, headers: await headers(own, life), body: body ?? null, signal });
+        const request = new Request(address, { method, headers: fields, signal, ...init });
         for (const field in ours) request.headers.set(field, ours[field]!);
         response = await fetch(request);
       } catch (cause) {
@@ -70,12 +63,14 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
       // A user's `fetch` may ignore the signal.
       if (signal.aborted) discard(response);
       signal.throwIfAborted();
-      if (response.status !== 401 || renewed || !authority.refused(token)) return response;
+      if (response.status !== 401 || !authority.refused(token) || renewed) return response;
       discard(response);
     }
   };
 
   return {
+    contract,
+    connection,
     ask,
     headers,
     url,
@@ -84,50 +79,7 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
       const late = () => timedOut(name, ANSWER_WITHIN);
       within(life, () => ask("DELETE", name, input, own, life, ours), ANSWER_WITHIN, late).then(discard, () => {});
     },
-    read(response, name, life, quote) {
-      const limit = quote ? MAX_QUOTE : maxMessageSize;
-      return readText(response, life, `${contract.name}.${name}`, idleTimeout, limit, () => {
-        if (!quote)
-          throw new Violation(`the answer is over the limit of ${limit} characters`, {
-            code: "too_large",
-            protocol: contract.name,
-            side: "server",
-            subject: name,
-          });
-      });
-    },
   };
-}
-
-/** Reads a body to its end, or above the limit until `tooLarge` throws or returns. */
-async function readText(
-  { body }: Response,
-  life: Lifetime,
-  what: string,
-  idleTimeout: number,
-  limit: number,
-  tooLarge: () => void,
-): Promise<string> {
-  if (!body) return "";
-  const decoder = new TextDecoder();
-  const bytes = body.getReader();
-  const idle = () => disconnected(`${what}: nothing came within ${idleTimeout} ms`, "idle", false);
-  let text = "";
-  try {
-    for (;;) {
-      const { done, value } = await within(life, () => bytes.read(), idleTimeout, idle);
-      if (done) return text + decoder.decode();
-      text += decoder.decode(value, { stream: true });
-      if (text.length <= limit) continue;
-      tooLarge();
-      return text;
-    }
-  } catch (cause) {
-    life.signal.throwIfAborted();
-    throw cause instanceof Violation ? cause : disconnected(`${what}: the answer was cut`, "ended_early", false, cause);
-  } finally {
-    bytes.cancel().catch(() => {});
-  }
 }
 
 /** Cancels the body of an answer that is not used. */

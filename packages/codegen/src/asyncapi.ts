@@ -1,6 +1,6 @@
 import type { ChannelContract, ContractDocument, Operation, Side } from "@parlance/contract";
 import { pascal } from "@parlance/contract/schema";
-import { hostOf, type SourceCall, schemasAt, sourceOf } from "./source.js";
+import { credentialsOf, hostOf, type SourceCall, schemasAt, sourceOf } from "./source.js";
 
 const at = (...steps: string[]) => ({
   $ref: `#/${steps.map((step) => step.replaceAll("~", "~0").replaceAll("/", "~1")).join("/")}`,
@@ -16,9 +16,11 @@ export function asyncapi(document: ContractDocument): object {
   const { protocol, ...place } = hostOf(contract.url);
   const streams = Object.entries(contract.operations).filter(([, { answer }]) => answer.stream !== undefined);
   const channels = Object.entries(contract.channels);
-  const security = contract.auth?.bearer === "required" && {
-    security: [at("components", "securitySchemes", "bearer")],
-  };
+  const credentials = credentialsOf(document);
+  const security = credentials?.needed && { security: [at("components", "securitySchemes", credentials.name)] };
+  const scheme = credentials?.header
+    ? { type: "httpApiKey", in: "header", name: credentials.header }
+    : { type: "http", scheme: "bearer" };
   return {
     asyncapi: "3.0.0",
     info: { title: source.title, version: source.version ?? "1.0", description: source.description },
@@ -53,8 +55,8 @@ export function asyncapi(document: ContractDocument): object {
         ),
       },
       schemas: schemasAt(document, (title) => at("components", "schemas", title).$ref),
-      ...(contract.auth && {
-        securitySchemes: { bearer: { type: "http", scheme: "bearer", description: source.auth?.description } },
+      ...(credentials && {
+        securitySchemes: { [credentials.name]: { ...scheme, description: source.auth?.description } },
       }),
     },
   };
@@ -95,9 +97,11 @@ function streamOperation(document: ContractDocument, name: string, { method, bod
   const { summary } = sourceOf(document).operations[name]!;
   const channel = at("channels", name);
   const bindings = { http: { method } };
-  if (body === undefined) return { action: "send", channel, summary, messages, bindings };
+  const { sentinel } = answer.stream!;
+  const prose = sentinel === undefined ? {} : { description: `The event \`data: ${sentinel}\` ends the stream.` };
+  if (body === undefined) return { action: "send", channel, summary, ...prose, messages, bindings };
   const asked = [at("channels", name, "messages", body)];
-  return { action: "receive", channel, summary, messages: asked, bindings, reply: { channel, messages } };
+  return { action: "receive", channel, summary, ...prose, messages: asked, bindings, reply: { channel, messages } };
 }
 
 function channelOperations(document: ContractDocument, name: string, channel: ChannelContract): [string, object][] {

@@ -69,17 +69,22 @@ export function interfaces(
 
 function writeOperation(page: Page, name: string, operation: Operation): Written {
   const { given, handed, prose, call } = callOf(page, name, operation);
-  const { stream, json, text } = operation.answer;
+  const { stream } = operation.answer;
   // A stream that another method asks for would repeat its effect.
   const reopens = stream !== undefined && operation.method === "GET";
   const options = `options?: ${page.ours(reopens ? "ReopenOptions" : "CallOptions")}`;
   if (stream === undefined) {
     const promise = page.global("Promise");
-    const answer = json ?? (text === undefined ? "void" : "string");
+    const read = `${page.global("ReadableStream")}<${page.global("Uint8Array")}>`;
+    const uploads = operation.binary !== undefined;
+    const sent = uploads ? `options: ${page.ours("CallOptions")} & { body: ${page.ours("Bytes")} }` : options;
+    const bytes = uploads ? `body: ${read}, ` : "";
+    const answered = answerOf(operation, name, read);
+    const written = answerOf(operation, name, operation.answer.binary ? page.ours("Bytes") : read);
     return {
       declarations: [],
-      client: `${prose}  ${name}(${given}${options}): ${promise}<${answer}>;`,
-      handler: `${prose}  ${name}(${handed}, ${call}): ${answer} | ${promise}<${answer}>;`,
+      client: `${prose}  ${name}(${given}${sent}): ${promise}<${answered}>;`,
+      handler: `${prose}  ${name}(${handed}, ${bytes}${call}): ${written} | ${promise}<${written}>;`,
     };
   }
   const messages = `${pascal(name)}Message`;
@@ -90,6 +95,13 @@ function writeOperation(page: Page, name: string, operation: Operation): Written
     handler: `${prose}  ${name}(${handed}, ${call}): ${page.global("AsyncIterable")}<${messages}>;`,
     session: isOfSession(page, operation) ? { messages, asks: asks.name } : undefined,
   };
+}
+
+/** The type of an answer that is no stream: its body, with its headers beside it where it declares some. */
+function answerOf({ answer: { json, text, binary, headers } }: Operation, name: string, bytes: string): string {
+  const body = json ?? (text !== undefined ? "string" : binary !== undefined ? bytes : undefined);
+  if (headers === undefined) return body ?? "void";
+  return `{ headers: ${pascal(name)}Headers${body === undefined ? "" : `; body: ${body}`} }`;
 }
 
 function writeChannel(page: Page, name: string, channel: ChannelContract): Written {

@@ -1,6 +1,6 @@
 import type { ChannelContract, ContractDocument, Operation, Schema, SchemaObject } from "@parlance/contract";
 import { members, tagProperties } from "@parlance/contract/schema";
-import { type SourceCall, sourceOf } from "./source.js";
+import { endsOf, type SourceCall, sourceOf } from "./source.js";
 
 /** The reference of a contract for people: every operation, channel, message, exchange, reading and error code. */
 export function markdown(document: ContractDocument): string {
@@ -39,15 +39,19 @@ function authOf(document: ContractDocument): string {
   const { auth } = document.contract;
   if (auth === undefined) return "No authentication.";
   const described = sourceOf(document).auth?.description;
-  return `A bearer token is ${auth.bearer}.${described === undefined ? "" : ` ${described}`}`;
+  const needed = auth.bearer
+    ? `A bearer token is ${auth.bearer}.`
+    : `An API key in ${code(auth.header!)} is ${auth.apiKey}.`;
+  return `${needed}${described === undefined ? "" : ` ${described}`}`;
 }
 
 function operationOf(document: ContractDocument, name: string, operation: Operation): (string | undefined)[] {
   const told = sourceOf(document).operations[name]!;
-  const { status, json, text, stream } = operation.answer;
+  const { status, json, binary, stream } = operation.answer;
+  const text = operation.answer.text ?? binary;
   const when = Object.entries(operation.when ?? {}).map(([key, value]) => `\`${key}\` is \`${JSON.stringify(value)}\``);
   const body = operation.body;
-  const ends = stream?.end?.map(code).join(" or ");
+  const ends = stream && endsOf(stream);
   const answer = stream
     ? `Answers ${status} with a stream of ${stream.messages.map(link).join(", ")}${ends ? `; it ends with ${ends}` : ""}${stream.closedBy ? `; ${code(stream.closedBy)} ends it` : ""}.`
     : `Answers ${status}${json ? ` with ${schemaLink(document, json)}` : text ? ` with \`${text}\`` : ""}. ${told.answer.description ?? ""}`.trim();
@@ -59,7 +63,9 @@ function operationOf(document: ContractDocument, name: string, operation: Operat
     when.length > 0 ? `This operation when ${when.join(" and ")}.` : undefined,
     parametersOf(told),
     body && `Body: ${schemaLink(document, body)}.`,
+    operation.binary && `Body: bytes of ${code(operation.binary)}.`,
     answer,
+    headersOf(told),
     table(
       ["Status", "When"],
       Object.entries(told.faults ?? {}).map(([fault, one]) => [fault, one.description]),
@@ -168,6 +174,15 @@ function parametersOf(told: SourceCall): string | undefined {
     one.description ?? "",
   ]);
   return table(["Parameter", "", ""], rows);
+}
+
+function headersOf({ answer: { headers = {} } }: SourceCall): string | undefined {
+  const rows = Object.entries(headers).map(([name, { type, required, description }]) => [
+    code(name),
+    `${String(type)}${required ? ", required" : ""}`,
+    description ?? "",
+  ]);
+  return table(["Header of the answer", "", ""], rows);
 }
 
 function fieldsOf(document: ContractDocument, schema: SchemaObject): string | undefined {

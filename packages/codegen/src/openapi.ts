@@ -1,6 +1,16 @@
 import type { ContractDocument, Json, Operation } from "@parlance/contract";
 import { pascal } from "@parlance/contract/schema";
-import { examplesOf, recorded, type Source, type SourceParameter, schemasAt, sourceOf } from "./source.js";
+import {
+  credentialsOf,
+  endsOf,
+  examplesOf,
+  recorded,
+  type Source,
+  type SourceHeader,
+  type SourceParameter,
+  schemasAt,
+  sourceOf,
+} from "./source.js";
 
 type Content = Record<string, { schema: object; examples?: object; example?: Json }>;
 interface Part {
@@ -25,18 +35,23 @@ export function openapi(document: ContractDocument): object {
     const { method, path } = parts[0]!.operation;
     paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(document, parts) };
   }
-  const bearer = contract.auth && { bearer: { type: "http", scheme: "bearer", description: source.auth?.description } };
+  const credentials = credentialsOf(document);
+  const scheme = credentials?.header
+    ? { type: "apiKey", in: "header", name: credentials.header }
+    : { type: "http", scheme: "bearer" };
   return {
     openapi: "3.1.0",
     info: { title: source.title, version: source.version ?? "1.0", description: source.description },
     servers: [{ url: contract.url }],
-    ...(contract.auth && {
-      security: contract.auth.bearer === "required" ? [{ bearer: [] }] : [{}, { bearer: [] }],
+    ...(credentials && {
+      security: [...(credentials.needed ? [] : [{}]), { [credentials.name]: [] }],
     }),
     paths,
     components: {
       schemas: schemasAt(document, (title) => ref(title).$ref),
-      ...(bearer && { securitySchemes: bearer }),
+      ...(credentials && {
+        securitySchemes: { [credentials.name]: { ...scheme, description: source.auth?.description } },
+      }),
     },
   };
 }
@@ -48,10 +63,12 @@ function operationOf(document: ContractDocument, parts: readonly Part[]): object
     const body = operation.body!;
     merge(content, "application/json", { schema: ref(body), ...examplesOf(document.schemas[body]!.examples) });
   }
-  const responses: Record<string, { description: string; content?: Content }> = {};
+  for (const { operation } of parts) if (operation.binary) merge(content, operation.binary, { schema: {} });
+  const responses: Record<string, { description: string; headers?: object; content?: Content }> = {};
   for (const part of parts) {
     const status = String(part.operation.answer.status);
     responses[status] ??= { description: part.told.answer.description ?? "Success." };
+    if (part.told.answer.headers) responses[status].headers = headersOf(part.told.answer.headers);
     for (const [type, media] of Object.entries(answerOf(document, part))) {
       responses[status].content ??= {};
       merge(responses[status].content, type, media);
@@ -65,7 +82,7 @@ function operationOf(document: ContractDocument, parts: readonly Part[]): object
     summary: told.summary,
     ...(paragraphs.length > 0 && { description: paragraphs.join("\n\n") }),
     ...(parts.some((part) => part.told.parameters) && { parameters: parametersOf(parts) }),
-    ...(bodies.length > 0 && { requestBody: { required: true, content } }),
+    ...(Object.keys(content).length > 0 && { requestBody: { required: true, content } }),
     responses,
   };
 }
@@ -98,11 +115,20 @@ function parametersOf(parts: readonly Part[]): object[] {
   });
 }
 
+function headersOf(headers: Readonly<Record<string, SourceHeader>>): object {
+  const entries = Object.entries(headers).map(([name, { required = false, description, ...schema }]) => [
+    name,
+    { required, ...(description !== undefined && { description }), schema },
+  ]);
+  return Object.fromEntries(entries);
+}
+
 function answerOf(document: ContractDocument, { name, operation, told }: Part): Content {
-  const { json, text, stream } = operation.answer;
+  const { json, text, binary, stream } = operation.answer;
   if (json !== undefined)
     return { "application/json": { schema: ref(json), ...examplesOf(document.schemas[json]!.examples) } };
   if (text !== undefined) return { [text]: { schema: { type: "string" }, ...examplesOf(told.answer.examples) } };
+  if (binary !== undefined) return { [binary]: { schema: {} } };
   if (stream === undefined) return {};
   const { tag, messages } = document.contract;
   const lines = stream.messages.map(
@@ -110,7 +136,7 @@ function answerOf(document: ContractDocument, { name, operation, told }: Part): 
       `- ${tag.in === "event" || "event" in tag ? `event \`${message}\`` : `\`${message}\``}: ${messages[message]!.schema}`,
   );
   const example = recorded(document, name);
-  const ends = stream.end && `It ends with ${stream.end.map((message) => `\`${message}\``).join(" or ")}.`;
+  const ends = endsOf(stream);
   return {
     "text/event-stream": {
       schema: {
@@ -119,9 +145,10 @@ function answerOf(document: ContractDocument, { name, operation, told }: Part): 
           "Server-Sent Events. The data of each is one of:",
           "",
           ...lines,
-          ...(ends ? ["", ends] : []),
+          ...(ends ? ["", `It ends with ${ends}.`] : []),
         ].join("\n"),
         // OpenAPI 3.1 has no word for the items of a stream.
+        ...(stream.sentinel !== undefined && { "x-sentinel": stream.sentinel }),
         "x-messages": Object.fromEntries(stream.messages.map((message) => [message, ref(messages[message]!.schema)])),
       },
       ...(example !== undefined && { example }),

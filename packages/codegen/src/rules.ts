@@ -11,11 +11,21 @@ const annotations = new Set(
 );
 const annotates = (keyword: string) => annotations.has(keyword) || keyword.startsWith("x-");
 
+/** Both sides of a contract, and every schema of the same rules, ask for the same ones. */
+const made = new WeakMap<SchemaObject, Schema>();
+
 /** A schema as small as it can be with the same verdict on every value. */
 export function rules<S extends Schema>(schema: S): S {
+  if (typeof schema !== "object") return schema;
+  const known = made.get(schema) ?? makeRules(schema);
+  made.set(schema, known);
+  return known as S;
+}
+
+function makeRules(schema: SchemaObject): Schema {
   return mapSchema(schema, (one) =>
     withoutKnownValues(Object.fromEntries(Object.entries(one).filter(([keyword]) => !annotates(keyword)))),
-  ) as S;
+  );
 }
 
 /** The rules as text, equal for schemas that say the same in another order. */

@@ -1,9 +1,14 @@
 import type { ChannelContract, ContractDocument, Operation, SchemaObject } from "@parlance/contract";
-import { inputSchema } from "@parlance/contract/schema";
+import { headersSchema, inputSchema } from "@parlance/contract/schema";
 
 /** Whether a call takes an input. A client tells in the same way whether its first argument is the input or the options. */
 export function hasInput(call: Operation | ChannelContract): boolean {
   return call.parameters !== undefined || ("body" in call && call.body !== undefined);
+}
+
+/** The headers of all answers that declare some. */
+export function answerHeaders(document: ContractDocument): SchemaObject[] {
+  return Object.keys(document.contract.operations).flatMap((name) => headersSchema(document, name) ?? []);
 }
 
 /** The flat inputs of all operations and channels that take one. */

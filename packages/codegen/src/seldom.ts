@@ -15,6 +15,27 @@ export interface Seldom {
 
 /** Compiles the keywords that are not written as expressions, by ajv. */
 export function seldom(schemas: readonly SchemaObject[], formats: ReadonlyMap<string, RegExp | true>): Seldom {
+  /** Names of functions by schema: equal schemas have one function. */
+  const names = new Map<string, string>();
+  return {
+    compile(keywords) {
+      const text = JSON.stringify(keywords);
+      const name = names.get(text) ?? `compiled${names.size}`;
+      names.set(text, name);
+      return name;
+    },
+    print() {
+      // Most contracts have none.
+      if (names.size === 0) return "";
+      const ajv = instance(schemas, formats);
+      for (const [text, name] of names) ajv.addSchema({ ...JSON.parse(text), $id: `/${name}` });
+      const ids = Object.fromEntries([...names.values()].map((name) => [name, `/${name}`]));
+      return withoutSchemaPaths(write(ajv, ids)).replace(/export const (?=compiled\d+ = validate\d+;)/g, "const ");
+    },
+  };
+}
+
+function instance(schemas: readonly SchemaObject[], formats: ReadonlyMap<string, RegExp | true>): Ajv2020 {
   const ajv = new Ajv2020({
     strict: true,
     // A contract is generated only where lint has judged its schemas, and each instance would compile the meta-schema for it.
@@ -37,22 +58,7 @@ export function seldom(schemas: readonly SchemaObject[], formats: ReadonlyMap<st
   Object.assign(ajv.opts, { unevaluated, dynamicRef: false });
   for (const [name, format] of formats) ajv.addFormat(name, format);
   for (const schema of schemas) ajv.addSchema(rules(schema));
-  /** Names of functions by schema: equal schemas have one function. */
-  const names = new Map<string, string>();
-  return {
-    compile(keywords) {
-      const text = JSON.stringify(keywords);
-      const name = names.get(text) ?? `compiled${names.size}`;
-      if (!names.has(text)) ajv.addSchema({ ...keywords, $id: `/${name}` });
-      names.set(text, name);
-      return name;
-    },
-    print() {
-      if (names.size === 0) return "";
-      const ids = Object.fromEntries([...names.values()].map((name) => [name, `/${name}`]));
-      return withoutSchemaPaths(write(ajv, ids)).replace(/export const (?=compiled\d+ = validate\d+;)/g, "const ");
-    },
-  };
+  return ajv;
 }
 
 /** An error's place in the schema is not part of `CheckError`, and repeats what keyword and instance path say. */

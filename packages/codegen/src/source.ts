@@ -1,4 +1,4 @@
-import type { ContractDocument, Json, Method, SchemaObject } from "@parlance/contract";
+import type { ContractDocument, Json, Method, Parameter, SchemaObject, Stream } from "@parlance/contract";
 import { mapSchema } from "@parlance/contract/schema";
 
 /** `contract.json` as its meta-schema has it: the prose and the constraints that the runtime's contract leaves out. */
@@ -24,7 +24,11 @@ export interface SourceCall {
   readonly summary: string;
   readonly description?: string;
   readonly parameters?: Readonly<Record<string, SourceParameter>>;
-  readonly answer: { readonly description?: string; readonly examples?: readonly string[] };
+  readonly answer: {
+    readonly description?: string;
+    readonly examples?: readonly string[];
+    readonly headers?: Readonly<Record<string, SourceHeader>>;
+  };
   readonly faults?: SourceFaults;
 }
 
@@ -32,12 +36,26 @@ type SourceFaults = Readonly<
   Record<string, { readonly description: string; readonly text?: true; readonly examples?: readonly string[] }>
 >;
 
+export interface SourceHeader extends SchemaObject {
+  readonly required?: true;
+}
+
 export interface SourceParameter extends SchemaObject {
-  readonly in: "path" | "query";
+  readonly in: Parameter["in"];
   readonly required?: true;
 }
 
 export const sourceOf = (document: ContractDocument) => document.source as unknown as Source;
+
+/** How a client authenticates: the scheme's name in the documents, its description without a type, and whether a request needs it. */
+export function credentialsOf(
+  document: ContractDocument,
+): { name: string; header?: string; needed: boolean } | undefined {
+  const { auth } = document.contract;
+  if (auth === undefined) return undefined;
+  const { bearer, apiKey, header } = auth;
+  return { name: bearer ? "bearer" : "apiKey", ...(header && { header }), needed: (bearer ?? apiKey) === "required" };
+}
 
 /** All schemas by title, without their ids, with references turned by `at`: title and the fragment after it. */
 export function schemasAt(document: ContractDocument, at: (title: string) => string): Record<string, Json> {
@@ -75,6 +93,12 @@ export function recorded(document: ContractDocument, operation: string): string 
     if (frames.length > 0) return frames.join("");
   }
   return undefined;
+}
+
+/** How a stream ends, for a sentence; undefined where it has no end of its own. */
+export function endsOf({ end = [], sentinel }: Stream): string | undefined {
+  const ends = [...end.map((name) => `\`${name}\``), ...(sentinel === undefined ? [] : [`\`data: ${sentinel}\``])];
+  return ends.length === 0 ? undefined : ends.join(" or ");
 }
 
 /** A URL as a server of AsyncAPI has it. */

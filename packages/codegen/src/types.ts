@@ -13,7 +13,7 @@ import { type Context, expression, type Type } from "./expression.js";
 import { linesOf } from "./jsdoc.js";
 import { comment, union } from "./literal.js";
 import { declares, GenerateError } from "./names.js";
-import { inputs } from "./schema.js";
+import { answerHeaders, inputs } from "./schema.js";
 
 /** A type of the generated file; its text is there once its schema has been read. */
 interface Declared {
@@ -30,11 +30,12 @@ export function types(document: ContractDocument): string {
   const messages = Object.entries(contract.messages);
   const forms: Record<string, SchemaObject> = { ...document.schemas };
   for (const [name, { schema }] of messages) forms[schema] = memorySchema(document, name);
-  for (const input of inputs(document)) forms[input.title!] = input;
+  const others = [...inputs(document), ...answerHeaders(document)];
+  for (const one of others) forms[one.title!] = one;
   const written = new Writer(document, forms);
   for (const title of [
     ...messages.map(([, { schema }]) => schema),
-    ...inputs(document).map(({ title }) => title!),
+    ...others.map(({ title }) => title!),
     ...Object.values(contract.operations).flatMap(({ answer }) => answer.json ?? []),
     contract.fault.schema,
   ])
@@ -111,7 +112,7 @@ class Writer {
     const message = otherForm(this.#document, found.title);
     if (found.pointer === "" && message !== undefined)
       return refuse(
-        `refers to the message ${message} (${found.title}), which has another form in memory; move what they share to a schema of its own`,
+        `refers to the message ${message} (${found.title}), which has another type in memory, without its tag; move the shared part to a schema of its own`,
       );
     if (found.pointer === "") return this.root(found.title);
     const id = String(this.#document.schemas[found.title]!.$id);

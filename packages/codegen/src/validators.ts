@@ -7,7 +7,7 @@ import { build, transform } from "esbuild";
 import { expressions } from "./checks.js";
 import { GenerateError } from "./names.js";
 import { canonical } from "./rules.js";
-import { inputs } from "./schema.js";
+import { answerHeaders, inputs } from "./schema.js";
 import { seldom } from "./seldom.js";
 
 /**
@@ -83,6 +83,7 @@ export function wireForms(document: ContractDocument, side: Side): Readonly<Reco
     forms.push(
       ...answers.flatMap(({ json }) => json ?? []).map((title) => schemas[title]!),
       schemas[contract.fault.schema]!,
+      ...answerHeaders(document),
     );
   }
   for (const message of messages) forms.push(schemas[contract.messages[message]!.schema]!);

@@ -89,7 +89,7 @@ test.each<[why: string, ContractDocument, error: RegExp]>([
       word: object("Word"),
       line: object("Line", { words: { type: "array", items: { $ref: "word.json" } } }),
     }),
-    /Line refers to the message word \(Word\), which has another form in memory/,
+    /Line refers to the message word \(Word\), which has another type in memory/,
   ],
   [
     "a format that nobody can check",

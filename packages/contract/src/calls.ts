@@ -16,6 +16,9 @@ export interface ReopenOptions extends CallOptions {
   readonly reopen?: boolean | ((lost: Error & { readonly code: string }) => void);
 }
 
+/** Bytes that are sent: a stream is read at the pace of the network. */
+export type Bytes = ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | Blob;
+
 /** What `connect(...).someStream(input)` returns. The request is sent at once; messages are read as they are asked for. */
 export interface MessageStream<M> extends AsyncIterable<M> {
   /** Settles when the server has accepted the request; rejects with what refused it. */

@@ -1,7 +1,10 @@
 import { channels, operations } from "./compat/calls.js";
 import { type Change, either, inContract, match, ofNarrow, same, say, type Writers } from "./compat/change.js";
 import { titledChanges } from "./compat/schemas.js";
-import type { ContractDocument, Exchange, FaultPlaces } from "./model.js";
+import type { Auth } from "./model/contract.js";
+import type { ContractDocument } from "./model/document.js";
+import type { Exchange } from "./model/exchange.js";
+import type { FaultPlaces } from "./model/fault.js";
 import { namesType, subschemas } from "./schema.js";
 import { escapePointer } from "./walk.js";
 
@@ -53,12 +56,22 @@ function* header({ contract: a }: ContractDocument, { contract: b }: ContractDoc
       );
   if (a.url !== b.url) yield inContract([], "/url", `url was ${say(a.url)} and is ${say(b.url)}`);
   if (!same(a.tag, b.tag)) yield inContract(["client", "server"], "/tag", `tag was ${say(a.tag)} and is ${say(b.tag)}`);
-  if (!same(a.auth, b.auth))
-    yield inContract(
-      b.auth?.bearer === "required" ? ["client"] : [],
-      "/auth/bearer",
-      `the bearer token was ${say(a.auth?.bearer)} and is ${say(b.auth?.bearer)}`,
-    );
+  if (!same(a.auth, b.auth)) yield* credentials(a.auth, b.auth);
+}
+
+function* credentials(a: Auth | undefined, b: Auth | undefined): Generator<Change> {
+  for (const [word, what] of [
+    ["bearer", "the bearer token"],
+    ["apiKey", "the API key"],
+  ] as const)
+    if (a?.[word] !== b?.[word])
+      yield inContract(
+        b?.[word] === "required" ? ["client"] : [],
+        `/auth/${word}`,
+        `${what} was ${say(a?.[word])} and is ${say(b?.[word])}`,
+      );
+  if (a?.header !== undefined && b?.header !== undefined && a.header.toLowerCase() !== b.header.toLowerCase())
+    yield inContract(["client"], "/auth/header", `the API key was in ${a.header} and is in ${b.header}`);
 }
 
 function* messages(old: ContractDocument, now: ContractDocument): Generator<Change> {
@@ -68,14 +81,18 @@ function* messages(old: ContractDocument, now: ContractDocument): Generator<Chan
     const [a, b] = [before[name]!, after[name]!];
     const at = `/messages/${escapePointer(name)}`;
     if (!same(a.shape, b.shape))
-      yield inContract(["client", "server"], `${at}/shape`, `${name} is told apart by another shape`);
+      yield inContract(
+        ["client", "server"],
+        `${at}/shape`,
+        `the shape that identifies ${name} was ${say(a.shape)} and is ${say(b.shape)}`,
+      );
     if (a.fault || b.fault) yield* places(a.fault, b.fault, `${at}/fault`);
     yield* titledChanges(old, now, a.schema, b.schema, new Set([...writersOf(old, name), ...writersOf(now, name)]));
   }
   const order = (document: ContractDocument) =>
     Object.keys(document.contract.messages).filter((name) => kept.includes(name));
   if (now.contract.tag.in === "shape" && !same(order(old), order(now)))
-    yield inContract(["client", "server"], "/messages", "messages are matched in another order");
+    yield inContract(["client", "server"], "/messages", "the order in which shapes are matched has changed");
 }
 
 function writersOf({ contract }: ContractDocument, message: string): Writers {
@@ -100,7 +117,7 @@ function* renamed(old: ContractDocument, now: ContractDocument): Generator<Chang
     const name = after.get(place);
     if (name === undefined || name === title) continue;
     const [file, pointer] = place.split("#") as [string, string];
-    const what = `the type ${title} is called ${name} now`;
+    const what = `the type ${title} was renamed to ${name}`;
     yield { ...inContract(["source"], `${pointer}/title`, what), file };
   }
 }
@@ -114,19 +131,23 @@ function* exchanges(old: ContractDocument, now: ContractDocument): Generator<Cha
     yield inContract(
       ["client", "server", "source"],
       `/exchanges/${before.indexOf(one)}`,
-      `the ${one} has no answers any more`,
+      `the ${one} no longer has an answer`,
     );
   for (const one of added) {
     const index = after.indexOf(one);
     const { ask, by } = list(now)[index]!;
     const known = ask in old.contract.messages;
     const answering = by === "server" ? client : server;
-    yield inContract(known ? ofNarrow(answering).breaks : [], `/exchanges/${index}`, `the ${one} wants an answer now`);
+    yield inContract(
+      known ? ofNarrow(answering).breaks : [],
+      `/exchanges/${index}`,
+      `the ${one} now expects an answer`,
+    );
   }
   for (const one of kept) {
     const index = after.indexOf(one);
     if (!same(list(old)[before.indexOf(one)], list(now)[index]))
-      yield inContract(["client", "server"], `/exchanges/${index}`, `the ${one} is answered in another way`);
+      yield inContract(["client", "server"], `/exchanges/${index}`, `the ${one} has different answers`);
   }
 }
 
@@ -136,13 +157,13 @@ function* tolerances(old: ContractDocument, now: ContractDocument): Generator<Ch
       yield inContract(
         rule.of === "client" ? ["client"] : ["server"],
         `/reading/${index}`,
-        `this of the ${rule.of}'s is no longer read`,
+        `messages of the ${rule.of} in this form are no longer accepted`,
       );
   const { gone } = match(Object.keys(old.contract.profiles ?? {}), Object.keys(now.contract.profiles ?? {}));
-  for (const name of gone) yield inContract(["client", "server"], `/profiles/${name}`, `the profile ${name} is gone`);
+  for (const name of gone)
+    yield inContract(["client", "server"], `/profiles/${name}`, `the profile ${name} was removed`);
   const [was, is] = [old.contract.profile, now.contract.profile];
-  if (was !== is)
-    yield inContract(["client"], "/profile", `the profile that is written was ${was ?? []} and is ${is ?? []}`);
+  if (was !== is) yield inContract(["client"], "/profile", `the default profile was ${was ?? []} and is ${is ?? []}`);
 }
 
 function* faults(old: ContractDocument, now: ContractDocument): Generator<Change> {
@@ -150,8 +171,8 @@ function* faults(old: ContractDocument, now: ContractDocument): Generator<Change
   yield* places(a, b, "/fault");
   yield* titledChanges(old, now, a.schema, b.schema, server);
   const codes = match(Object.keys(a.codes ?? {}), Object.keys(b.codes ?? {}));
-  for (const code of codes.gone) yield inContract(["client"], `/fault/codes/${code}`, `the code ${code} is gone`);
-  for (const code of codes.added) yield inContract([], `/fault/codes/${code}`, `the code ${code} is new`);
+  for (const code of codes.gone) yield inContract(["client"], `/fault/codes/${code}`, `the code ${code} was removed`);
+  for (const code of codes.added) yield inContract([], `/fault/codes/${code}`, `the code ${code} was added`);
   for (const code of codes.kept)
     for (const word of ["status", "recoverable"] as const) {
       const [was, is] = [a.codes![code]![word], b.codes![code]![word]];

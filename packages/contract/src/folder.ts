@@ -1,6 +1,7 @@
 import { ContractError, type Finding } from "./finding.js";
 import { syntaxFault } from "./json.js";
-import type { ContractDocument, SchemaObject, TranscriptLine } from "./model.js";
+import type { ContractDocument, TranscriptLine } from "./model/document.js";
+import type { SchemaObject } from "./model/schema.js";
 import { type Source, withoutProse } from "./prose.js";
 import { escapePointer, mapSchema, subschemas } from "./walk.js";
 

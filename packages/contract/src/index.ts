@@ -1,35 +1,30 @@
-export type { Call, CallOptions, Channel, Closed, MessageStream, OpenAsk, ReopenOptions, Session } from "./calls.js";
+export type {
+  Bytes,
+  Call,
+  CallOptions,
+  Channel,
+  Closed,
+  MessageStream,
+  OpenAsk,
+  ReopenOptions,
+  Session,
+} from "./calls.js";
 export type {
   Answer,
-  Auth,
+  AnswerHeader,
   Channel as ChannelContract,
-  Check,
-  CheckError,
-  Checks,
-  Contract,
-  ContractDocument,
-  ContractValue,
-  Exchange,
-  Fault,
-  FaultPlaces,
-  Json,
-  Message,
   Method,
   Operation,
   OperationFault,
   Parameter,
-  Pointer,
-  Profile,
-  Reading,
-  Reply,
-  Retry,
-  Schema,
-  SchemaName,
-  SchemaObject,
-  Shape,
-  Side,
   Stream,
-  Tag,
-  TextPlaces,
-  TranscriptLine,
-} from "./model.js";
+} from "./model/call.js";
+export type { Check, CheckError, Checks, ContractValue } from "./model/check.js";
+export type { Auth, Contract, Retry } from "./model/contract.js";
+export type { ContractDocument, TranscriptLine } from "./model/document.js";
+export type { Exchange, Reply } from "./model/exchange.js";
+export type { Fault, FaultPlaces } from "./model/fault.js";
+export type { Json, Pointer } from "./model/json.js";
+export type { Message, Shape, Side, Tag, TextPlaces } from "./model/message.js";
+export type { Profile, Reading } from "./model/reading.js";
+export type { Schema, SchemaName, SchemaObject } from "./model/schema.js";

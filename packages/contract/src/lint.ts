@@ -3,12 +3,14 @@ import addFormats from "ajv-formats";
 import type { Finding } from "./finding.js";
 import { type ContractFolder, parse } from "./folder.js";
 import { declaredFormats, uncheckedFormats } from "./formats.js";
+import { binary } from "./lint/binary.js";
 import { conversations } from "./lint/conversations.js";
 import { descriptions } from "./lint/descriptions.js";
 import { examples, patterns } from "./lint/examples.js";
 import { exchanges } from "./lint/exchanges.js";
 import { form } from "./lint/form.js";
 import { formats } from "./lint/formats.js";
+import { headers } from "./lint/headers.js";
 import { names } from "./lint/names.js";
 import { routes } from "./lint/routes.js";
 import { idOf, type Rule, type Subject } from "./lint/subject.js";
@@ -20,17 +22,18 @@ import { type Source, withoutProse } from "./prose.js";
 export type { Finding } from "./finding.js";
 export { contractSchema } from "./lint/form.js";
 
-const rules: readonly Rule[] = [names, titles, owned, routes, tags, exchanges, conversations];
+const rules: readonly Rule[] = [names, titles, owned, routes, headers, binary, tags, exchanges, conversations];
 
 /**
  * Everything that is wrong with a contract, by file and place; nothing when it is sound. One broken file does not hide the
  * faults of others: what can be read is judged. Reading the folder is `read`'s, of `@parlance/contract/load`. Whether regular
- * expressions can be made slow takes a second to tell; without `patterns` it is not asked. With `descriptions`, a property or a
+ * expressions can be made slow takes a second to tell; without `patterns` it is not asked. Without `examples` they are not judged by their
+ * schemas, which takes most of the rest. With `descriptions`, a property or a
  * parameter without one is a warning.
  */
 export async function lint(
   folder: ContractFolder,
-  { patterns: weighed = true, descriptions: described = false } = {},
+  { patterns: weighed = true, descriptions: described = false, examples: judged = true } = {},
 ): Promise<Finding[]> {
   const { source, schemas, transcripts, findings: broken } = parse(folder);
   const findings = [...broken];
@@ -44,7 +47,7 @@ export async function lint(
   if (sound) findings.push(...formats(written, new Set(Object.keys(ajv.formats))));
   for (const [name, pattern] of declared(written)) ajv.addFormat(name, pattern);
   const unreadable = new Set(broken.map(({ file }) => file));
-  const compiled = vocabulary({ schemas, unreadable }, ajv, judge);
+  const compiled = vocabulary({ schemas, unreadable }, ajv, judge, judged);
   const subject: Subject = {
     name: folder.name,
     source: written,
@@ -57,7 +60,9 @@ export async function lint(
   };
   // A parameter with a word that is none does not compile, which has been said.
   const told = (at: string) => formal.some(({ pointer }) => pointer.startsWith(`${at}/`));
-  const shown = [...examples(subject, ajv)].filter(({ file, pointer }) => file !== "contract.json" || !told(pointer));
+  const shown = (judged ? [...examples(subject, ajv)] : []).filter(
+    ({ file, pointer }) => file !== "contract.json" || !told(pointer),
+  );
   findings.push(...compiled.findings, ...shown);
   if (weighed) findings.push(...(await patterns(subject)));
   if (sound) for (const rule of rules) findings.push(...rule(subject));

@@ -4,7 +4,7 @@ import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { follow, type Open } from "./dialect.js";
 import { ContractError } from "./finding.js";
 import { assemble, type ContractFolder, referred } from "./folder.js";
-import type { ContractDocument } from "./model.js";
+import type { ContractDocument } from "./model/document.js";
 
 export { follow, type Open } from "./dialect.js";
 export { ContractError, type Finding } from "./finding.js";

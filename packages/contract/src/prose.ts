@@ -1,4 +1,5 @@
-import type { Contract, SchemaName } from "./model.js";
+import type { Contract } from "./model/contract.js";
+import type { SchemaName } from "./model/schema.js";
 
 /** `contract.json` as parsed. Its form is the meta-schema's business, so nothing is believed here. */
 // biome-ignore lint/suspicious/noExplicitAny: this is what JSON.parse gives; the meta-schema is checked by lint
@@ -18,15 +19,18 @@ export function withoutProse(source: Source, title: (file: SchemaName) => Schema
     version: undefined,
     formats: undefined,
     faults: undefined,
-    auth: source.auth && { bearer: source.auth.bearer },
+    auth: source.auth && documented(source.auth),
+    headers: carriesHeaders(source) || undefined,
     messages: each(source.messages, (message) => ({ ...message, schema: title(message.schema) })),
     operations: each(source.operations, (operation) => ({
       ...documented(operation),
       parameters: parameters(operation.parameters),
       body: operation.body && title(operation.body),
+      transfer: (operation.binary ?? operation.answer?.binary ?? operation.answer?.headers) !== undefined || undefined,
       answer: operation.answer && {
         ...documented(operation.answer),
         json: operation.answer.json && title(operation.answer.json),
+        headers: each(operation.answer.headers, ({ type, required }) => ({ type, required })),
       },
       faults: each(operation.faults, documented),
     })),
@@ -46,6 +50,11 @@ export function withoutProse(source: Source, title: (file: SchemaName) => Schema
     },
     retry: source.retry && { waits: source.retry.waits },
   }) as Contract;
+}
+
+function carriesHeaders({ auth, operations = {} }: Source): boolean {
+  const parameters = Object.values<Source>(operations).flatMap((one) => Object.values<Source>(one.parameters ?? {}));
+  return auth?.header !== undefined || parameters.some(({ in: place }) => place === "header" || place === "cookie");
 }
 
 const documented = (value: Source) => ({ ...value, summary: undefined, description: undefined, examples: undefined });

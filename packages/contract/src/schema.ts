@@ -1,4 +1,8 @@
-import type { ContractDocument, Json, Message, Operation, Schema, SchemaObject, Tag } from "./model.js";
+import type { Operation } from "./model/call.js";
+import type { ContractDocument } from "./model/document.js";
+import type { Json } from "./model/json.js";
+import type { Message, Tag } from "./model/message.js";
+import type { Schema, SchemaObject } from "./model/schema.js";
 import { mapSchema } from "./walk.js";
 
 export { declaredFormats, uncheckedFormats } from "./formats.js";
@@ -20,6 +24,7 @@ export function* generatedNames(
   const type = typeName(document);
   for (const [name, { answer }] of Object.entries(contract.operations)) {
     yield [`${pascal(name)}Input`, `the input of operation ${name}`];
+    if (answer.headers !== undefined) yield [`${pascal(name)}Headers`, `the headers that ${name} answers`];
     if (answer.stream === undefined) continue;
     yield [`${pascal(name)}Message`, `the messages of stream ${name}`];
     yield [`${pascal(name)}Asks`, `the asks of stream ${name}`];
@@ -171,6 +176,23 @@ export function inputSchema(document: ContractDocument, name: string): SchemaObj
     // An input's examples are the body's only where the body is all there is.
     ...(examples && !prose.parameters && { examples: examples.map((example) => omit(example, Object.keys(when))) }),
   };
+}
+
+/** The headers that an operation answers, as an object; undefined where it declares none. Its title is `<Operation>Headers`. */
+export function headersSchema({ contract, source }: Pick<ContractDocument, "contract" | "source">, name: string) {
+  if (contract.operations[name]?.answer.headers === undefined) return undefined;
+  const { headers } = (source.operations as Record<string, { answer: { headers: Record<string, SchemaObject> } }>)[
+    name
+  ]!.answer;
+  const properties = Object.entries(headers).map(([key, { required, ...schema }]) => [key, schema] as const);
+  return {
+    $id: `/${contract.name}/messages/${pascal(name)}Headers`,
+    title: `${pascal(name)}Headers`,
+    description: `Headers of the answer of ${name}.`,
+    type: "object",
+    properties: Object.fromEntries(properties) as Record<string, Schema>,
+    required: Object.keys(headers).filter((key) => headers[key]!.required),
+  } satisfies SchemaObject;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Schema, SchemaObject } from "./model.js";
+import type { Schema, SchemaObject } from "./model/schema.js";
 
 /** One step of a JSON Pointer (RFC 6901, section 3). */
 export const escapePointer = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");

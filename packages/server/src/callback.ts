@@ -37,7 +37,7 @@ export function callbacks(options: ServeOptions, limits: Limits): Callbacks {
         options.authenticate?.(request),
       );
       if (principal === undefined || principal === null || principal === false)
-        throw new Refusal("a valid bearer token is needed", { status: 401 });
+        throw new Refusal("valid credentials are needed", { status: 401 });
       return principal;
     },
     async request(scope, called) {

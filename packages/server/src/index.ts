@@ -3,7 +3,7 @@ export { Disconnected, Refusal, Violation } from "@parlance/wire";
 export type { Stats } from "@parlance/wire/scope";
 export { type Apps, fetchOf, type Placed } from "./apps.js";
 export type { Answer } from "./http/answer.js";
-export { bearer } from "./http/bearer.js";
+export { apiKey, bearer } from "./http/bearer.js";
 export { LIMITS, type Limits } from "./limits.js";
 export type { Called, ErrorContext, Hooks, How, ServeOptions } from "./options.js";
 export type { Accepted } from "./ports.js";

@@ -5,6 +5,8 @@
 export interface Limits {
   /** Bytes of a request body, characters of a frame. @default 1 MiB */
   readonly maxMessageSize: number;
+  /** Bytes of an upload. It is not held: its handler reads it at its own pace. @default 64 MiB */
+  readonly maxUploadSize: number;
   /** Characters that may wait for one reader, on either way of a channel, or for a session without a reader. @default 1 Mi */
   readonly maxQueued: number;
   /** Characters of sent frames that a resumable channel keeps for its client. @default 4 Mi */
@@ -53,6 +55,7 @@ const MI = 1024 * 1024;
 /** The default of each limit of `serve`. */
 export const LIMITS: Limits = {
   maxMessageSize: MI,
+  maxUploadSize: 64 * MI,
   maxQueued: MI,
   maxKept: 4 * MI,
   maxStreams: 64,

@@ -12,7 +12,7 @@ export interface ServeOptions extends Partial<Limits>, OriginOptions {
    * `listen` binds the loopback interface only.
    */
   readonly authenticate?: (request: Request) => unknown;
-  /** Serves without `authenticate` what requires a bearer token by its contract, such as loco. @default false: `serve` throws `TypeError` */
+  /** Serves without `authenticate` what requires a bearer token or an API key by its contract, such as loco. @default false: `serve` throws `TypeError` */
   readonly allowAnonymous?: boolean;
   /** Receives what callbacks and handlers threw and no peer was shown. @default writes to `console.error`; false discards it */
   readonly onError?: ((error: unknown, context: ErrorContext) => void) | false;

@@ -1,4 +1,4 @@
-import type { Checks, ContractValue } from "@parlance/contract";
+import type { Checks, ContractValue, Parameter } from "@parlance/contract";
 import { type AnyContract, type OpenSocket, parseTicket, Refusal, type Route, router, Violation } from "@parlance/wire";
 import { pair } from "@parlance/wire/link";
 import { Scope, type Stats } from "@parlance/wire/scope";
@@ -69,9 +69,11 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
       protocol: any.name,
       side: "server",
     });
-  if (any.auth?.bearer === "required" && !options.authenticate && !options.allowAnonymous)
+  const { bearer, apiKey, header } = any.auth ?? {};
+  if ((bearer ?? apiKey) === "required" && !options.authenticate && !options.allowAnonymous)
     throw new TypeError(
-      `${any.name} requires a bearer token: give \`serve\` an \`authenticate\`, such as \`bearer(principals)\`, or set \`allowAnonymous\``,
+      `${any.name} requires ${bearer ? "a bearer token" : "an API key"}: give \`serve\` an \`authenticate\`, such as ` +
+        `\`${bearer ? "bearer(principals)" : `apiKey("${header}", principals)`}\`, or set \`allowAnonymous\``,
     );
   const { context, deliveries } = compose(any, handlers as Handlers, options);
   return appOf(context, deliveries);
@@ -164,16 +166,19 @@ const MAX_REPORTED = 100;
 /** What every request and every handshake goes through: the guard of Host and Origin, then the contract. */
 function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | "accept"> {
   const { contract, options } = context;
-  const parameters = new Set(
-    [...Object.values(contract.operations), ...Object.values(contract.channels)].flatMap(({ parameters = {} }) =>
-      Object.keys(parameters),
-    ),
+  const parameters = [...Object.values(contract.operations), ...Object.values(contract.channels)].flatMap(
+    ({ parameters = {} }) => Object.entries(parameters),
   );
+  const named = (place: Parameter["in"]) =>
+    new Set(parameters.flatMap(([name, parameter]) => (parameter.in === place ? name : [])));
+  const query = named("query");
+  const headers = [...named("header"), ...(contract.auth?.header ? [contract.auth.header] : [])];
   const { report } = context.callbacks;
   const allowed = {
     hosts: options.hosts,
     origin: matcherOf(options.origins ?? [], report),
-    parameter: (name: string) => parameters.has(name),
+    parameter: (name: string) => query.has(name),
+    exposed: Object.values(contract.operations).flatMap(({ answer }) => Object.keys(answer.headers ?? {})),
   };
   const reported = new Set<string>();
   /** A page cannot read why it is refused, so the server reports it: once for each host and origin. */
@@ -190,7 +195,7 @@ function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | 
     async answer(request, call, bound) {
       const checked = check(request, bound);
       if (checked instanceof Refusal) return refuse(context, request, checked);
-      const asked = preflight(request);
+      const asked = preflight(request, headers);
       if (asked) return { status: 204, headers: { ...checked, ...asked }, body: "" };
       const answered = await dispatch(context, deliveries, request, call);
       return { ...answered, headers: { ...answered.headers, ...checked } };

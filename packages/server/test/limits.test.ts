@@ -13,7 +13,7 @@ function rows(heading: string): Map<string, string> {
 }
 
 const MI = 1024 * 1024;
-const BYTES = new Set(["maxMessageSize", "maxHeaderSize"]);
+const BYTES = new Set(["maxMessageSize", "maxUploadSize", "maxHeaderSize"]);
 const COUNTS = /^max(Streams|Settled|Tombstones|Connections|Headers|Fragments)$/;
 
 /** A limit as the page writes it. */

@@ -10,6 +10,7 @@ export {
   type ViolationCode,
 } from "./errors.js";
 export { type Faulted, fault, faultMessage, unfault, unfaultMessage } from "./fault.js";
+export { bindAnswer, bindHeaders, unbindAnswer } from "./header.js";
 export { isObject, type JsonObject, MAX_DEPTH, parseJson } from "./json.js";
 export {
   type AnyContract,

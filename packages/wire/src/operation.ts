@@ -1,10 +1,11 @@
-import type { Checks, Contract, Json, Parameter, Side } from "@parlance/contract";
+import type { Checks, Contract, Json, Side } from "@parlance/contract";
 import { Violation } from "./errors.js";
+import { coerce, unbindHeaders } from "./header.js";
 import { isObject, type JsonObject } from "./json.js";
 import { type AnyContract, assertChecked } from "./message.js";
 import { reader } from "./reading.js";
 
-/** The flat input of an operation or channel: path, query and body in one object. */
+/** The flat input of an operation or channel: path, query, headers, cookies and body in one object. */
 export type Input = Readonly<Record<string, unknown>>;
 
 /** A request before it is sent: relative to the base URL, the body not yet text. */
@@ -19,13 +20,14 @@ export interface Bound {
 export interface Arrived {
   readonly path: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
+  readonly headers?: Headers;
   readonly body?: unknown;
 }
 
 /** A URL drops dot segments, however they are written (WHATWG URL, section 4.1): the path would lead elsewhere. */
 const NOT_IN_PATH: readonly unknown[] = [undefined, "", ".", ".."];
 
-/** An operation or channel and its flat input, to a request. The input is not checked here: the compiler and the server do. */
+/** An operation or channel and its flat input, to a request without the parameters that `bindHeaders` writes. The input is not checked here: the compiler and the server do. */
 export function bind(contract: Contract, name: string, input: Input): Bound {
   const operation = contract.operations[name];
   const { path, parameters = {} } = (operation ?? contract.channels[name])!;
@@ -38,8 +40,9 @@ export function bind(contract: Contract, name: string, input: Input): Bound {
   const body: JsonObject = {};
   for (const [key, value] of Object.entries(all)) {
     if (value === undefined) continue;
-    if (parameters[key]?.in === "query") query.append(key, inUrl(contract, name, key, value));
-    else if (parameters[key] === undefined && !path.includes(`{${key}}`)) body[key] = value;
+    const parameter = parameters[key];
+    if (!parameter) body[key] = value;
+    else if (parameter.in === "query") query.append(key, inUrl(contract, name, key, value));
   }
   const search = query.size > 0 ? `?${query}` : "";
   return {
@@ -71,7 +74,7 @@ export function unbind(
   contract: AnyContract,
   checks: Checks,
   names: readonly string[],
-  { path, query, body }: Arrived,
+  { path, query, headers, body }: Arrived,
 ): { name: string; input: Input } {
   const side: Side = "client";
   const name = choose(contract, names, query, body);
@@ -85,6 +88,7 @@ export function unbind(
       throw new Violation("the request's body is a JSON object", { code: "not_an_object", ...origin });
     Object.assign(input, read ? read(body) : body);
   }
+  const carried = headers && unbindHeaders(parameters, headers);
   for (const [key, parameter] of Object.entries(parameters)) {
     if (Object.hasOwn(input, key))
       throw new Violation(`${key} belongs in the ${parameter.in}, not in the body`, {
@@ -92,7 +96,8 @@ export function unbind(
         flaws: [{ at: `/${key}`, keyword: "additionalProperties", params: { additionalProperty: key } }],
         ...origin,
       });
-    const said = parameter.in === "path" ? path[key] : query.get(key);
+    const { in: place } = parameter;
+    const said = place === "path" ? path[key] : place === "query" ? query.get(key) : carried?.[key];
     if (said !== undefined && said !== null) input[key] = coerce(said, parameter);
   }
   for (const key of Object.keys(operation?.when ?? {})) delete input[key];
@@ -102,9 +107,9 @@ export function unbind(
   return { name, input };
 }
 
-/** The title of the schema of an operation's or channel's flat input. */
-export function inputName(name: string): string {
-  return `${name[0]!.toUpperCase()}${name.slice(1)}Input`;
+/** The title of the schema of an operation's or channel's flat input, or of the headers that it answers. */
+export function inputName(name: string, part: "Input" | "Headers" = "Input"): string {
+  return `${name[0]!.toUpperCase()}${name.slice(1)}${part}`;
 }
 
 /** The operation of a route whose constants are said; the first one where none is. */
@@ -126,12 +131,4 @@ function choose(contract: Contract, names: readonly string[], query: URLSearchPa
     protocol: contract.name,
     side: "client",
   });
-}
-
-/** Query and path values are text; a number or boolean that is not one stays text and fails its schema. */
-function coerce(said: string, { type }: Parameter): unknown {
-  if (type === "boolean" && (said === "true" || said === "false")) return said === "true";
-  if ((type === "integer" || type === "number") && /^-?\d+(\.\d+)?$/.test(said) && Number.isFinite(Number(said)))
-    return Number(said);
-  return said;
 }

@@ -2,6 +2,7 @@ import { type ChannelOffer, type Input, parseResumable, RESUME, type Resumable }
 import { timedOut } from "../disconnected.js";
 import { type Lifetime, lifetime, within } from "../lifetime.js";
 import { ANSWER_WITHIN } from "../options.js";
+import { readText } from "../read.js";
 import { discard, type Fields, type Requests } from "../request.js";
 
 /** How often a server that cannot be reached is asked for a channel, before its socket is tried without resume. */
@@ -50,7 +51,7 @@ export async function offerOf(
   request: Lifetime,
 ): Promise<ChannelOffer | undefined> {
   try {
-    const { ticket, received } = JSON.parse(await requests.read(answer, name, request, true));
+    const { ticket, received } = JSON.parse(await readText(requests, answer, name, request, true));
     return typeof ticket === "string" && Number.isSafeInteger(received) ? { ticket, received } : undefined;
   } catch {
     return undefined;

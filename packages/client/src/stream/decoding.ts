@@ -16,7 +16,7 @@ export interface Sink {
   /** Whether the event with this id is the next one of a stream that is open. */
   readonly isNext: (id: string | undefined) => boolean;
   readonly push: (message: AnyMessage) => void;
-  /** Called after a message with which the stream is over. */
+  /** Called after a message with which the stream is over, and at the sentinel. */
   readonly ended: () => void;
   readonly fail: (error: unknown) => void;
 }
@@ -34,7 +34,7 @@ export function decoding(
   contract: AnyContract,
   { onUnknown, onViolation = rethrow, maxMessageSize = MAX_MESSAGE_SIZE }: ConnectOptions,
   subject: string,
-  { messages, end }: Stream,
+  { messages, end, sentinel }: Stream,
   last: Last,
   { isNext, push, ended, fail }: Sink,
 ): (onRetry: (milliseconds: number) => void) => SseDecoder {
@@ -50,6 +50,7 @@ export function decoding(
       },
       onEvent(event) {
         if (!isNext(event.id)) return;
+        if (event.data === sentinel) return ended();
         try {
           const read = decode(event);
           if ("unknown" in read) {

@@ -188,8 +188,9 @@ export class StreamReader {
   }
 
   get #declaredEnd(): string {
-    const { end } = this.#source.stream;
-    const stopped = end ? `stopped without ${end.join(" or ")}` : "stopped";
+    const { end = [], sentinel } = this.#source.stream;
+    const ends = sentinel ? [...end, sentinel] : end;
+    const stopped = ends[0] ? `stopped without ${ends.join(" or ")}` : "stopped";
     const { unknown } = this.#last;
     if (!unknown) return stopped;
     // Newer servers have other ends, such as `canceled`: their words explain the error.
@@ -199,7 +200,7 @@ export class StreamReader {
 
   #lost(how: string, code: DisconnectedCode, cause?: unknown): Disconnected {
     const { what, stream } = this.#source;
-    return disconnected(`${what} ${how}`, code, stream.end === undefined, cause);
+    return disconnected(`${what} ${how}`, code, (stream.end ?? stream.sentinel) === undefined, cause);
   }
 
   readonly #idle = (): Disconnected => this.#lost(`sent nothing for ${this.#limit} ms`, "idle");

@@ -1,5 +1,7 @@
-import type { Channel, ContractDocument, Operation, Stream } from "../model.js";
-import { inputSchema } from "../schema.js";
+import type { Channel, Operation, Stream } from "../model/call.js";
+import type { ContractDocument } from "../model/document.js";
+import type { Schema } from "../model/schema.js";
+import { headersSchema, inputSchema } from "../schema.js";
 import { type Change, inContract, match, same, say } from "./change.js";
 import { schemaChanges, titledChanges, type Version } from "./schemas.js";
 
@@ -7,12 +9,12 @@ export function* operations(old: ContractDocument, now: ContractDocument): Gener
   const [before, after] = [old.contract.operations, now.contract.operations];
   const { pairs, gone, added } = paired(before, after);
   for (const name of gone)
-    yield inContract(["client", "source"], `/operations/${name}`, `the operation ${name} is gone`);
-  for (const name of added) yield inContract([], `/operations/${name}`, `the operation ${name} is new`);
+    yield inContract(["client", "source"], `/operations/${name}`, `the operation ${name} was removed`);
+  for (const name of added) yield inContract([], `/operations/${name}`, `the operation ${name} was added`);
   for (const [was, name] of pairs) {
     const [a, b] = [before[was]!, after[name]!];
     const at = `/operations/${name}`;
-    if (was !== name) yield inContract(["source"], at, `the operation ${was} is called ${name} now`);
+    if (was !== name) yield inContract(["source"], at, `the operation ${was} was renamed to ${name}`);
     if (a.method !== b.method)
       yield inContract(["client"], `${at}/method`, `${name} was ${a.method} and is ${b.method}`);
     yield* paths(a, b, at);
@@ -25,7 +27,15 @@ export function* operations(old: ContractDocument, now: ContractDocument): Gener
         `the status was ${a.answer.status} and is ${b.answer.status}`,
       );
     yield* inputs(old, now, [was, name], at);
-    const kind = ({ answer }: Operation) => ["json", "text", "stream"].find((one) => one in answer) ?? "empty";
+    const taken = (one: Operation) => one.binary ?? (one.body === undefined ? "empty" : "JSON");
+    if (taken(a) !== taken(b) && (a.binary ?? b.binary) !== undefined)
+      yield inContract(
+        a.binary && b.binary ? ["client"] : ["client", "source"],
+        `${at}/binary`,
+        `the body was ${taken(a)} and is ${taken(b)}`,
+      );
+    const kind = ({ answer }: Operation) =>
+      ["json", "text", "binary", "stream"].find((one) => one in answer) ?? "empty";
     if (kind(a) !== kind(b))
       yield inContract(["client", "server", "source"], `${at}/answer`, `the answer was ${kind(a)} and is ${kind(b)}`);
     else if (a.answer.json) yield* titledChanges(old, now, a.answer.json, b.answer.json!, new Set(["server"]));
@@ -36,24 +46,66 @@ export function* operations(old: ContractDocument, now: ContractDocument): Gener
         `${at}/answer/text`,
         `the content type was ${a.answer.text} and is ${b.answer.text}`,
       );
+    else if (a.answer.binary !== b.answer.binary)
+      yield inContract(
+        ["client"],
+        `${at}/answer/binary`,
+        `the content type was ${a.answer.binary} and is ${b.answer.binary}`,
+      );
+    yield* answerHeaders(old, now, [was, name], `${at}/answer/headers`);
     const statuses = match(Object.keys(a.faults ?? {}), Object.keys(b.faults ?? {}));
-    for (const status of statuses.gone) yield inContract([], `${at}/faults/${status}`, `the status ${status} is gone`);
-    for (const status of statuses.added) yield inContract([], `${at}/faults/${status}`, `the status ${status} is new`);
+    for (const status of statuses.gone)
+      yield inContract([], `${at}/faults/${status}`, `the status ${status} was removed`);
+    for (const status of statuses.added)
+      yield inContract([], `${at}/faults/${status}`, `the status ${status} was added`);
     for (const status of statuses.kept)
       if (!same(a.faults![status], b.faults![status]))
-        yield inContract(["client"], `${at}/faults/${status}`, `the body of ${status} has another form`);
+        yield inContract(
+          ["client"],
+          `${at}/faults/${status}`,
+          `the body of ${status} was ${form(a, status)} and is ${form(b, status)}`,
+        );
   }
 }
+
+/** What a server writes beside the body. The first header, and the last, change what a call returns. */
+function* answerHeaders(
+  old: ContractDocument,
+  now: ContractDocument,
+  [was, is]: readonly [string, string],
+  at: string,
+): Generator<Change> {
+  const [before, after] = [headersSchema(old, was), headersSchema(now, is)];
+  if (!before !== !after)
+    yield inContract(
+      ["source"],
+      at,
+      after ? "a call now returns { headers, body }" : "a call now returns the body without headers",
+    );
+  if (!before) return;
+  const version = (document: ContractDocument, schema: Schema): Version => ({
+    document,
+    schema,
+    file: "contract.json",
+    pointer: "",
+  });
+  const none = { ...before, properties: {}, required: [] };
+  for (const one of schemaChanges(version(old, before), version(now, after ?? none), new Set(["server"])))
+    yield { ...one, pointer: `${at}${one.pointer.replace(/^\/properties/, "")}` };
+}
+
+const form = ({ faults }: Operation, status: string) => (faults?.[status]?.text ? "text" : "JSON");
 
 export function* channels(old: ContractDocument, now: ContractDocument): Generator<Change> {
   const [before, after] = [old.contract.channels, now.contract.channels];
   const { pairs, gone, added } = paired(before, after);
-  for (const name of gone) yield inContract(["client", "source"], `/channels/${name}`, `the channel ${name} is gone`);
-  for (const name of added) yield inContract([], `/channels/${name}`, `the channel ${name} is new`);
+  for (const name of gone)
+    yield inContract(["client", "source"], `/channels/${name}`, `the channel ${name} was removed`);
+  for (const name of added) yield inContract([], `/channels/${name}`, `the channel ${name} was added`);
   for (const [was, name] of pairs) {
     const [a, b] = [before[was]!, after[name]!];
     const at = `/channels/${name}`;
-    if (was !== name) yield inContract(["source"], at, `the channel ${was} is called ${name} now`);
+    if (was !== name) yield inContract(["source"], at, `the channel ${was} was renamed to ${name}`);
     yield* paths(a, b, at);
     yield* inputs(old, now, [was, name], at);
     for (const side of ["client", "server"] as const) {
@@ -69,7 +121,7 @@ export function* channels(old: ContractDocument, now: ContractDocument): Generat
       yield inContract(
         ["client"],
         `${at}/cancel`,
-        `the server could drop the connection after ${say(a.cancel)} and can after ${say(b.cancel)}`,
+        `the message after which the server may drop the connection was ${say(a.cancel)} and is ${say(b.cancel)}`,
       );
     yield* readings(a, b, at);
   }
@@ -77,8 +129,9 @@ export function* channels(old: ContractDocument, now: ContractDocument): Generat
 
 function* paths(a: Operation | Channel, b: Operation | Channel, at: string): Generator<Change> {
   const places = match([a.path, ...(a.alsoAt ?? [])], [b.path, ...(b.alsoAt ?? [])]);
-  for (const path of places.gone) yield inContract(["client"], `${at}/path`, `${path} is gone; it is ${b.path} now`);
-  for (const path of places.added) yield inContract([], `${at}/path`, `${path} is new`);
+  for (const path of places.gone)
+    yield inContract(["client"], `${at}/path`, `the path ${path} was removed; the path is now ${b.path}`);
+  for (const path of places.added) yield inContract([], `${at}/path`, `the path ${path} was added`);
 }
 
 /** Calls of one name; and of those left over, the ones of one route, which got another name. */
@@ -138,8 +191,14 @@ function* stream(a: Stream, b: Stream, at: string): Generator<Change> {
   for (const word of ["end", "mayEnd"] as const) {
     const { gone, added } = match(a[word] ?? [], b[word] ?? []);
     for (const name of gone) yield inContract(["client"], `${at}/${word}`, `${name} no longer ends the stream`);
-    for (const name of added) yield inContract(["client"], `${at}/${word}`, `${name} ends the stream now`);
+    for (const name of added) yield inContract(["client"], `${at}/${word}`, `${name} now ends the stream`);
   }
+  if (a.sentinel !== b.sentinel)
+    yield inContract(
+      ["client"],
+      `${at}/sentinel`,
+      `the event that ends the stream was ${say(a.sentinel)} and is ${say(b.sentinel)}`,
+    );
   if (a.closedBy !== b.closedBy)
     yield inContract(
       ["client"],
@@ -163,6 +222,6 @@ function* readings(a: Stream | Channel, b: Stream | Channel, at: string): Genera
 /** An unknown message is passed over, so a new one breaks nobody; one that is gone breaks clients, who say it or wait for it. */
 function* said(before: readonly string[], after: readonly string[], at: string, side: string): Generator<Change> {
   const { gone, added } = match(before, after);
-  for (const name of gone) yield inContract(["client", "source"], at, `the ${side}'s message ${name} is gone`);
-  for (const name of added) yield inContract([], at, `the ${side}'s message ${name} is new`);
+  for (const name of gone) yield inContract(["client", "source"], at, `the ${side}'s message ${name} was removed`);
+  for (const name of added) yield inContract([], at, `the ${side}'s message ${name} was added`);
 }

@@ -1,8 +1,8 @@
-import type { Side } from "../model.js";
+import type { Side } from "../model/message.js";
 
 /**
- * Who is broken by a change: `client`, a client of before at a server of now; `server`, a server that reads what clients of now no
- * longer write; `source`, a program that is compiled against the types of now.
+ * What a change breaks: `client`, an existing client of the new server; `server`, a server that expects what new clients no longer
+ * send; `source`, a program that is compiled against the new types.
  */
 export type Party = "client" | "server" | "source";
 export type Breaks = readonly Party[];
@@ -29,27 +29,26 @@ const verdict = (breaks: Breaks, why: string): Verdict => ({ breaks, why });
 export const safe = (why: string) => verdict([], why);
 
 /**
- * The law of both modules. A server takes up a contract before its clients do. So what a client may newly say is safe, and
- * what a server may newly say is not.
+ * A server adopts a contract before its clients do. So what a client may newly send is safe, and what a server may newly send is not.
  */
 export function ofWiden(writers: Writers): Verdict {
   return writers.has("server")
-    ? verdict(["client"], "a client of before refuses what a server may write now")
-    : safe("a server reads it before a client writes it");
+    ? verdict(["client"], "existing clients reject what the server may now send")
+    : safe("servers adopt a contract first, so they read it before clients send it");
 }
 
-/** What has to be said newly, or may no longer be, is refused of a client of before; a server's program is compiled again. */
+/** A new requirement rejects what existing clients send. A server's program is compiled again. */
 export function ofNarrow(writers: Writers): Verdict {
   return writers.has("client")
-    ? verdict(["client", "source"], "a server of now refuses what a client of before writes")
-    : verdict(["source"], "every reader understands it; a server's program has to write it so");
+    ? verdict(["client", "source"], "the server rejects what existing clients send")
+    : verdict(["source"], "existing clients can read it, but server code must send it");
 }
 
-/** The same for a bound, a pattern or a format, which no type says. */
+/** The same for a bound, a pattern or a format, which types do not express. */
 export function ofBound(writers: Writers): Verdict {
-  return writers.has("client") ? ofBoundOfClient : safe("every reader understands it");
+  return writers.has("client") ? ofBoundOfClient : safe("existing clients can read it");
 }
-const ofBoundOfClient = verdict(["client"], "a server of now refuses what a client of before writes");
+const ofBoundOfClient = verdict(["client"], "the server rejects what existing clients send");
 
 /** A removal breaks the readers. */
 export function ofRemove(writers: Writers): Verdict {
@@ -58,7 +57,7 @@ export function ofRemove(writers: Writers): Verdict {
   if (writers.has("client")) readers.push("server");
   return verdict(
     [...readers, "source"],
-    `${readers.map((one) => `the ${one}`).join(" and ")} reads what is no longer there`,
+    `${readers.map((one) => `the ${one}`).join(" and ")} may read what is no longer sent`,
   );
 }
 
@@ -102,13 +101,13 @@ export function match(
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  "": "nobody relies on it",
-  client: "a client of before knows it the other way",
-  server: "a server of before knows it the other way",
-  source: "programs name it; nothing changes on the wire",
-  "client,source": "a client of before relies on it, and programs name it",
-  "client,server": "both sides have to know it the same way",
-  "client,server,source": "both sides have to know it the same way, and programs name it",
+  "": "no client or server depends on it",
+  client: "existing clients use the old form",
+  server: "existing servers use the old form",
+  source: "programs use the name; the bytes on the wire are the same",
+  "client,source": "existing clients use it, and programs name it",
+  "client,server": "both sides must use the same form",
+  "client,server,source": "both sides must use the same form, and programs name it",
 };
 
 /** A change in contract.json. */

@@ -1,4 +1,5 @@
-import type { ContractDocument, Schema, SchemaObject } from "../model.js";
+import type { ContractDocument } from "../model/document.js";
+import type { Schema, SchemaObject } from "../model/schema.js";
 import { members } from "../schema.js";
 import { escapePointer } from "../walk.js";
 import {
@@ -41,7 +42,7 @@ export function* schemaChanges(old: Version, now: Version, writers: Writers, see
   if (seen.includes(pair)) return;
   const trail = [...seen, pair];
   if (typeof before.schema === "boolean" || typeof after.schema === "boolean") {
-    if (before.schema !== after.schema) yield replaced(after, "", writers, "is another schema");
+    if (before.schema !== after.schema) yield replaced(after, "", writers, "the schema has changed");
     return;
   }
   const [one, other] = [membersOf(before), membersOf(after)];
@@ -56,19 +57,19 @@ export function* schemaChanges(old: Version, now: Version, writers: Writers, see
   });
   for (const name of gone) {
     const removed = closed(b) ? either(ofRemove(writers), ofNarrow(writers)) : ofRemove(writers);
-    yield change(removed, at(before, name), "", `the property ${name} is gone`);
+    yield change(removed, at(before, name), "", `the property ${name} was removed`);
   }
   for (const name of added) {
     const needed = other.required.includes(name);
-    const open = closed(a) ? ofWiden(writers) : safe("schemas are open: a reader passes over what it does not know");
-    const what = `the property ${name} is new${needed ? " and required" : ""}`;
+    const open = closed(a) ? ofWiden(writers) : safe("readers ignore unknown properties");
+    const what = `the property ${name} was added${needed ? " and is required" : ""}`;
     yield change(needed ? either(ofNarrow(writers), open) : open, at(after, name), "", what);
   }
   for (const name of kept) {
     const [was, is] = [one.required.includes(name), other.required.includes(name)];
-    if (!was && is) yield change(ofNarrow(writers), at(after, name), "", `the property ${name} is required now`);
+    if (!was && is) yield change(ofNarrow(writers), at(after, name), "", `the property ${name} is now required`);
     if (was && !is)
-      yield change(inTypes(ofWiden(writers)), at(after, name), "", `the property ${name} may be left out now`);
+      yield change(inTypes(ofWiden(writers)), at(after, name), "", `the property ${name} is now optional`);
     yield* schemaChanges(at(before, name), at(after, name), writers, trail);
   }
   if (a.items !== undefined && b.items !== undefined)
@@ -103,7 +104,7 @@ function* values(a: SchemaObject, b: SchemaObject, now: Version, writers: Writer
   }
   if (!same(a.default, b.default))
     yield change(
-      safe("both forms are read; but a call that leaves it out means something else now"),
+      safe("both sides still read it, but leaving it out now means another value"),
       now,
       "default" in b ? "/default" : "",
       `the default was ${say(a.default)} and is ${say(b.default)}`,
@@ -132,7 +133,7 @@ function* sets(
       : after.filter((value) => !covers(before, value));
   const noun = keyword === "type" ? "type" : "value";
   const wider = keyword === "type" ? inTypes(ofWiden(writers)) : ofWiden(writers);
-  if (added?.length) yield change(wider, now, `/${keyword}`, `the ${noun} may be ${added.join(", ")} now`);
+  if (added?.length) yield change(wider, now, `/${keyword}`, `the ${noun} may now be ${added.join(", ")}`);
   if (gone?.length)
     yield change(ofNarrow(writers), now, `/${keyword}`, `the ${noun} may no longer be ${gone.join(", ")}`);
 }
@@ -159,9 +160,9 @@ function* branches(
   ];
   const { kept, gone, added } = match(ones.keys(), others.keys());
   for (const one of gone)
-    yield change(ofNarrow(writers), old, `/${keyword}/${ones.get(one)}`, `the alternative ${one} is gone`);
+    yield change(ofNarrow(writers), old, `/${keyword}/${ones.get(one)}`, `the alternative ${one} was removed`);
   for (const one of added)
-    yield change(ofWiden(writers), now, `/${keyword}/${others.get(one)}`, `the alternative ${one} is new`);
+    yield change(ofWiden(writers), now, `/${keyword}/${others.get(one)}`, `the alternative ${one} was added`);
   for (const one of kept) {
     const [i, j] = [ones.get(one)!, others.get(one)!];
     yield* schemaChanges(
@@ -174,9 +175,9 @@ function* branches(
 }
 
 function weighed(now: Version, keyword: string, was: unknown, is: unknown, writers: Writers): Change {
-  if (was === undefined) return change(ofBound(writers), now, `/${keyword}`, `${keyword} is new`);
-  if (is === undefined) return change(ofWiden(writers), now, "", `${keyword} is gone`);
-  return change(either(ofWiden(writers), ofBound(writers)), now, `/${keyword}`, `${keyword} is another`);
+  if (was === undefined) return change(ofBound(writers), now, `/${keyword}`, `${keyword} was added`);
+  if (is === undefined) return change(ofWiden(writers), now, "", `${keyword} was removed`);
+  return change(either(ofWiden(writers), ofBound(writers)), now, `/${keyword}`, `${keyword} has changed`);
 }
 
 const replaced = (now: Version, place: string, writers: Writers, what: string) =>

@@ -1,9 +1,10 @@
 import type { Finding } from "../finding.js";
-import type { TranscriptLine } from "../model.js";
+import type { TranscriptLine } from "../model/document.js";
 import type { Subject } from "./subject.js";
 
 /** A transcript calls what there is and says what there is. Whether its bytes read back to it is a test's business: it needs the wire. */
 export function* conversations({ contract, transcripts }: Subject): Generator<Finding> {
+  const sentinels = Object.values(contract.operations).flatMap(({ answer }) => answer.stream?.sentinel ?? []);
   for (const [name, lines] of Object.entries(transcripts)) {
     const finding = (line: number, place: string, message: string): Finding => ({
       rule: "transcript",
@@ -16,7 +17,7 @@ export function* conversations({ contract, transcripts }: Subject): Generator<Fi
         yield finding(
           index,
           "",
-          "is none of: a note, a call, an answer with status and body, a message with wire, an end",
+          "is not a line of a transcript; write a note, a call, an answer with status and body, a message with wire, or an end",
         );
         continue;
       }
@@ -24,8 +25,13 @@ export function* conversations({ contract, transcripts }: Subject): Generator<Fi
         yield finding(index, "/call", `there is no operation or channel ${line.call}`);
       if ("wire" in line && line.message && !(String(line.message.type) in contract.messages))
         yield finding(index, "/message/type", `there is no message ${line.message.type}`);
-      if ("wire" in line && !line.message && !line.unknown)
-        yield finding(index, "", 'has no "message" in memory; a frame that no message fits says "unknown": true');
+      if (
+        "wire" in line &&
+        !line.message &&
+        !line.unknown &&
+        !sentinels.some((one) => line.wire.includes(`data: ${one}`))
+      )
+        yield finding(index, "", 'has no "message"; for a frame that no message matches, write "unknown": true');
     }
   }
 }

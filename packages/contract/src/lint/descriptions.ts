@@ -1,5 +1,5 @@
 import type { Finding } from "../finding.js";
-import type { Schema, SchemaObject } from "../model.js";
+import type { Schema, SchemaObject } from "../model/schema.js";
 import { locate } from "../schema.js";
 import { escapePointer, subschemas } from "../walk.js";
 import { idOf, inContract, parameters, type Subject } from "./subject.js";

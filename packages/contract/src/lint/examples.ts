@@ -1,6 +1,6 @@
 import type { Ajv2020, ValidateFunction } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
-import type { SchemaObject } from "../model.js";
+import type { SchemaObject } from "../model/schema.js";
 import { escapePointer, subschemas } from "../walk.js";
 import { idOf, inContract, parameters, type Subject } from "./subject.js";
 
@@ -35,7 +35,7 @@ function* misfits(schema: SchemaObject, check: ValidateFunction, file: string, p
     if (check(value)) continue;
     for (const { instancePath, message } of check.errors ?? []) {
       const at = `${pointer}/${place}${instancePath}`;
-      yield { rule: "example", file, pointer: at, message: `breaks its schema: ${message}` };
+      yield { rule: "example", file, pointer: at, message: `does not match its schema: ${message}` };
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { Finding } from "../finding.js";
-import type { Exchange } from "../model.js";
+import type { Exchange } from "../model/exchange.js";
 import { didYouMean } from "../nearest.js";
 import { inContract, inputNames, list, membersOf, type Subject, said } from "./subject.js";
 
@@ -41,7 +41,11 @@ function* one(exchange: Exchange, at: string, subject: Subject): Generator<Findi
       `"${exchange.busy}" is not a message of the ${other}: ${list(answered)}${didYouMean(exchange.busy, answered)}`,
     );
   if (exchange.busy !== undefined && exchange.key !== undefined)
-    yield inContract("exchange", `${at}/busy`, "is for answers by order; with a key, asks do not exclude each other");
+    yield inContract(
+      "exchange",
+      `${at}/busy`,
+      "is only for exchanges without a key; with a key, several asks may be open",
+    );
 
   for (const [index, reply] of exchange.answers.entries()) {
     const here = `${at}/answers/${index}`;
@@ -63,7 +67,7 @@ function* one(exchange: Exchange, at: string, subject: Subject): Generator<Findi
       yield inContract(
         "exchange",
         `${here}/operation`,
-        "only a client calls operations, so one answers only what a server asks",
+        "is an operation, which only a client can call; it can answer only an ask of the server",
       );
     if (kind === "message" && !answered.includes(answer)) continue;
     const properties =

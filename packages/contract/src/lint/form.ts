@@ -56,14 +56,14 @@ function words(error: ErrorObject): [pointer: string, message: string] {
   const meaning = parentSchema?.description === undefined ? "" : `: ${parentSchema.description}`;
   const shown = JSON.stringify(data);
   if (propertyName !== undefined)
-    return [`${instancePath}/${escapePointer(propertyName)}`, `the name "${propertyName}" does not fit${meaning}`];
+    return [`${instancePath}/${escapePointer(propertyName)}`, `the name "${propertyName}" is not valid${meaning}`];
   switch (keyword) {
     case "additionalProperties": {
       const word: string = params.additionalProperty;
       const near = didYouMean(word, wordsOf(error));
       return [
         `${instancePath}/${escapePointer(word)}`,
-        `"${word}" is not a word of a contract here${near || `; there are ${list(wordsOf(error))}`}`,
+        `"${word}" is not a keyword here${near || `; the keywords are ${list(wordsOf(error))}`}`,
       ];
     }
     case "required":
@@ -71,7 +71,7 @@ function words(error: ErrorObject): [pointer: string, message: string] {
     case "enum":
       return [
         instancePath,
-        `${shown} is none of ${list(params.allowedValues)}${didYouMean(String(data), params.allowedValues)}`,
+        `${shown} must be one of ${list(params.allowedValues)}${didYouMean(String(data), params.allowedValues)}`,
       ];
     case "const":
       return [instancePath, `is ${shown}, and can only be ${JSON.stringify(params.allowedValue)}`];
@@ -81,16 +81,16 @@ function words(error: ErrorObject): [pointer: string, message: string] {
         `is ${data === null ? "null" : Array.isArray(data) ? "array" : typeof data}, and must be ${params.type}${meaning}`,
       ];
     case "false schema":
-      return [instancePath, 'does not belong here: it is for a tag whose "in" is "property"'];
+      return [instancePath, 'is only allowed where "in" is "property"'];
     case "oneOf":
-      return [instancePath, `does not fit${meaning}`];
+      return [instancePath, `is not valid${meaning}`];
     case "uniqueItems":
       return [
         `${instancePath}/${Math.max(params.i, params.j)}`,
-        `${JSON.stringify((data as unknown[])[params.i])} is there twice`,
+        `${JSON.stringify((data as unknown[])[params.i])} is listed twice`,
       ];
     default:
-      return [instancePath, meaning ? `${shown} does not fit${meaning}` : `${shown} ${error.message}`];
+      return [instancePath, meaning ? `${shown} is not valid${meaning}` : `${shown} ${error.message}`];
   }
 }
 

@@ -14,7 +14,7 @@ export function* formats(source: Source, known: ReadonlySet<string>): Generator<
       new RegExp(pattern, "u");
     } catch (error) {
       const reason = (error as Error).message.replace(/^.*: /, "");
-      yield inContract("format", `${at}/pattern`, `is no regular expression: ${reason}`);
+      yield inContract("format", `${at}/pattern`, `is not a valid regular expression: ${reason}`);
     }
   }
 }

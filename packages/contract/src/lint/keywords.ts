@@ -1,7 +1,7 @@
 import type { Ajv2020 } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
 import { isObject } from "../folder.js";
-import type { SchemaObject } from "../model.js";
+import type { SchemaObject } from "../model/schema.js";
 import { didYouMean } from "../nearest.js";
 import { escapePointer, subschemas } from "../walk.js";
 
@@ -69,11 +69,11 @@ export function* keywords(
         wanted &&
         !declared.some((one) => one === wanted || (one === "integer" && wanted === "number"))
       )
-        yield at("keyword", `is about a value of type ${wanted}, and "type" is ${declared.join(" or ")}`);
+        yield at("keyword", `applies to values of type ${wanted}, but "type" is ${declared.join(" or ")}`);
       else if (name === "format" && typeof value === "string" && !formats.has(value))
         yield at("keyword", unknownFormat(value, formats));
       else if (name === "enum" && Array.isArray(value) && value.length === 0)
-        yield at("keyword", "has no value, and so nothing fits; list the values, or write false for the schema");
+        yield at("keyword", "is empty, so no value is valid; list the values, or write false for the schema");
       else if (name === "pattern" && typeof value === "string") yield* pattern(value, at);
       else if (name === "patternProperties" && isObject(value))
         for (const one of Object.keys(value))
@@ -83,7 +83,7 @@ export function* keywords(
           if (!Object.hasOwn(schema.properties, String(one)))
             yield at(
               "keyword",
-              `"${one}" is required and is no property${didYouMean(String(one), Object.keys(schema.properties))}`,
+              `"${one}" is required but is not in "properties"${didYouMean(String(one), Object.keys(schema.properties))}`,
             );
     }
   }
@@ -92,16 +92,16 @@ export function* keywords(
 type At = (rule: string, message: string) => Finding;
 
 function* dialect(value: unknown, pointer: string, at: At): Generator<Finding> {
-  if (pointer !== "") yield at("keyword", "stands at the top of a file only; leave it out");
+  if (pointer !== "") yield at("keyword", "is allowed at the top of a file only; remove it");
   else if (!/^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/.test(String(value)))
-    yield at("keyword", 'is another dialect; schemas are read as "https://json-schema.org/draft/2020-12/schema"');
+    yield at("keyword", 'is not supported; write "https://json-schema.org/draft/2020-12/schema"');
 }
 
 function* pattern(text: string, at: At): Generator<Finding> {
   try {
     new RegExp(text, "u");
   } catch (error) {
-    yield at("keyword", `is no regular expression: ${(error as Error).message.replace(/^.*: /, "")}`);
+    yield at("keyword", `is not a valid regular expression: ${(error as Error).message.replace(/^.*: /, "")}`);
   }
 }
 

@@ -1,5 +1,8 @@
 import type { Finding } from "../finding.js";
-import type { FaultPlaces, SchemaObject, Stream, TextPlaces } from "../model.js";
+import type { Stream } from "../model/call.js";
+import type { FaultPlaces } from "../model/fault.js";
+import type { TextPlaces } from "../model/message.js";
+import type { SchemaObject } from "../model/schema.js";
 import { didYouMean } from "../nearest.js";
 import { escapePointer } from "../walk.js";
 import { inContract, list, membersOf, type Subject } from "./subject.js";
@@ -8,7 +11,11 @@ import { inContract, list, membersOf, type Subject } from "./subject.js";
 export function* names(subject: Subject): Generator<Finding> {
   const { contract, source, schemas } = subject;
   if (contract.name !== subject.name)
-    yield inContract("name", "/name", `is "${contract.name}" in a folder called "${subject.name}"; they are the same`);
+    yield inContract(
+      "name",
+      "/name",
+      `is "${contract.name}", but the folder is called "${subject.name}"; the two names must be equal`,
+    );
 
   const file = function* (name: unknown, pointer: string): Generator<Finding> {
     if (typeof name !== "string") return;
@@ -42,7 +49,8 @@ export function* names(subject: Subject): Generator<Finding> {
   }
   for (const [name, message] of Object.entries(contract.messages)) {
     const pointer = `/messages/${escapePointer(name)}`;
-    if (!spoken.has(name)) yield inContract("unused", pointer, `no stream or channel has the message ${name}`);
+    if (!spoken.has(name))
+      yield inContract("unused", pointer, `the message ${name} is not used by any stream or channel`);
     if (message.fault) yield* places(message.fault, message.schema, `${pointer}/fault`, subject);
   }
   yield* places(contract.fault, contract.fault.schema, "/fault", subject);
@@ -83,8 +91,25 @@ function* stream(stream: Stream, at: string, subject: Subject): Generator<Findin
   for (const [index, name] of (stream.mayEnd ?? []).entries())
     yield* among([name], stream.messages, `${at}/mayEnd/${index}`, here);
   yield* among([stream.fault], stream.messages, `${at}/fault`, here);
+  yield* sentinel(stream, at);
   yield* among([stream.closedBy], Object.keys(subject.contract.operations), `${at}/closedBy`, "the operations");
   yield* text(stream.text, stream.messages, `${at}/text`, subject);
+}
+
+function* sentinel({ sentinel, fault, messages, end = [], mayEnd = [] }: Stream, at: string): Generator<Finding> {
+  if (sentinel === undefined) return;
+  if (/^\{.*\}$/.test(sentinel))
+    yield inContract(
+      "sentinel",
+      `${at}/sentinel`,
+      `${sentinel} is an object, and so a message; describe it in "messages" and name it in "end"`,
+    );
+  if (fault !== undefined && messages.includes(fault) && ![...end, ...mayEnd].includes(fault))
+    yield inContract(
+      "sentinel",
+      `${at}/fault`,
+      `"${fault}" is the last message of a stream that fails, and no sentinel follows it; name it in "end" too`,
+    );
 }
 
 function* known(names: readonly string[], at: string, { contract }: Subject): Generator<Finding> {

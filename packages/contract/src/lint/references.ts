@@ -1,6 +1,6 @@
 import type { Finding } from "../finding.js";
 import { fileOf } from "../folder.js";
-import type { Schema, SchemaObject } from "../model.js";
+import type { Schema, SchemaObject } from "../model/schema.js";
 import { didYouMean } from "../nearest.js";
 import { locate } from "../schema.js";
 import { subschemas } from "../walk.js";
@@ -48,7 +48,7 @@ export function* loops({ schemas }: Schemas): Generator<Finding> {
         rule: "ref",
         file,
         pointer: `${pointer}/$ref`,
-        message: `leads back to itself for the same value, so checking it never ends; put ${schema.$ref} under a property or items`,
+        message: `refers back to itself for the same value, so validation would never end; move ${schema.$ref} under a property or items`,
       };
     }
 }

@@ -1,5 +1,5 @@
 import type { Finding } from "../finding.js";
-import type { Channel, Operation } from "../model.js";
+import type { Channel, Operation } from "../model/call.js";
 import { examplesOf, inContract, list, membersOf, type Subject } from "./subject.js";
 
 /** Every call has one flat input, and every request is one call. */
@@ -21,9 +21,13 @@ function* placeholders({ path, alsoAt = [], parameters = {} }: Operation | Chann
   for (const [template, pointer] of [[path, `${at}/path`], ...alsoAt.map((also, i) => [also, `${at}/alsoAt/${i}`])]) {
     const names = placeholdersOf(template!);
     for (const name of names.filter((one) => !inPath.includes(one)))
-      yield inContract("path", pointer!, `has {${name}}, which is no parameter in the path: ${list(inPath)}`);
+      yield inContract(
+        "path",
+        pointer!,
+        `has {${name}}, which is not a path parameter; path parameters: ${list(inPath)}`,
+      );
     for (const name of inPath.filter((one) => !names.includes(one)))
-      yield inContract("path", pointer!, `does not have {${name}}, which is a parameter in the path`);
+      yield inContract("path", pointer!, `has no {${name}}, which is declared as a path parameter`);
   }
 }
 
@@ -38,7 +42,7 @@ function* input(
     yield inContract(
       "input",
       `${at}/body`,
-      `${body} is not the schema of an object; a body's properties join one flat input`,
+      `${body} must describe an object, because a body's properties become part of one flat input`,
     );
     return;
   }
@@ -53,13 +57,13 @@ function* input(
       yield inContract(
         "input",
         `${at}/parameters/${name}`,
-        `collides with the property ${name} of ${body}: an input is flat, so one of the two needs another name`,
+        `has the name of a property of ${body}, and both are part of one flat input; rename one of them`,
       );
   if (body !== undefined && !membersOf(subject, body)) return;
   for (const [name, value] of Object.entries(when)) {
     const place = parameters[name]?.in;
     if (!(name in properties) && place !== "query")
-      yield inContract("when", `${at}/when/${name}`, `${name} is no property of the body and no query parameter`);
+      yield inContract("when", `${at}/when/${name}`, `${name} is neither a property of the body nor a query parameter`);
     for (const [index, example] of examplesOf(subject, body).entries()) {
       const said = (example as Record<string, unknown> | null)?.[name];
       if (place === undefined && said !== undefined && said !== value)
@@ -88,7 +92,7 @@ function* collisions(calls: [string, Operation | Channel][], kind: string, subje
         when ? "when" : "route",
         `/${kind}/${one.name}/${when && first!.when ? "when" : "path"}`,
         when
-          ? `does not tell ${one.name} from ${other.name}, which has the same route: both need "when" with one name, two values, and the name required by one of them`
+          ? `does not distinguish ${one.name} from ${other.name}, which has the same route; give both a "when" with one property and different values, and require the property in one of them`
           : `${one.template} is also the route of ${other.name} (${other.template})`,
       );
     }

@@ -1,5 +1,10 @@
 import type { Finding } from "../finding.js";
-import type { Contract, ContractDocument, Json, Operation, SchemaObject, Side, TranscriptLine } from "../model.js";
+import type { Operation } from "../model/call.js";
+import type { Contract } from "../model/contract.js";
+import type { ContractDocument, TranscriptLine } from "../model/document.js";
+import type { Json } from "../model/json.js";
+import type { Side } from "../model/message.js";
+import type { SchemaObject } from "../model/schema.js";
 import type { Source } from "../prose.js";
 import { type Members, members } from "../schema.js";
 import { escapePointer } from "../walk.js";

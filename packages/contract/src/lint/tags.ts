@@ -1,5 +1,7 @@
 import type { Finding } from "../finding.js";
-import type { Json, Message, SchemaObject } from "../model.js";
+import type { Json } from "../model/json.js";
+import type { Message } from "../model/message.js";
+import type { SchemaObject } from "../model/schema.js";
 import { tagProperties } from "../schema.js";
 import { escapePointer } from "../walk.js";
 import { examplesOf, inContract, list, membersOf, type Subject, said } from "./subject.js";
@@ -16,7 +18,7 @@ export function* tags(subject: Subject): Generator<Finding> {
       yield inContract(
         "tag",
         `${at}/shape`,
-        `is for contracts whose tag is in the shape; this one's is in the ${contract.tag.in}: write "tag": { "in": "shape" }, or leave shapes out`,
+        `is only for contracts whose tag is the shape, and this contract's tag is the ${contract.tag.in}; write "tag": { "in": "shape" }, or remove every shape`,
       );
     const inner = membersOf(subject, file);
     if (!schema || !inner) continue;
@@ -27,7 +29,7 @@ export function* tags(subject: Subject): Generator<Finding> {
         file,
         pointer: placeOfProperty(schema, "type"),
         message:
-          "is not the tag, and in memory `type` is the message's name: " +
+          "is not the tag, but in memory `type` is the message's name: " +
           (contract.tag.in === "shape"
             ? 'if it is a constant, put it in the message\'s "shape"; if not, give the property a name of its own'
             : "give the property a name of its own") +
@@ -43,7 +45,7 @@ export function* tags(subject: Subject): Generator<Finding> {
           message: `needs the property ${property} with { "const": ${JSON.stringify(value)} }: the tag of ${name}`,
         };
       else if (!required.includes(property) && !(contract.tag.in === "property" && contract.tag.event))
-        yield { rule: "tag", file, pointer: "/required", message: `does not have ${property}, the tag of ${name}` };
+        yield { rule: "tag", file, pointer: "/required", message: `does not list ${property}, the tag of ${name}` };
     }
   }
   if (contract.tag.in === "shape") yield* shapes(subject);
@@ -74,8 +76,8 @@ function* shapes(subject: Subject): Generator<Finding> {
           pointer: `/examples/${index}`,
           message:
             fitting.length === 0
-              ? `fits no message of the ${side}'s, not even ${name}: see contract.json#/messages/${escapePointer(name)}/shape`
-              : `is read as ${fitting[0]}, which fits too and comes first; the ${side}'s messages that fit: ${list(fitting)}`,
+              ? `matches no message of the ${side}, not even ${name}; see contract.json#/messages/${escapePointer(name)}/shape`
+              : `is read as ${fitting[0]}, which also matches and comes first; matching messages of the ${side}: ${list(fitting)}`,
         };
       }
   }

@@ -44,7 +44,7 @@ export function* titles({ schemas, contract, source }: Subject): Generator<Findi
       const owner = owners.get(title);
       if (!/^[A-Z][A-Za-z0-9]*$/.test(title))
         yield finding(`"${title}" is not PascalCase, and it names a type; write "${suggestion(title)}"`);
-      else if (owner) yield finding(`"${title}" is taken: ${owner} has it; give this one another`);
+      else if (owner) yield finding(`"${title}" is already the name of ${owner}; choose another title`);
       else owners.set(title, file);
     }
   }
@@ -78,7 +78,7 @@ export function* owned({ schemas, contract }: Subject): Generator<Finding> {
         rule: "ref",
         file,
         pointer: `${pointer}/$ref`,
-        message: `refers to the message ${name}, which has another form in memory; move what they share to a schema of its own`,
+        message: `refers to the message ${name}, which has another type in memory, without its tag; move the shared part to a schema of its own`,
       };
     }
 }

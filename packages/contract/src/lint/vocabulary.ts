@@ -1,6 +1,6 @@
 import type { Ajv2020 } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
-import type { Schema, SchemaObject } from "../model.js";
+import type { Schema, SchemaObject } from "../model/schema.js";
 import { mapSchema } from "../walk.js";
 import { ignored, keywords, malformed } from "./keywords.js";
 import { loops, references, users } from "./references.js";
@@ -16,6 +16,7 @@ export function vocabulary(
   subject: Schemas,
   ajv: Ajv2020,
   judge: Ajv2020,
+  compiling = true,
 ): { findings: Finding[]; broken: ReadonlySet<string> } {
   const findings: Finding[] = [];
   const formats = new Set(Object.keys(ajv.formats));
@@ -30,6 +31,7 @@ export function vocabulary(
   }
   if (findings.length === 0) findings.push(...loops(subject));
   const broken = users([...subject.unreadable, ...findings.map(({ file }) => file)], subject);
+  if (!compiling) return { findings, broken };
   const whole = Object.keys(subject.schemas).filter((file) => !broken.has(file));
   for (const file of whole)
     ajv.addSchema({ ...(significant(subject.schemas[file]!) as SchemaObject), $id: idOf(file) });

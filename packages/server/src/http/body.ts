@@ -62,6 +62,50 @@ export async function readBody(
   return parseJson(text, { protocol: contract.name, side: "client", subject: operation });
 }
 
+/**
+ * A body of bytes for its handler, which reads it at its own pace. The stream errors with a `Refusal` (408, 413, or 400 where it was cut).
+ *
+ * @throws `Refusal` (413, 415) for a body that is not begun
+ */
+export function uploadOf(
+  request: Request,
+  type: string,
+  operation: string,
+  { maxUploadSize, bodyWithin }: Limits,
+  call: Scope,
+): ReadableStream<Uint8Array> {
+  const given = typeOf(request);
+  if (given !== type)
+    throw new Refusal(`the body of ${operation} is ${type}, not ${given ?? "without a type"}`, { status: 415 });
+  const tooLarge = () => new Refusal(`the body is over the limit of ${maxUploadSize} bytes`, { status: 413 });
+  if (Number(request.headers.get("Content-Length") ?? 0) > maxUploadSize) throw tooLarge();
+  const bytes = request.body?.getReader();
+  const drop = () => void bytes?.cancel().catch(() => {});
+  // What the handler does not read is dropped with the answer.
+  call.add(drop);
+  let size = 0;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const read = await within(call, bodyWithin, "the body", () => bytes?.read()).catch((error) => {
+            throw unread(error, call);
+          });
+          if (!read || read.done) return controller.close();
+          size += read.value.length;
+          if (size > maxUploadSize) throw tooLarge();
+          controller.enqueue(read.value);
+        } catch (error) {
+          drop();
+          controller.error(error);
+        }
+      },
+      cancel: drop,
+    },
+    { highWaterMark: 0 },
+  );
+}
+
 /** A body that stops is its sender's failure, not the server's. */
 function unread(error: unknown, call: Scope): unknown {
   if (call.closed) return error;

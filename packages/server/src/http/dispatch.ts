@@ -1,22 +1,13 @@
-import type { OpenAsk } from "@parlance/contract";
-import {
-  type AnyContract,
-  type AnyMessage,
-  assertChecked,
-  checkOf,
-  RESUME,
-  Refusal,
-  type Route,
-  unbind,
-} from "@parlance/wire";
-import { type Scope, within } from "@parlance/wire/scope";
-import { type Context, callOf, sessionOf } from "../call.js";
+import { RESUME, Refusal, type Route, unbind } from "@parlance/wire";
+import type { Scope } from "@parlance/wire/scope";
+import type { Context } from "../call.js";
 import { callChannel } from "../channel/converse.js";
 import type { Called } from "../options.js";
 import type { ChannelDelivery, StreamDelivery } from "../ports.js";
 import { produce } from "../stream/produce.js";
 import type { Answer } from "./answer.js";
-import { readBody, refuseForm } from "./body.js";
+import { readBody, refuseForm, uploadOf } from "./body.js";
+import { operate } from "./operate.js";
 import { refuse } from "./response.js";
 
 /** How the conversations of an app are delivered, and how it answers requests about those that go on. */
@@ -80,14 +71,14 @@ async function route(
     throw new Refusal(`${pathname} is a WebSocket: ask for an upgrade`, { status: 426 });
   }
   named.operation = found.operations[0]!;
-  const called = await callOperation(context, found, query, request, call);
+  const { called, body } = await callOperation(context, found, query, request, call);
   named.operation = called.operation;
   await context.callbacks.request(call, called);
   const { answer, path } = context.contract.operations[called.operation]!;
   if (!context.handlers[called.operation])
     throw new Refusal(`${called.operation} at ${path} is not offered here`, { status: 501 });
   if (answer.stream) return streams.deliver(called, call, (scope) => produce(context, called, scope));
-  return operate(context, called, call);
+  return operate(context, called, body, call);
 }
 
 export function refuseWhileClosing({ shutdown }: Context): void {
@@ -105,56 +96,20 @@ async function callOperation(
   query: URLSearchParams,
   request: Request,
   call: Scope,
-): Promise<Called> {
+): Promise<{ called: Called; body?: ReadableStream<Uint8Array> }> {
   const { contract, callbacks, limits } = context;
   const first = operations[0]!;
+  const { binary } = contract.operations[first]!;
   const principal = await callbacks.authenticate(call, request);
+  const accepts = await context.accepts();
+  const { headers } = request;
+  if (binary !== undefined) {
+    const { input } = unbind(contract, accepts, [first], { path, query, headers });
+    const body = uploadOf(request, binary, first, limits, call);
+    return { called: { operation: first, input, request, principal }, body };
+  }
   const takesBody = operations.some((operation) => contract.operations[operation]!.body !== undefined);
   const body = takesBody ? await readBody(contract, request, first, limits, call) : refuseForm(request, first);
-  const { name, input } = unbind(contract, await context.accepts(), operations, { path, query, body });
-  return { operation: name, input, request, principal };
-}
-
-/** Calls the handler of an operation and checks its answer. It settles the open ask that the operation answers, and may end its session. */
-async function operate(context: Context, called: Called, call: Scope): Promise<Answer> {
-  const { contract, handlers, limits, sessions, root } = context;
-  const { operation: name, input } = called;
-  const { answer } = contract.operations[name]!;
-  const reply = { ...input, type: name } as AnyMessage;
-  const session = sessionOf(context, called);
-  const found = session === undefined ? undefined : await sessions.find(session, reply);
-  let settled: { readonly done: Promise<void> | void } | undefined;
-  const ask: OpenAsk | undefined = found && {
-    message: found.message,
-    settle(answer) {
-      const done = sessions.settle(session!, answer);
-      done?.catch(() => {});
-      settled = { done };
-    },
-  };
-  // The wait is the app's, not the connection's: what a handler decides counts, also when its caller has gone.
-  const value = await within(root, limits.answerWithin, `the handler of ${name}`, () =>
-    handlers[name]!(input, callOf(context, called, call.signal, ask)),
-  );
-  if (answer.json !== undefined)
-    assertChecked(
-      checkOf(contract, contract.checks, answer.json),
-      value,
-      { protocol: contract.name, side: "server", subject: name },
-      "the answer of",
-    );
-  if (ask && !settled) ask.settle(reply);
-  // The ask may be another server's, which tells whether this answer was the first.
-  await settled?.done;
-  if (session !== undefined && endsSession(contract, name)) sessions.end(session);
-
-  if (answer.text !== undefined)
-    return { status: answer.status, headers: { "Content-Type": answer.text }, body: String(value) };
-  if (answer.json === undefined) return { status: answer.status, headers: {}, body: "" };
-  return { status: answer.status, headers: { "Content-Type": "application/json" }, body: JSON.stringify(value) };
-}
-
-function endsSession({ operations, channels }: AnyContract, name: string): boolean {
-  const streams = [...Object.values(operations).map(({ answer }) => answer.stream), ...Object.values(channels)];
-  return streams.some((stream) => stream?.closedBy === name);
+  const { name, input } = unbind(contract, accepts, operations, { path, query, headers, body });
+  return { called: { operation: name, input, request, principal } };
 }

@@ -28,6 +28,8 @@ export interface Allowed {
   readonly hosts: readonly string[] | undefined;
   readonly origin: (origin: string) => boolean;
   readonly parameter: (name: string) => boolean;
+  /** Headers of the contract's answers, which a page may read. */
+  readonly exposed: readonly string[];
 }
 
 /** Headers to add to the answer, or a refusal. `bound` is the address that a server listens on. */
@@ -65,7 +67,7 @@ export function guard(
   return {
     "Access-Control-Allow-Origin": origin,
     "Access-Control-Allow-Credentials": "false",
-    "Access-Control-Expose-Headers": "Parlance-Resume, Retry-After",
+    "Access-Control-Expose-Headers": ["Parlance-Resume", "Retry-After", ...allowed.exposed].join(", "),
     Vary: "Origin",
   };
 }
@@ -79,13 +81,15 @@ function hostnameOf(host: string): string {
 const CREDENTIAL =
   /^(x[-_])?(auth|authorization|bearer|credentials?|jwt|passw(or)?d|((api|client)[-_]?)?secret|((access|auth|bearer|id|refresh|session|api)[-_]?)?token|(api|access|auth|secret)[-_]?key)(\[\w*\])?$/i;
 
-/** The answer to a preflight (WHATWG Fetch, section 3.2.2) from an origin that the guard has let through. */
-export function preflight(request: Request): Record<string, string> | undefined {
+const ALLOWED = "Authorization, Content-Type, Cache-Control, Parlance-Resume, Last-Event-ID";
+
+/** The answer to a preflight (WHATWG Fetch, section 3.2.2) from an origin that the guard has let through. `headers` are the contract's own. */
+export function preflight(request: Request, headers: readonly string[]): Record<string, string> | undefined {
   const method = request.headers.get("Access-Control-Request-Method");
   if (request.method !== "OPTIONS" || method === null) return undefined;
   return {
     "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
-    "Access-Control-Allow-Headers": "Authorization, Content-Type, Cache-Control, Parlance-Resume, Last-Event-ID",
+    "Access-Control-Allow-Headers": [ALLOWED, ...headers].join(", "),
     "Access-Control-Max-Age": "600",
   };
 }

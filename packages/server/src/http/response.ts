@@ -22,7 +22,8 @@ export function refuse(context: Context, request: Request, error: unknown, opera
   if (isHidden(error)) context.callbacks.report(error, "a call", operation);
   const { status, type, body } = fault(context.contract, operation, refusal);
   const headers: Record<string, string> = { "Content-Type": type };
-  if (status === 401) headers["WWW-Authenticate"] = 'Bearer realm="parlance"';
+  if (status === 401)
+    headers["WWW-Authenticate"] = `${context.contract.auth?.apiKey ? "ApiKey" : "Bearer"} realm="parlance"`;
   if (refusal.retryAfter !== undefined) headers["Retry-After"] = String(Math.ceil(refusal.retryAfter));
   return { status, headers, body };
 }
@@ -55,7 +56,7 @@ function readable(body: SseWriter, call: Scope, left?: AbortSignal): ReadableStr
         const sink: Sink = {
           write(text) {
             if (over) return undefined;
-            controller.enqueue(encoder.encode(text));
+            controller.enqueue(typeof text === "string" ? encoder.encode(text) : text);
             if ((controller.desiredSize ?? 0) > 0) return undefined;
             room ??= new Promise((resolve) => {
               wanted = resolve;

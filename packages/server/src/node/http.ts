@@ -89,7 +89,7 @@ class ResponseSink implements Sink {
     this.#outgoing = outgoing;
   }
 
-  write(text: string): Promise<void> | undefined {
+  write(text: string | Uint8Array): Promise<void> | undefined {
     // Writing to a destroyed response is an error event, and ends the process.
     if (this.#isOver() || this.#outgoing.write(text)) return undefined;
     return new Promise((resolve) => this.#outgoing.once("drain", resolve));

@@ -200,8 +200,8 @@ export class ResumableStreams implements StreamDelivery {
     call.add(() => {
       if (!answered && run.readers.size === 0) this.#wait(run, Math.min(limits.grace, limits.tombstoneLife));
     });
-    if (contract.operations[run.called.operation]!.answer.stream!.end === undefined)
-      shutdown.onDrain(run.handler, () => run.handler.close(closing()));
+    const { end, sentinel } = contract.operations[run.called.operation]!.answer.stream!;
+    if ((end ?? sentinel) === undefined) shutdown.onDrain(run.handler, () => run.handler.close(closing()));
     try {
       run.production = await produce(run.handler);
       run.begin();

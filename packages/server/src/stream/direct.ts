@@ -12,8 +12,8 @@ export function directStreams({ contract, limits, places, shutdown }: Context): 
       try {
         places.take(called.principal, "stream", scope);
         // A stream with an end of its own may finish while the app drains.
-        if (contract.operations[called.operation]!.answer.stream!.end === undefined)
-          shutdown.onDrain(scope, () => scope.close(closing()));
+        const { end, sentinel } = contract.operations[called.operation]!.answer.stream!;
+        if ((end ?? sentinel) === undefined) shutdown.onDrain(scope, () => scope.close(closing()));
         const production = await produce(scope);
         const reader = scope.child("readers");
         reader.add(() => scope.close(reader.reason));

@@ -1,5 +1,5 @@
 import type { Stream } from "@parlance/contract";
-import { type AnyMessage, faultMessage } from "@parlance/wire";
+import { type AnyMessage, encode, faultMessage } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
 import { type Context, callOf, isHidden, refusalOf } from "../call.js";
 import { invoke } from "../callback.js";
@@ -40,7 +40,7 @@ export async function produce(context: Context, called: Called, scope: Scope): P
   const handled = new Handled({ context, called, described, scope, encode, own, merged });
   const early = await firstWithin(limits.heartbeat, handled.first, scope, merged);
   if (scope.closed) throw scope.reason ?? cancelled();
-  if (early?.done && described.end?.length) throw unended(called.operation, described.end);
+  if (early?.done && needsEnd(described)) throw unended(called.operation, described);
   handled.open(early === undefined);
   return handled;
 }
@@ -98,7 +98,7 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
   async next(): Promise<IteratorResult<readonly string[]>> {
     const { called, described, scope, encode, merged } = this.#handling;
     if (this.#over) return DONE;
-    if (this.#isEnded()) return this.#end("done");
+    if (this.#isEnded()) return this.#finish();
     const blocks: string[] = [];
     try {
       const waiting = this.#waiting;
@@ -112,9 +112,9 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
         }
         return { done: false, value: blocks };
       }
-      if (described.end?.length && !described.mayEnd?.includes(this.#last) && !scope.closed)
-        throw unended(called.operation, described.end);
-      return this.#end(scope.closed ? "gone" : "done");
+      if (scope.closed) return this.#end("gone");
+      if (needsEnd(described) && !described.mayEnd?.includes(this.#last)) throw unended(called.operation, described);
+      return this.#finish();
     } catch (error) {
       blocks.push(...this.#fail(error));
       return blocks.length > 0 ? { done: false, value: blocks } : DONE;
@@ -152,6 +152,15 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
     return encoded.block(this.#id(this.#seq));
   }
 
+  /** The end that the protocol knows: the sentinel, where it has one. It has a place of its own, so that a reader that lacks it comes back. */
+  #finish(): IteratorResult<readonly string[]> {
+    const { sentinel } = this.#handling.described;
+    this.#end("done");
+    if (sentinel === undefined) return DONE;
+    this.#seq++;
+    return { done: false, value: [encode({ data: sentinel, id: this.#id?.(this.#seq) })] };
+  }
+
   #end(how: How): typeof DONE {
     if (!this.#over) this.#how = how;
     this.#over = true;
@@ -174,8 +183,13 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
   }
 }
 
-function unended(operation: string, ends: readonly string[]): TypeError {
-  return new TypeError(`the handler of ${operation} returned without ${ends.join(" or ")}`);
+/** Whether a handler has to send an end message: returning is the end of a stream with a sentinel, and of one without ends. */
+function needsEnd({ end = [], sentinel }: Stream): boolean {
+  return end.length > 0 && sentinel === undefined;
+}
+
+function unended(operation: string, { end = [] }: Stream): TypeError {
+  return new TypeError(`the handler of ${operation} returned without ${end.join(" or ")}`);
 }
 
 function messagesOf(returned: unknown, operation: string): AsyncIterable<AnyMessage> {

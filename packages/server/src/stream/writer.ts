@@ -7,7 +7,7 @@ import type { Limits } from "../limits.js";
 /** The connection under a stream. Nothing is written to it after `end` or `cut`. */
 export interface Sink {
   /** Returns a promise when no more should be written until it settles. Several writes may wait: the promise of each settles. */
-  write(text: string): Promise<void> | undefined;
+  write(text: string | Uint8Array): Promise<void> | undefined;
   end(): void;
   /** Closes the connection of a reader that takes nothing. */
   cut(): void;

@@ -1,0 +1,20 @@
+import { type AnyContract, bindHeaders, type Input } from "@parlance/wire";
+import type { ConnectOptions } from "./options.js";
+
+/** The headers of a request with the parameters that it carries in headers and cookies, and the token as an API key where it is one. */
+export function carrying(
+  contract: AnyContract,
+  { token, webSocket }: ConnectOptions,
+  { Authorization, ...own }: Record<string, string>,
+  operation: string | undefined,
+  input: Input = {},
+): Record<string, string> {
+  const { header } = contract.auth ?? {};
+  const isChannel = operation === undefined || operation in contract.channels;
+  if (operation === undefined && header && token && !webSocket)
+    throw new TypeError("a browser's WebSocket cannot carry an API key: pass a `webSocket` that can");
+  const key = token && Authorization?.replace(/^Bearer /, "");
+  const credentials = header && key ? { [header]: key } : Authorization !== undefined && { Authorization };
+  const all = { ...own, ...credentials };
+  return isChannel ? all : { ...bindHeaders(contract, operation, input, all) };
+}

@@ -1,0 +1,44 @@
+import { disconnected, Violation } from "@parlance/wire";
+import { type Lifetime, within } from "./lifetime.js";
+import { IDLE_TIMEOUT, MAX_MESSAGE_SIZE } from "./options.js";
+import type { Requests } from "./request.js";
+
+/** Characters that are read of the body of a refusal. */
+const MAX_QUOTE = 64 * 1024;
+
+/**
+ * Reads a body as text, each chunk within the idle time-out. Throws `Violation` above `maxMessageSize`; with `quote` returns what is
+ * there at 64 Ki characters.
+ */
+export async function readText(
+  { contract: { name: protocol }, connection }: Requests,
+  { body }: Response,
+  subject: string,
+  life: Lifetime,
+  quote?: boolean,
+): Promise<string> {
+  if (!body) return "";
+  const { maxMessageSize = MAX_MESSAGE_SIZE, idleTimeout = IDLE_TIMEOUT } = connection;
+  const limit = quote ? MAX_QUOTE : maxMessageSize;
+  const what = `${protocol}.${subject}`;
+  const decoder = new TextDecoder();
+  const bytes = body.getReader();
+  const idle = () => disconnected(`${what}: nothing came within ${idleTimeout} ms`, "idle", false);
+  let text = "";
+  try {
+    for (;;) {
+      const { done, value } = await within(life, () => bytes.read(), idleTimeout, idle);
+      if (done) return text + decoder.decode();
+      text += decoder.decode(value, { stream: true });
+      if (text.length <= limit) continue;
+      if (quote) return text;
+      const over = `the answer is over the limit of ${limit} characters`;
+      throw new Violation(over, { code: "too_large", protocol, side: "server", subject });
+    }
+  } catch (cause) {
+    life.signal.throwIfAborted();
+    throw cause instanceof Violation ? cause : disconnected(`${what}: the answer was cut`, "ended_early", false, cause);
+  } finally {
+    bytes.cancel().catch(() => {});
+  }
+}

@@ -1,0 +1,24 @@
+import type { Pointer } from "./json.js";
+import type { SchemaName } from "./schema.js";
+
+/** Places in a body; the first is written, all are read. */
+export interface FaultPlaces {
+  readonly code?: readonly Pointer[];
+  readonly text: readonly Pointer[];
+  readonly details?: readonly Pointer[];
+  readonly recoverable?: readonly Pointer[];
+}
+
+export interface Fault extends FaultPlaces {
+  /** The HTTP body of a refusal. */
+  readonly schema: SchemaName;
+  readonly codes?: Readonly<Record<string, FaultCode>>;
+}
+
+export interface FaultCode {
+  /** The HTTP status that it is answered with. */
+  readonly status?: number;
+  /** Of all refusals with this status that name no code of their own. A code without it is written only where a handler names it. */
+  readonly generic?: true;
+  readonly recoverable?: boolean;
+}

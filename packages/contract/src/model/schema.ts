@@ -1,0 +1,17 @@
+import type { Json } from "./json.js";
+
+/**
+ * The name of a schema. In `contract.json` it is a file path relative to that file ("messages/text.json");
+ * in a loaded or generated contract it is the schema's title ("TextMessage").
+ */
+export type SchemaName = string;
+
+/** A JSON Schema (2020-12). */
+export type Schema = boolean | SchemaObject;
+
+export interface SchemaObject {
+  readonly title?: string;
+  readonly description?: string;
+  readonly examples?: readonly Json[];
+  readonly [keyword: string]: unknown;
+}

@@ -1,0 +1,46 @@
+import type { Bytes } from "@parlance/contract";
+import { type Scope, within } from "@parlance/wire/scope";
+import type { Limits } from "../limits.js";
+import type { Sink, SseWriter } from "./writer.js";
+
+/** Writes bytes to one sink, and reads their source only while the sink has room. A source that fails cuts the sink: the peer must not take it for whole. */
+export class ByteWriter implements SseWriter {
+  readonly #source: ReadableStream<Uint8Array>;
+  readonly #reader: Scope;
+  readonly #limits: Pick<Limits, "stall">;
+  readonly #report: (error: unknown) => void;
+
+  constructor(bytes: Bytes, reader: Scope, limits: Pick<Limits, "stall">, report: (error: unknown) => void) {
+    this.#source = bytes instanceof ReadableStream ? bytes : new Response(bytes).body!;
+    this.#reader = reader;
+    this.#limits = limits;
+    this.#report = report;
+  }
+
+  async run(sink: Sink): Promise<void> {
+    const reader = this.#reader;
+    const bytes = this.#source.getReader();
+    // It also ends a read that waits.
+    reader.add(() => void bytes.cancel(reader.reason).catch(() => {}));
+    let whole = false;
+    try {
+      for (let step = await bytes.read(); !reader.closed && !step.done; step = await bytes.read()) {
+        if (!(step.value instanceof Uint8Array)) throw new TypeError("a stream of bytes has chunks of type Uint8Array");
+        const room = sink.write(step.value);
+        if (room) await within(reader, this.#limits.stall, "the reader", () => room);
+      }
+      whole = !reader.closed;
+    } catch (error) {
+      if (!reader.closed) this.#report(error);
+    }
+    if (whole) sink.end();
+    else sink.cut();
+    reader.close();
+  }
+}
+
+/** The size of bytes that are all there. */
+export function sizeOf(bytes: Bytes): number | undefined {
+  if (bytes instanceof ReadableStream) return undefined;
+  return bytes instanceof Blob ? bytes.size : bytes.byteLength;
+}
