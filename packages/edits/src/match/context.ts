@@ -214,11 +214,17 @@ function firstWord(line: string): string {
   return /^\s*([\p{L}\p{N}_$]+|.?)/u.exec(line)![1]!;
 }
 
-/** How much of two lines is the same, at their beginnings and ends: from 0 to 1. */
+/** How much of two lines is the same, at their beginnings and ends or in words and signs: from 0 to 1. */
 function likeness(old: string, now: string): number {
   const [a, b] = [looseLine(old), looseLine(now)];
   const { head, tail } = commonEnds(a, b);
-  return (head + tail) / Math.max(a.length, b.length, 1);
+  const [own, other] = [a, b].map((line) => new Set(line.slice(0, 1000).match(/[\p{L}\p{N}_$]+/gu)));
+  let shared = 0;
+  for (const word of own!) if (other!.has(word)) shared++;
+  return Math.max(
+    (head + tail) / Math.max(a.length, b.length, 1),
+    shared / Math.max(own!.size + other!.size - shared, 1),
+  );
 }
 
 /** How far a change of one kind could as well stand before or behind where it stands: its lines repeat those around it. */

@@ -3,6 +3,7 @@ import { type ApplyResult, type Conflict, type ConflictReason, type Rung, rungs 
 import { type Sides, takeApart } from "../sides.js";
 import type { Aligner, ApplyOptions } from "./aligner.js";
 import { findApplied } from "./applied.js";
+import type { Filled } from "./elided.js";
 import { type Candidate, conflict, type Match } from "./match.js";
 import { rewrite } from "./rewrite.js";
 import type { Address, ReadAddress } from "./section.js";
@@ -33,9 +34,14 @@ export type Align = (
   beyond: Aligner | undefined,
 ) => readonly Match[] | Conflict | null;
 
+/** Fills in what a hunk leaves out with dots; null where it has none. */
+export type Fill = (sides: Sides, steps: readonly Step[], target: Target) => Filled | Conflict | null;
+
 /** The ways in which a hunk may fit, mildest first: a value, so that a page has only those that it passes in. */
 export interface Ladder {
   readonly steps: readonly Step[];
+  /** For a hunk that no step finds, and that has no line number. */
+  readonly fill?: Fill;
   /** For what no step finds. */
   readonly align?: Align;
   readonly learnStyle: LearnStyle;
@@ -65,8 +71,8 @@ export function climb(
   return rewrite(settle(candidates, target), target, given);
 }
 
-/** Places, of which not all may have been kept. */
-type Places = Pick<Candidate, "found" | "total">;
+/** Places, of which not all may have been kept, and the hunk itself where dots in it were filled in. */
+type Places = Pick<Candidate, "found" | "total"> & { readonly sides?: Sides };
 
 /** Lines to insert, and no old ones: only a number says where, an empty text, or that it is the end. */
 function findBare(sides: Sides, { text, starts, lines }: Target): Places {
@@ -112,6 +118,9 @@ function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung
     if (fresh.length > 0 && sides.old.join("\n") === sides.new.join("\n"))
       return refuse("already-applied", rung, fresh);
   }
+  const filled =
+    highest >= rungs.indexOf("elided") && sides.hint === null && ladder.fill?.(sides, ladder.steps, target);
+  if (filled) return "reason" in filled ? { found: filled } : placeFilled(filled, ladder, target);
   if (ladder.align && highest >= rungs.indexOf("context")) {
     const found = ladder.align(sides, target, address, beyond);
     if (found) return { found };
@@ -121,6 +130,16 @@ function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung
   if (fragments.length > 1)
     return { found: conflict(sides, "ambiguous", last, [...new Set(fragments)], fragments.length) };
   return refuse("not-found", last, elsewhere);
+}
+
+/** A hunk whose dots are filled in has one place. */
+function placeFilled({ sides, row, rung }: Filled, ladder: Ladder, target: Target): Places {
+  const rows = inARow(row, sides.old);
+  const address = ladder.readAddress(sides, target);
+  const match = readMatch(sides, row, rung, ladder, target);
+  if (match === null || (address && (!address.inside(row, rows) || address.contradicted(row, rows))))
+    return { found: conflict(sides, match ? "not-found" : "ambiguous", "elided", [row]) };
+  return { sides, found: [{ ...match, style: { ...match.style, repairs: [...match.style.repairs, "elided"] } }] };
 }
 
 function hasAnchors({ hunk }: Sides): boolean {

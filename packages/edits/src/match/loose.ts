@@ -1,5 +1,6 @@
 import { readAddress } from "./address.js";
 import { align } from "./align.js";
+import { fillDots } from "./elided.js";
 import type { Ladder } from "./ladder.js";
 import { learnStyle } from "./line-style.js";
 import { looseLine, plainTabs, plainTypography } from "./normal.js";
@@ -16,6 +17,7 @@ export const looseLadder: Ladder = {
     ["escapes", trimmedEnd, (line) => plainTabs(line).trimEnd()],
     ["indentation", looseLine, looseLine],
   ],
+  fill: fillDots,
   align,
   learnStyle,
   readAddress,

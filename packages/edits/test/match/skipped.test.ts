@@ -16,6 +16,7 @@ describe("a line of the text that a block has left out beside a change", () => {
   test.each([
     ["a blank one below", `one();\nlet price = 1;\n!\n${tail}`, `one();\nlet price = 2;\n!\n${tail}`],
     ["a blank one above", `one();\n!\nlet price = 1;\n${tail}`, `one();\n!\nlet price = 2;\n${tail}`],
+    ["one above, by a word", `one();\n!\ninterface Price {\n${tail}`, `one();\n!\ntype Price = {\n${tail}`],
     ["another below", `one();\nlet price = 1;\n!two();\n${tail}`, `one();\nlet price = 2;\n!two();\n${tail}`],
     ["a blank one below a deleted line", `one();\ntwo();\n!\n${tail}`, `one();\n!\n${tail}`],
     ["a blank one above a deleted line", `one();\n!\ntwo();\n${tail}`, `one();\n!\n${tail}`],
