@@ -1,10 +1,10 @@
 import { createPatch } from "../diff/create.js";
 import { areDots, areWordyDots } from "../dots.js";
-import { countLines, identifyHunks } from "../hunk.js";
+import { countLines, hunkId, identifyHunks } from "../hunk.js";
 import { joinLines } from "../lines.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
 import { quote, type Repair } from "../reading.js";
-import { takeApart } from "../sides.js";
+import { type Sides, takeApart } from "../sides.js";
 import { refuse, repair } from "./message.js";
 
 /** Lines as a text: what a block says is lines, and how its last one ends is seldom said. */
@@ -26,7 +26,16 @@ export function changeOf(before: string, after: string, start: number | null = n
 /** The hunk as `changeOf` makes it of its sides, each line with its line feed; null where it changes nothing. */
 export function remake(hunk: Hunk): Hunk | null {
   const sides = takeApart(hunk);
+  if (hunk.oldStart === null && isReplacement(sides)) {
+    const lines = [...sides.old.map((line) => `-${line}`), ...sides.new.map((line) => `+${line}`)];
+    return { id: hunkId(lines), oldStart: null, newStart: null, lines };
+  }
   return changeOf(asText(sides.old), asText(sides.new), hunk.oldStart);
+}
+
+/** One line in place of another, as a diff would have it. */
+function isReplacement({ old, new: now }: Sides): boolean {
+  return old.length === 1 && now.length === 1 && old[0] !== now[0];
 }
 
 export function modify(path: string, hunks: readonly Hunk[]): FilePatch {

@@ -10,7 +10,7 @@ import type { Address, ReadAddress } from "./section.js";
 import { settle } from "./settle.js";
 import { lastUpTo } from "./sorted.js";
 import { exactStyle, type LearnStyle, pairUp } from "./style.js";
-import { findRows, type Key, readTarget, type Target } from "./target.js";
+import { findRows, isNowhere, type Key, readTarget, type Target } from "./target.js";
 
 /** On each rung that compares lines as wholes: what it compares of a line of the text, and of a line of the patch. */
 export type Step = readonly [rung: Rung, text: Key, patch: Key];
@@ -91,6 +91,8 @@ function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung
   const address = ladder.readAddress(sides, target);
   const highest = rungs.indexOf(loosest);
   let last: Rung = "exact";
+  /** Whether a looser rung may find what the first did not. */
+  let sought: boolean | undefined;
   /** Where the hunk would fit if its address were not against it. */
   let elsewhere: readonly number[] = [];
   for (const [rung, text, patch] of ladder.steps) {
@@ -101,7 +103,11 @@ function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung
     const asked = sides.inserts && (all?.length === 0 || sides.new.length > sides.old.length || hasAnchors(sides));
     const made = asked ? findRows(sides.new, text, patch, target) : [];
     if (all === null || made === null) return refuse("ambiguous", rung);
-    if (all.length + made.length === 0) continue;
+    if (all.length + made.length === 0) {
+      sought ??= !(isNowhere(sides.old, target) && isNowhere(sides.new, target));
+      if (sought) continue;
+      break;
+    }
     const places = address ? all.filter((row) => address.inside(row, inARow(row, sides.old))) : all;
     const applied = address ? made.filter((row) => address.inside(row, inARow(row, sides.new))) : made;
     if (elsewhere.length === 0) elsewhere = all;
