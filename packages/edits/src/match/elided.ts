@@ -1,16 +1,11 @@
 import { areDots } from "../dots.js";
-import type { Conflict, ConflictReason, Rung } from "../result.js";
+import type { ConflictReason, Rung } from "../result.js";
 import { type Sides, takeApart } from "../sides.js";
+import { type Fill, inARow, type Ladder, type Places, readMatch } from "./ladder.js";
 import { conflict } from "./match.js";
 import { looseLine } from "./normal.js";
-import { findRows, indexBy, type Key, type Target } from "./target.js";
-
-/** A hunk with the text's lines in place of its dots, and where it stands. */
-export interface Filled {
-  readonly sides: Sides;
-  readonly row: number;
-  readonly rung: Rung;
-}
+import { lastUpTo } from "./sorted.js";
+import { findRows, indexBy, type Target } from "./target.js";
 
 /** What stands between dots, and the rows at which it can stand. */
 interface Piece {
@@ -23,28 +18,26 @@ interface Piece {
  * in one way only, in order, with at least one line left out, and that inside of the block that the pieces are in. Null where
  * a hunk has no dots, or where the text has such a line itself.
  */
-export function fillDots(
-  sides: Sides,
-  steps: readonly (readonly [rung: Rung, text: Key, patch: Key])[],
-  target: Target,
-): Filled | Conflict | null {
+export const fillDots: Fill = (sides, target, ladder) => {
   const { places } = indexBy(looseLine, target);
   const dots = sides.hunk.lines.filter(
     (line) => areDots(line.slice(1)) && !places.get(looseLine(line.slice(1)))?.length,
   );
   if (!dots.some((line) => line[0] !== "+")) return null;
-  const refuse = (reason: ConflictReason, rows: readonly number[] = []) => conflict(sides, reason, "elided", rows);
+  const refuse = (reason: ConflictReason, rows: readonly number[] = []) => ({
+    found: conflict(sides, reason, "elided", rows),
+  });
   if (dots.some((line) => line[0] !== " ")) return refuse("not-found");
   const pieces = cut(sides, new Set(dots));
   if (pieces === null) return refuse("ambiguous");
-  for (const [rung, text, patch] of steps) {
+  for (const [rung, text, patch] of ladder.steps) {
     for (const piece of pieces) {
       const { old, new: now, inserts } = piece.sides;
       const all = findRows(old, text, patch, target);
       const made = inserts ? findRows(now, text, patch, target) : [];
       if (all === null || made === null) return refuse("ambiguous");
       // What an applied piece leaves has its old lines in it, or beside it.
-      const isMade = (row: number) => made.some((at) => at < row + old.length && row < at + now.length);
+      const isMade = (row: number) => row < (made[lastUpTo(made, row + old.length - 1)] ?? -Infinity) + now.length;
       if (made.length > 0 && all.every(isMade)) return refuse("already-applied", made);
       piece.rows = all.filter((row) => !isMade(row));
     }
@@ -52,10 +45,21 @@ export function fillDots(
     order(pieces);
     const open = pieces.find(({ rows }) => rows.length !== 1);
     if (open) return refuse(open.rows.length > 1 ? "ambiguous" : "not-found", open.rows);
-    return fill(sides, pieces, rung, target) ?? refuse("not-found");
+    const filled = fill(sides, pieces, target);
+    return filled ? place(filled, pieces[0]!.rows[0]!, rung, target, ladder) : refuse("not-found");
   }
   const missing = pieces.find(({ rows }) => rows.length === 0);
   return refuse("not-found", missing ? [] : [pieces[0]!.rows[0]!]);
+};
+
+/** The place of a hunk whose dots are filled in. */
+function place(sides: Sides, row: number, rung: Rung, target: Target, ladder: Ladder): Places {
+  const rows = inARow(row, sides.old);
+  const address = ladder.readAddress(sides, target);
+  const match = readMatch(sides, row, rung, ladder, target);
+  if (match === null || (address && (!address.inside(row, rows) || address.contradicted(row, rows))))
+    return { found: conflict(sides, match ? "not-found" : "ambiguous", "elided", [row]) };
+  return { sides, found: [{ ...match, style: { ...match.style, repairs: [...match.style.repairs, "elided"] } }] };
 }
 
 /** The pieces; null where one of them has new lines alone: then nothing says where they go. */
@@ -86,7 +90,7 @@ function order(pieces: readonly Piece[]): void {
 }
 
 /** The hunk with the text's lines as context in place of dots; null where these lines leave the block. */
-function fill({ hunk }: Sides, pieces: readonly Piece[], rung: Rung, { lines: text, effort }: Target): Filled | null {
+function fill({ hunk }: Sides, pieces: readonly Piece[], { lines: text, effort }: Target): Sides | null {
   const lines: string[] = [];
   let end = -1;
   for (const { sides, rows } of pieces) {
@@ -98,7 +102,7 @@ function fill({ hunk }: Sides, pieces: readonly Piece[], rung: Rung, { lines: te
     for (const line of sides.hunk.lines) lines.push(line);
     end = row + sides.old.length;
   }
-  return { sides: takeApart({ ...hunk, lines }), row: pieces[0]!.rows[0]!, rung };
+  return takeApart({ ...hunk, lines });
 }
 
 /** Whether no line stands outside of the block that the line above opens, or else that the line below is in. */

@@ -3,8 +3,8 @@ import { type ApplyResult, type Conflict, type ConflictReason, type Rung, rungs 
 import { type Sides, takeApart } from "../sides.js";
 import type { Aligner, ApplyOptions } from "./aligner.js";
 import { findApplied } from "./applied.js";
-import type { Filled } from "./elided.js";
 import { type Candidate, conflict, type Match } from "./match.js";
+import type { OrderRows } from "./order.js";
 import { rewrite } from "./rewrite.js";
 import type { Address, ReadAddress } from "./section.js";
 import { settle } from "./settle.js";
@@ -34,8 +34,8 @@ export type Align = (
   beyond: Aligner | undefined,
 ) => readonly Match[] | Conflict | null;
 
-/** Fills in what a hunk leaves out with dots; null where it has none. */
-export type Fill = (sides: Sides, steps: readonly Step[], target: Target) => Filled | Conflict | null;
+/** Places a hunk that leaves lines out with dots; null where it has none. */
+export type Fill = (sides: Sides, target: Target, ladder: Ladder) => Places | null;
 
 /** The ways in which a hunk may fit, mildest first: a value, so that a page has only those that it passes in. */
 export interface Ladder {
@@ -46,6 +46,8 @@ export interface Ladder {
   readonly align?: Align;
   readonly learnStyle: LearnStyle;
   readonly readAddress: ReadAddress;
+  /** Which of several places is meant where hunks stand in the file's order. */
+  readonly orderRows?: OrderRows;
   /** A short cut for large texts. */
   readonly stand?: Stand;
 }
@@ -68,11 +70,11 @@ export function climb(
       sides.old.length === 0 ? findBare(sides, target) : findMatches(sides, target, ladder, loosest, beyond);
     return { sides, ...found };
   });
-  return rewrite(settle(candidates, target), target, given);
+  return rewrite(settle(candidates, target, ladder.orderRows), target, given);
 }
 
 /** Places, of which not all may have been kept, and the hunk itself where dots in it were filled in. */
-type Places = Pick<Candidate, "found" | "total"> & { readonly sides?: Sides };
+export type Places = Pick<Candidate, "found" | "total"> & { readonly sides?: Sides };
 
 /** Lines to insert, and no old ones: only a number says where, an empty text, or that it is the end. */
 function findBare(sides: Sides, { text, starts, lines }: Target): Places {
@@ -124,9 +126,9 @@ function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung
     if (fresh.length > 0 && sides.old.join("\n") === sides.new.join("\n"))
       return refuse("already-applied", rung, fresh);
   }
-  const filled =
-    highest >= rungs.indexOf("elided") && sides.hint === null && ladder.fill?.(sides, ladder.steps, target);
-  if (filled) return "reason" in filled ? { found: filled } : placeFilled(filled, ladder, target);
+  const isBare = sides.hint === null && highest >= rungs.indexOf("elided");
+  const filled = isBare ? ladder.fill?.(sides, target, ladder) : null;
+  if (filled) return filled;
   if (ladder.align && highest >= rungs.indexOf("context")) {
     const found = ladder.align(sides, target, address, beyond);
     if (found) return { found };
@@ -138,22 +140,12 @@ function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung
   return refuse("not-found", last, elsewhere);
 }
 
-/** A hunk whose dots are filled in has one place. */
-function placeFilled({ sides, row, rung }: Filled, ladder: Ladder, target: Target): Places {
-  const rows = inARow(row, sides.old);
-  const address = ladder.readAddress(sides, target);
-  const match = readMatch(sides, row, rung, ladder, target);
-  if (match === null || (address && (!address.inside(row, rows) || address.contradicted(row, rows))))
-    return { found: conflict(sides, match ? "not-found" : "ambiguous", "elided", [row]) };
-  return { sides, found: [{ ...match, style: { ...match.style, repairs: [...match.style.repairs, "elided"] } }] };
-}
-
 function hasAnchors({ hunk }: Sides): boolean {
   return hunk.anchors !== undefined && hunk.anchors.length > 0;
 }
 
 /** Rows one behind the other, as many as there are lines. */
-function inARow(row: number, lines: readonly string[]): number[] {
+export function inARow(row: number, lines: readonly string[]): number[] {
   return lines.map((_, i) => row + i);
 }
 
@@ -176,7 +168,7 @@ function findFragments(old: readonly string[], { text, starts }: Target): number
 }
 
 /** A place where all old lines stand in a row, if there is a style for what is to be inserted. */
-function readMatch(sides: Sides, row: number, rung: Rung, { learnStyle }: Ladder, target: Target): Match | null {
+export function readMatch(sides: Sides, row: number, rung: Rung, { learnStyle }: Ladder, target: Target): Match | null {
   const rows = sides.old.map((_, i) => row + i);
   if (rung === "exact") return endsAlike(rows, sides, target) ? { row, rows, rung, style: exactStyle } : null;
   const style = learnStyle(pairUp(sides, rows, target), sides.changes, target.text);

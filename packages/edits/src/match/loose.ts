@@ -4,6 +4,7 @@ import { fillDots } from "./elided.js";
 import type { Ladder } from "./ladder.js";
 import { learnStyle } from "./line-style.js";
 import { looseLine, plainTabs, plainTypography } from "./normal.js";
+import { orderRows } from "./order.js";
 import { plainLadder, trimmedEnd } from "./plain.js";
 import { stand } from "./stand.js";
 
@@ -21,5 +22,6 @@ export const looseLadder: Ladder = {
   align,
   learnStyle,
   readAddress,
+  orderRows,
   stand,
 };
