@@ -200,12 +200,14 @@ function nearestKnown(rows: readonly number[], from: number, step: 1 | -1): numb
  * the text's lines is as much like the new one, nor begins with the same word: in a list that is sorted it may have moved.
  */
 function isVersion(old: string, now: string, insert: readonly string[], others: readonly string[]): boolean {
-  const like = likeness(old, now);
+  // Beside blank lines alone the words of the two say enough.
+  const measure = others.every((line) => line.trim() === "") ? likenessInWords : likeness;
+  const like = measure(old, now);
   const word = firstWord(now);
   return (
     like > ALIKE &&
-    insert.every((line) => likeness(old, line) <= like) &&
-    others.every((line) => firstWord(line) !== word && likeness(line, now) < like)
+    insert.every((line) => measure(old, line) <= like) &&
+    others.every((line) => firstWord(line) !== word && measure(line, now) < like)
   );
 }
 
@@ -214,17 +216,19 @@ function firstWord(line: string): string {
   return /^\s*([\p{L}\p{N}_$]+|.?)/u.exec(line)![1]!;
 }
 
-/** How much of two lines is the same, at their beginnings and ends or in words and signs: from 0 to 1. */
+/** How much of two lines is the same, at their beginnings and ends: from 0 to 1. */
 function likeness(old: string, now: string): number {
   const [a, b] = [looseLine(old), looseLine(now)];
   const { head, tail } = commonEnds(a, b);
-  const [own, other] = [a, b].map((line) => new Set(line.slice(0, 1000).match(/[\p{L}\p{N}_$]+/gu)));
+  return (head + tail) / Math.max(a.length, b.length, 1);
+}
+
+/** The same, or how many of their words both have. */
+function likenessInWords(old: string, now: string): number {
+  const [own, other] = [old, now].map((line) => new Set(line.slice(0, 1000).match(/[\p{L}\p{N}_$]+/gu)));
   let shared = 0;
   for (const word of own!) if (other!.has(word)) shared++;
-  return Math.max(
-    (head + tail) / Math.max(a.length, b.length, 1),
-    shared / Math.max(own!.size + other!.size - shared, 1),
-  );
+  return Math.max(likeness(old, now), shared / Math.max(own!.size + other!.size - shared, 1));
 }
 
 /** How far a change of one kind could as well stand before or behind where it stands: its lines repeat those around it. */
