@@ -1,6 +1,17 @@
 import type { FilePatch, Hunk } from "../src/patch.js";
 import type { Random } from "../test/random.js";
-import { isInside, type Meant, mapLines, mistype, padLines, pickContext, rediff, replay, type Spoil } from "./spoil.js";
+import {
+  isInside,
+  type Meant,
+  mapLines,
+  mistype,
+  padLines,
+  pickContext,
+  rediff,
+  replay,
+  type Spoil,
+  withDots,
+} from "./spoil.js";
 import { doubleLine, hideLine, turnContext } from "./spoil-meaning.js";
 
 /** A block's two parts as a model writes them; `write` puts them into SEARCH/REPLACE or into the arguments of a call. */
@@ -41,6 +52,13 @@ export function blockSpoils(
     };
   const body = (change: (line: string) => string): Spoil =>
     block((file) => mapLines(file, (line) => line[0] + change(line.slice(1))));
+
+  const dotted =
+    (mark: "-" | "+"): Spoil =>
+    (meant) => {
+      const hunk = withDots(meant.file, mark)?.hunks[0];
+      return hunk ? { text: meant.before, input: blockOf(meant, hunk), expected: null } : null;
+    };
 
   const hidden = (meant: Meant, dice: Random, kind: "item" | "moved") => {
     const made = hideLine(meant, dice, kind);
@@ -90,6 +108,7 @@ export function blockSpoils(
         const skipped = pickContext(file, dice, (line, i, lines) => line.trim() !== "" && isInside(i, lines));
         return skipped && mapLines(file, (line, i) => (i === skipped.i ? null : line));
       }),
+      "inner context as dots": block((file) => withDots(file, " ")),
       "smart quotes": body(curl),
       "CRLF file": (meant) => {
         const [text, expected] = [meant.before, meant.after].map((each) => each.replaceAll("\n", "\r\n"));
@@ -128,6 +147,8 @@ export function blockSpoils(
       },
       "an item behind a replaced one is left out": (meant, dice) => hidden(meant, dice, "item"),
       "a line is moved past one that is left out": (meant, dice) => hidden(meant, dice, "moved"),
+      "dots in the old part alone": dotted("-"),
+      "dots in the new part alone": dotted("+"),
       "foreign block": (meant, _, other) => {
         const [hunk] = meant.file.hunks;
         if (other.before.includes(sideOf(hunk!, "-").join("\n"))) return null;

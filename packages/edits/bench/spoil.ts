@@ -119,3 +119,30 @@ export function padLines(text: string, file: FilePatch, dice: Random): string[] 
   }
   return lines;
 }
+
+/**
+ * The patch with dots for the inner lines of its first long stretch of context between changes, in both parts (" ") or in the old
+ * ("-") or new one ("+") alone; null where there is none.
+ */
+export function withDots(file: FilePatch, mark: " " | "-" | "+"): FilePatch | null {
+  const [hunk] = file.hunks;
+  const runs = [
+    ...hunk!.lines
+      .map((line) => (line[0] === " " ? " " : "x"))
+      .join("")
+      .matchAll(/(?<=x) {3,}(?=x)/g),
+  ];
+  const run = runs.find(({ index, 0: { length } }) => hunk!.lines.slice(index + 1, index + length - 1).some(isSolid));
+  if (!run) return null;
+  const [from, to] = [run.index + 1, run.index + run[0].length - 1];
+  const inner = hunk!.lines.slice(from, to);
+  const indent = /^\s*/.exec(inner.find(isSolid)!.slice(1))![0];
+  const dots = `${mark}${indent}// ... existing code ...`;
+  const kept = mark === " " ? [] : inner.map((line) => (mark === "-" ? "+" : "-") + line.slice(1));
+  const lines = [...hunk!.lines.slice(0, from), dots, ...kept, ...hunk!.lines.slice(to)];
+  return { ...file, hunks: [{ ...hunk!, lines }] };
+}
+
+function isSolid(line: string): boolean {
+  return line.trim() !== "";
+}

@@ -1,3 +1,4 @@
+import { areDots } from "./dots.js";
 import { splitLines, withoutReturn } from "./lines.js";
 import { looseLine } from "./match/normal.js";
 import { type FilePatch, filesOf, type Hunk, type Patch } from "./patch.js";
@@ -66,11 +67,37 @@ export function explainConflict(conflict: Conflict, patch: FilePatch | Patch, te
   const several = files.length > 1 && !hunk;
   const { problem, advice, row } = several
     ? { problem: "the patch changes several files.", advice: "Apply it file by file.", row: 0 }
-    : ACCOUNTS[conflict.reason]({ conflict, hunk, sides: hunk ? takeApart(hunk) : null, file, lines });
+    : (conflict.rung === "elided" ? accountDots : ACCOUNTS[conflict.reason])({
+        conflict,
+        hunk,
+        sides: hunk ? takeApart(hunk) : null,
+        file,
+        lines,
+      });
   const path = clip(file?.before ?? file?.after ?? "the file", PATH);
   const head = `${path}${hunk && file!.hunks.length > 1 ? `, change ${index + 1} of ${file!.hunks.length}` : ""}: ${problem}`;
   const shown = several ? [] : showLines(lines, row, LIMIT - head.length - advice.length - 2);
   return plain([head, ...shown, advice].join("\n"));
+}
+
+/** Why dots in the lines are not filled in. */
+function accountDots({ conflict: { reason, candidates }, hunk }: Facts): Account {
+  const dots = hunk?.lines.filter((line) => areDots(line.slice(1))) ?? [];
+  const alone = dots.find((line) => line[0] !== " ");
+  const row = (candidates[0] ?? 1) - 1;
+  const some = candidates.slice(0, 10).join(", ");
+  const why = alone
+    ? `stands in the ${alone[0] === "+" ? "new" : "old"} lines alone`
+    : reason === "already-applied"
+      ? `stands for lines beside a change that is in the file already, at line ${some}`
+      : candidates.length > 1
+        ? `stands beside lines that fit at lines ${some}`
+        : "stands beside lines that are not there, or not in one block with the others";
+  return {
+    problem: `${quote((alone ?? dots[0])?.slice(1))} ${why}.`,
+    advice: "Send the old and the new lines in full, or one change for each place.",
+    row,
+  };
 }
 
 function accountMissing({ conflict, hunk, sides, lines }: Facts): Account {

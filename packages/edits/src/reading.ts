@@ -5,7 +5,7 @@ export type Reading =
   | { readonly ok: true; readonly patch: Patch; readonly repairs: readonly Repair[] }
   | { readonly ok: false; readonly errors: readonly ReadError[] };
 
-/** Something the reader understood although it was written wrongly. Strict reading refuses it instead. */
+/** Something the reader understood although it was written wrongly. Strict reading refuses it instead. The first 10,000 are listed. */
 export interface Repair {
   readonly kind: RepairKind;
   /** Line of the input, counted from 1. */
@@ -74,6 +74,9 @@ export type EditErrorReason =
   | "no-path" // nothing says which file is meant
   | "ambiguous" // markers in the content: where the old text ends is not certain
   | "bad-block"; // the block breaks its format; the message says how
+
+/** Repairs that one reading lists at most: a list of a million says no more, and costs the memory of a million. */
+export const MOST_REPAIRS = 10_000;
 
 /** The message of a repair or an error: the one sentence that its kind has, and what was found where it was met. */
 export function say(sentence: string, found?: string): string {

@@ -36,7 +36,8 @@ export type ConflictReason =
  * How far a hunk had to be bent to fit, mildest first. `place`: it stood elsewhere. `order`: an earlier
  * hunk of the patch stood behind it. `final-newline`: text and patch differ
  * on the line feed at the end. `byte-order-mark`: the text's own was put back. The others name what was
- * not compared on lines that matched; nothing else was ignored. `anchored` is used only where it is asked for.
+ * not compared on lines that matched; nothing else was ignored. `elided`: dots in the hunk stood for lines of the text.
+ * `anchored` is used only where it is asked for.
  */
 export type Rung =
   | "exact"
@@ -49,6 +50,7 @@ export type Rung =
   | "typography"
   | "escapes"
   | "indentation"
+  | "elided"
   | "context"
   | "anchored";
 
@@ -63,6 +65,7 @@ export const rungs: readonly Rung[] = [
   "typography",
   "escapes",
   "indentation",
+  "elided",
   "context",
   "anchored",
 ];

@@ -6,7 +6,7 @@ import { parseWith } from "../stream/parse.js";
 import { parseHunkHeader } from "../unified/hunk-header.js";
 import type { Format, Written } from "./block.js";
 import { closesFence, type Fence } from "./fence.js";
-import { create, modify, newText, remake, remove } from "./file-patch.js";
+import { create, modify, newText, refuseDots, remake, remove } from "./file-patch.js";
 import { refuse, repair } from "./message.js";
 import { type Writing, wordless, writeFiles } from "./write.js";
 
@@ -146,6 +146,7 @@ function readSection({ line, kind, path, moved, bodies }: Section, repairs: Repa
   const hunks = bodies.flatMap((body) => {
     const { section, anchors, atEnd } = body;
     const hunk = remake(body);
+    refuseDots(hunk?.lines ?? [], body.line);
     if (hunk === null) repair(repairs, body.line, "no-change");
     return hunk === null
       ? []

@@ -115,7 +115,7 @@ export function readCall(call: Call, options: StrReplaceOptions, repairs: Repair
   const all = call.all ? replaceAll(path, old, now, options.text) : null;
   if (all !== null) return all;
   const widened = widen(old, now, options.text);
-  if (widened !== null) return [modify(path, [widened])];
+  if (widened !== null) return modifyBy(path, widened, repairs, 0);
   const bare = takeOffGutter(splitLines(old).lines, splitLines(now).lines, repairs, 0);
   const hunk =
     bare.start === null ? changeOf(wholeLines(old), wholeLines(now)) : changeOf(asText(bare.old), asText(bare.now));

@@ -1,10 +1,11 @@
 import { createPatch } from "../diff/create.js";
-import { countLines, identifyHunks } from "../hunk.js";
+import { areDots, areWordyDots } from "../dots.js";
+import { countLines, hunkId, identifyHunks } from "../hunk.js";
 import { joinLines } from "../lines.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
-import type { Repair } from "../reading.js";
-import { takeApart } from "../sides.js";
-import { repair } from "./message.js";
+import { quote, type Repair } from "../reading.js";
+import { type Sides, takeApart } from "../sides.js";
+import { refuse, repair } from "./message.js";
 
 /** Lines as a text: what a block says is lines, and how its last one ends is seldom said. */
 export function asText(lines: readonly string[], newlineAtEnd = true): string {
@@ -25,7 +26,16 @@ export function changeOf(before: string, after: string, start: number | null = n
 /** The hunk as `changeOf` makes it of its sides, each line with its line feed; null where it changes nothing. */
 export function remake(hunk: Hunk): Hunk | null {
   const sides = takeApart(hunk);
+  if (hunk.oldStart === null && isReplacement(sides)) {
+    const lines = [...sides.old.map((line) => `-${line}`), ...sides.new.map((line) => `+${line}`)];
+    return { id: hunkId(lines), oldStart: null, newStart: null, lines };
+  }
   return changeOf(asText(sides.old), asText(sides.new), hunk.oldStart);
+}
+
+/** One line in place of another, as a diff would have it. */
+function isReplacement({ old, new: now }: Sides): boolean {
+  return old.length === 1 && now.length === 1 && old[0] !== now[0];
 }
 
 export function modify(path: string, hunks: readonly Hunk[]): FilePatch {
@@ -34,9 +44,29 @@ export function modify(path: string, hunks: readonly Hunk[]): FilePatch {
 
 /** The hunk as a change of its file; none where it changes nothing, which is listed at this line of the block. */
 export function modifyBy(path: string, hunk: Hunk | null, repairs: Repair[], line: number): FilePatch[] {
+  refuseDots(hunk?.lines ?? [], line);
   if (hunk !== null) return [modify(path, [hunk])];
   repair(repairs, line, "no-change", path);
   return [];
+}
+
+/** Dots that only new text has stand for lines of the old one that would be lost. */
+export function refuseDots(changes: readonly string[], line: number): void {
+  if (!changes.some((change) => change[0] === "-")) return;
+  const dots = changes.find((change) => change[0] === "+" && areWordyDots(change.slice(1)));
+  // Dots of the old text may be a line of the file, and then this one is as well.
+  if (dots !== undefined && !changes.some((change) => change[0] !== "+" && areDots(change.slice(1))))
+    refuse(
+      line,
+      "ambiguous",
+      `${quote(dots.slice(1))} stands in the new text alone; write the lines that it stands for`,
+    );
+}
+
+/** Whether a file is text more than code, by its name: it may have headings underlined with `=`, and dots as examples. */
+export function isProse(path: string): boolean {
+  const name = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
+  return !name.includes(".") || /\.(?:md|mdx|markdown|rst|txt|adoc|org|pod|rdoc)$/i.test(name);
 }
 
 export function create(path: string, text: string): FilePatch {

@@ -1,5 +1,12 @@
 import type { FilePatch } from "../patch.js";
-import { type EditErrorReason, type EditRepairKind, type ReadErrorReason, type Repair, say } from "../reading.js";
+import {
+  type EditErrorReason,
+  type EditRepairKind,
+  MOST_REPAIRS,
+  type ReadErrorReason,
+  type Repair,
+  say,
+} from "../reading.js";
 
 type Kind = EditRepairKind | "wrong-count" | "missing-space" | "blank-context";
 type Reason = EditErrorReason | "no-hunk" | "bad-hunk";
@@ -31,7 +38,7 @@ const SENTENCES: Record<Kind | Reason, string> = {
 
 /** Lists something that was understood although it is written wrongly; lines are counted from 0 at the block's first. */
 export function repair(repairs: Repair[], line: number, kind: Kind, found?: string): void {
-  repairs.push({ kind, line, message: say(SENTENCES[kind], found) });
+  if (repairs.length < MOST_REPAIRS) repairs.push({ kind, line, message: say(SENTENCES[kind], found) });
 }
 
 /**

@@ -6,7 +6,7 @@ import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
 import type { Format, Written } from "./block.js";
 import { formatFence, formatPathLine, indentOf, unindent } from "./fence.js";
-import { asText, changeOf, create, modifyBy } from "./file-patch.js";
+import { asText, changeOf, create, isProse, modifyBy } from "./file-patch.js";
 import { takeOffGutter } from "./gutter.js";
 import { refuse, repair } from "./message.js";
 import { type Writing, wordless, writeBlocks } from "./write.js";
@@ -103,17 +103,11 @@ function findDivider(lines: readonly string[], start: number, path: string, repa
   const [divider, second, third] = all.length > 1 ? all.filter((i) => !inConflicts.has(i)) : all;
   // Two of them with nothing between, or nothing behind, are one written twice, unless the file has such lines itself.
   const nothing = second === divider! + 1 || second === end - 1;
-  const twice = second !== undefined && third === undefined && nothing && !hasHeadings(path);
+  const twice = second !== undefined && third === undefined && nothing && !isProse(path);
   if (divider === undefined || (second !== undefined && !twice))
     refuse(second ?? start, "ambiguous", "write a backslash before each ======= that is content");
   if (exact.length === 0 || twice) repair(repairs, second ?? divider, "marker", quote(lines[second ?? divider]!));
   return { old: divider, new: (second === divider + 1 ? second : divider) + 1, end: second === end - 1 ? second : end };
-}
-
-/** Whether a line of `=` may stand below a heading in the file, by its name. */
-function hasHeadings(path: string): boolean {
-  const name = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
-  return !name.includes(".") || /\.(?:md|mdx|markdown|rst|txt|adoc|org|pod|rdoc)$/i.test(name);
 }
 
 /** Where the markers are indented and all lines with them, the block stands in a list and its indentation is not the file's. */

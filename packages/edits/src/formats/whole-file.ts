@@ -5,7 +5,7 @@ import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
 import type { Format } from "./block.js";
 import { closesFence, type Fence, formatFence, formatPathLine, openFence, openInner } from "./fence.js";
-import { asText, create, newText } from "./file-patch.js";
+import { asText, create, isProse, newText, refuseDots } from "./file-patch.js";
 import { refuse } from "./message.js";
 import { type Writing, writeBlocks } from "./write.js";
 
@@ -30,7 +30,10 @@ export const wholeFiles: Format = {
       read({ lines, end }) {
         if (end !== "closed") refuse(lines.length - 1, "unfinished");
         const start = lines.findIndex((line) => openFence(line) !== null) + 1;
-        const { hunks } = create(path, asText(lines.slice(start, -1)));
+        const text = lines.slice(start, -1);
+        // A document may show such a line as an example.
+        if (!isProse(path)) refuseDots(["-", ...text.map((line) => `+${line}`)], start);
+        const { hunks } = create(path, asText(text));
         return [{ kind: "modify", before: path, after: path, whole: true, hunks }];
       },
     };

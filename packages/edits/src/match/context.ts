@@ -42,7 +42,7 @@ function alignContext(sides: Sides, target: Target): Alignment[] | null {
       effort.left -= keys.length;
       if (starts > STARTS || effort.left < 0) return null;
       const rows = walk(keys, sides, index, anchor, row, isWord);
-      if (rows && isSettled(rows.rows, sides, rows.blanks, index.keys)) found.set(rows.rows.join(), rows);
+      if (rows && isSettled(rows.rows, sides, false, index.keys)) found.set(rows.rows.join(), rows);
     }
   }
   return [...found.values()];
@@ -74,7 +74,7 @@ function walk(
   anchor: number,
   row: number,
   isWord: (word: string) => boolean,
-): (Alignment & { readonly blanks: boolean }) | null {
+): Alignment | null {
   const rows = new Array<number>(keys.length).fill(-1);
   const mistyped = new Set<number>();
   rows[anchor] = row;
@@ -88,7 +88,9 @@ function walk(
       const key = keys[i]!;
       const there = index.keys[at];
       if (key === there) rows[i] = at;
-      else if (key === "" && (!sides.deleted[i] || i === 0 || i === keys.length - 1)) {
+      else if (key === "" && there === undefined && !sides.deleted[i] && (i === 0 || i === keys.length - 1)) {
+        // Outside of the text there is no line that it could stand for.
+      } else if (key === "" && (!sides.deleted[i] || i === 0 || i === keys.length - 1)) {
         // Which of several blank lines is the one too many, and whether it is deleted, cannot be known.
         if (spent.blanks.push(i) > BLANKS || keys[i - 1] === "" || keys[i + 1] === "") return null;
         i += step;
@@ -121,7 +123,7 @@ function walk(
   const isOne = isTelling && spent.lines === 1;
   const needed = left.length === 0 ? (isOne ? 1 : 1 + mistyped.size) : isOne ? 2 : HOLDS * left.length + mistyped.size;
   const isSure = holds >= (spent.lines === 0 ? 1 : needed);
-  return isSure ? { rows, mistyped, blanks: spent.blanks.length > 0 } : null;
+  return isSure ? { rows, mistyped } : null;
 }
 
 /** A line that is deleted and written again elsewhere, with one of these between: then what was moved past what cannot be known. */
@@ -160,9 +162,9 @@ function changesBlanks(
 /**
  * Deleted lines of one change stand in a row, and where lines are only inserted their neighbours touch. Beside lines that
  * are replaced the text may have more, if the new line there resembles the one that it replaces, and none of these as much:
- * then it is no insertion, which might belong on their other side.
+ * then it is no insertion, which might belong on their other side. `close`: the neighbours of deleted lines touch them as well.
  */
-export function isSettled(rows: readonly number[], sides: Sides, blanks: boolean, lines: readonly string[]): boolean {
+export function isSettled(rows: readonly number[], sides: Sides, close: boolean, lines: readonly string[]): boolean {
   return sides.changes.every((change) => {
     const { from, to, insert } = change;
     const gone = rows.slice(from, to).filter((row) => row >= 0);
@@ -179,7 +181,9 @@ export function isSettled(rows: readonly number[], sides: Sides, blanks: boolean
     const last = isHeld(sides.old[to - 1]!, insert.at(-1)!, gone.at(-1), rows[below]) ? to - 1 : below;
     // Which of several blank lines, beside deleted ones or among them, the hunk left out cannot be known.
     const isSolid = sides.old.slice(Math.max(0, from - 1), to + 1).every((line) => line.trim() !== "");
-    const isDeleted = insert.length === 0 && up + down === 0 && !blanks && isSolid;
+    // With lines left out on both sides of deleted ones, what stays between those two cannot be known.
+    const isOpen = [from - 1, to - 1].every((i) => rows[i + 1]! - (rows[i] ?? rows[i + 1]!) > 1);
+    const isDeleted = insert.length === 0 && up + down === 0 && !close && isSolid && !isOpen;
     const known = isDeleted ? gone : rows.slice(Math.max(first, 0), last + 1).filter((row) => row >= 0);
     return known.length > 0 ? known.at(-1)! - known[0]! < known.length : insert.length === 0;
   });
@@ -196,12 +200,14 @@ function nearestKnown(rows: readonly number[], from: number, step: 1 | -1): numb
  * the text's lines is as much like the new one, nor begins with the same word: in a list that is sorted it may have moved.
  */
 function isVersion(old: string, now: string, insert: readonly string[], others: readonly string[]): boolean {
-  const like = likeness(old, now);
+  // Beside blank lines alone the words of the two say enough.
+  const measure = others.every((line) => line.trim() === "") ? likenessInWords : likeness;
+  const like = measure(old, now);
   const word = firstWord(now);
   return (
     like > ALIKE &&
-    insert.every((line) => likeness(old, line) <= like) &&
-    others.every((line) => firstWord(line) !== word && likeness(line, now) < like)
+    insert.every((line) => measure(old, line) <= like) &&
+    others.every((line) => firstWord(line) !== word && measure(line, now) < like)
   );
 }
 
@@ -215,6 +221,14 @@ function likeness(old: string, now: string): number {
   const [a, b] = [looseLine(old), looseLine(now)];
   const { head, tail } = commonEnds(a, b);
   return (head + tail) / Math.max(a.length, b.length, 1);
+}
+
+/** The same, or how many of their words both have. */
+function likenessInWords(old: string, now: string): number {
+  const [own, other] = [old, now].map((line) => new Set(line.slice(0, 1000).match(/[\p{L}\p{N}_$]+/gu)));
+  let shared = 0;
+  for (const word of own!) if (other!.has(word)) shared++;
+  return Math.max(likeness(old, now), shared / Math.max(own!.size + other!.size - shared, 1));
 }
 
 /** How far a change of one kind could as well stand before or behind where it stands: its lines repeat those around it. */

@@ -4,12 +4,13 @@ import { type Sides, takeApart } from "../sides.js";
 import type { Aligner, ApplyOptions } from "./aligner.js";
 import { findApplied } from "./applied.js";
 import { type Candidate, conflict, type Match } from "./match.js";
+import type { OrderRows } from "./order.js";
 import { rewrite } from "./rewrite.js";
 import type { Address, ReadAddress } from "./section.js";
 import { settle } from "./settle.js";
 import { lastUpTo } from "./sorted.js";
 import { exactStyle, type LearnStyle, pairUp } from "./style.js";
-import { findRows, type Key, readTarget, type Target } from "./target.js";
+import { findRows, isNowhere, type Key, readTarget, type Target } from "./target.js";
 
 /** On each rung that compares lines as wholes: what it compares of a line of the text, and of a line of the patch. */
 export type Step = readonly [rung: Rung, text: Key, patch: Key];
@@ -33,13 +34,20 @@ export type Align = (
   beyond: Aligner | undefined,
 ) => readonly Match[] | Conflict | null;
 
+/** Places a hunk that leaves lines out with dots; null where it has none. */
+export type Fill = (sides: Sides, target: Target, ladder: Ladder) => Places | null;
+
 /** The ways in which a hunk may fit, mildest first: a value, so that a page has only those that it passes in. */
 export interface Ladder {
   readonly steps: readonly Step[];
+  /** For a hunk that no step finds, and that has no line number. */
+  readonly fill?: Fill;
   /** For what no step finds. */
   readonly align?: Align;
   readonly learnStyle: LearnStyle;
   readonly readAddress: ReadAddress;
+  /** Which of several places is meant where hunks stand in the file's order. */
+  readonly orderRows?: OrderRows;
   /** A short cut for large texts. */
   readonly stand?: Stand;
 }
@@ -62,11 +70,11 @@ export function climb(
       sides.old.length === 0 ? findBare(sides, target) : findMatches(sides, target, ladder, loosest, beyond);
     return { sides, ...found };
   });
-  return rewrite(settle(candidates, target), target, given);
+  return rewrite(settle(candidates, target, ladder.orderRows), target, given);
 }
 
-/** Places, of which not all may have been kept. */
-type Places = Pick<Candidate, "found" | "total">;
+/** Places, of which not all may have been kept, and the hunk itself where dots in it were filled in. */
+export type Places = Pick<Candidate, "found" | "total"> & { readonly sides?: Sides };
 
 /** Lines to insert, and no old ones: only a number says where, an empty text, or that it is the end. */
 function findBare(sides: Sides, { text, starts, lines }: Target): Places {
@@ -85,6 +93,8 @@ function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung
   const address = ladder.readAddress(sides, target);
   const highest = rungs.indexOf(loosest);
   let last: Rung = "exact";
+  /** Whether a looser rung may find what the first did not. */
+  let sought: boolean | undefined;
   /** Where the hunk would fit if its address were not against it. */
   let elsewhere: readonly number[] = [];
   for (const [rung, text, patch] of ladder.steps) {
@@ -95,7 +105,11 @@ function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung
     const asked = sides.inserts && (all?.length === 0 || sides.new.length > sides.old.length || hasAnchors(sides));
     const made = asked ? findRows(sides.new, text, patch, target) : [];
     if (all === null || made === null) return refuse("ambiguous", rung);
-    if (all.length + made.length === 0) continue;
+    if (all.length + made.length === 0) {
+      sought ??= !(isNowhere(sides.old, target) && isNowhere(sides.new, target));
+      if (sought) continue;
+      break;
+    }
     const places = address ? all.filter((row) => address.inside(row, inARow(row, sides.old))) : all;
     const applied = address ? made.filter((row) => address.inside(row, inARow(row, sides.new))) : made;
     if (elsewhere.length === 0) elsewhere = all;
@@ -112,6 +126,9 @@ function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung
     if (fresh.length > 0 && sides.old.join("\n") === sides.new.join("\n"))
       return refuse("already-applied", rung, fresh);
   }
+  const isBare = sides.hint === null && highest >= rungs.indexOf("elided");
+  const filled = isBare ? ladder.fill?.(sides, target, ladder) : null;
+  if (filled) return filled;
   if (ladder.align && highest >= rungs.indexOf("context")) {
     const found = ladder.align(sides, target, address, beyond);
     if (found) return { found };
@@ -128,7 +145,7 @@ function hasAnchors({ hunk }: Sides): boolean {
 }
 
 /** Rows one behind the other, as many as there are lines. */
-function inARow(row: number, lines: readonly string[]): number[] {
+export function inARow(row: number, lines: readonly string[]): number[] {
   return lines.map((_, i) => row + i);
 }
 
@@ -151,7 +168,7 @@ function findFragments(old: readonly string[], { text, starts }: Target): number
 }
 
 /** A place where all old lines stand in a row, if there is a style for what is to be inserted. */
-function readMatch(sides: Sides, row: number, rung: Rung, { learnStyle }: Ladder, target: Target): Match | null {
+export function readMatch(sides: Sides, row: number, rung: Rung, { learnStyle }: Ladder, target: Target): Match | null {
   const rows = sides.old.map((_, i) => row + i);
   if (rung === "exact") return endsAlike(rows, sides, target) ? { row, rows, rung, style: exactStyle } : null;
   const style = learnStyle(pairUp(sides, rows, target), sides.changes, target.text);

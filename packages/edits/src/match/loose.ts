@@ -1,8 +1,10 @@
 import { readAddress } from "./address.js";
 import { align } from "./align.js";
+import { fillDots } from "./elided.js";
 import type { Ladder } from "./ladder.js";
 import { learnStyle } from "./line-style.js";
 import { looseLine, plainTabs, plainTypography } from "./normal.js";
+import { orderRows } from "./order.js";
 import { plainLadder, trimmedEnd } from "./plain.js";
 import { stand } from "./stand.js";
 
@@ -16,8 +18,10 @@ export const looseLadder: Ladder = {
     ["escapes", trimmedEnd, (line) => plainTabs(line).trimEnd()],
     ["indentation", looseLine, looseLine],
   ],
+  fill: fillDots,
   align,
   learnStyle,
   readAddress,
+  orderRows,
   stand,
 };

@@ -4,7 +4,9 @@ import type { Candidate } from "./match.js";
  * For each hunk of a patch whose hunks stand in the file's order (see `Hunk.anchors`) the rows that it can take if they do;
  * null for others, and where the hunks cannot all stand in order.
  */
-export function orderRows(candidates: readonly Candidate[]): (ReadonlySet<number> | null)[] {
+export type OrderRows = (candidates: readonly Candidate[]) => readonly (ReadonlySet<number> | null)[];
+
+export const orderRows: OrderRows = (candidates) => {
   const ordered = candidates.filter(isOrdered);
   const rows = ordered.map(({ found }) => ("reason" in found ? [] : found.map(({ row }) => row).sort((a, b) => a - b)));
   // From the front: which rows are behind some row of the hunk before. From the back: which of these are before some row of the next.
@@ -15,7 +17,7 @@ export function orderRows(candidates: readonly Candidate[]): (ReadonlySet<number
     const own = allowed.get(candidate);
     return own && own.length > 0 ? new Set(own) : null;
   });
-}
+};
 
 /** One that certainly has places, all of them kept. */
 function isOrdered({ sides, found, total = 0 }: Candidate): boolean {

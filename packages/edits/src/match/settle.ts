@@ -2,7 +2,7 @@ import type { Conflict } from "../result.js";
 import type { Sides } from "../sides.js";
 import { findApplied, namedRows } from "./applied.js";
 import { type Candidate, conflict, type Match, type Placing } from "./match.js";
-import { orderRows } from "./order.js";
+import type { OrderRows } from "./order.js";
 import { fitsLoosely, type Target } from "./target.js";
 
 /** A hunk whose only place is known, and how far that is from its number. */
@@ -20,14 +20,14 @@ interface Sure {
  * where the numbers say, or while the new lines do. Hunks without numbers that stand in the file's order take the only
  * places by which all of them do.
  */
-export function settle(candidates: readonly Candidate[], target: Target): Placing[] {
+export function settle(candidates: readonly Candidate[], target: Target, orderRows?: OrderRows): Placing[] {
   const sure = candidates.flatMap((candidate): Sure[] => {
     const { sides, found } = candidate;
     if (sides.hint === null || "reason" in found || found.length !== 1) return [];
     const { row } = found[0]!;
     return [{ candidate, row, drift: row - sides.hint }];
   });
-  const inOrder = orderRows(candidates);
+  const inOrder = orderRows?.(candidates) ?? [];
   let passed = 0;
   return candidates.map((candidate, i): Placing => {
     const { sides, found } = candidate;
@@ -35,17 +35,16 @@ export function settle(candidates: readonly Candidate[], target: Target): Placin
     if (candidate === sure[passed]?.candidate) passed++;
     const high = sure[passed];
     if ("reason" in found) return { sides, match: found };
-    const match =
-      sides.hint === null ? chooseByOrder(found, inOrder[i]!) : chooseByNumber(candidate, low, high, target);
+    const match = sides.hint === null ? chooseByOrder(found, inOrder[i]) : chooseByNumber(candidate, low, high, target);
     if (match) return { sides, match };
     const rows = found.map(({ row }) => row);
     return { sides, match: conflict(sides, "ambiguous", found[0]!.rung, rows, candidate.total) };
   });
 }
 
-function chooseByOrder(found: readonly Match[], rows: ReadonlySet<number> | null): Match | null {
+function chooseByOrder(found: readonly Match[], rows: ReadonlySet<number> | null | undefined): Match | null {
   if (found.length === 1) return found[0]!;
-  const left = rows === null ? [] : found.filter(({ row }) => rows.has(row));
+  const left = !rows ? [] : found.filter(({ row }) => rows.has(row));
   return left.length === 1 ? left[0]! : null;
 }
 

@@ -32,15 +32,18 @@ export function impliesGitHeader({ kind, oldMode, newMode, hunks }: FilePatch): 
 }
 
 function formatGitHeader(file: FilePatch, out: string[]): void {
-  const { kind, oldMode, newMode, git } = file;
+  const { kind, oldMode, newMode, git, hunks } = file;
   const before = file.before ?? file.after ?? "";
   const after = file.after ?? before;
   const index = git?.index === undefined ? "" : `index ${git.index}`;
   out.push(`diff --git ${quoteName(`a/${before}`)} ${quoteName(`b/${after}`)}`);
-  const mode = git?.mode === undefined ? "" : ` ${git.mode}`;
-  if (kind === "create") out.push(`new file mode ${newMode ?? "100644"}`);
-  else if (kind === "delete") out.push(`deleted file mode ${oldMode ?? "100644"}`);
-  else {
+  const indexMode = git?.mode === undefined ? "" : ` ${git.mode}`;
+  // Above hunks /dev/null tells the kind, so a mode that is not known is not made up.
+  const mode = hunks.length > 0 ? undefined : "100644";
+  if (kind === "create" || kind === "delete") {
+    const own = (kind === "create" ? newMode : oldMode) ?? mode;
+    if (own !== undefined) out.push(`${kind === "create" ? "new" : "deleted"} file mode ${own}`);
+  } else {
     if (oldMode !== undefined) out.push(`old mode ${oldMode}`);
     if (newMode !== undefined) out.push(`new mode ${newMode}`);
   }
@@ -48,7 +51,7 @@ function formatGitHeader(file: FilePatch, out: string[]): void {
   if (git?.dissimilarity !== undefined) out.push(`dissimilarity index ${git.dissimilarity}%`);
   if (kind === "rename" || kind === "copy")
     out.push(`${kind} from ${quoteName(before)}`, `${kind} to ${quoteName(after)}`);
-  if (index !== "") out.push(index + mode);
+  if (index !== "") out.push(index + indexMode);
 }
 
 function formatName(prefix: string, path: string | null, stamp: string | undefined): string {

@@ -1,6 +1,13 @@
 import { hashParts } from "../hunk.js";
 import type { FilePatch, Hunk } from "../patch.js";
-import { type ReadError, type Repair, say, type UnifiedErrorReason, type UnifiedRepairKind } from "../reading.js";
+import {
+  MOST_REPAIRS,
+  type ReadError,
+  type Repair,
+  say,
+  type UnifiedErrorReason,
+  type UnifiedRepairKind,
+} from "../reading.js";
 import { REFUSED, SENTENCES } from "./message.js";
 
 /** The file being read, with the hunks so far. */
@@ -96,16 +103,19 @@ export function takeTo(input: Input, end: number): void {
 /** Lists a repair. Strict reading has none: what git does not read is an error, and of what it reads nothing is said. */
 export function repair(input: Input, at: number, kind: UnifiedRepairKind, found?: string): void {
   const { [kind]: reason = "bad-hunk" } = REFUSED;
-  if (!input.strict) input.repairs.push({ kind, ...said(input, at, kind, found) });
-  else if (reason !== null) input.errors.push({ reason, ...said(input, at, kind, found) });
+  if (!input.strict) {
+    if (input.repairs.length < MOST_REPAIRS)
+      input.repairs.push({ kind, line: lineOf(input, at), message: say(SENTENCES[kind], found) });
+  } else if (reason !== null)
+    input.errors.push({ reason, line: lineOf(input, at), message: say(SENTENCES[kind], found) });
 }
 
 export function refuse(input: Input, at: number, reason: UnifiedErrorReason, found?: string): void {
-  input.errors.push({ reason, ...said(input, at, reason, found) });
+  input.errors.push({ reason, line: lineOf(input, at), message: say(SENTENCES[reason], found) });
 }
 
-function said({ numbers }: Input, at: number, key: keyof typeof SENTENCES, found?: string) {
-  return { line: numbers?.[at] ?? at + 1, message: say(SENTENCES[key], found) };
+function lineOf({ numbers }: Input, at: number): number {
+  return numbers?.[at] ?? at + 1;
 }
 
 /** Takes out the empty lines where one stands behind every line from the first header to the end of the fence. */

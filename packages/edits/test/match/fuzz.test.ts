@@ -11,6 +11,7 @@ import { applyStrictly } from "../../src/match/strict.js";
 import type { FileKind, Patch } from "../../src/patch.js";
 
 const numRuns = process.env.PARLANCE_LONG ? 20_000 : 2_000;
+const seed = Number(process.env.PARLANCE_SEED ?? Date.now() % 1_000_000_000);
 
 const word = fc.constantFrom(
   "",
@@ -59,7 +60,7 @@ const patch: fc.Arbitrary<Patch> = fc.record({
   ),
 });
 
-describe("any value of a patch's shape and any text", () => {
+describe(`any value of a patch's shape and any text, seed ${seed}`, () => {
   test("are applied or refused with reasons that can be explained, never by an exception", () => {
     fc.assert(
       fc.property(patch, text, fc.boolean(), fc.boolean(), (value, before, strict, unidiffZero) => {
@@ -69,7 +70,7 @@ describe("any value of a patch's shape and any text", () => {
           else for (const conflict of result.conflicts) expect(explainConflict(conflict, file, before)).not.toBe("");
         }
       }),
-      { numRuns },
+      { numRuns, seed },
     );
   });
 
@@ -86,7 +87,7 @@ describe("any value of a patch's shape and any text", () => {
           expect(kept).toBeGreaterThanOrEqual(lines - deleted.length);
         }
       }),
-      { numRuns },
+      { numRuns, seed },
     );
   });
 
@@ -98,7 +99,7 @@ describe("any value of a patch's shape and any text", () => {
         expect(typeof composePatches(first, second).ok).toBe("boolean");
         for (const file of first.files) mapPosition(file, { line: 3, character: 1 });
       }),
-      { numRuns },
+      { numRuns, seed },
     );
   });
 });

@@ -2,12 +2,12 @@ import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
 import { parseStrReplace } from "../../src/formats/str-replace.js";
 
-/** A call that lacks the text's line which is marked with `!`, in its old text as in its new one. */
+/** A call that lacks the text's lines which are marked with `!`, in its old text as in its new one. */
 function applyWithout(text: string, now: string) {
-  const without = (marked: string) => marked.replace(/^!.*\n/m, "");
+  const without = (marked: string) => marked.replace(/^!.*\n/gm, "");
   const reading = parseStrReplace({ path: "x.ts", old_str: without(text), new_str: without(now) });
   if (!reading.ok) expect.fail(JSON.stringify(reading.errors));
-  return applyPatch(reading.patch, text.replace("!", ""));
+  return applyPatch(reading.patch, text.replaceAll("!", ""));
 }
 
 const tail = "three();\nfour();\nfive();\n";
@@ -16,7 +16,10 @@ describe("a line of the text that a block has left out beside a change", () => {
   test.each([
     ["a blank one below", `one();\nlet price = 1;\n!\n${tail}`, `one();\nlet price = 2;\n!\n${tail}`],
     ["a blank one above", `one();\n!\nlet price = 1;\n${tail}`, `one();\n!\nlet price = 2;\n${tail}`],
+    ["one above, by a word", `one();\n!\ninterface Price {\n${tail}`, `one();\n!\ntype Price = {\n${tail}`],
     ["another below", `one();\nlet price = 1;\n!two();\n${tail}`, `one();\nlet price = 2;\n!two();\n${tail}`],
+    ["a blank one below a deleted line", `one();\ntwo();\n!\n${tail}`, `one();\n!\n${tail}`],
+    ["a blank one above a deleted line", `one();\n!\ntwo();\n${tail}`, `one();\n!\n${tail}`],
     ["a blank one not beside new ones", `one();\ntwo();\n!\n${tail}`, `zero();\n\none();\ntwo();\n!\n${tail}`],
   ])("stays where the new line has the place of the old one: %s", (_, text, now) => {
     expect(applyWithout(text, now)).toMatchObject({ ok: true, text: now.replace("!", "") });
@@ -49,9 +52,29 @@ describe("a line of the text that a block has left out beside a change", () => {
       `one();\n"b": "1",\n!"c": "1",\n"a": "1",\n${tail}`,
       `one();\n"a": "1",\n"b": "1",\n${tail}`,
     ],
+    ["blank ones are on both sides of a deleted line", `one();\n!\ntwo();\n!\n${tail}`, `one();\n!\n!\n${tail}`],
     ["new blank lines are beside a blank one", `one();\n!\n${tail}`, `one();\n\nlet price = 2;\n${tail}`],
   ])("leaves a doubt, and is refused, where %s", (_, text, now) => {
     expect(applyWithout(text, now)).toMatchObject({ ok: false, conflicts: [{ reason: "not-found" }] });
+  });
+});
+
+describe("a blank line that a block has before the text's first line or behind its last", () => {
+  const text = "one();\n\ntwo();\n";
+  test.each([
+    ["above new lines", "\none();", "\nzero();\n\none();", `zero();\n\n${text}`],
+    ["above a deleted line", "\none();\n\ntwo();", "\ntwo();", "two();\n"],
+    ["below a new line", "two();\n\n", "two();\nthree();\n\n", `${text}three();\n`],
+  ])("is no line of the text: %s", (_, old_str, new_str, made) => {
+    const reading = parseStrReplace({ path: "x.ts", old_str, new_str });
+    if (!reading.ok) expect.fail(JSON.stringify(reading.errors));
+    expect(applyPatch(reading.patch, text)).toMatchObject({ ok: true, text: made });
+  });
+
+  test("is in doubt where new lines stand outside of it", () => {
+    const reading = parseStrReplace({ path: "x.ts", old_str: "\none();", new_str: "zero();\n\none();" });
+    if (!reading.ok) expect.fail(JSON.stringify(reading.errors));
+    expect(applyPatch(reading.patch, text)).toMatchObject({ ok: false });
   });
 });
 

@@ -9,6 +9,7 @@ import { parseWholeFiles } from "../../src/formats/whole-file.js";
 import { parseEdits, readEdits } from "../../src/stream/read.js";
 import { formatPatch } from "../../src/unified/format.js";
 import { parsePatch } from "../../src/unified/parse.js";
+import { measureGrowth } from "../growth.js";
 import { eventsOf, readAnswers } from "./answers.js";
 
 const numRuns = process.env.PARLANCE_LONG ? 20_000 : 1_000;
@@ -89,21 +90,6 @@ describe(`whatever the text (seed ${seed})`, () => {
   });
 });
 
-/** How much longer the second run takes than the first: the median of five pairs, one right after the other. */
-function growth(first: () => void, second: () => void): number {
-  const time = (run: () => void) => {
-    const start = performance.now();
-    run();
-    return performance.now() - start;
-  };
-  const ratios = Array.from({ length: 5 }, () => {
-    const once = time(first);
-    // Below a millisecond a ratio says nothing of growth.
-    return time(second) / Math.max(1, once);
-  });
-  return ratios.sort((a, b) => a - b)[2]!;
-}
-
 const body = (n: number) => Array.from({ length: n }, (_, i) => `  line ${i} of the text\n`).join("");
 
 test.each<[string, (n: number) => string]>([
@@ -131,14 +117,15 @@ test.each<[string, (n: number) => string]>([
     [1, 4_000],
     [4096, 20_000],
   ] as const) {
-    const [once, twice] = [make(n), make(2 * n)];
-    // The machine may be busy elsewhere; what is quadratic is so every time.
-    let ratio = Number.POSITIVE_INFINITY;
-    for (let attempt = 0; attempt < 5 && ratio > 2.6; attempt++)
-      ratio = growth(
-        () => read(once, size),
-        () => read(twice, size),
-      );
+    const ratio = measureGrowth(
+      (lines) => {
+        const text = make(lines);
+        return () => read(text, size);
+      },
+      n,
+      2.6,
+      1_000,
+    );
     expect(ratio, `pieces of ${size}`).toBeLessThanOrEqual(2.6);
   }
 });

@@ -1,47 +1,12 @@
-import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { applyPatch, applyStrictly, formatPatch, parsePatch } from "@parlance/edits";
-import { applyPlan, planEdits } from "@parlance/edits/node";
+import { applyPatch, applyStrictly, parsePatch } from "@parlance/edits";
 import { describe, expect, it } from "vitest";
-import { inFolder, inFolderLater } from "../git.js";
+import { askGit, askUs } from "./ask.js";
 
 const HUNK = "@@ -1 +1 @@\n-a\n+b\n";
 const FROM_NOTHING = "@@ -0,0 +1 @@\n+b\n";
 const git = (names: string, header: string, hunk = HUNK) => `diff --git ${names}\n${header}${hunk}`;
 const NAMES = "--- a/f\n+++ b/f\n";
 const EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
-
-/** What `git apply` does with it in a folder with `f` of this text and mode; null where it refuses. */
-function askGit(patch: string, text: string, mode: number, ...args: string[]) {
-  return inFolder((folder) => {
-    writeFileSync(join(folder, "f"), text);
-    chmodSync(join(folder, "f"), mode);
-    const env = { ...process.env, GIT_CEILING_DIRECTORIES: join(folder, ".."), GIT_CONFIG_GLOBAL: "/dev/null" };
-    const { status } = spawnSync("git", ["apply", ...args, "-"], { cwd: folder, input: patch, env });
-    if (status !== 0) return null;
-    const name = ["f", "g"].find((each) => existsSync(join(folder, each)));
-    if (name === undefined) return { gone: true };
-    return { name, text: readFileSync(join(folder, name), "utf8"), x: (statSync(join(folder, name)).mode & 0o100) > 0 };
-  });
-}
-
-/** The same by strict reading and a plan. */
-async function askUs(patch: string, text: string, mode: number) {
-  const reading = parsePatch(patch, { strict: true });
-  if (!reading.ok) return null;
-  expect(parsePatch(formatPatch(reading.patch), { strict: true })).toEqual(reading);
-  return inFolderLater(async (folder) => {
-    writeFileSync(join(folder, "f"), text);
-    chmodSync(join(folder, "f"), mode);
-    const plan = await planEdits(reading.patch, { root: folder });
-    const written = await applyPlan(plan, { root: folder });
-    if (!written.ok) return null;
-    const name = ["f", "g"].find((each) => existsSync(join(folder, each)));
-    if (name === undefined) return { gone: true };
-    return { name, text: readFileSync(join(folder, name), "utf8"), x: (statSync(join(folder, name)).mode & 0o100) > 0 };
-  });
-}
 
 const MODES: readonly (readonly [name: string, header: string])[] = [
   ["no mode", ""],

@@ -1,0 +1,14 @@
+/** Dots on a line of their own, alone, in a comment, or with a few words: `...`, `// ... existing code ...`, `# ... rest of the class`. */
+const DOTS =
+  /^\s*(?:(\/\/|#|--|;|%|\/\*|\{\/\*|<!--)\s*)?(?:\[\.{3}\]|(?:\.{3,}|…)(?:( ?[\p{L}(][\p{L}\p{N} ,'’()/-]{0,60})(\.{3,}|…)?)?)(?:\s*(?:\*\/\}?|-->))?\s*$/u;
+
+/** Whether a line may stand for lines that are left out. Without a comment words must stand between dots: `...rest` is code. */
+export function areDots(line: string): boolean {
+  const [found, comment, words, end] = DOTS.exec(line) ?? [];
+  return found !== undefined && (comment !== undefined || words === undefined || end !== undefined);
+}
+
+/** Whether a line can be meant for nothing else: dots alone are code in Python and punctuation in prose. */
+export function areWordyDots(line: string): boolean {
+  return areDots(line) && /\p{L}{3}/u.test(line);
+}

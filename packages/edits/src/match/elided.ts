@@ -1,0 +1,117 @@
+import { areDots } from "../dots.js";
+import type { ConflictReason, Rung } from "../result.js";
+import { type Sides, takeApart } from "../sides.js";
+import { type Fill, inARow, type Ladder, type Places, readMatch } from "./ladder.js";
+import { conflict } from "./match.js";
+import { looseLine } from "./normal.js";
+import { lastUpTo } from "./sorted.js";
+import { findRows, indexBy, type Target } from "./target.js";
+
+/** What stands between dots, and the rows at which it can stand. */
+interface Piece {
+  readonly sides: Sides;
+  rows: readonly number[];
+}
+
+/**
+ * Fills in what a hunk without line numbers leaves out with dots that stand in its old and its new lines. Each piece between them has to stand
+ * in one way only, in order, with at least one line left out, and that inside of the block that the pieces are in. Null where
+ * a hunk has no dots, or where the text has such a line itself.
+ */
+export const fillDots: Fill = (sides, target, ladder) => {
+  const { places } = indexBy(looseLine, target);
+  const dots = sides.hunk.lines.filter(
+    (line) => areDots(line.slice(1)) && !places.get(looseLine(line.slice(1)))?.length,
+  );
+  if (!dots.some((line) => line[0] !== "+")) return null;
+  const refuse = (reason: ConflictReason, rows: readonly number[] = []) => ({
+    found: conflict(sides, reason, "elided", rows),
+  });
+  if (dots.some((line) => line[0] !== " ")) return refuse("not-found");
+  const pieces = cut(sides, new Set(dots));
+  if (pieces === null) return refuse("ambiguous");
+  for (const [rung, text, patch] of ladder.steps) {
+    for (const piece of pieces) {
+      const { old, new: now, inserts } = piece.sides;
+      const all = findRows(old, text, patch, target);
+      const made = inserts ? findRows(now, text, patch, target) : [];
+      if (all === null || made === null) return refuse("ambiguous");
+      // What an applied piece leaves has its old lines in it, or beside it.
+      const isMade = (row: number) => row < (made[lastUpTo(made, row + old.length - 1)] ?? -Infinity) + now.length;
+      if (made.length > 0 && all.every(isMade)) return refuse("already-applied", made);
+      piece.rows = all.filter((row) => !isMade(row));
+    }
+    if (pieces.some(({ rows }) => rows.length === 0)) continue;
+    order(pieces);
+    const open = pieces.find(({ rows }) => rows.length !== 1);
+    if (open) return refuse(open.rows.length > 1 ? "ambiguous" : "not-found", open.rows);
+    const filled = fill(sides, pieces, target);
+    return filled ? place(filled, pieces[0]!.rows[0]!, rung, target, ladder) : refuse("not-found");
+  }
+  const missing = pieces.find(({ rows }) => rows.length === 0);
+  return refuse("not-found", missing ? [] : [pieces[0]!.rows[0]!]);
+};
+
+/** The place of a hunk whose dots are filled in. */
+function place(sides: Sides, row: number, rung: Rung, target: Target, ladder: Ladder): Places {
+  const rows = inARow(row, sides.old);
+  const address = ladder.readAddress(sides, target);
+  const match = readMatch(sides, row, rung, ladder, target);
+  if (match === null || (address && (!address.inside(row, rows) || address.contradicted(row, rows))))
+    return { found: conflict(sides, match ? "not-found" : "ambiguous", "elided", [row]) };
+  return { sides, found: [{ ...match, style: { ...match.style, repairs: [...match.style.repairs, "elided"] } }] };
+}
+
+/** The pieces; null where one of them has new lines alone: then nothing says where they go. */
+function cut({ hunk }: Sides, dots: ReadonlySet<string>): Piece[] | null {
+  const runs: string[][] = [[]];
+  for (const line of hunk.lines) {
+    if (dots.has(line)) runs.push([]);
+    else runs.at(-1)!.push(line);
+  }
+  const pieces = runs
+    .filter((lines) => lines.length > 0)
+    .map((lines) => ({ sides: takeApart({ ...hunk, lines }), rows: [] }));
+  return pieces.length === 0 || pieces.some(({ sides }) => sides.old.join("").trim() === "") ? null : pieces;
+}
+
+/** Leaves to each piece the rows by which all of them stand in order. */
+function order(pieces: readonly Piece[]): void {
+  let least = 0;
+  for (const piece of pieces) {
+    piece.rows = piece.rows.filter((row) => row >= least);
+    least = (piece.rows[0] ?? Infinity) + piece.sides.old.length + 1;
+  }
+  let most = Infinity;
+  for (const piece of [...pieces].reverse()) {
+    piece.rows = piece.rows.filter((row) => row + piece.sides.old.length < most);
+    most = piece.rows.at(-1) ?? -1;
+  }
+}
+
+/** The hunk with the text's lines as context in place of dots; null where these lines leave the block. */
+function fill({ hunk }: Sides, pieces: readonly Piece[], { lines: text, effort }: Target): Sides | null {
+  const lines: string[] = [];
+  let end = -1;
+  for (const { sides, rows } of pieces) {
+    const row = rows[0]!;
+    const gap = end < 0 ? [] : text.slice(end, row);
+    effort.left -= gap.length;
+    if (effort.left < 0 || (gap.length > 0 && !isInBlock(gap, text[end - 1]!, text[row]!))) return null;
+    for (const line of gap) lines.push(` ${line}`);
+    for (const line of sides.hunk.lines) lines.push(line);
+    end = row + sides.old.length;
+  }
+  return takeApart({ ...hunk, lines });
+}
+
+/** Whether no line stands outside of the block that the line above opens, or else that the line below is in. */
+function isInBlock(gap: readonly string[], above: string, below: string): boolean {
+  const [outer, inner] = [indentOf(above), indentOf(below)];
+  const least = inner > outer ? outer + 1 : inner;
+  return gap.every((line) => line.trim() === "" || indentOf(line) >= least);
+}
+
+function indentOf(line: string): number {
+  return line.length - line.trimStart().length;
+}
