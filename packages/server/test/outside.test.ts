@@ -96,6 +96,53 @@ it.each([400, 426])(
   },
 );
 
+/** A client whose every stream request runs its handler, and is answered as a second one that was cut on its way. */
+function repeatedByFetch(answers: readonly Response[]) {
+  const app = serve(
+    foldGateway,
+    fold({
+      async *send() {
+        yield { type: "text", text: "begun" };
+        yield { type: "done", full_response: "begun" };
+      },
+    }),
+  );
+  const left = [...answers];
+  const asked: string[] = [];
+  const client = connect(foldGateway, {
+    random: () => 0,
+    async fetch(request) {
+      asked.push(request.method);
+      const answer = left.shift();
+      if (!answer) return app.fetch(request);
+      if (request.method === "POST") await (await app.fetch(request)).body?.cancel();
+      return answer;
+    },
+  });
+  return { client, asked };
+}
+
+it("a stream whose request was repeated, cut on its way and answered with a bare 400 is joined, and nothing of it is lost", async () => {
+  const { client, asked } = repeatedByFetch([new Response(null, { status: 400 })]);
+  const got = [];
+  for await (const message of client.send({ content: "x" })) got.push(message.type);
+  expect(got).toEqual(["text", "done"]);
+  expect(asked).toEqual(["POST", "GET"]);
+});
+
+it.each([
+  ["a bare 400 of a server that does not know the key", [400, 404], ["POST", "GET"]],
+  ["a 400 with a body", ["the parser does not say this"], ["POST"]],
+])("%s is the error of its stream", async (_, answers, methods) => {
+  const { client, asked } = repeatedByFetch(
+    answers.map((answer) =>
+      typeof answer === "number" ? new Response(null, { status: answer }) : new Response(answer, { status: 400 }),
+    ),
+  );
+  await expect(client.send({ content: "x" }).text()).rejects.toMatchObject({ name: "Refusal", status: 400 });
+  expect(asked).toEqual(methods);
+});
+
 test.each([
   ["rejects with a bug", async () => Promise.reject(new Error("model is down")), 500],
   ["rejects with a refusal", async () => Promise.reject(new Refusal("no such agent", { status: 404 })), 404],

@@ -6,6 +6,7 @@ import {
   type DisconnectedCode,
   disconnected,
   RESUME,
+  Refusal,
   type SseDecoder,
 } from "@parlance/wire";
 import { gap } from "../disconnected.js";
@@ -43,6 +44,15 @@ const MAX_SHOWN = 200;
  *     any ─close→ closed
  */
 type State = "connecting" | "open" | "rejoining" | "closed";
+
+/**
+ * Whether a request that failed so may have begun its handler. An answer of 400 without a body is the HTTP parser's, to a request that was cut
+ * on its way; `fetch` repeats a GET whose connection was lost, so that may be its second one.
+ */
+function mayRun(error: unknown): boolean {
+  if (error instanceof Refusal) return error.message === "status 400";
+  return error instanceof Disconnected && error.code === "unreachable" && !error.retryable;
+}
 
 /** The messages of one Server-Sent Events answer. Bytes are read when messages are asked for, so a slow reader slows the network. */
 export class StreamReader {
@@ -103,10 +113,13 @@ export class StreamReader {
     try {
       return { request, response: await within(request, () => send(request), this.#limit, this.#idle) };
     } catch (error) {
+      if (!join || !mayRun(error)) throw error;
       // A request that may have been received is never sent again: where the server knows its key, it is joined.
-      if (!(error instanceof Disconnected) || error.code !== "unreachable" || error.retryable || !join) throw error;
       this.#resumed = resuming(join, this.#connection, life);
-      return this.#resumed.join(error, 0);
+      const lost = error instanceof Disconnected ? error : this.#lost("was refused", "unreachable", error);
+      return this.#resumed.join(lost, 0).catch((failure: unknown) => {
+        throw failure === lost ? error : failure;
+      });
     }
   }
 
