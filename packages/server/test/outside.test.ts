@@ -143,6 +143,48 @@ it.each([
   expect(asked).toEqual(methods);
 });
 
+it("a stream that is known, whose messages are gone, ends in a gap", async () => {
+  const gone = () => new Response("gone", { status: 410, headers: { "Parlance-Resume": "gap; after=0" } });
+  const { client, asked } = repeatedByFetch([gone(), gone()]);
+  await expect(client.send({ content: "x" }).text()).rejects.toMatchObject({ name: "Disconnected", code: "gap" });
+  expect(asked).toEqual(["POST", "GET"]);
+});
+
+it.each([
+  ["a bare 400 once", [new Response(null, { status: 400 })], 2, true],
+  ["503 twice", [new Response("log", { status: 503 }), new Response("log", { status: 503 })], 3, true],
+  ["a 400 that says what it wants", [new Response("Upgrade Required", { status: 400 })], 1, false],
+  ["404", [new Response(null, { status: 404 })], 1, false],
+] as const)("a channel whose first request is answered with %s", async (_, answers, asked, resumes) => {
+  const app = serve(based, {
+    async session(_, channel) {
+      channel.send({ type: "initial_state", files: [], activeFile: null });
+      for await (const message of channel)
+        if (message.type === "list_files") channel.send({ type: "file_list", files: [] });
+    },
+  });
+  const left = [...answers];
+  let gets = 0;
+  let port: Port | undefined;
+  await using session = await connect(based, {
+    random: () => 0,
+    async fetch(request) {
+      if (request.method === "GET") gets++;
+      return left.shift()?.clone() ?? app.fetch(request);
+    },
+    async webSocket(...args) {
+      const opened = await app.webSocket(...args);
+      if (!("refused" in opened)) port = opened;
+      return opened;
+    },
+  }).session();
+  expect(gets).toBe(asked);
+  port!.close(1006, "");
+  const answer = session.ask({ type: "list_files" });
+  if (resumes) expect(await answer).toEqual({ type: "file_list", files: [] });
+  else await expect(answer).rejects.toThrow();
+});
+
 test.each([
   ["rejects with a bug", async () => Promise.reject(new Error("model is down")), 500],
   ["rejects with a refusal", async () => Promise.reject(new Refusal("no such agent", { status: 404 })), 404],

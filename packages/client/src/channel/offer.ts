@@ -1,12 +1,15 @@
 import { type ChannelOffer, type Input, parseResumable, RESUME, type Resumable } from "@parlance/wire";
 import { timedOut } from "../disconnected.js";
-import { type Lifetime, lifetime, within } from "../lifetime.js";
+import { type Lifetime, lifetime, pause, within } from "../lifetime.js";
 import { ANSWER_WITHIN } from "../options.js";
 import { readText } from "../read.js";
 import { discard, type Fields, type Requests } from "../request.js";
 
 /** How often a server that cannot be reached is asked for a channel, before its socket is tried without resume. */
 const ASKED = 3;
+
+/** Milliseconds before the second time; twice as many before the third. */
+const AGAIN_AFTER = 100;
 
 interface First {
   readonly resumable: Resumable;
@@ -30,10 +33,12 @@ export async function firstOffer(
   const request = lifetime(life.signal);
   async function ask(): Promise<First | undefined> {
     for (let attempt = 0; attempt < ASKED && !request.signal.aborted; attempt++) {
+      if (attempt > 0) await pause(AGAIN_AFTER * attempt, request);
       const answer = await requests.ask("GET", name, input, headers, request, keyed).catch(() => undefined);
       const resumable = answer?.ok ? parseResumable(answer.headers.get(RESUME)) : undefined;
       if (resumable) return { resumable, offer: await offerOf(requests, name, answer!, request) };
-      if (answer) return void discard(answer);
+      if (answer) discard(answer);
+      if (answer && !mayPass(answer)) return undefined;
     }
     return undefined;
   }
@@ -41,6 +46,14 @@ export async function firstOffer(
   request.release();
   life.signal.throwIfAborted();
   return offered;
+}
+
+/**
+ * Whether asking again may bring an offer: a server that cannot reach its log or pub/sub answers 5xx, and an HTTP parser answers a request that
+ * was cut on its way with a bare 400. A plain WebSocket server's 400 says in a body what it wants.
+ */
+function mayPass({ status, headers }: Response): boolean {
+  return status >= 500 || (status === 400 && !headers.has("Content-Type"));
 }
 
 /** Reads an offer. Undefined where it was cut, or is none. */

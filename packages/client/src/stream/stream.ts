@@ -46,11 +46,11 @@ const MAX_SHOWN = 200;
 type State = "connecting" | "open" | "rejoining" | "closed";
 
 /**
- * Whether a request that failed so may have begun its handler. An answer of 400 without a body is the HTTP parser's, to a request that was cut
- * on its way; `fetch` repeats a GET whose connection was lost, so that may be its second one.
+ * Whether a request that failed so may have begun its handler: `fetch` repeats a GET whose connection was lost, and shows the second answer
+ * only. 400 without a body is the HTTP parser's, to a request that was cut on its way; 410 is of a stream that is known, and lost its messages.
  */
 function mayRun(error: unknown): boolean {
-  if (error instanceof Refusal) return error.message === "status 400";
+  if (error instanceof Refusal) return error.message === "status 400" || error.status === 410;
   return error instanceof Disconnected && error.code === "unreachable" && !error.retryable;
 }
 

@@ -175,7 +175,8 @@ export class ClusterChannels implements RemoteChannels {
       root.timeout(limits.queryWithin, resolve);
     });
     const hello: Packet = { type: "hello", server: this.#server, from: this.#inboxOf(this.#server) };
-    reached = await publish(this.#topic, hello).catch(() => 0);
+    // What fails is thrown: the ticket may be good, and its client may ask again.
+    reached = await publish(this.#topic, hello);
     if (answers < reached - 1) await all;
   }
 }
