@@ -115,7 +115,7 @@ describe.skipIf(!hasBrowser)("the review page, driven in Chromium", () => {
     expect(problems).toEqual([]);
   }, 60_000);
 
-  test("a file that changed since the page was made is told about and left alone", async () => {
+  test("a file that changed since the page was made is reported and left alone", async () => {
     const page = await browser.newPage();
     await page.goto(review.url);
     writeFileSync(join(root, "src/cart.ts"), "// rewritten\n");

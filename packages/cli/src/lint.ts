@@ -7,7 +7,7 @@ import { repeat } from "./watch.js";
 
 export const help = `parlance lint [DIR] [--strict] [--watch] [--json]
 
-Says everything that is wrong with the contract in DIR, or with every contract in it (default ./schemas).
+Lists every problem of the contract in DIR, or of every contract in it (default ./schemas).
 
   --strict  a warning, such as a property without a description, is an error
   --watch   run again after each change, until Ctrl-C

@@ -3,7 +3,7 @@ import { type Commands, exit, expected, type Io } from "./io.js";
 
 const commands: Commands = {
   init: { summary: "write a first contract to edit", load: () => import("./init.js") },
-  lint: { summary: "say everything that is wrong with contracts", load: () => import("./lint.js") },
+  lint: { summary: "list every problem of contracts", load: () => import("./lint.js") },
   generate: { summary: "write TypeScript and validators from contracts", load: () => import("./generate.js") },
   compat: {
     summary: "say what changed between two versions, and for whom it breaks",

@@ -27,7 +27,7 @@ export interface RawRequest {
 
 interface Carrier {
   readonly status: number;
-  /** What is said once the answer's head is there. */
+  /** Sent once the answer's head is there. */
   readonly hello: Uint8Array;
   /** How a message ends. */
   readonly end: string;

@@ -102,7 +102,7 @@ export function toWorkspaceEdit(
   return { ok: true, edit: { documentChanges, ...(annotated && { changeAnnotations }) } };
 }
 
-/** What the user is told of a file's change, and whether to confirm it is wise. */
+/** The label of a file's change in the editor, and whether the user should confirm it. */
 function annotate(
   { kind, before, after, whole, reason }: FilePatch,
   creates: boolean,

@@ -92,7 +92,7 @@ function formatBlock({ kind, reason }: FilePatch, path: string, hunk: Hunk | nul
   const tail = reason === undefined ? [] : [`reason: ${formatScalar(reason)}`];
   if (hunk === null) return edits ? null : [...head, ...tail];
   const { old, new: now, hint } = takeApart(hunk);
-  // How the text ends is said where it changes, and there both contents have to show it.
+  // A block shows how a text ends only where the end changes, so both contents must have it there.
   const told = !edits || endMatters(hunk);
   if (edits && told && (old.length * now.length === 0 || hunk.oldNoNewline === hunk.newNoNewline)) return null;
   if (edits && hint !== null) head.push(`line_start: ${hint + 1}`, `line_end: ${hint + old.length}`);

@@ -64,7 +64,7 @@ export interface RootOptions {
   readonly files?: Files;
 }
 
-/** Opens the root, which may itself be reached through symlinks: whoever names the root means what it leads to. */
+/** Opens the root. Its own path may contain symlinks: the root is the folder that they lead to. */
 export async function openRoot(root: string, options: RootOptions = {}): Promise<Directory> {
   const files = options.files ?? nodeFiles;
   const real = await orMissing(files.realpath(root));

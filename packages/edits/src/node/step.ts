@@ -61,7 +61,7 @@ export async function prepare(tree: Tree, journal: Journal, steps: readonly Step
   return modes;
 }
 
-/** Puts the new files in the old ones' places. Each is one step for whoever reads it. */
+/** Puts the new files in the old ones' places. A reader sees each old file or its new one, and nothing between. */
 export async function swap(tree: Tree, journal: Journal, steps: readonly Step[], touched: Set<string>): Promise<void> {
   const { files } = tree;
   for (const step of steps) {

@@ -24,7 +24,7 @@ export interface Written {
   /** What was changed: `before` and `after` have the hashes of the bytes. `undo` takes it back from here. */
   readonly files: readonly PlannedFile[];
   readonly moves: readonly Move[];
-  /** The patch that takes it back, for whoever keeps patches. */
+  /** The patch that takes the change back. */
   readonly inverse: Patch;
 }
 

@@ -29,7 +29,7 @@ export function lineOf(raw: string, fence: Fence | null): string {
   return outdent(raw.endsWith("\n") ? raw.slice(0, -1) : raw, fence);
 }
 
-/** Says what is new of the block. One that may turn out to be text is told of when it is over. */
+/** Emits what is new of the block. A block that may turn out to be text is emitted when it is over. */
 export function tell(open: OpenBlock, emit: (event: EditEvent) => void): void {
   const { block, edit, raws } = open;
   if (raws === null) return;

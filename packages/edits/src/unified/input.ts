@@ -100,7 +100,7 @@ export function takeTo(input: Input, end: number): void {
   while (input.at < end) take(input);
 }
 
-/** Lists a repair. Strict reading has none: what git does not read is an error, and of what it reads nothing is said. */
+/** Lists a repair. Strict reading has none: what git does not read is an error, and what it reads needs no repair. */
 export function repair(input: Input, at: number, kind: UnifiedRepairKind, found?: string): void {
   const { [kind]: reason = "bad-hunk" } = REFUSED;
   if (!input.strict) {

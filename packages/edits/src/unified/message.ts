@@ -14,7 +14,7 @@ export const SENTENCES: Record<UnifiedRepairKind | UnifiedErrorReason, string> =
   "wrong-count": "The hunk header does not count the lines below it.",
   "missing-space": "A context line has no space in front.",
   "blank-context": "An empty context line has no space in front.",
-  "misplaced-no-newline": "No newline at end of file is said of a line that is not the last.",
+  "misplaced-no-newline": "`\\ No newline at end of file` follows a line that is not the last.",
   "empty-hunk": "Nothing is changed here.",
   "missing-final-newline": "The last line has no line feed; the patch may be cut off.",
   "no-hunk": "No hunk says what to change.",

@@ -71,7 +71,7 @@ describe("all or none", () => {
         const isNew = now["a.txt"] === fresh["a.txt"];
         outcomes[isNew ? "new" : "old"]++;
         expect([at, recovery.kept, now]).toEqual([at, [], isNew ? fresh : old]);
-        // Whoever is told that it worked can rely on it; and after one failed call, on what it is told when it did not.
+        // A reported success can be relied on; after one failed call, so can the reported failure.
         if (result.ok) expect([at, isNew]).toEqual([at, true]);
         else if (fault.startsWith("error")) expect([at, isNew]).toEqual([at, false]);
       }

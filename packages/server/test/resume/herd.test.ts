@@ -111,7 +111,7 @@ it(`${herd} clients that come back after five seconds all go on, and do not come
   await pass(60_000);
   expect((await outcomes).flatMap((outcome) => judge(outcome))).toEqual([]);
 
-  // Full jitter: whoever waits up to four seconds comes at any time of them.
+  // Full jitter: a client that waits up to four seconds comes at any time within them.
   const windows = new Map<number, number>();
   for (const at of way.arrivals) {
     const window = Math.floor(at / 100);
