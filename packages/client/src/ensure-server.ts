@@ -20,7 +20,7 @@ export interface ServerCommand {
 export interface EnsuredServer {
   /** The `baseUrl` for `connect`. */
   readonly url: string;
-  /** The process, where this call has started it; a server that ran already is nobody's here. */
+  /** The process that this call has started; undefined for a server that ran already. */
   readonly process: ChildProcess | undefined;
   /** Ends the process that was started: SIGTERM, and SIGKILL after 5 s. It is not ended otherwise, also not with this program. */
   stop(): Promise<void>;

@@ -196,7 +196,7 @@ it("a channel that is left while it is cut is ended by DELETE, as it cannot say 
     signal: caller.signal,
     fetch: async (request) => {
       methods.push(request.method);
-      // Whoever asks again gets no answer.
+      // A second request gets no answer.
       if (request.method === "GET" && !online) return new Promise<Response>(() => {});
       return apps.socket.fetch(request);
     },

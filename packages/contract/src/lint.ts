@@ -88,7 +88,7 @@ const vocabularyAjv = (options: Options = {}) => {
   return ajv;
 };
 
-/** The formats that a contract declares; what is wrong with one is said where it stands. */
+/** The formats that a contract declares; a problem of one is reported at its place. */
 function declared(source: Source): ReadonlyMap<string, RegExp | true> {
   try {
     return declaredFormats(source);

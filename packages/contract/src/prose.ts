@@ -1,7 +1,7 @@
 import type { Contract } from "./model/contract.js";
 import type { SchemaName } from "./model/schema.js";
 
-/** `contract.json` as parsed. Its form is the meta-schema's business, so nothing is believed here. */
+/** `contract.json` as parsed. The meta-schema checks its form, so no property is assumed to be there. */
 // biome-ignore lint/suspicious/noExplicitAny: this is what JSON.parse gives; the meta-schema is checked by lint
 export type Source = Readonly<Record<string, any>>;
 

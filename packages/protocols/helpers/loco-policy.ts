@@ -54,7 +54,7 @@ export interface Decision {
 
 /**
  * "Server MUST respect policy for each mode and request approval when required." The law: what the policy blocks is refused,
- * whoever approves it; what neither blocks nor allows asks; of two answers the stricter one holds. A list is a guard against
+ * whatever the user answers; what neither blocks nor allows asks; of two answers the stricter one holds. A list is a guard against
  * accidents, not a sandbox: a shell has many ways to spell a command. So a line with shell syntax is never allowed by a list.
  */
 export function decide(

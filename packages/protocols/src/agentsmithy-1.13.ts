@@ -591,7 +591,7 @@ export interface Restored {
   new_checkpoint: string;
 }
 
-/** What waits for approval. */
+/** The changes that wait for approval. */
 export interface SessionStatus {
   /** The session that gathers changes; null where there are none. */
   active_session?: string | null;

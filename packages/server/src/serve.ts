@@ -217,7 +217,7 @@ function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | 
         if (!redeemed) throw new Refusal("this ticket is not good: ask for another", { status: 426 });
         return sturdy(redeemed);
       } catch (error) {
-        // A caller that has gone is not refused: neither hooks nor `onError` hear of it.
+        // A caller that has gone is not refused: neither hooks nor `onError` are called.
         if (call.closed && !context.root.closed) return GONE;
         call.close(error);
         return refuseSocket(context, request, error, name);

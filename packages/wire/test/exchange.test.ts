@@ -52,7 +52,7 @@ const pipelined: Readonly<
       ["read_file_error", 1],
     ],
   ],
-  "an answer that nobody waits for is nobody's": [["list_files"], [["diff_applied"], ["file_list", 0], ["file_list"]]],
+  "an answer to no open ask belongs to none": [["list_files"], [["diff_applied"], ["file_list", 0], ["file_list"]]],
 };
 
 describe("By order,", () => {

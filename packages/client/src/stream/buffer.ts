@@ -1,9 +1,9 @@
 /** Messages that are decoded and wait for a reader, and the end that follows them. */
 export interface Buffer<T> {
   push(message: T): void;
-  /** Nothing follows. With an `error`, the reader gets it after what waits. The first call counts. */
+  /** Nothing follows. With an `error`, the reader gets it after the buffered messages. The first call counts. */
   end(how: { readonly error?: unknown }): void;
-  /** Drops what waits. */
+  /** Drops the buffered messages. */
   clear(): void;
   next(): Promise<IteratorResult<T>>;
 }

@@ -1,7 +1,7 @@
 import type { Json } from "./json.js";
 import type { Side } from "./message.js";
 
-/** What answers what. */
+/** Which messages answer which. */
 export interface Exchange {
   readonly ask: string;
   readonly by: Side;

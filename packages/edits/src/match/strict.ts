@@ -25,7 +25,7 @@ interface Taken {
  * ends without context must end it. With `unidiffZero` none of that is asked; there the verdict is git's only where the numbers are true,
  * since git then also matches across lines that an earlier hunk deleted. Unlike git, a last line without line feed matches only the end
  * of the text, an insertion without context is not moved to the end, one whose number lies among the lines of an earlier hunk is
- * an overlap (git puts it between them), and an `index` line that calls a text empty is believed.
+ * an overlap (git puts it between them), and an `index` line that calls a text empty is trusted.
  */
 export function applyStrictly(patch: FilePatch | Patch, text: string, options: StrictOptions = {}): ApplyResult {
   const { kind, hunks, whole } = filesOf(patch)[0] ?? {};

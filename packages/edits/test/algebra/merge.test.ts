@@ -41,7 +41,7 @@ interface Edit {
   text: string;
 }
 
-/** The changes of the patch's hunks, told by line numbers alone. */
+/** The changes of the patch's hunks, by line numbers alone. */
 function editsOf(patch: Patch): Edit[] {
   return patch.files.flatMap(({ hunks }) =>
     hunks.flatMap(({ oldStart, lines, newNoNewline }) => {

@@ -6,7 +6,7 @@ import { describe, expect, test, vi } from "vitest";
 import { type Fault, faultyFiles, withoutLinks } from "./faulty-files.js";
 import { makeWorkspace, snapshot } from "./workspace.js";
 
-// Some thousand plans are carried out here; a machine that does other things too is slow at that.
+// Some thousand plans are carried out here; which is slow on a busy machine.
 vi.setConfig({ testTimeout: 240_000 });
 
 const texts = { "a.txt": "one\ntwo\n", "b/c.txt": "see\n", "b/d.txt": "gone\n", run: "#!/bin/sh\n", move: "moved\n" };

@@ -42,7 +42,7 @@ const patches = [
 ];
 
 describe.skipIf(process.platform === "win32")("a process killed by SIGKILL while it applies a plan", () => {
-  test("leaves all old files or all new ones to whoever comes next, and while it lives the root is busy", async () => {
+  test("leaves all old files or all new ones to the next caller, and while it lives the root is busy", async () => {
     const seen = new Set<string>();
     for (let call = 8, done = false; !done; call += 7) {
       const root = makeWorkspace({ a: "a\n", b: "b\n" });

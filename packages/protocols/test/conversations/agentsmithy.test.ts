@@ -130,7 +130,7 @@ overEachCarrier("agentsmithy", (carrier) => {
     expect(await all(stream)).toEqual([]);
   });
 
-  it("a signal ends a call, and the handler hears of it", async () => {
+  it("a signal ends a call, and aborts its handler", async () => {
     const controller = new AbortController();
     const left = deferred();
     const { client } = await hold(carrier, agentsmithy, {

@@ -281,7 +281,7 @@ overEachCarrier("fold-gateway", (carrier) => {
     await over.promise;
   });
 
-  it("a closing server cuts what runs, and the client hears of it", async () => {
+  it("a closing server cuts what runs, and its client gets an error", async () => {
     const opened = deferred();
     const { client, app } = await hold(
       carrier,

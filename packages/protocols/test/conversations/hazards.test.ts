@@ -85,7 +85,7 @@ overEachCarrier("What other peers fell into", (carrier) => {
     await over.promise;
   });
 
-  it("what waits for a session that nobody reads has a bound", async () => {
+  it("the messages of a session without a reader have a bound", async () => {
     const thrown = deferred<unknown>();
     const handlers = {
       prompt({ session_id }: { session_id: string }, { session }: Parameters<EmacsAgentHandlers["prompt"]>[1]) {

@@ -15,7 +15,7 @@ export const STREAM_HEADERS = {
   "X-Accel-Buffering": "no",
 };
 
-/** Any error as the protocol's own answer. Hooks hear of it, and `onError` where the peer is not shown it. */
+/** Any error as the protocol's own answer. Calls `hooks.refuse`, and `onError` where the answer hides the error. */
 export function refuse(context: Context, request: Request, error: unknown, operation?: string): Answer {
   const refusal = refusalOf(error);
   context.callbacks.refuse(request, refusal, error, operation);

@@ -8,7 +8,7 @@ import { defer } from "../defer.js";
 const FULL = 64 * 1024;
 const corked: Duplex[] = [];
 
-/** Writes what waits in each. A connection may be a stream of somebody else's whose write throws: that one ends, and no other. */
+/** Writes the queued frames of each socket. A connection of an adapter may throw when it is written to: it ends, and no other. */
 function uncork(): void {
   for (const socket of corked.splice(0)) {
     try {

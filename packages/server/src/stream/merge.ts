@@ -8,7 +8,7 @@ import type { Sent, Subscriber } from "../ports.js";
 
 /** Characters of its own messages that a handler may have waiting beside those that others send. */
 const AHEAD = 64 * 1024;
-/** Characters that are taken at once: what waits is bounded by `maxQueued`, and what is taken comes on top. */
+/** Characters that are taken at once. They come on top of `maxQueued`, which bounds the queue. */
 const TAKEN = 64 * 1024;
 
 /**

@@ -15,7 +15,7 @@ export interface Arrival {
   readonly bound?: string;
 }
 
-/** A WebSocket that may be opened. Its scope closes with the conversation, or by whoever does not open it. */
+/** A WebSocket that may be opened. Its scope closes with the conversation; a caller that does not open it closes the scope. */
 export interface Handshake {
   readonly app: App;
   readonly call: Scope;

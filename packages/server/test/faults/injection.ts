@@ -12,7 +12,7 @@ export interface Injection {
   readonly hits: number;
   /** Runs a call of a port, with the fault where it is the one that has it. */
   call<T>(port: PortName, run: () => T): T;
-  /** The caller has left: what waits for that settles. */
+  /** The caller has left: waits for that settle. */
   leave(): void;
 }
 

@@ -131,7 +131,7 @@ it(`${clients} clients that are cut within ${downtime} ms all go on, over socket
     () => stage.server.port,
     (connection): Fault | undefined => {
       if (connection === 0) up = Date.now() + downtime;
-      // Each is cut in the middle, and whoever comes too early is not answered.
+      // Each is cut in the middle, and a client that returns too early is not answered.
       const at = connection < clients ? 500 : 0;
       return at > 0 || Date.now() < up! ? { kind: "reset", at, of: "server", milliseconds: 0 } : undefined;
     },

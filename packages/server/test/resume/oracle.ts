@@ -17,7 +17,7 @@ export interface Outcome {
 export interface Excuses {
   /** Nothing was cut, only delayed: everything arrives. */
   readonly onlyDelayed?: boolean;
-  /** The event log has failed, and that was reported: the reader is told by an error, after what the log holds. */
+  /** The event log has failed, and that was reported: the reader gets an error, after what the log holds. */
   readonly logFailed?: boolean;
   /** The log was emptied: it does not remember that a request was begun. */
   readonly emptied?: boolean;

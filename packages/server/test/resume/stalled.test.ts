@@ -39,7 +39,7 @@ function metered(listening: Listening): Meter {
   const sockets: Socket[] = [];
   listening.server.on("connection", (socket: Socket) => sockets.push(socket));
   onTestFinished(() => listening.close());
-  // `bytesWritten` counts what waits as well.
+  // `bytesWritten` counts queued bytes as well.
   const left = (socket: Socket) => socket.bytesWritten - socket.writableLength;
   return {
     server: listening,
@@ -217,7 +217,7 @@ it("a channel whose reader stops until more is said than is kept ends in a gap t
   expect(error).toMatchObject({ name: "Disconnected", code: "gap", missing });
 });
 
-it("a channel as documented whose reader stops is closed when a megabyte is queued, and its handler hears of it", async () => {
+it("a channel as documented whose reader stops is closed when a megabyte is queued, and its handler is aborted", async () => {
   const { error, failed } = await speaking(false, 1);
   expect(error).toMatchObject({ name: "Disconnected", code: "closed" });
   expect(failed).toMatchObject({ name: "Disconnected", code: "closed" });
