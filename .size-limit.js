@@ -2,14 +2,15 @@
 // `connect` loads the code of operations, of streams, of channels and of joining again by dynamic imports, when a conversation first needs it: "at
 // once" is what a page loads before it calls anything, "in all" is that and all that a conversation of the protocol can load (based has no operations).
 // What parameters in headers and transfers of bytes need is left out everywhere: none of these protocols can load it.
+// The sentences of likely causes (`causes`) are loaded by the first error only: they have a line of their own.
 // A contract's checks of what a client writes (`accepts`) stand behind a dynamic import that only servers reach: no figure contains them.
 
 const atOnce = /./;
 const all = {
   // No stream of these protocols can be opened again.
-  streams: /(accepts|channel|reopening|headers|transfer)-/,
-  channels: /(accepts|stream|reopening|headers|transfer)-/,
-  channelsAlone: /(accepts|stream|reopening|operation|headers|transfer)-/,
+  streams: /(accepts|channel|reopening|headers|transfer|causes)-/,
+  channels: /(accepts|stream|reopening|headers|transfer|causes)-/,
+  channelsAlone: /(accepts|stream|reopening|operation|headers|transfer|causes)-/,
 };
 
 const client = (protocol, when, limit, left) => ({

@@ -15,10 +15,10 @@ import type { Reading } from "./stream/opening.js";
  */
 export function connect<Client>(contract: ContractValue<Client, unknown>, connection: ConnectOptions = {}): Client {
   const any = contract as unknown as AnyContract;
-  if (any.format !== 1)
-    throw new Violation(`the contract has format ${any.format}: update @parlance/client, which reads format 1`, {
+  if (any?.format !== 1)
+    throw new Violation(`connect needs a contract of format 1, not ${any?.format}: update @parlance/client`, {
       code: "format",
-      protocol: any.name,
+      protocol: any?.name,
       side: "client",
     });
   const requesting = requests(any, connection);

@@ -1,4 +1,4 @@
-import { type AnyContract, bindHeaders, type Input } from "@parlance/wire";
+import { type AnyContract, bindHeaders, type Input, misuse } from "@parlance/wire";
 import type { ConnectOptions } from "./options.js";
 
 /** The headers of a request with the parameters that it carries in headers and cookies, and the token as an API key where it is one. */
@@ -12,7 +12,7 @@ export function carrying(
   const { header } = contract.auth ?? {};
   const isChannel = operation === undefined || operation in contract.channels;
   if (operation === undefined && header && token && !webSocket)
-    throw new TypeError("a browser's WebSocket cannot carry an API key: pass a `webSocket` that can");
+    throw misuse("a browser's WebSocket cannot carry an API key: pass a `webSocket` that can");
   const key = token && Authorization?.replace(/^Bearer /, "");
   const credentials = header && key ? { [header]: key } : Authorization !== undefined && { Authorization };
   const all = { ...own, ...credentials };

@@ -23,12 +23,18 @@ export function lifetime(...callers: readonly (AbortSignal | undefined)[]): Life
 
   function abort(reason?: unknown): void {
     release();
-    controller.abort(reason);
+    controller.abort(coded(reason));
   }
 
   const aborted = callers.find((caller) => caller?.aborted);
   if (aborted) abort(aborted.reason);
   return { signal: controller.signal, abort, release };
+}
+
+/** The code of an abort is a string as every error's is; a DOMException's own is a number. It is the name of the reason. */
+function coded(reason: unknown): unknown {
+  if (reason instanceof DOMException) Reflect.defineProperty(reason, "code", { value: reason.name });
+  return reason;
 }
 
 /** The lifetimes under each signal. One listener a signal, because Node warns of more than ten. */

@@ -16,7 +16,7 @@ import { type Lifetime, lifetime, pause, within } from "./lifetime.js";
 import { ANSWER_TIMEOUT, type ConnectOptions } from "./options.js";
 import { readText } from "./read.js";
 import type { Fields, Requests } from "./request.js";
-import { explained } from "./token.js";
+import { why } from "./why.js";
 
 /** The operations of one connection. */
 export interface Operations {
@@ -44,10 +44,15 @@ export function operations(contract: AnyContract, connection: ConnectOptions, re
     if (response.ok && (wanted === undefined || type === wanted || (answer.text && TEXT.test(type ?? ""))))
       return response;
     const quote = await readText(requests, response, name, life, true).catch(() => "");
-    if (!response.ok)
-      throw explained(unfault(contract, response.status, quote, retryAfter(response)), connection.token);
+    const { status } = response;
+    const { says } = await why({ status, type, token: connection.token });
+    if (!response.ok) {
+      const refusal = unfault(contract, status, quote, retryAfter(response));
+      refusal.message += says;
+      throw refusal;
+    }
     throw new Violation(
-      `${name} is answered with ${wanted}, not ${type ?? "nothing"}: ${JSON.stringify(quote.slice(0, 80))}`,
+      `${name} is answered with ${wanted}, not ${type ?? "nothing"}: ${JSON.stringify(quote.slice(0, 80))}${says}`,
       { code: "content_type", protocol: contract.name, side: "server", subject: name },
     );
   }

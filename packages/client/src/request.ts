@@ -1,8 +1,9 @@
-import { type AnyContract, bind, disconnected, type Input } from "@parlance/wire";
+import { type AnyContract, bind, disconnected, type Input, misuse } from "@parlance/wire";
 import { timedOut } from "./disconnected.js";
 import { type Lifetime, lifetime, within } from "./lifetime.js";
 import { ANSWER_WITHIN, type ConnectOptions } from "./options.js";
 import { tokens } from "./token.js";
+import { why } from "./why.js";
 
 export type Fields = Readonly<Record<string, string>> | undefined;
 
@@ -32,7 +33,9 @@ export interface Requests {
 
 export function requests(contract: AnyContract, connection: ConnectOptions): Requests {
   const { fetch = (request: Request) => globalThis.fetch(request) } = connection;
-  const base = new URL(connection.baseUrl ?? contract.url);
+  const address = connection.baseUrl ?? contract.url;
+  if (!/^https?:\/\//i.test(address)) throw misuse(`add http:// to baseUrl "${address}"`);
+  const base = new URL(address);
   const authority = tokens(connection.token);
 
   const url = (target: string): string => base.origin + base.pathname.replace(/\/$/, "") + target;
@@ -50,15 +53,18 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
     for (let renewed = init?.body instanceof ReadableStream; ; renewed = true) {
       const token = await authority.current(life);
       const fields = await headers(own, life, name, input);
+      let request: Request | undefined;
       let response: Response;
       try {
-        const request = new Request(address, { method, headers: fields, signal, ...init });
+        request = new Request(address, { method, headers: fields, signal, ...init });
         for (const field in ours) request.headers.set(field, ours[field]!);
         response = await fetch(request);
       } catch (cause) {
         signal.throwIfAborted();
-        const repeatable = method !== "POST" || !!neverSent(cause);
-        throw disconnected(`${contract.name}.${name}: no answer from ${address}`, "unreachable", repeatable, cause);
+        const { says, unsent, mistake } = await why({ cause, address, request });
+        signal.throwIfAborted();
+        const what = `${contract.name}.${name}: no answer from ${address}${says}`;
+        throw mistake ?? disconnected(what, "unreachable", method !== "POST" || !!unsent, cause);
       }
       // A user's `fetch` may ignore the signal.
       if (signal.aborted) discard(response);
@@ -85,15 +91,4 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
 /** Cancels the body of an answer that is not used. */
 export function discard(response: Response): void {
   response.body?.cancel().catch(() => {});
-}
-
-/** What no connection is known by: an error's code, or the system call that failed. */
-const UNCONNECTED = /^(ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT|connect|getaddrinfo)$/;
-
-/** Whether no connection was made, so that nothing was sent. Node has the reason in the cause, or one for each address in `errors`. */
-// biome-ignore lint/suspicious/noExplicitAny: whatever a user's `fetch` throws
-function neverSent(error: any): boolean {
-  const { code, syscall, errors, cause } = error ?? {};
-  if (UNCONNECTED.test(code) || UNCONNECTED.test(syscall)) return true;
-  return errors?.length ? errors.every(neverSent) : cause && cause !== error && neverSent(cause);
 }

@@ -35,9 +35,3 @@ export function tokens(source: string | (() => string | Promise<string>) | undef
     },
   };
 }
-
-/** A 401 to a caller that gave no token is the caller's own mistake, so its message tells it. */
-export function explained(refusal: Refusal, token: unknown): Refusal {
-  if (refusal.status === 401 && !token) refusal.message += " (no `token` was given)";
-  return refusal;
-}

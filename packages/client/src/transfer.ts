@@ -6,6 +6,7 @@ import {
   disconnected,
   type Input,
   inputName,
+  misuse,
   unbindAnswer,
 } from "@parlance/wire";
 import { timedOut } from "./disconnected.js";
@@ -53,7 +54,7 @@ export async function transfer(
 
 function bytesOf(body: unknown, what: string): Bytes {
   if (body instanceof ReadableStream || body instanceof Uint8Array || body instanceof Blob) return body as Bytes;
-  throw new TypeError(`${what} needs the option \`body\`: a ReadableStream, a Uint8Array or a Blob`);
+  throw misuse(`${what} needs the option \`body\`: a ReadableStream, a Uint8Array or a Blob`);
 }
 
 async function download(

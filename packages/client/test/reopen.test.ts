@@ -266,10 +266,8 @@ describe("A stream is not opened again", () => {
     };
     // @ts-expect-error a POST has no `reopen`
     const answer = connect(foldGateway, { fetch }).send({ content: "x" }, { reopen: true });
-    const error = new TypeError(
-      "fold-gateway.send is a POST: to open it again would do it twice. Call it again if that is meant",
-    );
-    await expect(answer.opened).rejects.toEqual(error);
+    const message = "fold-gateway.send is a POST: to open it again would do it twice. Call it again if that is meant";
+    await expect(answer.opened).rejects.toMatchObject({ name: "TypeError", code: "usage", message });
     expect(asked).toBe(0);
   });
 

@@ -18,6 +18,11 @@ function branded(kind: abstract new (...args: never[]) => Error, name: string): 
   });
 }
 
+/** A mistake in the caller's code, such as an option of the wrong form. Nothing was sent. */
+export function misuse(message: string): TypeError {
+  return Object.assign(new TypeError(message), { code: "usage" });
+}
+
 export interface RefusalDetails {
   /** HTTP status; on a stream or channel, the status that the protocol's code stands for, where it has one. */
   readonly status?: number;

@@ -1,6 +1,6 @@
 import type { Contract, Fault, FaultPlaces, Json } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
-import { Refusal } from "./errors.js";
+import { misuse, Refusal } from "./errors.js";
 import { isObject, type JsonObject } from "./json.js";
 import { get, parts, set } from "./pointer.js";
 
@@ -44,7 +44,7 @@ export function unfault(contract: Contract, status: number, body: string, retryA
 /** A refusal as the message in which a stream or channel says that something failed. */
 export function faultMessage(contract: Contract, name: string, refusal: Refusal): AnyMessage {
   const places = contract.messages[name]?.fault;
-  if (!places) throw new TypeError(`${contract.name}: ${name} does not say where its fault is`);
+  if (!places) throw misuse(`${contract.name}: ${name} does not say where its fault is`);
   return write({ type: name }, places, contract.fault, refusal) as JsonObject & AnyMessage;
 }
 

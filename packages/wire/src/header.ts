@@ -1,4 +1,5 @@
 import type { AnswerHeader, Contract, Parameter } from "@parlance/contract";
+import { misuse } from "./errors.js";
 
 type Parameters = Readonly<Record<string, Parameter>>;
 type Texts = Readonly<Record<string, string>>;
@@ -24,7 +25,7 @@ export function bindHeaders(
     if (value === undefined || (place !== "header" && place !== "cookie")) continue;
     const text = String(value);
     if (place === "header" ? !VALUE.test(text) : /\p{Surrogate}/u.test(text))
-      throw new TypeError(`${name}.${operation}: ${key} is sent in a ${place} and may not be ${JSON.stringify(value)}`);
+      throw misuse(`${name}.${operation}: ${key} is sent in a ${place} and may not be ${JSON.stringify(value)}`);
     if (place === "header") headers[key] = text;
     else cookies.push(`${key}=${text.replace(ESCAPED, encodeURIComponent)}`);
   }
@@ -70,7 +71,7 @@ export function bindAnswer(what: string, values: Readonly<Record<string, unknown
   return Object.fromEntries(
     known.map(([key, value]) => {
       if (VALUE.test(String(value))) return [key, String(value)];
-      throw new TypeError(`${what}: ${key} is sent in a header and may not be ${JSON.stringify(value)}`);
+      throw misuse(`${what}: ${key} is sent in a header and may not be ${JSON.stringify(value)}`);
     }),
   );
 }

@@ -4,6 +4,7 @@ export {
   type DisconnectedCode,
   disconnected,
   type Flaw,
+  misuse,
   Refusal,
   type RefusalDetails,
   Violation,

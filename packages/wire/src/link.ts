@@ -1,7 +1,7 @@
 import type { Channel, Closed, Side } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
 import type { Busy } from "./busy.js";
-import { type Disconnected, disconnected, Violation } from "./errors.js";
+import { type Disconnected, disconnected, misuse, Violation } from "./errors.js";
 import { OpenAsks, type Waiting } from "./exchange.js";
 import type { AnyContract, Codec, Unknown } from "./message.js";
 import { notify } from "./notify.js";
@@ -164,7 +164,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
 
   function ask(message: AnyMessage, { signal }: { readonly signal?: AbortSignal } = {}): Promise<AnyMessage> {
     const exchange = mine.exchangeOf(message);
-    if (!exchange) return Promise.reject(new TypeError(`${contract.name}: ${message.type} asks nothing; send it`));
+    if (!exchange) return Promise.reject(misuse(`${contract.name}: ${message.type} asks nothing; send it`));
     const keyed = exchange.key !== undefined;
     let waiting: Waiting | undefined;
     const put = () =>

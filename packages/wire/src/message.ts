@@ -1,6 +1,6 @@
 import type { Check, Checks, ContractValue, Side } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
-import { describe, type Flaw, Violation } from "./errors.js";
+import { describe, type Flaw, misuse, Violation } from "./errors.js";
 import { isObject, type JsonObject, parseJson } from "./json.js";
 import { reader } from "./reading.js";
 import { isMessage, namer, stripper, tag } from "./tag.js";
@@ -121,7 +121,7 @@ function unchecked(): boolean {
 
 export function checkOf(contract: AnyContract, checks: Checks, schema: string): Check {
   const check = checks[schema];
-  if (!check) throw new TypeError(`the contract ${contract.name} has no check for ${schema}: generate it again`);
+  if (!check) throw misuse(`the contract ${contract.name} has no check for ${schema}: generate it again`);
   return check;
 }
 

@@ -1,5 +1,5 @@
 import type { Checks, Contract, Json, Side } from "@parlance/contract";
-import { Violation } from "./errors.js";
+import { misuse, Violation } from "./errors.js";
 import { coerce, unbindHeaders } from "./header.js";
 import { isObject, type JsonObject } from "./json.js";
 import { type AnyContract, assertChecked } from "./message.js";
@@ -62,7 +62,7 @@ function inUrl(
 ): string {
   const text = String(value);
   if (forbidden.includes(value) || /\p{Surrogate}/u.test(text))
-    throw new TypeError(`${name}.${operation}: ${key} is part of the URL and may not be ${JSON.stringify(value)}`);
+    throw misuse(`${name}.${operation}: ${key} is part of the URL and may not be ${JSON.stringify(value)}`);
   return text;
 }
 

@@ -9,7 +9,7 @@ import {
 } from "@parlance/wire";
 import type { Lifetime } from "../lifetime.js";
 import { type ConnectOptions, MAX_MESSAGE_SIZE } from "../options.js";
-import { explained } from "../token.js";
+import { why } from "../why.js";
 import { globalWebSocket } from "./web-socket.js";
 
 /** Milliseconds that a peer may take to confirm a close. */
@@ -31,11 +31,15 @@ export function sockets(
       signal.throwIfAborted();
       // A mistake in the caller's code, such as no WebSocket at all: trying again would not help.
       if (cause instanceof TypeError) throw cause;
-      throw disconnected(`${what}: no socket was opened at ${url}`, "unreachable", true, cause);
+      const { says } = await why({ cause, address: url });
+      signal.throwIfAborted();
+      throw disconnected(`${what}: no socket was opened at ${url}${says}`, "unreachable", true, cause);
     }
     if ("refused" in opened) {
       const { status, body, retryAfter } = opened.refused;
-      throw explained(unfault(contract, status, body, retryAfter), token);
+      const refusal = unfault(contract, status, body, retryAfter);
+      refusal.message += (await why({ status, token })).says;
+      throw refusal;
     }
     return guarded(opened, signal);
   };

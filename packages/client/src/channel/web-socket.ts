@@ -1,13 +1,13 @@
-import type { OpenSocket } from "@parlance/wire";
+import { misuse, type OpenSocket } from "@parlance/wire";
 import { socketPort } from "@parlance/wire/link";
 
 /** The WebSocket of a browser, or of a Node that has one. It cannot carry headers. */
 export const globalWebSocket: OpenSocket = (url, { headers, protocols, signal }) =>
   new Promise((resolve, reject) => {
     if (typeof WebSocket === "undefined")
-      throw new TypeError('this Node has no WebSocket: pass `webSocket` from "@parlance/client/node"');
+      throw misuse('this Node has no WebSocket: pass `webSocket` from "@parlance/client/node"');
     if (headers.Authorization !== undefined)
-      throw new TypeError("a browser's WebSocket cannot carry a token: pass a `webSocket` that can");
+      throw misuse("a browser's WebSocket cannot carry a token: pass a `webSocket` that can");
     const socket = new WebSocket(url, [...protocols]);
     signal?.addEventListener("abort", () => socket.readyState || socket.close(), { once: true });
     socket.onopen = () => resolve(socketPort(socket));

@@ -1,5 +1,5 @@
 import type { MessageStream } from "@parlance/contract";
-import { type AnyContract, type AnyMessage, Disconnected, newKey, notify, Refusal } from "@parlance/wire";
+import { type AnyContract, type AnyMessage, Disconnected, misuse, newKey, notify, Refusal } from "@parlance/wire";
 import { type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
 import { type Rejoins, rejoining } from "../rejoin.js";
@@ -21,7 +21,7 @@ export function openAgain(
   const what = `${contract.name}.${name}`;
   const { method } = contract.operations[name]!;
   if (method !== "GET")
-    throw new TypeError(`${what} is a ${method}: to open it again would do it twice. Call it again if that is meant`);
+    throw misuse(`${what} is a ${method}: to open it again would do it twice. Call it again if that is meant`);
   return new ReopenedStream(what, connection, opening, begin);
 }
 
@@ -59,7 +59,7 @@ class ReopenedStream implements MessageStream<AnyMessage> {
 
   text(): Promise<string> {
     const repeated = `${this.#what} may repeat its text when it is opened again: read its messages`;
-    return Promise.reject(new TypeError(repeated));
+    return Promise.reject(misuse(repeated));
   }
 
   cancel(): void {

@@ -1,5 +1,5 @@
 import type { Stream } from "@parlance/contract";
-import { type AnyContract, type AnyMessage, unfaultMessage } from "@parlance/wire";
+import { type AnyContract, type AnyMessage, misuse, unfaultMessage } from "@parlance/wire";
 
 /**
  * A stream's text as its contract defines it. An empty final text replaces nothing: servers send one although they have streamed text.
@@ -13,7 +13,7 @@ export async function textOf(
   messages: AsyncIterable<AnyMessage>,
 ): Promise<string> {
   const { append, final = {} } = stream.text ?? {};
-  if (!append) throw new TypeError(`${contract.name}.${name} has no text: read its messages`);
+  if (!append) throw misuse(`${contract.name}.${name} has no text: read its messages`);
   const isLast = (type: string): boolean => [...(stream.end ?? []), ...(stream.mayEnd ?? [])].includes(type);
   const parts: string[] = [];
   let whole: string | undefined;

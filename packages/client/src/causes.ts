@@ -1,0 +1,137 @@
+import { misuse } from "@parlance/wire";
+
+/** What is known of a failure. */
+export interface Failure {
+  /** What `fetch` or the socket failed with. */
+  readonly cause?: unknown;
+  /** Where the request was sent. */
+  readonly address?: string;
+  /** What was sent; undefined where it could not be made. */
+  readonly request?: Request | undefined;
+  /** The status and the content type of an answer. */
+  readonly status?: number;
+  readonly type?: string | undefined;
+  readonly token?: unknown;
+}
+
+/** Why it failed. */
+export interface Why {
+  /** The likely cause and what to do, to be appended to a message; empty where no row matches. */
+  readonly says: string;
+  /** Whether no connection was made, so that nothing was sent. */
+  readonly unsent?: boolean;
+  /** The error instead, where the caller asked for a request that cannot be made. */
+  readonly mistake?: Error | undefined;
+}
+
+/** A failure, told by the names, codes and messages of its causes, or by the status and type of an answer. */
+interface Cause {
+  readonly name: string;
+  readonly of: RegExp;
+  /** The scheme of the address, where the cause depends on it. */
+  readonly scheme?: RegExp;
+  readonly says: string;
+}
+
+/**
+ * The likely causes; the first that matches is told. Runtimes differ in their words: Node has codes, Bun names, Deno sentences, and a
+ * browser says nothing but that it failed.
+ */
+export const CAUSES: readonly Cause[] = [
+  {
+    name: "wrong port",
+    of: /ECONNREFUSED|ConnectionRefused|Connection refused/,
+    says: "nothing listens there. Start the server, or correct the port in `baseUrl`",
+  },
+  {
+    name: "unknown host",
+    of: /ENOTFOUND|EAI_AGAIN|failed to lookup address|FailedToOpenSocket/,
+    says: "the host name is not known. Check its spelling in `baseUrl`, and the network",
+  },
+  {
+    name: "certificate of another name",
+    of: /ALTNAME_INVALID|NotValidForName/,
+    says: "its certificate is for another name. Use a name of the certificate in `baseUrl`",
+  },
+  {
+    name: "expired certificate",
+    of: /CERT_HAS_EXPIRED|certificate (has )?expired/i,
+    says: "its certificate has expired. Renew it, or correct this machine's clock",
+  },
+  {
+    name: "untrusted certificate",
+    of: /SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)|self.signed certificate|UnknownIssuer/,
+    says: 'its certificate is not trusted. Pass `trust({ ca })` of "@parlance/client/node", or set NODE_EXTRA_CA_CERTS',
+  },
+  {
+    name: "https to an http port",
+    of: /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|EPROTO|InvalidContentType/,
+    says: "it does not speak TLS. Write http:// in `baseUrl`",
+  },
+  {
+    name: "no route",
+    of: /ETIMEDOUT|CONNECT_TIMEOUT|EHOSTUNREACH|ENETUNREACH/,
+    says: "no connection was made. Check the address, the network and the firewall",
+  },
+  {
+    name: "another protocol",
+    of: /HPE_|HTTPParser|invalid HTTP/,
+    says: "it does not speak HTTP. Another program has this port: correct `baseUrl`",
+  },
+  {
+    name: "http to an https port",
+    of: /ECONNRESET|UND_ERR_SOCKET|socket hang up|ConnectionClosed|connection closed before/,
+    scheme: /^(http|ws):/,
+    says: "the connection was closed without an answer. Write https:// in `baseUrl` if the server has TLS; otherwise look at its log",
+  },
+  {
+    name: "a page may not",
+    of: /Failed to fetch|NetworkError when|Load failed|WebSocket could not be opened/,
+    says: "the runtime does not say why. The server may be down; in a browser, it may not allow this page's origin: add it to the server's `origins`",
+  },
+  {
+    name: "no token",
+    of: /^401 .*no token$/,
+    says: "no `token` was given",
+  },
+  {
+    name: "no upgrade",
+    of: /^426 /,
+    says: "the server wants a WebSocket. A proxy may drop the `Upgrade` header: let it pass, or correct `baseUrl`",
+  },
+  {
+    name: "HTML page",
+    of: /^\d+ text\/html/,
+    says: "this is a web page. `baseUrl` may lead to a proxy or a website instead of the server",
+  },
+];
+
+export function causeOf(failure: Failure): Why {
+  if ("request" in failure && !failure.request)
+    return { says: "", mistake: misuse(`${failure.address}: ${failure.cause}`) };
+  const { cause, address = "", status, type, token } = failure;
+  const facts = status === undefined ? factsOf(cause) : `${status} ${type} ${token ? "" : "no token"}`;
+  const found = CAUSES.find(({ of, scheme }) => of.test(facts) && (!scheme || scheme.test(address)));
+  const says = !found ? "" : status === undefined ? `: ${found.says}` : ` (${found.says})`;
+  return { says, unsent: !!neverSent(cause) };
+}
+
+/** The names, codes and messages of an error and its causes. Node has one error for each address in `errors`. */
+// biome-ignore lint/suspicious/noExplicitAny: whatever a user's `fetch` throws
+function factsOf(error: any, depth = 0): string {
+  if (!error || depth > 4) return "";
+  const { code, message = error, errors = [], cause } = error;
+  const inner = [cause, ...(Array.isArray(errors) ? errors : [])];
+  return [code, message, ...inner.map((one) => factsOf(one, depth + 1))].join(" ");
+}
+
+/** What no connection is known by: an error's code, or the system call that failed. */
+const UNCONNECTED = /^(ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT|connect|getaddrinfo)$/;
+
+/** Whether no connection was made. Node has the reason in the cause, or one for each address in `errors`. */
+// biome-ignore lint/suspicious/noExplicitAny: whatever a user's `fetch` throws
+function neverSent(error: any): boolean {
+  const { code, syscall, errors, cause } = error ?? {};
+  if (UNCONNECTED.test(code) || UNCONNECTED.test(syscall)) return true;
+  return errors?.length ? errors.every(neverSent) : cause && cause !== error && neverSent(cause);
+}
