@@ -100,7 +100,7 @@ describe.each([
     expect(required).toEqual(imported);
   });
 
-  const conversation = `const app = serve(foldGateway, { async *send({ content }) { yield { type: "done", full_response: content } } });
+  const conversation = `const app = serve(foldGateway, { async *send({ content }) { yield { type: "done", full_response: content } } }, { partial: true });
     connect(foldGateway, { fetch: app.fetch }).send({ content: "hello" }).text().then(console.log);`;
   test.runIf(here).each([
     ["imported", "talk.mjs", (name: string, from: string) => `import { ${name} } from "${from}";`],

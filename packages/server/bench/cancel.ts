@@ -39,9 +39,9 @@ const agent: Partial<EmacsAgentHandlers> = {
 
 const { url: baseUrl, close } = await listen(
   [
-    serve(foldGateway, gateway as FoldGatewayHandlers),
-    serve(loco, editor as LoCoHandlers, { allowAnonymous: true }),
-    serve(emacsAgent, agent as EmacsAgentHandlers),
+    serve(foldGateway, gateway, { partial: true }),
+    serve(loco, editor, { partial: true, allowAnonymous: true }),
+    serve(emacsAgent, agent, { partial: true }),
   ],
   { port: 0 },
 );

@@ -36,7 +36,7 @@ async function firstEvent(baseUrl: string): Promise<number> {
   return took;
 }
 
-const server = await listen(serve(foldGateway, handlers as FoldGatewayHandlers), { port: 0 });
+const server = await listen(serve(foldGateway, handlers, { partial: true }), { port: 0 });
 const nginx = hasNginx ? await startNginx(server.url) : undefined;
 const urls = { directly: server.url, ...(nginx && { "through nginx": nginx.url }) };
 const times = await interleave(Object.keys(urls) as (keyof typeof urls)[], ROUNDS, (side) => firstEvent(urls[side]!));

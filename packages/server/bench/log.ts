@@ -36,7 +36,7 @@ async function beServer(together: number): Promise<void> {
       yield { type: "done", full_response: String(messages) };
     },
   };
-  const { port } = await listen(serve(foldGateway, handlers as FoldGatewayHandlers), { port: 0 });
+  const { port } = await listen(serve(foldGateway, handlers, { partial: true }), { port: 0 });
   process.on("disconnect", () => process.exit());
   process.on("message", (order) => {
     const { user, system } = process.cpuUsage(began);

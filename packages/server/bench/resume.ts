@@ -58,8 +58,8 @@ async function beServer(redis: string | undefined): Promise<void> {
   };
   const options = { log, maxQueued: 16 * 1024 * 1024 };
   const apps = [
-    serve(foldGateway, gateway as FoldGatewayHandlers, options),
-    serve(loco, agent as LoCoHandlers, { ...options, allowAnonymous: true }),
+    serve(foldGateway, gateway, { ...options, partial: true }),
+    serve(loco, agent, { partial: true, ...options, allowAnonymous: true }),
   ];
   const { url } = await listen(apps, { port: 0 });
   process.on("disconnect", () => process.exit());

@@ -109,7 +109,7 @@ const servers: Record<Side, Record<Carrier, () => Promise<Serving>>> = {
           yield idle;
         },
       };
-      const { port } = await listen(serve(emacsAgent, handlers as EmacsAgentHandlers), { port: 0 });
+      const { port } = await listen(serve(emacsAgent, handlers, { partial: true }), { port: 0 });
       return { port, say: (text) => say(text) };
     },
     async websocket() {
@@ -122,7 +122,7 @@ const servers: Record<Side, Record<Carrier, () => Promise<Serving>>> = {
           await channel.closed;
         },
       };
-      const { port } = await listen(serve(loco, handlers as LoCoHandlers, { allowAnonymous: true }), { port: 0 });
+      const { port } = await listen(serve(loco, handlers, { partial: true, allowAnonymous: true }), { port: 0 });
       return { port, say: (text) => say(text) };
     },
   },

@@ -7,6 +7,8 @@ import type { EventLog } from "./resume/event-log.js";
 
 export interface ServeOptions extends Partial<Limits>, OriginOptions {
   readonly hooks?: Hooks;
+  /** Whether handlers may be left out: their operations and channels are answered with 501. @default false: `serve` throws `TypeError` */
+  readonly partial?: boolean;
   /**
    * Returns the principal of a request, or throws `Refusal`; undefined, null and false refuse with 401. Without it anybody may call, so
    * `listen` binds the loopback interface only.

@@ -1,5 +1,14 @@
 import type { Checks, ContractValue, Parameter } from "@parlance/contract";
-import { type AnyContract, type OpenSocket, parseTicket, Refusal, type Route, router, Violation } from "@parlance/wire";
+import {
+  type AnyContract,
+  misuse,
+  type OpenSocket,
+  parseTicket,
+  Refusal,
+  type Route,
+  router,
+  Violation,
+} from "@parlance/wire";
 import { pair } from "@parlance/wire/link";
 import { Scope, type Stats } from "@parlance/wire/scope";
 import type { Context, Handlers } from "./call.js";
@@ -11,6 +20,7 @@ import { ClusterChannels } from "./cluster/channels.js";
 import { wiring } from "./cluster/publish.js";
 import { ClusterSessions } from "./cluster/sessions.js";
 import { clusterStreams } from "./cluster/streams.js";
+import { checkHandlers } from "./handlers.js";
 import type { Answer } from "./http/answer.js";
 import { type Deliveries, dispatch, refuseWhileClosing } from "./http/dispatch.js";
 import { guard, preflight } from "./http/origin.js";
@@ -60,9 +70,19 @@ export interface App {
 /**
  * Serves a contract. The handlers are plain functions, one an operation, an async generator for a stream, and
  * `(input, channel, call)` for a channel.
+ *
+ * @throws `TypeError` where a handler is missing, unless `partial` is set: then it is answered with 501.
  */
+export function serve<H>(
+  contract: ContractValue<unknown, H>,
+  handlers: Partial<H>,
+  options: ServeOptions & { readonly partial: true },
+): App;
+export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, options?: ServeOptions): App;
 export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, options: ServeOptions = {}): App {
   const any = contract as unknown as AnyContract;
+  if (!any?.operations)
+    throw misuse("serve needs a contract, such as `foldGateway` of @parlance/protocols/fold-gateway");
   if (any.format !== 1)
     throw new Violation(`the contract has format ${any.format}, this server reads format 1: update @parlance/server`, {
       code: "format",
@@ -71,10 +91,11 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
     });
   const { bearer, apiKey, header } = any.auth ?? {};
   if ((bearer ?? apiKey) === "required" && !options.authenticate && !options.allowAnonymous)
-    throw new TypeError(
+    throw misuse(
       `${any.name} requires ${bearer ? "a bearer token" : "an API key"}: give \`serve\` an \`authenticate\`, such as ` +
         `\`${bearer ? "bearer(principals)" : `apiKey("${header}", principals)`}\`, or set \`allowAnonymous\``,
     );
+  checkHandlers(any, handlers as Handlers, options.partial === true);
   const { context, deliveries } = compose(any, handlers as Handlers, options);
   return appOf(context, deliveries);
 }

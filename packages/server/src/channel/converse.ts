@@ -3,6 +3,7 @@ import { type AnyChannel, Busy, type Link, link } from "@parlance/wire/link";
 import { type Scope, within } from "@parlance/wire/scope";
 import { type Context, callOf, isHidden, refusalOf, sessionOf } from "../call.js";
 import { decoderFor, encoderFor } from "../codecs.js";
+import { refuseLeftOut } from "../handlers.js";
 import { refuse } from "../http/response.js";
 import type { Called, How } from "../options.js";
 import type { Accepted, Sent } from "../ports.js";
@@ -25,6 +26,7 @@ export async function callChannel(
   });
   const called: Called = { operation: name, input, request, principal };
   await context.callbacks.request(call, called);
+  refuseLeftOut(context, name);
   return called;
 }
 
@@ -46,7 +48,7 @@ export async function converse(context: Context, called: Called, port: Port, sco
 }
 
 async function hold(context: Context, called: Called, port: Port, scope: Scope): Promise<void> {
-  const { callbacks, handlers, contract, shutdown } = context;
+  const { callbacks, handlers, shutdown } = context;
   const name = called.operation;
   const wire = await linked(context, called, port, scope);
   const { channel } = wire;
@@ -59,8 +61,7 @@ async function hold(context: Context, called: Called, port: Port, scope: Scope):
   let how: How = "done";
   scope.add(() => callbacks.close(called, how));
   try {
-    const handler = handlers[name] as ((input: unknown, channel: AnyChannel, call: unknown) => unknown) | undefined;
-    if (!handler) throw new TypeError(`${contract.name} is served without a handler for ${name}`);
+    const handler = handlers[name] as (input: unknown, channel: AnyChannel, call: unknown) => unknown;
     const handled = (async () =>
       handler(called.input, limited(context, channel), callOf(context, called, scope.signal)))();
     // A handler that ignores its signal is not waited for.

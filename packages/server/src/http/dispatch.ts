@@ -2,6 +2,7 @@ import { RESUME, Refusal, type Route, unbind } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
 import { callChannel } from "../channel/converse.js";
+import { refuseLeftOut } from "../handlers.js";
 import type { Called } from "../options.js";
 import type { ChannelDelivery, StreamDelivery } from "../ports.js";
 import { produce } from "../stream/produce.js";
@@ -74,9 +75,8 @@ async function route(
   const { called, body } = await callOperation(context, found, query, request, call);
   named.operation = called.operation;
   await context.callbacks.request(call, called);
-  const { answer, path } = context.contract.operations[called.operation]!;
-  if (!context.handlers[called.operation])
-    throw new Refusal(`${called.operation} at ${path} is not offered here`, { status: 501 });
+  refuseLeftOut(context, called.operation);
+  const { answer } = context.contract.operations[called.operation]!;
   if (answer.stream) return streams.deliver(called, call, (scope) => produce(context, called, scope));
   return operate(context, called, body, call);
 }

@@ -31,7 +31,10 @@ const sockets: BasedHandlers = {
 
 /** Apps whose finished streams are forgotten soon: what is left after that is a leak. */
 export function makeApps(): { readonly fold: App; readonly sockets: App } {
-  return { fold: serve(foldGateway, fold, { grace: 500, tombstoneLife: 20 }), sockets: serve(based, sockets) };
+  return {
+    fold: serve(foldGateway, fold, { partial: true, grace: 500, tombstoneLife: 20 }),
+    sockets: serve(based, sockets),
+  };
 }
 
 /** One conversation of each kind, as a client of ours holds it. */

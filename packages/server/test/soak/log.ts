@@ -40,7 +40,7 @@ const handlers = {
     yield { type: "done", full_response: "" };
   },
 } as Partial<FoldGatewayHandlers> as FoldGatewayHandlers;
-const app = serve(foldGateway, handlers, { log: memoryLog({ maxTotal }), grace: 600_000 });
+const app = serve(foldGateway, handlers, { partial: true, log: memoryLog({ maxTotal }), grace: 600_000 });
 
 const keyOf = (place: number): string => place.toString(16).padStart(32, "0");
 
