@@ -42,13 +42,13 @@ const protocols: Record<string, Protocol> = {
     carrier: "HTTP + SSE in POST",
     serve: serveAgentsmithy1_13,
     talk: talkAgentsmithy1_13,
-    hint: (url) => `curl ${url}/api/dialogs/current`,
+    hint: (url) => `curl -N ${url}/api/chat ${json({ messages: [{ role: "user", content: PROMPT }], stream: true })}`,
   },
   loco: {
     carrier: "HTTP + WebSocket",
     serve: serveLoco,
     talk: talkLoco,
-    hint: (url) => `curl ${url}/v1/workspaces -H 'Authorization: Bearer ${TOKEN}'`,
+    hint: (url) => `curl ${url}/v1/workspaces/register -H 'Authorization: Bearer ${TOKEN}' ${json({ path: "." })}`,
   },
   "emacs-agent": {
     carrier: "HTTP + SSE",
@@ -81,6 +81,9 @@ const protocols: Record<string, Protocol> = {
     hint: (url) => `curl ${url}/v1/health -H 'Authorization: Bearer ${APP_TOKEN}'`,
   },
 };
+
+/** The port of the first protocol with `--serve`; the others follow in their order. */
+const FIRST_PORT = 4870;
 
 const args = process.argv.slice(2);
 const chosen = args.filter((arg) => !arg.startsWith("--"));
@@ -122,19 +125,26 @@ async function tell(names: readonly string[]): Promise<void> {
   console.log(`\n${table(rows)}`);
 }
 
-/** The servers alone, until the process is interrupted. */
+/** The servers alone, until the process is interrupted or terminated. */
 async function stay(names: readonly string[]): Promise<void> {
   const workspace = await copyWorkspace();
   console.log(`workspace: ${workspace.root}`);
   const servers = await Promise.all(
-    names.map(async (name) => [name, await listen(protocols[name]!.serve(workspace))] as const),
-  );
+    names.map(async (name) => {
+      const port = FIRST_PORT + Object.keys(protocols).indexOf(name);
+      return [name, await listen(protocols[name]!.serve(workspace), { port })] as const;
+    }),
+  ).catch(async (error) => {
+    await workspace.remove();
+    throw error;
+  });
   for (const [name, { url }] of servers) console.log(`\n${name}\n  ${protocols[name]!.hint(url)}`);
   console.log("\nCtrl-C ends them.");
-  process.once("SIGINT", async () => {
-    await Promise.all(servers.map(([, server]) => server.close()));
-    await workspace.remove();
+  await new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
   });
+  await Promise.all(servers.map(([, server]) => server.close()));
+  await workspace.remove();
 }
 
 function printer(): Print {
