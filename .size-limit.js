@@ -2,7 +2,7 @@
 // `connect` loads the code of operations, of streams, of channels and of joining again by dynamic imports, when a conversation first needs it: "at
 // once" is what a page loads before it calls anything, "in all" is that and all that a conversation of the protocol can load (based has no operations).
 // What parameters in headers and transfers of bytes need is left out everywhere: none of these protocols can load it.
-// The sentences of likely causes (`causes`) are loaded by the first error only: they have a line of their own.
+// The sentences of likely causes (`causes`) are loaded by the first error only: no figure contains them.
 // A contract's checks of what a client writes (`accepts`) stand behind a dynamic import that only servers reach: no figure contains them.
 
 const atOnce = /./;
@@ -43,12 +43,12 @@ const edits = (entry, what, limit, names) => ({
 });
 
 export default [
-  client("fold-gateway", "at once", "4.22 kB", atOnce),
-  client("based", "at once", "4.68 kB", atOnce),
-  client("loco", "at once", "7.16 kB", atOnce),
-  client("fold-gateway", "in all (with streams)", "11.04 kB", all.streams),
-  client("based", "in all (with channels)", "13.42 kB", all.channelsAlone),
-  client("loco", "in all (with channels)", "16.57 kB", all.channels),
+  client("fold-gateway", "at once", "4.29 kB", atOnce),
+  client("based", "at once", "4.74 kB", atOnce),
+  client("loco", "at once", "7.24 kB", atOnce),
+  client("fold-gateway", "in all (with streams)", "11.16 kB", all.streams),
+  client("based", "in all (with channels)", "13.59 kB", all.channelsAlone),
+  client("loco", "in all (with channels)", "16.77 kB", all.channels),
   edits("index", "whole", "46.8 kB"),
   edits("unified", "unified diffs", "13.8 kB", "{ parsePatch, applyPatch, formatPatch }"),
   edits("unified", "unified diffs, applied strictly", "11.4 kB", "{ parsePatch, applyStrictly, formatPatch }"),

@@ -25,8 +25,7 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
   let operating: Operations | undefined;
   const readings = new Set<Reading>();
   const resumes =
-    connection.resume ??
-    (typeof location === "undefined" || location.origin === new URL(connection.baseUrl ?? any.url).origin);
+    connection.resume ?? (typeof location === "undefined" || location.origin === new URL(requesting.url("")).origin);
   const client: Record<string, unknown> = {};
 
   for (const [name, operation] of Object.entries(any.operations)) {
