@@ -24,7 +24,7 @@ export interface Why {
   readonly mistake?: Error | undefined;
 }
 
-/** A failure, told by the names, codes and messages of its causes, or by the status and type of an answer. */
+/** A failure, known by the names, codes and messages of its causes, or by the status and type of an answer. */
 interface Cause {
   readonly name: string;
   readonly of: RegExp;
