@@ -14,7 +14,7 @@ const programs = [
 ];
 
 for (const program of programs) {
-  const command = ["--tsconfig", "examples/tsconfig.json", `packages/${program}`, ...process.argv.slice(2)];
+  const command = ["--tsconfig", "tsconfig.base.json", `packages/${program}`, ...process.argv.slice(2)];
   const { status } = spawnSync("tsx", command, { stdio: "inherit" });
   if (status !== 0) process.exit(1);
 }

@@ -13,7 +13,7 @@ import type { App } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { type AnyContract, type OpenSocket, type Port, unfault } from "@parlance/wire";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { load } from "../packages/contract/src/load.js";
+import { load } from "../packages/language/src/load.js";
 import { talkAgentsmithy } from "./agentsmithy/client.js";
 import { serveAgentsmithy } from "./agentsmithy/server.js";
 import { talkAgentsmithy1_13 } from "./agentsmithy-1.13/client.js";

@@ -59,6 +59,20 @@ test.each(packages)("$name has nothing that publint warns of", async ({ folder }
   expect(serious.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
 });
 
+test.each(packages)("$name is packed with its licence, and each source map with its sources", async (described) => {
+  const { stdout } = await run("tar", ["-tzf", tarball(described)]);
+  const files = stdout.trim().split("\n");
+  expect(files).toContain("package/LICENSE");
+  const maps = files.filter((file) => file.endsWith(".map"));
+  for (const file of maps) {
+    const { stdout } = await run("tar", ["-xzOf", tarball(described), file], { maxBuffer: 1 << 26 });
+    const { sources, sourcesContent = [] } = JSON.parse(stdout);
+    expect(sourcesContent.filter(Boolean), file).toHaveLength(sources.length);
+  }
+  // What is built of the protocols is as readable as their generated sources.
+  if (described.name !== "@parlance/protocols") expect(maps.length).toBeGreaterThan(0);
+});
+
 test.each(packages.filter(({ entries }) => entries.length > 0))(
   "$name has types that resolve by import and by require",
   async (described) => {

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { type Change, compat } from "@parlance/contract/compat";
-import { assemble } from "@parlance/contract/load";
+import { type Change, compat } from "@parlance/language/compat";
+import { assemble } from "@parlance/language/load";
 import { contractsAt, isDirectory, type Place } from "./folders.js";
 import { contractsOf } from "./git.js";
 import { exit, type Io, type Options, UsageError } from "./io.js";

@@ -1,6 +1,6 @@
 import { readdir, stat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
-import { type ContractFolder, read } from "@parlance/contract/load";
+import { type ContractFolder, read } from "@parlance/language/load";
 import { type Io, UsageError } from "./io.js";
 
 /** A contract's folder and where it is. */

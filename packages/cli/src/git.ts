@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { basename, dirname, posix, relative, resolve } from "node:path";
-import { follow, type Open, openOnDisk, withReferred } from "@parlance/contract/load";
+import { follow, type Open, openOnDisk, withReferred } from "@parlance/language/load";
 import type { Place } from "./folders.js";
 import { UsageError } from "./io.js";
 

@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { parseArgs } from "node:util";
-import { contractSchema } from "@parlance/contract/lint";
-import { openOnDisk } from "@parlance/contract/load";
+import { contractSchema } from "@parlance/language/lint";
+import { openOnDisk } from "@parlance/language/load";
 import dialectSchema from "../../../schemas/dialect.schema.json" with { type: "json" };
 import { isDirectory } from "./folders.js";
 import { exit, type Io, type Options, UsageError } from "./io.js";

@@ -1,4 +1,4 @@
-import { ContractError } from "@parlance/contract/load";
+import { ContractError } from "@parlance/language/load";
 
 /** Where a command reads and writes, so that a test can stand in for a terminal. */
 export interface Io {

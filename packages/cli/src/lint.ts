@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { lint } from "@parlance/contract/lint";
+import { lint } from "@parlance/language/lint";
 import { contractsAt, type Place } from "./folders.js";
 import { exit, type Io, type Options } from "./io.js";
 import { placeIn, print, type Remark } from "./report.js";

@@ -1,5 +1,5 @@
 import { posix, relative, resolve } from "node:path";
-import type { ContractFolder } from "@parlance/contract/load";
+import type { ContractFolder } from "@parlance/language/load";
 import * as jsonc from "jsonc-parser";
 import type { Place } from "./folders.js";
 import type { Io } from "./io.js";

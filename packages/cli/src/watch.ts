@@ -1,7 +1,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { openOnDisk, read } from "@parlance/contract/load";
+import { openOnDisk, read } from "@parlance/language/load";
 import { contractsAt, isDirectory } from "./folders.js";
 import { exit, expected, type Io } from "./io.js";
 

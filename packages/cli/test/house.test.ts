@@ -11,21 +11,22 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 /** What each package may import of ours: the diagram, downwards. */
 const below: Readonly<Record<string, readonly string[]>> = {
   contract: [],
+  language: ["contract"],
   wire: ["contract"],
   client: ["contract", "wire"],
   server: ["contract", "wire"],
   "store-redis": ["server"],
   protocols: ["contract", "edits", "wire"],
   edits: [],
-  codegen: ["contract"],
-  cli: ["contract", "codegen", "edits"],
+  codegen: ["contract", "language"],
+  cli: ["contract", "language", "codegen", "edits"],
 };
 
 /** Entry points that run anywhere: in a browser, a worker, Node. */
 const anywhere = [
   "contract/src/index.ts",
-  "contract/src/schema.ts",
-  "contract/src/compat.ts",
+  "language/src/schema.ts",
+  "language/src/compat.ts",
   "wire/src/index.ts",
   "wire/src/link.ts",
   "client/src/index.ts",
@@ -101,6 +102,17 @@ test("a protocol itself loads the contract only; its helpers may need more", () 
     importsOf(file).some((one) => /parlance\/(?!contract)/.test(one)),
   );
   expect(strays).toEqual([]);
+});
+
+/** What a program installs to run a protocol. */
+const atRunTime = ["contract", "wire", "client", "server", "protocols", "edits", "store-redis"];
+
+test("what runs a protocol installs ws, and nothing else of others", () => {
+  const needed = atRunTime.flatMap((name) => {
+    const { dependencies = {} } = JSON.parse(readFileSync(join(root, `packages/${name}/package.json`), "utf8"));
+    return Object.keys(dependencies).filter((one) => !atRunTime.some((ours) => one === `@parlance/${ours}`));
+  });
+  expect([...new Set(needed)]).toEqual(["ws"]);
 });
 
 test.each(anywhere)("%s reaches no module of Node", async (entry) => {

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { load } from "@parlance/contract/load";
+import { load } from "@parlance/language/load";
 import type { AnyContract } from "@parlance/wire";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { steps } from "../../protocols/test/transcript.js";

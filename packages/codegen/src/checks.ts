@@ -1,5 +1,5 @@
 import type { Schema, SchemaObject } from "@parlance/contract";
-import { mapSchema } from "@parlance/contract/schema";
+import { mapSchema } from "@parlance/language/schema";
 import { rules } from "./rules.js";
 
 /** Schemas as expressions of the functions in `checking`, which they call by that name. */

@@ -1,5 +1,5 @@
 import type { ContractDocument, FaultPlaces, Schema, SchemaObject } from "@parlance/contract";
-import { locate, typeName } from "@parlance/contract/schema";
+import { locate, typeName } from "@parlance/language/schema";
 
 /**
  * The schemas that an error code has in the body of a refusal and in error messages, where they allow any text. Their type

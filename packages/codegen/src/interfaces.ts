@@ -1,5 +1,5 @@
 import type { ChannelContract, ContractDocument, Json, Operation, Side } from "@parlance/contract";
-import { pascal, typeName } from "@parlance/contract/schema";
+import { pascal, typeName } from "@parlance/language/schema";
 import { comment, literal, property, union } from "./literal.js";
 import { camel, declares } from "./names.js";
 import { hasInput } from "./schema.js";

@@ -1,5 +1,5 @@
 import type { ChannelContract, ContractDocument, Operation, Schema, SchemaObject } from "@parlance/contract";
-import { members, tagProperties } from "@parlance/contract/schema";
+import { members, tagProperties } from "@parlance/language/schema";
 import { endsOf, type SourceCall, sourceOf } from "./source.js";
 
 /** The reference of a contract for people: every operation, channel, message, exchange, reading and error code. */

@@ -1,5 +1,5 @@
 import type { ContractDocument } from "@parlance/contract";
-import { generatedNames, subschemas } from "@parlance/contract/schema";
+import { generatedNames, subschemas } from "@parlance/language/schema";
 
 /** The contract is sound by itself but cannot be written as TypeScript: two things want one name, or a name is not one. */
 export class GenerateError extends Error {

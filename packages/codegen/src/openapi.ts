@@ -1,5 +1,5 @@
 import type { ContractDocument, Json, Operation } from "@parlance/contract";
-import { pascal } from "@parlance/contract/schema";
+import { pascal } from "@parlance/language/schema";
 import {
   credentialsOf,
   endsOf,

@@ -1,5 +1,5 @@
 import type { ChannelContract, ContractDocument, Operation, SchemaObject } from "@parlance/contract";
-import { headersSchema, inputSchema } from "@parlance/contract/schema";
+import { headersSchema, inputSchema } from "@parlance/language/schema";
 
 /** Whether a call takes an input. A client tells in the same way whether its first argument is the input or the options. */
 export function hasInput(call: Operation | ChannelContract): boolean {

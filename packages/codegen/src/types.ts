@@ -7,7 +7,7 @@ import {
   pascal,
   subschemas,
   tagProperties,
-} from "@parlance/contract/schema";
+} from "@parlance/language/schema";
 import { codeSchemas, codeType } from "./codes.js";
 import { type Context, expression, type Type } from "./expression.js";
 import { linesOf } from "./jsdoc.js";

@@ -1,11 +1,11 @@
 import { fileURLToPath } from "node:url";
 import type { Check, Checks, Json, SchemaObject, Side } from "@parlance/contract";
-import { inputSchema, memorySchema, tagProperties } from "@parlance/contract/schema";
+import { inputSchema, memorySchema, tagProperties } from "@parlance/language/schema";
 import { Ajv2020, type AnySchema, type ErrorObject } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { sample } from "../../contract/test/sample.js";
+import { sample } from "../../language/test/sample.js";
 import { compile } from "../../protocols/test/compile.js";
 import { wireForms } from "../src/validators.js";
 import { named } from "./contracts.js";

@@ -1,8 +1,8 @@
 import { generate } from "@parlance/codegen";
 import type { Checks, Json, SchemaObject } from "@parlance/contract";
-import { lint } from "@parlance/contract/lint";
-import { assemble, type ContractFolder } from "@parlance/contract/load";
-import { declaredFormats, uncheckedFormats } from "@parlance/contract/schema";
+import { lint } from "@parlance/language/lint";
+import { assemble, type ContractFolder } from "@parlance/language/load";
+import { declaredFormats, uncheckedFormats } from "@parlance/language/schema";
 import { Ajv2020, type AnySchema } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import suite from "json-schema-test-suite";

@@ -16,8 +16,21 @@ export interface ReopenOptions extends CallOptions {
   readonly reopen?: boolean | ((lost: Error & { readonly code: string }) => void);
 }
 
+// As in the library "ESNext.Disposable", which TypeScript has from 5.2 and a program may leave out.
+declare global {
+  interface SymbolConstructor {
+    readonly asyncDispose: unique symbol;
+  }
+  interface AsyncDisposable {
+    [Symbol.asyncDispose](): PromiseLike<void>;
+  }
+}
+
+/** `Uint8Array<ArrayBuffer>`, and `Uint8Array` before TypeScript 5.7, where it has no parameter. */
+type ByteArray = ReturnType<typeof Uint8Array.of>;
+
 /** Bytes that are sent: a stream is read at the pace of the network. */
-export type Bytes = ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> | Blob;
+export type Bytes = ReadableStream<Uint8Array> | ByteArray | Blob;
 
 /** What `connect(...).someStream(input)` returns. The request is sent at once; messages are read as they are asked for. */
 export interface MessageStream<M> extends AsyncIterable<M> {

@@ -1,9 +1,9 @@
 import type { Json } from "@parlance/contract";
-import { memorySchema } from "@parlance/contract/schema";
+import { memorySchema } from "@parlance/language/schema";
 import { type AnyMessage, reader, tag, untagger } from "@parlance/wire";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { sample } from "../../contract/test/sample.js";
+import { sample } from "../../language/test/sample.js";
 import { namePlainly, readPlainly } from "../../wire/test/plain.js";
 import { subjects } from "./contracts.js";
 

@@ -1,4 +1,4 @@
-import { inputSchema, memorySchema } from "@parlance/contract/schema";
+import { inputSchema, memorySchema } from "@parlance/language/schema";
 import {
   type AnyMessage,
   bind,
@@ -16,7 +16,7 @@ import {
   untagger,
 } from "@parlance/wire";
 import { describe, expect, it } from "vitest";
-import { sample } from "../../contract/test/sample.js";
+import { sample } from "../../language/test/sample.js";
 import { chunkings, hear, utf8 } from "../../wire/test/chunkings.js";
 import { subjects } from "./contracts.js";
 

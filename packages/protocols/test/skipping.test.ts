@@ -1,7 +1,7 @@
-import { memorySchema } from "@parlance/contract/schema";
+import { memorySchema } from "@parlance/language/schema";
 import { type AnyMessage, codec, Violation } from "@parlance/wire";
 import { describe, expect, it } from "vitest";
-import { sample } from "../../contract/test/sample.js";
+import { sample } from "../../language/test/sample.js";
 import { subjects } from "./contracts.js";
 
 // A long-lived stream outlives a message that breaks its schema: reading one is a message, an unknown one, or a `Violation` that may be skipped.

@@ -1,4 +1,3 @@
-import type { Position, TextEdit } from "vscode-languageserver-types";
 import { applyPatch } from "../apply.js";
 import { createPatch } from "../diff/create.js";
 import { diffLines } from "../diff/diff.js";
@@ -7,6 +6,7 @@ import type { ApplyOptions } from "../match/aligner.js";
 import type { FilePatch, Patch } from "../patch.js";
 import type { AppliedHunk, Conflict } from "../result.js";
 import { spliceText } from "../splice.js";
+import type { Position, TextEdit } from "./protocol.js";
 
 export type TextEdits =
   | { readonly ok: true; readonly edits: TextEdit[]; readonly hunks: readonly AppliedHunk[] }

@@ -1,5 +1,5 @@
-import type { AnnotatedTextEdit, TextEdit } from "vscode-languageserver-types";
 import type { Patch } from "../patch.js";
+import type { Annotated } from "./protocol.js";
 import { type FileConflict, toWorkspaceEdit, type WorkspaceOptions } from "./workspace-edit.js";
 
 /** The part of the `vscode` namespace that is used; the real namespace fits. */
@@ -69,9 +69,8 @@ export async function toVsCodeEdit<Uri, Range, Edit extends VsCodeWorkspaceEdit<
   const texts = new Map(found.map(([path, { document }]) => [path, document?.getText() ?? null]));
   const editing = toWorkspaceEdit(patch, (uri) => ({ uri, version: null, text: texts.get(uri)! }), options);
   if (!editing.ok) return editing;
-  const { documentChanges = [], changeAnnotations = {} } = editing.edit;
-  const metadataOf = (change: object): VsCodeMetadata | undefined => {
-    const { annotationId } = change as Partial<AnnotatedTextEdit>;
+  const { documentChanges, changeAnnotations = {} } = editing.edit;
+  const metadataOf = ({ annotationId }: Annotated): VsCodeMetadata | undefined => {
     const annotation = annotationId === undefined ? undefined : changeAnnotations[annotationId];
     return annotation && { ...annotation, needsConfirmation: annotation.needsConfirmation ?? false };
   };
@@ -79,7 +78,7 @@ export async function toVsCodeEdit<Uri, Range, Edit extends VsCodeWorkspaceEdit<
   const edit = new vscode.WorkspaceEdit();
   for (const change of documentChanges) {
     if (!("kind" in change))
-      for (const part of change.edits as readonly (TextEdit | AnnotatedTextEdit)[]) {
+      for (const part of change.edits) {
         const { start, end } = part.range;
         const range = new vscode.Range(start.line, start.character, end.line, end.character);
         edit.replace(uriOf(change.textDocument.uri), range, part.newText, metadataOf(part));

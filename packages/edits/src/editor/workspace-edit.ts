@@ -1,9 +1,9 @@
-import type { ChangeAnnotation, WorkspaceEdit } from "vscode-languageserver-types";
 import { applyPatch } from "../apply.js";
 import type { ApplyOptions } from "../match/aligner.js";
 import { fileConflict } from "../match/file.js";
 import type { FilePatch, Patch } from "../patch.js";
 import type { AppliedHunk, Conflict, Rung } from "../result.js";
+import type { ChangeAnnotation, WorkspaceEdit } from "./protocol.js";
 import { diffTexts } from "./text-edits.js";
 
 /** A file as the editor has it. */
@@ -28,8 +28,6 @@ export type WorkspaceEditing =
   | { readonly ok: true; readonly edit: WorkspaceEdit }
   | { readonly ok: false; readonly conflicts: readonly FileConflict[] };
 
-type Change = NonNullable<WorkspaceEdit["documentChanges"]>[number];
-
 /** Repairs after which it is still certain that the place is meant. */
 const CERTAIN: ReadonlySet<Rung> = new Set([
   "exact",
@@ -50,7 +48,7 @@ export function toWorkspaceEdit(
   find: (path: string) => LspDocument,
   options: WorkspaceOptions = {},
 ): WorkspaceEditing {
-  const documentChanges: Change[] = [];
+  const documentChanges: WorkspaceEdit["documentChanges"] = [];
   const changeAnnotations: Record<string, ChangeAnnotation> = {};
   const conflicts: FileConflict[] = [];
   const seen = new Set<string>();

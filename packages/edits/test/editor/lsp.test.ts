@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { TextDocument } from "vscode-languageserver-textdocument";
+import type { TextEdit, WorkspaceEdit } from "vscode-languageserver-types";
 import { createPatch } from "../../src/diff/create.js";
 import { fromTextEdits, type LspDocument, toTextEdits, toWorkspaceEdit } from "../../src/lsp.js";
 import type { FilePatch } from "../../src/patch.js";
@@ -94,6 +95,18 @@ test("a change becomes an edit of the version that was read", () => {
       ],
     },
   });
+});
+
+test("edits are those of the language server packages, both ways", () => {
+  const text = "a\nb\n";
+  const patch = createPatch(text, "a\nB\n", { path });
+  const written = toTextEdits(patch, text);
+  const workspace = toWorkspaceEdit(patch, find({ [path]: text }));
+  if (!written.ok || !workspace.ok) throw new Error("a conflict");
+  const edits: TextEdit[] = written.edits;
+  const edit: WorkspaceEdit = workspace.edit;
+  expect(edit.documentChanges).toMatchObject([{ edits }]);
+  expect(fromTextEdits(edits, text, { path }).ok).toBe(true);
 });
 
 test("created, deleted and renamed files become file operations; a deletion asks for confirmation", () => {

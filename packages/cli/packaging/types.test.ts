@@ -1,0 +1,109 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { install, pack, run } from "./pack.js";
+
+/** The oldest TypeScript that is supported, those between that changed much, and the newest. */
+const versions = ["5.0.4", "5.9.3", "6.0.3", "7.0.2"];
+const resolutions = [
+  { module: "CommonJS", moduleResolution: "node", until: 5 },
+  { module: "NodeNext", moduleResolution: "NodeNext" },
+  { module: "ESNext", moduleResolution: "bundler" },
+];
+const cases = versions.flatMap((version) =>
+  resolutions
+    .filter(({ until = Number.POSITIVE_INFINITY }) => Number.parseInt(version, 10) <= until)
+    .map((resolution) => ({ version, ...resolution })),
+);
+
+/** Everything that runs a protocol. The `/node` entries name types of Node, so they are read with `@types/node`. */
+const anywhere = `
+import { connect } from "@parlance/client";
+import type { Contract } from "@parlance/contract";
+import { applyPatch } from "@parlance/edits";
+import { parsePatch } from "@parlance/edits/unified";
+import { toTextEdits } from "@parlance/edits/lsp";
+import { parseSearchReplace } from "@parlance/edits/formats/search-replace";
+import { compat } from "@parlance/language/compat";
+import { mapSchema } from "@parlance/language/schema";
+import { foldGateway } from "@parlance/protocols/fold-gateway";
+import { loco } from "@parlance/protocols/loco";
+import * as diffs from "@parlance/protocols/helpers/agentsmithy-diff";
+import { serve } from "@parlance/server";
+import { memoryPubSub } from "@parlance/server/cluster";
+import { memoryLog } from "@parlance/server/resume";
+import * as wire from "@parlance/wire";
+import * as link from "@parlance/wire/link";
+
+const contract: Contract = foldGateway;
+const app = serve(foldGateway, {
+  health: () => "OK",
+  ready: () => "OK",
+  listAgents: () => [],
+  async *send({ content }) {
+    yield { type: "text", text: content };
+    yield { type: "done", full_response: content };
+  },
+});
+const text: Promise<string> = connect(foldGateway, { fetch: app.fetch }).send({ content: "hello" }).text();
+// @ts-expect-error content is missing
+connect(foldGateway).send({});
+export { applyPatch, compat, contract, diffs, link, loco, mapSchema, memoryLog, memoryPubSub, parsePatch, parseSearchReplace, text, toTextEdits, wire };
+`;
+const onNode = `
+import { webSocket } from "@parlance/client/node";
+import { applyPlan } from "@parlance/edits/node";
+import { load } from "@parlance/language/load";
+import { lint } from "@parlance/language/lint";
+import { listen } from "@parlance/server/node";
+export { applyPlan, lint, listen, load, webSocket };
+`;
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "parlance-types-"));
+  await writeFile(join(folder, "package.json"), '{ "name": "user", "private": true, "type": "module" }');
+  const tarballs = (await pack(folder)).filter((path) => !/-(cli|codegen|store-redis)-/.test(path));
+  const compilers = versions.map((version) => `typescript-${version}@npm:typescript@${version}`);
+  await install(folder, ...tarballs, "@types/node@20.19.43", ...compilers);
+  await writeFile(join(folder, "anywhere.ts"), anywhere);
+  await writeFile(join(folder, "on-node.ts"), onNode);
+}, 240_000);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe.each(cases)("under TypeScript $version, with moduleResolution $moduleResolution,", (one) => {
+  const compile = async (file: string, types: readonly string[]) => {
+    const { version, module, moduleResolution } = one;
+    const config = join(folder, `${file}-${version}-${moduleResolution}.json`);
+    const lib = ["ES2022", "DOM", "DOM.Iterable"];
+    const options = {
+      target: "ES2022",
+      module,
+      moduleResolution,
+      lib,
+      types,
+      strict: true,
+      noEmit: true,
+      skipLibCheck: false,
+    };
+    await writeFile(config, JSON.stringify({ compilerOptions: options, files: [`${file}.ts`] }));
+    const tsc = join(folder, `node_modules/typescript-${version}/bin/tsc`);
+    return await run(process.execPath, [tsc, "-p", config], { cwd: folder }).then(
+      () => "",
+      ({ stdout, stderr }) => `${stdout}${stderr}`,
+    );
+  };
+
+  test("what runs anywhere has types that compile with no @types and no skipLibCheck", async () => {
+    expect(await compile("anywhere", [])).toBe("");
+  }, 120_000);
+
+  test.runIf(one.module === "NodeNext")(
+    "what runs on Node has types that compile with @types/node",
+    async () => {
+      expect(await compile("on-node", ["node"])).toBe("");
+    },
+    120_000,
+  );
+});

@@ -1,0 +1,48 @@
+/**
+ * The part of the Language Server Protocol 3.17 that is read and written here. The types are ours, so that nothing has to be installed
+ * for them; they can be assigned to those of `vscode-languageserver-types`.
+ */
+
+/** Both count from zero; `character` counts UTF-16 code units. */
+export interface Position {
+  line: number;
+  character: number;
+}
+
+export interface TextEdit {
+  range: { start: Position; end: Position };
+  newText: string;
+}
+
+/** An edit or a file operation with `annotationId` is shown with that annotation. */
+export interface Annotated {
+  annotationId?: string;
+}
+
+export interface ChangeAnnotation {
+  label: string;
+  needsConfirmation?: boolean;
+  description?: string;
+}
+
+export interface TextDocumentEdit {
+  textDocument: { uri: string; version: number | null };
+  edits: (TextEdit & Annotated)[];
+}
+
+export interface FileOptions {
+  overwrite?: boolean;
+  ignoreIfExists?: boolean;
+}
+
+export type FileOperation = Annotated &
+  (
+    | { kind: "create"; uri: string; options?: FileOptions }
+    | { kind: "rename"; oldUri: string; newUri: string; options?: FileOptions }
+    | { kind: "delete"; uri: string }
+  );
+
+export interface WorkspaceEdit {
+  documentChanges: (TextDocumentEdit | FileOperation)[];
+  changeAnnotations?: Record<string, ChangeAnnotation>;
+}

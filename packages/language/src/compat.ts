@@ -1,0 +1,197 @@
+import type { Auth, ContractDocument, Exchange, FaultPlaces } from "@parlance/contract";
+import { channels, operations } from "./compat/calls.js";
+import { type Change, either, inContract, match, ofNarrow, same, say, type Writers } from "./compat/change.js";
+import { titledChanges } from "./compat/schemas.js";
+import { namesType, subschemas } from "./schema.js";
+import { escapePointer } from "./walk.js";
+
+export type { Breaks, Change, Party } from "./compat/change.js";
+
+const client: Writers = new Set(["client"]);
+const server: Writers = new Set(["server"]);
+
+/**
+ * Lists what changed from one version of a contract to the next, whom it breaks, and why. A server adopts the new contract
+ * before its clients do: what a client may newly send is safe, and what a server may newly send is not. Prose, examples, new
+ * reading tolerances and retries break nobody.
+ */
+export function compat(old: ContractDocument, now: ContractDocument): Change[] {
+  const changes = [
+    ...header(old, now),
+    ...operations(old, now),
+    ...channels(old, now),
+    ...messages(old, now),
+    ...exchanges(old, now),
+    ...tolerances(old, now),
+    ...faults(old, now),
+    ...renamed(old, now),
+  ];
+  return merged(changes).sort(
+    (a, b) => compare(a.file, b.file) || compare(a.pointer, b.pointer) || compare(a.what, b.what),
+  );
+}
+
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+
+/** A schema that is used in several places changes once; it breaks everybody whom it breaks in one of them. */
+function merged(changes: readonly Change[]): Change[] {
+  const found = new Map<string, Change>();
+  for (const one of changes) {
+    const key = `${one.file}#${one.pointer} ${one.what}`;
+    found.set(key, { ...one, ...(found.has(key) && either(found.get(key)!, one)) });
+  }
+  return [...found.values()];
+}
+
+function* header({ contract: a }: ContractDocument, { contract: b }: ContractDocument): Generator<Change> {
+  for (const word of ["format", "name", "session"] as const)
+    if (a[word] !== b[word])
+      yield inContract(
+        word === "format" ? ["client", "server"] : ["source"],
+        `/${word}`,
+        `${word} was ${say(a[word])} and is ${say(b[word])}`,
+      );
+  if (a.url !== b.url) yield inContract([], "/url", `url was ${say(a.url)} and is ${say(b.url)}`);
+  if (!same(a.tag, b.tag)) yield inContract(["client", "server"], "/tag", `tag was ${say(a.tag)} and is ${say(b.tag)}`);
+  if (!same(a.auth, b.auth)) yield* credentials(a.auth, b.auth);
+}
+
+function* credentials(a: Auth | undefined, b: Auth | undefined): Generator<Change> {
+  for (const [word, what] of [
+    ["bearer", "the bearer token"],
+    ["apiKey", "the API key"],
+  ] as const)
+    if (a?.[word] !== b?.[word])
+      yield inContract(
+        b?.[word] === "required" ? ["client"] : [],
+        `/auth/${word}`,
+        `${what} was ${say(a?.[word])} and is ${say(b?.[word])}`,
+      );
+  if (a?.header !== undefined && b?.header !== undefined && a.header.toLowerCase() !== b.header.toLowerCase())
+    yield inContract(["client"], "/auth/header", `the API key was in ${a.header} and is in ${b.header}`);
+}
+
+function* messages(old: ContractDocument, now: ContractDocument): Generator<Change> {
+  const [before, after] = [old.contract.messages, now.contract.messages];
+  const { kept } = match(Object.keys(before), Object.keys(after));
+  for (const name of kept) {
+    const [a, b] = [before[name]!, after[name]!];
+    const at = `/messages/${escapePointer(name)}`;
+    if (!same(a.shape, b.shape))
+      yield inContract(
+        ["client", "server"],
+        `${at}/shape`,
+        `the shape that identifies ${name} was ${say(a.shape)} and is ${say(b.shape)}`,
+      );
+    if (a.fault || b.fault) yield* places(a.fault, b.fault, `${at}/fault`);
+    yield* titledChanges(old, now, a.schema, b.schema, new Set([...writersOf(old, name), ...writersOf(now, name)]));
+  }
+  const order = (document: ContractDocument) =>
+    Object.keys(document.contract.messages).filter((name) => kept.includes(name));
+  if (now.contract.tag.in === "shape" && !same(order(old), order(now)))
+    yield inContract(["client", "server"], "/messages", "the order in which shapes are matched has changed");
+}
+
+function writersOf({ contract }: ContractDocument, message: string): Writers {
+  const streams = Object.values(contract.operations).some(({ answer }) => answer.stream?.messages.includes(message));
+  const sides = (["client", "server"] as const).filter((side) =>
+    Object.values(contract.channels).some((channel) => channel[side].includes(message)),
+  );
+  return new Set(streams ? [...sides, "server"] : sides);
+}
+
+/** A type has its schema's title for a name. Another one is the same on the wire, and another word in a program. */
+function* renamed(old: ContractDocument, now: ContractDocument): Generator<Change> {
+  const titles = (document: ContractDocument) => {
+    const found = new Map<string, string>();
+    for (const [title, file] of Object.entries(document.files))
+      for (const { schema, pointer } of subschemas(document.schemas[title]!))
+        if (pointer === "" || namesType(schema)) found.set(`${file}#${pointer}`, String(schema.title));
+    return found;
+  };
+  const after = titles(now);
+  for (const [place, title] of titles(old)) {
+    const name = after.get(place);
+    if (name === undefined || name === title) continue;
+    const [file, pointer] = place.split("#") as [string, string];
+    const what = `the type ${title} was renamed to ${name}`;
+    yield { ...inContract(["source"], `${pointer}/title`, what), file };
+  }
+}
+
+function* exchanges(old: ContractDocument, now: ContractDocument): Generator<Change> {
+  const name = ({ ask, by, when }: Exchange) => `${by}'s ask ${ask}${when ? ` when ${JSON.stringify(when)}` : ""}`;
+  const list = ({ contract }: ContractDocument) => contract.exchanges ?? [];
+  const [before, after] = [list(old).map(name), list(now).map(name)];
+  const { kept, gone, added } = match(before, after);
+  for (const one of gone)
+    yield inContract(
+      ["client", "server", "source"],
+      `/exchanges/${before.indexOf(one)}`,
+      `the ${one} no longer has an answer`,
+    );
+  for (const one of added) {
+    const index = after.indexOf(one);
+    const { ask, by } = list(now)[index]!;
+    const known = ask in old.contract.messages;
+    const answering = by === "server" ? client : server;
+    yield inContract(
+      known ? ofNarrow(answering).breaks : [],
+      `/exchanges/${index}`,
+      `the ${one} now expects an answer`,
+    );
+  }
+  for (const one of kept) {
+    const index = after.indexOf(one);
+    if (!same(list(old)[before.indexOf(one)], list(now)[index]))
+      yield inContract(["client", "server"], `/exchanges/${index}`, `the ${one} has different answers`);
+  }
+}
+
+function* tolerances(old: ContractDocument, now: ContractDocument): Generator<Change> {
+  for (const [index, rule] of (old.contract.reading ?? []).entries())
+    if (!now.contract.reading?.some((one) => same(one, rule)))
+      yield inContract(
+        rule.of === "client" ? ["client"] : ["server"],
+        `/reading/${index}`,
+        `messages of the ${rule.of} in this form are no longer accepted`,
+      );
+  const { gone } = match(Object.keys(old.contract.profiles ?? {}), Object.keys(now.contract.profiles ?? {}));
+  for (const name of gone)
+    yield inContract(["client", "server"], `/profiles/${name}`, `the profile ${name} was removed`);
+  const [was, is] = [old.contract.profile, now.contract.profile];
+  if (was !== is) yield inContract(["client"], "/profile", `the default profile was ${was ?? []} and is ${is ?? []}`);
+}
+
+function* faults(old: ContractDocument, now: ContractDocument): Generator<Change> {
+  const [a, b] = [old.contract.fault, now.contract.fault];
+  yield* places(a, b, "/fault");
+  yield* titledChanges(old, now, a.schema, b.schema, server);
+  const codes = match(Object.keys(a.codes ?? {}), Object.keys(b.codes ?? {}));
+  for (const code of codes.gone) yield inContract(["client"], `/fault/codes/${code}`, `the code ${code} was removed`);
+  for (const code of codes.added) yield inContract([], `/fault/codes/${code}`, `the code ${code} was added`);
+  for (const code of codes.kept)
+    for (const word of ["status", "recoverable"] as const) {
+      const [was, is] = [a.codes![code]![word], b.codes![code]![word]];
+      if (was !== is)
+        yield inContract(
+          ["client"],
+          `/fault/codes/${code}/${word}`,
+          `${word} of ${code} was ${say(was)} and is ${say(is)}`,
+        );
+    }
+}
+
+/** The first place is written and all are read: a client of before finds what is written now at one of the places it knew. */
+function* places(a: FaultPlaces | undefined, b: FaultPlaces | undefined, at: string): Generator<Change> {
+  for (const word of ["code", "text", "details", "recoverable"] as const) {
+    const [was, is] = [a?.[word], b?.[word]];
+    if (was?.[0] === is?.[0]) continue;
+    const found = is?.[0] !== undefined && (was === undefined || was.includes(is[0]));
+    yield inContract(
+      found ? [] : ["client"],
+      `${at}/${word}`,
+      `the ${word} was at ${say(was?.[0])} and is at ${say(is?.[0])}`,
+    );
+  }
+}

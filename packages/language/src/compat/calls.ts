@@ -1,0 +1,225 @@
+import type { ChannelContract as Channel, ContractDocument, Operation, Schema, Stream } from "@parlance/contract";
+import { headersSchema, inputSchema } from "../schema.js";
+import { type Change, inContract, match, same, say } from "./change.js";
+import { schemaChanges, titledChanges, type Version } from "./schemas.js";
+
+export function* operations(old: ContractDocument, now: ContractDocument): Generator<Change> {
+  const [before, after] = [old.contract.operations, now.contract.operations];
+  const { pairs, gone, added } = paired(before, after);
+  for (const name of gone)
+    yield inContract(["client", "source"], `/operations/${name}`, `the operation ${name} was removed`);
+  for (const name of added) yield inContract([], `/operations/${name}`, `the operation ${name} was added`);
+  for (const [was, name] of pairs) {
+    const [a, b] = [before[was]!, after[name]!];
+    const at = `/operations/${name}`;
+    if (was !== name) yield inContract(["source"], at, `the operation ${was} was renamed to ${name}`);
+    if (a.method !== b.method)
+      yield inContract(["client"], `${at}/method`, `${name} was ${a.method} and is ${b.method}`);
+    yield* paths(a, b, at);
+    if (!same(a.when, b.when))
+      yield inContract(["client"], `${at}/when`, `when was ${say(a.when)} and is ${say(b.when)}`);
+    if (a.answer.status !== b.answer.status)
+      yield inContract(
+        ["client"],
+        `${at}/answer/status`,
+        `the status was ${a.answer.status} and is ${b.answer.status}`,
+      );
+    yield* inputs(old, now, [was, name], at);
+    const taken = (one: Operation) => one.binary ?? (one.body === undefined ? "empty" : "JSON");
+    if (taken(a) !== taken(b) && (a.binary ?? b.binary) !== undefined)
+      yield inContract(
+        a.binary && b.binary ? ["client"] : ["client", "source"],
+        `${at}/binary`,
+        `the body was ${taken(a)} and is ${taken(b)}`,
+      );
+    const kind = ({ answer }: Operation) =>
+      ["json", "text", "binary", "stream"].find((one) => one in answer) ?? "empty";
+    if (kind(a) !== kind(b))
+      yield inContract(["client", "server", "source"], `${at}/answer`, `the answer was ${kind(a)} and is ${kind(b)}`);
+    else if (a.answer.json) yield* titledChanges(old, now, a.answer.json, b.answer.json!, new Set(["server"]));
+    else if (a.answer.stream) yield* stream(a.answer.stream, b.answer.stream!, `${at}/answer/stream`);
+    else if (a.answer.text !== b.answer.text)
+      yield inContract(
+        ["client"],
+        `${at}/answer/text`,
+        `the content type was ${a.answer.text} and is ${b.answer.text}`,
+      );
+    else if (a.answer.binary !== b.answer.binary)
+      yield inContract(
+        ["client"],
+        `${at}/answer/binary`,
+        `the content type was ${a.answer.binary} and is ${b.answer.binary}`,
+      );
+    yield* answerHeaders(old, now, [was, name], `${at}/answer/headers`);
+    const statuses = match(Object.keys(a.faults ?? {}), Object.keys(b.faults ?? {}));
+    for (const status of statuses.gone)
+      yield inContract([], `${at}/faults/${status}`, `the status ${status} was removed`);
+    for (const status of statuses.added)
+      yield inContract([], `${at}/faults/${status}`, `the status ${status} was added`);
+    for (const status of statuses.kept)
+      if (!same(a.faults![status], b.faults![status]))
+        yield inContract(
+          ["client"],
+          `${at}/faults/${status}`,
+          `the body of ${status} was ${form(a, status)} and is ${form(b, status)}`,
+        );
+  }
+}
+
+/** What a server writes beside the body. The first header, and the last, change what a call returns. */
+function* answerHeaders(
+  old: ContractDocument,
+  now: ContractDocument,
+  [was, is]: readonly [string, string],
+  at: string,
+): Generator<Change> {
+  const [before, after] = [headersSchema(old, was), headersSchema(now, is)];
+  if (!before !== !after)
+    yield inContract(
+      ["source"],
+      at,
+      after ? "a call now returns { headers, body }" : "a call now returns the body without headers",
+    );
+  if (!before) return;
+  const version = (document: ContractDocument, schema: Schema): Version => ({
+    document,
+    schema,
+    file: "contract.json",
+    pointer: "",
+  });
+  const none = { ...before, properties: {}, required: [] };
+  for (const one of schemaChanges(version(old, before), version(now, after ?? none), new Set(["server"])))
+    yield { ...one, pointer: `${at}${one.pointer.replace(/^\/properties/, "")}` };
+}
+
+const form = ({ faults }: Operation, status: string) => (faults?.[status]?.text ? "text" : "JSON");
+
+export function* channels(old: ContractDocument, now: ContractDocument): Generator<Change> {
+  const [before, after] = [old.contract.channels, now.contract.channels];
+  const { pairs, gone, added } = paired(before, after);
+  for (const name of gone)
+    yield inContract(["client", "source"], `/channels/${name}`, `the channel ${name} was removed`);
+  for (const name of added) yield inContract([], `/channels/${name}`, `the channel ${name} was added`);
+  for (const [was, name] of pairs) {
+    const [a, b] = [before[was]!, after[name]!];
+    const at = `/channels/${name}`;
+    if (was !== name) yield inContract(["source"], at, `the channel ${was} was renamed to ${name}`);
+    yield* paths(a, b, at);
+    yield* inputs(old, now, [was, name], at);
+    for (const side of ["client", "server"] as const) {
+      yield* said(a[side], b[side], `${at}/${side}`, side);
+      if (a.open?.[side] !== b.open?.[side])
+        yield inContract(
+          ["client"],
+          `${at}/open/${side}`,
+          `the ${side}'s first message was ${say(a.open?.[side])} and is ${say(b.open?.[side])}`,
+        );
+    }
+    if (a.cancel !== b.cancel)
+      yield inContract(
+        ["client"],
+        `${at}/cancel`,
+        `the message after which the server may drop the connection was ${say(a.cancel)} and is ${say(b.cancel)}`,
+      );
+    yield* readings(a, b, at);
+  }
+}
+
+function* paths(a: Operation | Channel, b: Operation | Channel, at: string): Generator<Change> {
+  const places = match([a.path, ...(a.alsoAt ?? [])], [b.path, ...(b.alsoAt ?? [])]);
+  for (const path of places.gone)
+    yield inContract(["client"], `${at}/path`, `the path ${path} was removed; the path is now ${b.path}`);
+  for (const path of places.added) yield inContract([], `${at}/path`, `the path ${path} was added`);
+}
+
+/** Calls of one name; and of those left over, the ones of one route, which got another name. */
+function paired<C extends Operation | Channel>(
+  before: Readonly<Record<string, C>>,
+  after: Readonly<Record<string, C>>,
+) {
+  const { kept, gone, added } = match(Object.keys(before), Object.keys(after));
+  const pairs = kept.map((name): [string, string] => [name, name]);
+  const route = (call: C) => JSON.stringify([call.path, "method" in call && call.method, "when" in call && call.when]);
+  for (const was of gone) {
+    const name = added.find((one) => route(after[one]!) === route(before[was]!));
+    if (name !== undefined && !pairs.some(([, taken]) => taken === name)) pairs.push([was, name]);
+  }
+  return {
+    pairs,
+    gone: gone.filter((name) => !pairs.some(([was]) => was === name)),
+    added: added.filter((name) => !pairs.some(([, is]) => is === name)),
+  };
+}
+
+/** The flat input, and where each name travels. */
+function* inputs(
+  old: ContractDocument,
+  now: ContractDocument,
+  [was, is]: readonly [string, string],
+  at: string,
+): Generator<Change> {
+  const named = (document: ContractDocument) => (document === old ? was : is);
+  const call = (document: ContractDocument) =>
+    document.contract.operations[named(document)] ?? document.contract.channels[named(document)]!;
+  const version = (document: ContractDocument): Version => {
+    const { body } = call(document) as Partial<Operation>;
+    const file = body === undefined ? "contract.json" : document.files[body]!;
+    return { document, schema: inputSchema(document, named(document)), file, pointer: "" };
+  };
+  const carrier = (document: ContractDocument, key: string) => call(document).parameters?.[key]?.in ?? "body";
+  const [a, b] = [version(old), version(now)];
+  for (const one of schemaChanges(a, b, new Set(["client"]))) {
+    const [, key = "", rest] = /^\/properties\/([^/]*)(.*)$/.exec(one.pointer) ?? [];
+    const parameter =
+      [a.file, b.file].includes(one.file) && [old, now].some((document) => carrier(document, key) !== "body");
+    yield parameter ? { ...one, file: "contract.json", pointer: `${at}/parameters/${key}${rest}` } : one;
+  }
+  const keys = ({ schema }: Version) => Object.keys((schema as { properties: object }).properties);
+  for (const key of match(keys(a), keys(b)).kept)
+    if (carrier(old, key) !== carrier(now, key))
+      yield inContract(
+        ["client"],
+        `${at}/parameters`,
+        `${key} was in the ${carrier(old, key)} and is in the ${carrier(now, key)}`,
+      );
+}
+
+function* stream(a: Stream, b: Stream, at: string): Generator<Change> {
+  yield* said(a.messages, b.messages, `${at}/messages`, "server");
+  for (const word of ["end", "mayEnd"] as const) {
+    const { gone, added } = match(a[word] ?? [], b[word] ?? []);
+    for (const name of gone) yield inContract(["client"], `${at}/${word}`, `${name} no longer ends the stream`);
+    for (const name of added) yield inContract(["client"], `${at}/${word}`, `${name} now ends the stream`);
+  }
+  if (a.sentinel !== b.sentinel)
+    yield inContract(
+      ["client"],
+      `${at}/sentinel`,
+      `the event that ends the stream was ${say(a.sentinel)} and is ${say(b.sentinel)}`,
+    );
+  if (a.closedBy !== b.closedBy)
+    yield inContract(
+      ["client"],
+      `${at}/closedBy`,
+      `the stream was closed by ${say(a.closedBy)} and is closed by ${say(b.closedBy)}`,
+    );
+  yield* readings(a, b, at);
+}
+
+/** What a client makes of the messages: which is the failure, where the text is. */
+function* readings(a: Stream | Channel, b: Stream | Channel, at: string): Generator<Change> {
+  for (const word of ["fault", "text"] as const)
+    if (!same(a[word], b[word]))
+      yield inContract(
+        a[word] === undefined ? [] : ["client"],
+        `${at}/${word}`,
+        `${word} was ${say(a[word])} and is ${say(b[word])}`,
+      );
+}
+
+/** An unknown message is passed over, so a new one breaks nobody; one that is gone breaks clients, who say it or wait for it. */
+function* said(before: readonly string[], after: readonly string[], at: string, side: string): Generator<Change> {
+  const { gone, added } = match(before, after);
+  for (const name of gone) yield inContract(["client", "source"], at, `the ${side}'s message ${name} was removed`);
+  for (const name of added) yield inContract([], at, `the ${side}'s message ${name} was added`);
+}

@@ -1,0 +1,108 @@
+import { Ajv2020, type Options } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import type { Finding } from "./finding.js";
+import { type ContractFolder, parse } from "./folder.js";
+import { declaredFormats, uncheckedFormats } from "./formats.js";
+import { binary } from "./lint/binary.js";
+import { conversations } from "./lint/conversations.js";
+import { descriptions } from "./lint/descriptions.js";
+import { examples, patterns } from "./lint/examples.js";
+import { exchanges } from "./lint/exchanges.js";
+import { form } from "./lint/form.js";
+import { formats } from "./lint/formats.js";
+import { headers } from "./lint/headers.js";
+import { names } from "./lint/names.js";
+import { routes } from "./lint/routes.js";
+import { idOf, type Rule, type Subject } from "./lint/subject.js";
+import { tags } from "./lint/tags.js";
+import { owned, titles } from "./lint/titles.js";
+import { vocabulary } from "./lint/vocabulary.js";
+import { type Source, withoutProse } from "./prose.js";
+
+export type { Finding } from "./finding.js";
+export { contractSchema } from "./lint/form.js";
+
+const rules: readonly Rule[] = [names, titles, owned, routes, headers, binary, tags, exchanges, conversations];
+
+/**
+ * Everything that is wrong with a contract, by file and place; nothing when it is sound. One broken file does not hide the
+ * faults of others: what can be read is judged. Reading the folder is `read`'s, of `@parlance/language/load`. Whether regular
+ * expressions can be made slow takes a second to tell; without `patterns` it is not asked. Without `examples` they are not judged by their
+ * schemas, which takes most of the rest. With `descriptions`, a property or a
+ * parameter without one is a warning.
+ */
+export async function lint(
+  folder: ContractFolder,
+  { patterns: weighed = true, descriptions: described = false, examples: judged = true } = {},
+): Promise<Finding[]> {
+  const { source, schemas, transcripts, findings: broken } = parse(folder);
+  const findings = [...broken];
+  const { findings: formal, sound } = source ? form(source) : { findings: [], sound: false };
+  findings.push(...formal);
+
+  const written = sound ? source! : { ...nothing, name: folder.name };
+  const contract = withoutProse(written, (file) => file);
+  const identified = Object.entries(schemas).map(([file, schema]) => [file, { ...schema, $id: idOf(file) }]);
+  const ajv = vocabularyAjv({ validateSchema: false, code: { optimize: false } });
+  if (sound) findings.push(...formats(written, new Set(Object.keys(ajv.formats))));
+  for (const [name, pattern] of declared(written)) ajv.addFormat(name, pattern);
+  const unreadable = new Set(broken.map(({ file }) => file));
+  const compiled = vocabulary({ schemas, unreadable }, ajv, judge, judged);
+  const subject: Subject = {
+    name: folder.name,
+    source: written,
+    contract,
+    schemas,
+    unreadable,
+    broken: compiled.broken,
+    identified: { schemas: Object.fromEntries(identified) },
+    transcripts,
+  };
+  // A parameter with a word that is none does not compile, which has been said.
+  const told = (at: string) => formal.some(({ pointer }) => pointer.startsWith(`${at}/`));
+  const shown = (judged ? [...examples(subject, ajv)] : []).filter(
+    ({ file, pointer }) => file !== "contract.json" || !told(pointer),
+  );
+  findings.push(...compiled.findings, ...shown);
+  if (weighed) findings.push(...(await patterns(subject)));
+  if (sound) for (const rule of rules) findings.push(...rule(subject));
+  if (described) findings.push(...descriptions(subject));
+  return findings.sort(byPlace);
+}
+
+const vocabularyAjv = (options: Options = {}) => {
+  const ajv = new Ajv2020({
+    strict: true,
+    // Schemas that people have leave types out; a keyword beside the wrong type is found by our own rule.
+    strictTypes: false,
+    strictTuples: false,
+    allowMatchingProperties: true,
+    // "then": { "required": […] } names properties that stand outside of it.
+    strictRequired: false,
+    allowUnionTypes: true,
+    allErrors: true,
+    ...options,
+  });
+  addFormats.default(ajv as never);
+  for (const name of uncheckedFormats) if (!(name in ajv.formats)) ajv.addFormat(name, true);
+  return ajv;
+};
+
+/** The formats that a contract declares; a problem of one is reported at its place. */
+function declared(source: Source): ReadonlyMap<string, RegExp | true> {
+  try {
+    return declaredFormats(source);
+  } catch {
+    return declaredFormats({});
+  }
+}
+
+/** Judges whether schemas are JSON Schema. One for all contracts, because making ready for that takes most of the time. */
+const judge = vocabularyAjv();
+
+/** What stands in for a contract.json that cannot be read, so that its schemas are judged all the same. */
+const nothing = { messages: {}, operations: {}, channels: {}, fault: { schema: "", text: [] } };
+
+const byPlace = (a: Finding, b: Finding) =>
+  compare(a.file, b.file) || compare(a.pointer, b.pointer) || compare(a.message, b.message);
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);

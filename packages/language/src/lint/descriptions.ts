@@ -1,0 +1,49 @@
+import type { Schema, SchemaObject } from "@parlance/contract";
+import type { Finding } from "../finding.js";
+import { locate } from "../schema.js";
+import { escapePointer, subschemas } from "../walk.js";
+import { idOf, inContract, parameters, type Subject } from "./subject.js";
+
+/** Properties and parameters that no sentence says what they are: their hover in an editor is empty. A constant needs none. */
+export function* descriptions(subject: Subject): Generator<Finding> {
+  const warning = (finding: Omit<Finding, "rule" | "severity">): Finding => ({
+    ...finding,
+    rule: "description",
+    severity: "warning",
+  });
+  for (const [file, root] of Object.entries(subject.schemas)) {
+    if (subject.broken.has(file)) continue;
+    if (root.description === undefined)
+      yield warning({ file, pointer: "", message: 'has no "description": say what it is in a sentence' });
+    const conditions: string[] = [];
+    for (const { schema, pointer } of subschemas(root)) {
+      conditions.push(...conditional.filter((word) => word in schema).map((word) => `${pointer}/${word}`));
+      if (conditions.some((place) => pointer === place || pointer.startsWith(`${place}/`))) continue;
+      for (const [name, child] of Object.entries((schema.properties as Record<string, Schema> | undefined) ?? {}))
+        if (!described(child, file, subject))
+          yield warning({
+            file,
+            pointer: `${pointer}/properties/${escapePointer(name)}`,
+            message: `${name} has no "description": say what it is in a sentence`,
+          });
+    }
+  }
+  for (const { schema, pointer } of parameters(subject.source))
+    if (schema.description === undefined)
+      yield warning({
+        ...inContract("description", pointer, ""),
+        message: `${pointer.split("/").at(-1)} has no "description": say what it is in a sentence`,
+      });
+}
+
+/** What stands in these judges properties that are described beside them. */
+const conditional = ["if", "then", "else", "not", "dependentSchemas"];
+
+function described(schema: Schema, file: string, { identified }: Subject): boolean {
+  if (typeof schema === "boolean" || schema.description !== undefined || "const" in schema) return true;
+  const refs = [schema, ...((schema.allOf as SchemaObject[] | undefined) ?? [])].flatMap(({ $ref }) => $ref ?? []);
+  return refs.some((ref) => {
+    const found = locate(identified, idOf(file), String(ref))?.schema;
+    return typeof found === "object" && found.description !== undefined;
+  });
+}

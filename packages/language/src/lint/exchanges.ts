@@ -1,0 +1,100 @@
+import type { Exchange } from "@parlance/contract";
+import type { Finding } from "../finding.js";
+import { didYouMean } from "../nearest.js";
+import { inContract, inputNames, list, membersOf, type Subject, said } from "./subject.js";
+
+/** What answers exists, goes the other way, and repeats the key. */
+export function* exchanges(subject: Subject): Generator<Finding> {
+  for (const [index, exchange] of (subject.contract.exchanges ?? []).entries())
+    yield* one(exchange, `/exchanges/${index}`, subject);
+}
+
+function* one(exchange: Exchange, at: string, subject: Subject): Generator<Finding> {
+  const { contract } = subject;
+  const other = exchange.by === "client" ? "server" : "client";
+  const asked = said(subject, exchange.by);
+  const answered = said(subject, other);
+  if (!asked.includes(exchange.ask))
+    yield inContract(
+      "exchange",
+      `${at}/ask`,
+      `"${exchange.ask}" is not a message of the ${exchange.by}: ${list(asked)}${didYouMean(exchange.ask, asked)}`,
+    );
+  const ask = propertiesOf(subject, exchange.ask);
+  if (exchange.key !== undefined && ask && !ask.includes(exchange.key))
+    yield inContract(
+      "exchange",
+      `${at}/key`,
+      `the ask ${exchange.ask} has no property ${exchange.key}${didYouMean(exchange.key, ask)}`,
+    );
+  for (const name of Object.keys(exchange.when ?? {}))
+    if (ask && !ask.includes(name))
+      yield inContract(
+        "exchange",
+        `${at}/when/${name}`,
+        `the ask ${exchange.ask} has no property ${name}${didYouMean(name, ask)}`,
+      );
+  if (exchange.busy !== undefined && !answered.includes(exchange.busy))
+    yield inContract(
+      "exchange",
+      `${at}/busy`,
+      `"${exchange.busy}" is not a message of the ${other}: ${list(answered)}${didYouMean(exchange.busy, answered)}`,
+    );
+  if (exchange.busy !== undefined && exchange.key !== undefined)
+    yield inContract(
+      "exchange",
+      `${at}/busy`,
+      "is only for exchanges without a key; with a key, several asks may be open",
+    );
+
+  for (const [index, reply] of exchange.answers.entries()) {
+    const here = `${at}/answers/${index}`;
+    const answer = reply.message ?? reply.operation ?? "";
+    const kind = reply.message === undefined ? "operation" : "message";
+    if (kind === "message" && !answered.includes(answer))
+      yield inContract(
+        "exchange",
+        `${here}/message`,
+        `"${answer}" is not a message of the ${other}: ${list(answered)}${didYouMean(answer, answered)}`,
+      );
+    if (kind === "operation" && !(answer in contract.operations))
+      yield inContract(
+        "exchange",
+        `${here}/operation`,
+        `there is no operation ${answer}${didYouMean(answer, Object.keys(contract.operations))}`,
+      );
+    if (kind === "operation" && exchange.by === "client")
+      yield inContract(
+        "exchange",
+        `${here}/operation`,
+        "is an operation, which only a client can call; it can answer only an ask of the server",
+      );
+    if (kind === "message" && !answered.includes(answer)) continue;
+    const properties =
+      kind === "message"
+        ? propertiesOf(subject, answer)
+        : answer in contract.operations
+          ? inputNames(subject, contract.operations[answer]!)
+          : undefined;
+    if (!properties) continue;
+    const key = reply.key ?? exchange.key;
+    if (exchange.key !== undefined && !properties.includes(key!))
+      yield inContract(
+        "exchange",
+        reply.key ? `${here}/key` : here,
+        `the answer ${answer} has no property ${key}, the key of this exchange${didYouMean(key!, properties)}`,
+      );
+    for (const name of [...Object.keys(reply.partial ?? {}), ...(reply.echo === undefined ? [] : [reply.echo])])
+      if (!properties.includes(name))
+        yield inContract(
+          "exchange",
+          reply.echo === name ? `${here}/echo` : `${here}/partial/${name}`,
+          `the answer ${answer} has no property ${name}${didYouMean(name, properties)}`,
+        );
+  }
+}
+
+function propertiesOf(subject: Subject, message: string): string[] | undefined {
+  const inner = membersOf(subject, subject.contract.messages[message]?.schema);
+  return inner && Object.keys(inner.properties);
+}

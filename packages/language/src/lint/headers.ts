@@ -1,0 +1,110 @@
+import type { Answer, Parameter } from "@parlance/contract";
+import type { Finding } from "../finding.js";
+import { escapePointer } from "../walk.js";
+import { inContract, type Subject } from "./subject.js";
+
+/** Headers that carry something else, and what to write instead of a parameter. */
+const taken: Readonly<Record<string, string>> = {
+  authorization: 'carries the token: write "auth"',
+  cookie: 'carries the cookies: write "in": "cookie" with the name of the cookie',
+  "content-type": "says what the body is: the contract gives it",
+  accept: "says what is answered: the contract gives it",
+  "cache-control": "is set for streams",
+  "last-event-id": "resumes a stream",
+  "parlance-resume": "resumes a stream",
+  ...Object.fromEntries(
+    "host origin connection content-length transfer-encoding upgrade keep-alive te trailer expect"
+      .split(" ")
+      .map((name) => [name, "belongs to HTTP itself: give yours another name, such as X-…"]),
+  ),
+};
+
+const token = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
+
+/** Parameters in headers and cookies have names that can be sent, and so does the header of an API key. */
+export function* headers({ contract }: Subject): Generator<Finding> {
+  const { auth } = contract;
+  if (auth) yield* credentials(auth);
+  for (const [name, { parameters }] of Object.entries(contract.operations))
+    yield* carried(parameters, `/operations/${name}/parameters`, auth?.header);
+  for (const [name, { answer }] of Object.entries(contract.operations))
+    yield* answered(answer, `/operations/${name}/answer`);
+  for (const [name, { parameters }] of Object.entries(contract.channels))
+    for (const [key, { in: place }] of Object.entries(parameters ?? {}))
+      if (place === "header" || place === "cookie")
+        yield inContract(
+          "header",
+          `/channels/${name}/parameters/${escapePointer(key)}/in`,
+          `is "${place}", which a browser cannot send with a WebSocket; write "in": "query", or a property of the message that opens the channel`,
+        );
+}
+
+function* credentials({ bearer, apiKey, header }: NonNullable<Subject["contract"]["auth"]>): Generator<Finding> {
+  if (bearer !== undefined && apiKey !== undefined)
+    yield inContract("header", "/auth", 'has both "bearer" and "apiKey"; a client sends one of them, so leave one out');
+  else if (bearer === undefined && apiKey === undefined)
+    yield inContract("header", "/auth", 'needs "bearer", or "apiKey" with the "header" that carries it');
+  else if (apiKey !== undefined && header === undefined)
+    yield inContract("header", "/auth", 'needs "header", the header that carries the API key, such as "X-API-Key"');
+  else if (bearer !== undefined && header !== undefined)
+    yield inContract("header", "/auth/header", 'is for "apiKey"; a bearer token is in the header Authorization');
+  const reason = taken[header?.toLowerCase() ?? ""];
+  if (reason !== undefined && header!.toLowerCase() !== "authorization")
+    yield inContract("header", "/auth/header", `"${header}" ${reason}`);
+}
+
+/** Headers of an answer that say something else already. */
+const answeredElsewhere: Readonly<Record<string, string>> = {
+  "content-type": "says what the answer is: the contract gives it",
+  "set-cookie": "is kept from pages by browsers: answer the value under another name",
+  "parlance-resume": "resumes a stream",
+  "retry-after": "is read of refusals: a handler throws a Refusal with `retryAfter`",
+  "www-authenticate": 'comes with 401: write "auth"',
+  ...Object.fromEntries(
+    "connection content-length transfer-encoding upgrade keep-alive trailer vary"
+      .split(" ")
+      .map((name) => [name, "belongs to HTTP itself: give yours another name, such as X-…"]),
+  ),
+};
+
+function* answered({ headers, stream }: Answer, at: string): Generator<Finding> {
+  if (headers !== undefined && stream !== undefined) {
+    const what = "belong to an answer that is no stream; send their values in the first message";
+    yield inContract("header", `${at}/headers`, what);
+    return;
+  }
+  const seen = new Map<string, string>();
+  for (const name of Object.keys(headers ?? {})) {
+    const reason = answeredElsewhere[name.toLowerCase()];
+    const pointer = `${at}/headers/${escapePointer(name)}`;
+    if (reason !== undefined) yield inContract("header", pointer, `the header ${name} ${reason}`);
+    else if (seen.has(name.toLowerCase()))
+      yield inContract(
+        "header",
+        pointer,
+        `is the same header as ${seen.get(name.toLowerCase())}: header names ignore case`,
+      );
+    else seen.set(name.toLowerCase(), name);
+  }
+}
+
+function* carried(
+  parameters: Readonly<Record<string, Parameter>> = {},
+  at: string,
+  keyHeader: string | undefined,
+): Generator<Finding> {
+  const seen = new Map<string, string>();
+  for (const [name, { in: place }] of Object.entries(parameters)) {
+    if (place !== "header" && place !== "cookie") continue;
+    const finding = (message: string) => inContract("header", `${at}/${escapePointer(name)}`, message);
+    const lower = name.toLowerCase();
+    if (!token.test(name))
+      yield finding(`"${name}" cannot be the name of a ${place}; write letters, digits and hyphens`);
+    else if (place === "cookie") continue;
+    else if (taken[lower] !== undefined) yield finding(`the header ${name} ${taken[lower]}`);
+    else if (lower === keyHeader?.toLowerCase())
+      yield finding(`the header ${name} carries the API key of "auth"; leave it out`);
+    else if (seen.has(lower)) yield finding(`is the same header as ${seen.get(lower)}: header names ignore case`);
+    else seen.set(lower, name);
+  }
+}

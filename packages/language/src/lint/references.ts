@@ -1,0 +1,96 @@
+import type { Schema, SchemaObject } from "@parlance/contract";
+import type { Finding } from "../finding.js";
+import { fileOf } from "../folder.js";
+import { didYouMean } from "../nearest.js";
+import { locate } from "../schema.js";
+import { subschemas } from "../walk.js";
+import { idOf, type Subject } from "./subject.js";
+
+type Schemas = Pick<Subject, "schemas" | "unreadable">;
+
+/** Whether every reference leads to a schema. */
+export function* references(file: string, { schemas, unreadable }: Schemas): Generator<Finding> {
+  const byId = identified(schemas);
+  for (const { schema, pointer } of subschemas(schemas[file]!)) {
+    const { $ref } = schema;
+    if (typeof $ref !== "string") continue;
+    const finding = (message: string): Finding => ({ rule: "ref", file, pointer: `${pointer}/$ref`, message });
+    const found = locate({ schemas: byId }, idOf(file), $ref);
+    const [path, fragment = ""] = $ref.split("#") as [string, string?];
+    const target = path === "" ? file : fileOf(path, file);
+    if (target !== undefined && unreadable.has(target)) continue;
+    if (target === undefined)
+      yield finding(`refers to ${$ref}, which is outside the folder of the contracts; copy the schema to messages/`);
+    else if (!(target in schemas)) {
+      const files = Object.keys(schemas).map((one) => one.replace(/^messages\//, ""));
+      yield finding(`refers to ${$ref}, and there is no ${target}${didYouMean(path, files)}`);
+    } else if (!found || ![...subschemas(byId[target]!)].some((one) => one.schema === found.schema)) {
+      const places = [...subschemas(schemas[target]!)].map((one) => one.pointer);
+      yield finding(`refers to ${$ref}, and ${target} has no schema at ${fragment}${didYouMean(fragment, places)}`);
+    }
+  }
+}
+
+const inPlaceLists = ["allOf", "anyOf", "oneOf"];
+const inPlaceOnes = ["not", "if", "then", "else"];
+
+/** References that lead back to their own schema for the same value: checking it would never end. Each cycle is reported once. */
+export function* loops({ schemas }: Schemas): Generator<Finding> {
+  const byId = identified(schemas);
+  const told = new Set<Schema>();
+  for (const file of Object.keys(schemas))
+    for (const { schema, pointer } of subschemas(byId[file]!)) {
+      if (typeof schema.$ref !== "string" || told.has(schema)) continue;
+      const passed = returns(byId, schema, idOf(file));
+      if (!passed) continue;
+      for (const one of passed) told.add(one);
+      yield {
+        rule: "ref",
+        file,
+        pointer: `${pointer}/$ref`,
+        message: `refers back to itself for the same value, so validation would never end; move ${schema.$ref} under a property or items`,
+      };
+    }
+}
+
+/** The schemas that are passed on the way from one back to itself, if there is such a way. */
+function returns(
+  schemas: Readonly<Record<string, SchemaObject>>,
+  start: SchemaObject,
+  base: string,
+): ReadonlySet<Schema> | undefined {
+  const seen = new Set<Schema>();
+  const visit = (schema: Schema | undefined, base: string): boolean => {
+    if (typeof schema !== "object" || schema === null) return false;
+    if (schema === start && seen.size > 0) return true;
+    if (seen.has(schema)) return false;
+    seen.add(schema);
+    const inner = [
+      ...inPlaceLists.flatMap((keyword) => (Array.isArray(schema[keyword]) ? (schema[keyword] as Schema[]) : [])),
+      ...inPlaceOnes.map((keyword) => schema[keyword] as Schema | undefined),
+      ...Object.values((schema.dependentSchemas as Record<string, Schema> | undefined) ?? {}),
+    ];
+    if (inner.some((one) => visit(one, base))) return true;
+    const found = typeof schema.$ref === "string" ? locate({ schemas }, base, schema.$ref) : undefined;
+    return found !== undefined && visit(found.schema, String(schemas[found.title]!.$id));
+  };
+  return visit(start, base) ? seen : undefined;
+}
+
+/** The files given, and all that refer to them. */
+export function users(files: Iterable<string>, { schemas }: Schemas): Set<string> {
+  const reached = new Set(files);
+  const refers = Object.entries(schemas).map(([file, schema]) => {
+    const refs = [...subschemas(schema)].flatMap(({ schema: { $ref } }) => (typeof $ref === "string" ? $ref : []));
+    return { file, targets: refs.map((ref) => fileOf(ref.split("#")[0]!, file) ?? "") };
+  });
+  for (let before = -1; before < reached.size; ) {
+    before = reached.size;
+    for (const { file, targets } of refers) if (targets.some((target) => reached.has(target))) reached.add(file);
+  }
+  return reached;
+}
+
+/** By file, as `locate` wants them: it tells them by their ids. */
+const identified = (schemas: Readonly<Record<string, SchemaObject>>): Record<string, SchemaObject> =>
+  Object.fromEntries(Object.entries(schemas).map(([file, schema]) => [file, { ...schema, $id: idOf(file) }]));

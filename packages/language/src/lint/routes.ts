@@ -1,0 +1,124 @@
+import type { ChannelContract as Channel, Operation } from "@parlance/contract";
+import type { Finding } from "../finding.js";
+import { examplesOf, inContract, list, membersOf, type Subject } from "./subject.js";
+
+/** Every call has one flat input, and every request is one call. */
+export function* routes(subject: Subject): Generator<Finding> {
+  const { operations, channels } = subject.contract;
+  for (const [name, operation] of Object.entries(operations)) {
+    yield* placeholders(operation, `/operations/${name}`);
+    yield* input(operation, `/operations/${name}`, subject);
+  }
+  for (const [name, channel] of Object.entries(channels)) yield* placeholders(channel, `/channels/${name}`);
+  yield* collisions(Object.entries(operations), "operations", subject);
+  yield* collisions(Object.entries(channels), "channels", subject);
+}
+
+const placeholdersOf = (path: string) => [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name!);
+
+function* placeholders({ path, alsoAt = [], parameters = {} }: Operation | Channel, at: string): Generator<Finding> {
+  const inPath = Object.keys(parameters).filter((name) => parameters[name]!.in === "path");
+  for (const [template, pointer] of [[path, `${at}/path`], ...alsoAt.map((also, i) => [also, `${at}/alsoAt/${i}`])]) {
+    const names = placeholdersOf(template!);
+    for (const name of names.filter((one) => !inPath.includes(one)))
+      yield inContract(
+        "path",
+        pointer!,
+        `has {${name}}, which is not a path parameter; path parameters: ${list(inPath)}`,
+      );
+    for (const name of inPath.filter((one) => !names.includes(one)))
+      yield inContract("path", pointer!, `has no {${name}}, which is declared as a path parameter`);
+  }
+}
+
+function* input(
+  { method, parameters = {}, when = {}, body }: Operation,
+  at: string,
+  subject: Subject,
+): Generator<Finding> {
+  const schema = subject.schemas[body ?? ""];
+  const { properties = {} } = membersOf(subject, body) ?? {};
+  if (schema && !subject.broken.has(body!) && schema.type !== "object" && Object.keys(properties).length === 0) {
+    yield inContract(
+      "input",
+      `${at}/body`,
+      `${body} must describe an object, because a body's properties become part of one flat input`,
+    );
+    return;
+  }
+  if (body !== undefined && method === "GET")
+    yield inContract(
+      "input",
+      `${at}/body`,
+      "stands on a GET, which no client sends with a body; write its properties as parameters in the query, or use POST",
+    );
+  for (const name of Object.keys(properties))
+    if (name in parameters)
+      yield inContract(
+        "input",
+        `${at}/parameters/${name}`,
+        `has the name of a property of ${body}, and both are part of one flat input; rename one of them`,
+      );
+  if (body !== undefined && !membersOf(subject, body)) return;
+  for (const [name, value] of Object.entries(when)) {
+    const place = parameters[name]?.in;
+    if (!(name in properties) && place !== "query")
+      yield inContract("when", `${at}/when/${name}`, `${name} is neither a property of the body nor a query parameter`);
+    for (const [index, example] of examplesOf(subject, body).entries()) {
+      const said = (example as Record<string, unknown> | null)?.[name];
+      if (place === undefined && said !== undefined && said !== value)
+        yield {
+          rule: "when",
+          file: body!,
+          pointer: `/examples/${index}/${name}`,
+          message: `is ${JSON.stringify(said)}, and contract.json#${at}/when says ${JSON.stringify(value)}`,
+        };
+    }
+  }
+}
+
+function* collisions(calls: [string, Operation | Channel][], kind: string, subject: Subject): Generator<Finding> {
+  const places = calls.flatMap(([name, call]) =>
+    [call.path, ...(call.alsoAt ?? [])].map((template) => ({ name, call, template })),
+  );
+  for (const [index, one] of places.entries())
+    for (const other of places.slice(0, index)) {
+      if (one.name === other.name || !meet(one.template, other.template) || apart(one.call, other.call, subject))
+        continue;
+      const [first, second] = [one.call, other.call] as Operation[];
+      if (first!.method !== second!.method) continue;
+      const when = first!.when || second!.when;
+      yield inContract(
+        when ? "when" : "route",
+        `/${kind}/${one.name}/${when && first!.when ? "when" : "path"}`,
+        when
+          ? `does not distinguish ${one.name} from ${other.name}, which has the same route; give both a "when" with one property and different values, and require the property in one of them`
+          : `${one.template} is also the route of ${other.name} (${other.template})`,
+      );
+    }
+}
+
+/** Whether some path fits both templates and neither is the plainer one: a literal step beats a placeholder. */
+function meet(one: string, other: string): boolean {
+  const left = one.split("/");
+  const right = other.split("/");
+  if (left.length !== right.length) return false;
+  const open = (step: string) => step.includes("{");
+  const steps = left.map((step, index) => [step, right[index]!] as const);
+  if (!steps.every(([a, b]) => open(a) || open(b) || a === b)) return false;
+  const plainer = (mine: 0 | 1) => steps.some((pair) => !open(pair[mine]) && open(pair[1 - mine]!));
+  return plainer(0) === plainer(1);
+}
+
+/** Whether `when` tells two calls apart: one name, two values, and not both read where the name is absent. */
+function apart(one: Operation | Channel, other: Operation | Channel, subject: Subject): boolean {
+  if (!("method" in one) || !("method" in other)) return false;
+  // A body that cannot be judged is taken for sound: its own fault has been said.
+  const demands = ({ parameters = {}, body }: Operation, name: string) =>
+    parameters[name]?.required === true ||
+    (body !== undefined && membersOf(subject, body)?.required.includes(name) !== false);
+  return Object.entries(one.when ?? {}).some(
+    ([name, value]) =>
+      other.when?.[name] !== undefined && other.when[name] !== value && (demands(one, name) || demands(other, name)),
+  );
+}

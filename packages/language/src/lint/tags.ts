@@ -1,0 +1,92 @@
+import type { Json, Message, SchemaObject } from "@parlance/contract";
+import type { Finding } from "../finding.js";
+import { tagProperties } from "../schema.js";
+import { escapePointer } from "../walk.js";
+import { examplesOf, inContract, list, membersOf, type Subject, said } from "./subject.js";
+
+/** Every frame says which message it is, and `type` stays free to say it in memory. */
+export function* tags(subject: Subject): Generator<Finding> {
+  const { contract, schemas } = subject;
+  for (const [name, message] of Object.entries(contract.messages)) {
+    const file = message.schema;
+    const schema = schemas[file];
+    const at = `/messages/${escapePointer(name)}`;
+    const shaped = Object.keys(contract.messages).find((one) => contract.messages[one]!.shape);
+    if (name === shaped && contract.tag.in !== "shape")
+      yield inContract(
+        "tag",
+        `${at}/shape`,
+        `is only for contracts whose tag is the shape, and this contract's tag is the ${contract.tag.in}; write "tag": { "in": "shape" }, or remove every shape`,
+      );
+    const inner = membersOf(subject, file);
+    if (!schema || !inner) continue;
+    const { properties, required } = inner;
+    if ("type" in properties && !tagProperties(contract.tag, message).includes("type"))
+      yield {
+        rule: "type",
+        file,
+        pointer: placeOfProperty(schema, "type"),
+        message:
+          "is not the tag, but in memory `type` is the message's name: " +
+          (contract.tag.in === "shape"
+            ? 'if it is a constant, put it in the message\'s "shape"; if not, give the property a name of its own'
+            : "give the property a name of its own") +
+          `, such as ${name.replace(/[^A-Za-z0-9]/g, "_")}_type`,
+      };
+    for (const [property, value] of constants(subject, name, message)) {
+      const said = properties[property] as SchemaObject | undefined;
+      if (!said || JSON.stringify(said.const) !== JSON.stringify(value))
+        yield {
+          rule: "tag",
+          file,
+          pointer: said ? placeOfProperty(schema, property) : "",
+          message: `needs the property ${property} with { "const": ${JSON.stringify(value)} }: the tag of ${name}`,
+        };
+      else if (!required.includes(property) && !(contract.tag.in === "property" && contract.tag.event))
+        yield { rule: "tag", file, pointer: "/required", message: `does not list ${property}, the tag of ${name}` };
+    }
+  }
+  if (contract.tag.in === "shape") yield* shapes(subject);
+}
+
+function constants({ contract }: Subject, name: string, { shape }: Message): [string, Json][] {
+  if (contract.tag.in === "property") return [[contract.tag.property, name]];
+  return contract.tag.in === "shape" ? Object.entries(shape?.const ?? {}) : [];
+}
+
+const placeOfProperty = ({ properties = {} }: SchemaObject, name: string) =>
+  Object.hasOwn(properties as object, name) ? `/properties/${escapePointer(name)}` : "";
+
+/** Of the messages of its direction, in contract order, the first that fits an example is the example's own. */
+function* shapes(subject: Subject): Generator<Finding> {
+  const { contract } = subject;
+  for (const side of ["client", "server"] as const) {
+    const names = said(subject, side);
+    for (const name of names)
+      for (const [index, example] of examplesOf(subject, contract.messages[name]!.schema).entries()) {
+        const fitting = names.filter((one) => fits(contract.messages[one]!, example));
+        // Two messages of one schema are a mistake of their own.
+        if (fitting[0] === name || contract.messages[fitting[0] ?? ""]?.schema === contract.messages[name]!.schema)
+          continue;
+        yield {
+          rule: "shape",
+          file: contract.messages[name]!.schema,
+          pointer: `/examples/${index}`,
+          message:
+            fitting.length === 0
+              ? `matches no message of the ${side}, not even ${name}; see contract.json#/messages/${escapePointer(name)}/shape`
+              : `is read as ${fitting[0]}, which also matches and comes first; matching messages of the ${side}: ${list(fitting)}`,
+        };
+      }
+  }
+}
+
+function fits({ shape = {} }: Message, body: Json): boolean {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return false;
+  const own = body as Readonly<Record<string, Json>>;
+  return (
+    Object.entries(shape.const ?? {}).every(([key, value]) => JSON.stringify(own[key]) === JSON.stringify(value)) &&
+    (shape.required ?? []).every((key) => Object.hasOwn(own, key)) &&
+    !(shape.forbidden ?? []).some((key) => Object.hasOwn(own, key))
+  );
+}

@@ -1,0 +1,51 @@
+import type { Schema, SchemaObject } from "@parlance/contract";
+import type { Ajv2020 } from "ajv/dist/2020.js";
+import type { Finding } from "../finding.js";
+import { mapSchema } from "../walk.js";
+import { ignored, keywords, malformed } from "./keywords.js";
+import { loops, references, users } from "./references.js";
+import { idOf, type Subject } from "./subject.js";
+
+type Schemas = Pick<Subject, "schemas" | "unreadable">;
+
+/**
+ * Whether every schema is written in the vocabulary, refers to something, and compiles. Those that do are left in `ajv`;
+ * `broken` names the files that are not: what they hold cannot be judged.
+ */
+export function vocabulary(
+  subject: Schemas,
+  ajv: Ajv2020,
+  judge: Ajv2020,
+  compiling = true,
+): { findings: Finding[]; broken: ReadonlySet<string> } {
+  const findings: Finding[] = [];
+  const formats = new Set(Object.keys(ajv.formats));
+  for (const [file, schema] of Object.entries(subject.schemas)) {
+    // A value of the wrong form is reported alone: a finding about its keywords would report the same mistake twice.
+    const formed = judge.validateSchema(significant(schema) as SchemaObject);
+    const form = formed ? [] : [...malformed(judge.errors ?? [], schema, file)];
+    const told = (pointer: string) =>
+      form.some((one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`));
+    const own = [...keywords(file, schema, ajv, formats), ...references(file, subject)];
+    findings.push(...form, ...own.filter(({ pointer }) => !told(pointer)));
+  }
+  if (findings.length === 0) findings.push(...loops(subject));
+  const broken = users([...subject.unreadable, ...findings.map(({ file }) => file)], subject);
+  if (!compiling) return { findings, broken };
+  const whole = Object.keys(subject.schemas).filter((file) => !broken.has(file));
+  for (const file of whole)
+    ajv.addSchema({ ...(significant(subject.schemas[file]!) as SchemaObject), $id: idOf(file) });
+  for (const file of whole) {
+    try {
+      ajv.getSchema(idOf(file));
+    } catch (error) {
+      broken.add(file);
+      findings.push({ rule: "keyword", file, pointer: "", message: (error as Error).message });
+    }
+  }
+  return { findings, broken };
+}
+
+/** A schema without the keywords that have no meaning here. */
+const significant = (schema: Schema): Schema =>
+  mapSchema(schema, (one) => Object.fromEntries(Object.entries(one).filter(([keyword]) => !ignored(keyword))));

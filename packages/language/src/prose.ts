@@ -1,0 +1,69 @@
+import type { Contract, SchemaName } from "@parlance/contract";
+
+/** `contract.json` as parsed. The meta-schema checks its form, so no property is assumed to be there. */
+// biome-ignore lint/suspicious/noExplicitAny: this is what JSON.parse gives; the meta-schema is checked by lint
+export type Source = Readonly<Record<string, any>>;
+
+/**
+ * The contract as data: what a runtime needs of `contract.json`, with schemas named by title instead of by file. Titles,
+ * summaries, descriptions, examples and the constraints of parameters stay behind in the source.
+ */
+export function withoutProse(source: Source, title: (file: SchemaName) => SchemaName): Contract {
+  return pick({
+    ...source,
+    $schema: undefined,
+    title: undefined,
+    type: undefined,
+    description: undefined,
+    version: undefined,
+    formats: undefined,
+    faults: undefined,
+    auth: source.auth && documented(source.auth),
+    headers: carriesHeaders(source) || undefined,
+    messages: each(source.messages, (message) => ({ ...message, schema: title(message.schema) })),
+    operations: each(source.operations, (operation) => ({
+      ...documented(operation),
+      parameters: parameters(operation.parameters),
+      body: operation.body && title(operation.body),
+      transfer: (operation.binary ?? operation.answer?.binary ?? operation.answer?.headers) !== undefined || undefined,
+      answer: operation.answer && {
+        ...documented(operation.answer),
+        json: operation.answer.json && title(operation.answer.json),
+        headers: each(operation.answer.headers, ({ type, required }) => ({ type, required })),
+      },
+      faults: each(operation.faults, documented),
+    })),
+    channels: each(source.channels, (channel) => ({
+      ...documented(channel),
+      parameters: parameters(channel.parameters),
+    })),
+    exchanges: source.exchanges?.map((exchange: Source) => ({
+      ...documented(exchange),
+      answers: exchange.answers?.map(documented),
+    })),
+    reading: source.reading?.map(documented),
+    fault: source.fault && {
+      ...source.fault,
+      schema: title(source.fault.schema),
+      codes: each(source.fault.codes, documented),
+    },
+    retry: source.retry && { waits: source.retry.waits },
+  }) as Contract;
+}
+
+function carriesHeaders({ auth, operations = {} }: Source): boolean {
+  const parameters = Object.values<Source>(operations).flatMap((one) => Object.values<Source>(one.parameters ?? {}));
+  return auth?.header !== undefined || parameters.some(({ in: place }) => place === "header" || place === "cookie");
+}
+
+const documented = (value: Source) => ({ ...value, summary: undefined, description: undefined, examples: undefined });
+
+const parameters = (value: Source | undefined) =>
+  each(value, (parameter) => ({ in: parameter.in, type: parameter.type, required: parameter.required }));
+
+function each(record: Source | undefined, change: (value: Source) => unknown): Source | undefined {
+  return record && Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
+}
+
+/** What JSON would keep: no `undefined` anywhere, so that two contracts compare and print alike. */
+const pick = (value: unknown): unknown => JSON.parse(JSON.stringify(value));

@@ -1,0 +1,227 @@
+import type { ContractDocument, Json, Message, Operation, Schema, SchemaObject, Tag } from "@parlance/contract";
+import { mapSchema } from "./walk.js";
+
+export { declaredFormats, uncheckedFormats } from "./formats.js";
+export { mapSchema, subschemas } from "./walk.js";
+
+/** `list_files` -> `ListFiles`, `getSession` -> `GetSession`. */
+export const pascal = (name: string) =>
+  name.replace(/(?<=\d)\.(?=\d)|(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, first?: string) => first?.toUpperCase() ?? "_");
+
+/** What the names of a contract's own types begin with: its `type`, or its name. */
+export const typeName = ({ contract, source }: Pick<ContractDocument, "contract" | "source">) =>
+  typeof source.type === "string" ? source.type : pascal(contract.name);
+
+/** The names in a contract's generated file that no title gives, and what each is for. */
+export function* generatedNames(
+  document: Pick<ContractDocument, "contract" | "source">,
+): Generator<[name: string, what: string]> {
+  const { contract } = document;
+  const type = typeName(document);
+  for (const [name, { answer }] of Object.entries(contract.operations)) {
+    yield [`${pascal(name)}Input`, `the input of operation ${name}`];
+    if (answer.headers !== undefined) yield [`${pascal(name)}Headers`, `the headers that ${name} answers`];
+    if (answer.stream === undefined) continue;
+    yield [`${pascal(name)}Message`, `the messages of stream ${name}`];
+    yield [`${pascal(name)}Asks`, `the asks of stream ${name}`];
+  }
+  for (const name of Object.keys(contract.channels)) {
+    yield [`${pascal(name)}Input`, `the input of channel ${name}`];
+    for (const side of ["client", "server"]) {
+      yield [`${pascal(name)}${pascal(side)}Message`, `the ${side}'s messages of channel ${name}`];
+      yield [`${pascal(name)}${pascal(side)}Asks`, `the ${side}'s asks of channel ${name}`];
+    }
+  }
+  if (contract.session !== undefined) yield [`${type}Session`, "a session as a handler holds it"];
+  if (contract.fault.codes !== undefined) yield [`${type}ErrorCode`, "the error codes"];
+  yield [type, "the client's interface"];
+  yield [`${type}Handlers`, "the handlers' interface"];
+}
+
+/** What an object schema says about its own properties, through `$ref` and `allOf`. */
+export interface Members {
+  readonly properties: Readonly<Record<string, Schema>>;
+  readonly required: readonly string[];
+  /** The keywords beside them: `type`, `anyOf`, `dependentRequired`, `$defs`, … */
+  readonly rest: SchemaObject;
+}
+
+/** Flattens `$ref` and `allOf` at the root of an object schema. A `$ref` that does not resolve counts as empty; lint reports it. */
+export function members(
+  document: Pick<ContractDocument, "schemas">,
+  schema: SchemaObject,
+  trail: readonly string[] = [],
+): Members {
+  const { $id, title, description, examples, properties, required, allOf, $ref, ...rest } = schema;
+  const parts = [...((allOf as SchemaObject[] | undefined) ?? [])];
+  if (typeof $ref === "string") parts.unshift({ $ref });
+  const own: Members = {
+    properties: (properties as Record<string, Schema> | undefined) ?? {},
+    required: (required as string[] | undefined) ?? [],
+    rest,
+  };
+  return parts.reduceRight<Members>((sum, part) => {
+    const ref = typeof part.$ref === "string" ? part.$ref : undefined;
+    // A schema that is made of itself says nothing more the second time.
+    if (ref !== undefined && trail.includes(ref)) return sum;
+    const target = ref === undefined ? part : resolve(document, schema, ref);
+    const inner = members(document, { $id: schema.$id, ...target }, ref === undefined ? trail : [...trail, ref]);
+    return {
+      properties: { ...inner.properties, ...sum.properties },
+      required: [...new Set([...inner.required, ...sum.required])],
+      rest: { ...inner.rest, ...sum.rest },
+    };
+  }, own);
+}
+
+/** Where a `$ref` leads: the title of a file's schema, the place in it, and what stands there. */
+export interface Located {
+  readonly title: string;
+  readonly pointer: string;
+  readonly schema: Schema;
+}
+
+/** The schema that a `$ref` in the schema with the id `base` means; undefined where there is none. */
+export function locate({ schemas }: Pick<ContractDocument, "schemas">, base: string, ref: string): Located | undefined {
+  const [file, pointer = ""] = ref.split("#") as [string, string?];
+  const id = file === "" ? base : new URL(file, `parlance:${base}`).pathname;
+  const entry = Object.entries(schemas).find(([, schema]) => schema.$id === id);
+  const schema = entry && at(entry[1], pointer);
+  return schema === undefined ? undefined : { title: entry![0], pointer, schema };
+}
+
+/** What stands at a JSON Pointer, as a fragment of a URI writes it (RFC 6901, section 6). */
+function at(root: SchemaObject, fragment: string): Schema | undefined {
+  let found: unknown = root;
+  for (const step of fragment.split("/").slice(1)) {
+    const key = decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, key)) return undefined;
+    found = (found as Record<string, unknown>)[key];
+  }
+  return typeof found === "boolean" || (typeof found === "object" && found !== null) ? (found as Schema) : undefined;
+}
+
+/** Whether an inner schema's title names a type: one of an object or of alternatives does, that of anything else is prose. */
+export function namesType({ title, ...schema }: SchemaObject): boolean {
+  if (typeof title !== "string" || !/^[A-Z][A-Za-z0-9]*$/.test(title)) return false;
+  return ["properties", "enum", "anyOf", "oneOf"].some((keyword) => keyword in schema);
+}
+
+/** The schema that a `$ref` at `from` means; its own local references are made to say their file, so that they still hold elsewhere. */
+function resolve(document: Pick<ContractDocument, "schemas">, from: SchemaObject, ref: string): SchemaObject {
+  const here = String(from.$id);
+  const [file, fragment = ""] = ref.split("#") as [string, string?];
+  const found = locate(document, here, ref)?.schema ?? (file === "" ? at(from, fragment) : undefined);
+  if (typeof found !== "object") return {};
+  const { $id, ...schema } = found;
+  return file === "" ? schema : inFile(schema, file);
+}
+
+/** A schema as another file of messages/ may hold it: local references name their file, and so its `$defs` stay there. */
+function inFile(schema: SchemaObject, file: string): SchemaObject {
+  const { $defs, definitions, ...own } = schema;
+  return mapSchema(own, (one) => ({
+    ...one,
+    ...(typeof one.$ref === "string" && { $ref: inPlace(one.$ref, file) }),
+  })) as SchemaObject;
+}
+
+/** A reference in one file as one beside `messages/` writes it. */
+function inPlace(ref: string, file: string): string {
+  if (ref.startsWith("#")) return file + ref;
+  // Beside a file of another folder a relative reference means another file than here.
+  return file.includes("/") ? new URL(ref, `parlance:/_/messages/${file}`).pathname.replace(/^\/_\//, "../") : ref;
+}
+
+/**
+ * The flat input of an operation or a channel, as a caller gives it and a handler gets it: path parameters, query
+ * parameters and the body's properties, without the constants of `when`. Its title is `<Operation>Input`; relative
+ * references in it are those of a file in messages/.
+ */
+export function inputSchema(document: ContractDocument, name: string): SchemaObject {
+  const { contract, source } = document;
+  const owner = contract.operations[name] ?? contract.channels[name];
+  if (!owner) throw new RangeError(`${contract.name} has no operation or channel ${name}`);
+  const kind = name in contract.operations ? "operations" : "channels";
+  const prose = (source[kind] as Record<string, { parameters?: Record<string, SchemaObject>; summary?: string }>)[
+    name
+  ]!;
+  const { body, when = {} } = owner as Partial<Operation>;
+  const bodySchema: SchemaObject = body === undefined ? {} : (document.schemas[body] ?? {});
+  const inner = members(document, bodySchema);
+  const file = body === undefined ? "" : document.files[body]!.slice("messages/".length);
+
+  const properties: Record<string, Schema> = {};
+  const required: string[] = [];
+  for (const [key, { in: place, required: needed, ...schema }] of Object.entries(prose.parameters ?? {})) {
+    properties[key] = schema;
+    if (place === "path" || needed) required.push(key);
+  }
+  Object.assign(properties, inFile({ properties: inner.properties }, file).properties);
+  required.push(...inner.required);
+  for (const key of Object.keys(when)) delete properties[key];
+  const { examples } = bodySchema;
+  return {
+    $id: `/${contract.name}/messages/${pascal(name)}Input`,
+    title: `${pascal(name)}Input`,
+    ...(prose.summary !== undefined && { description: prose.summary }),
+    type: "object",
+    ...inFile(inner.rest, file),
+    properties,
+    required: required.filter((key) => !(key in when)),
+    // An input's examples are the body's only where the body is all there is.
+    ...(examples && !prose.parameters && { examples: examples.map((example) => omit(example, Object.keys(when))) }),
+  };
+}
+
+/** The headers that an operation answers, as an object; undefined where it declares none. Its title is `<Operation>Headers`. */
+export function headersSchema({ contract, source }: Pick<ContractDocument, "contract" | "source">, name: string) {
+  if (contract.operations[name]?.answer.headers === undefined) return undefined;
+  const { headers } = (source.operations as Record<string, { answer: { headers: Record<string, SchemaObject> } }>)[
+    name
+  ]!.answer;
+  const properties = Object.entries(headers).map(([key, { required, ...schema }]) => [key, schema] as const);
+  return {
+    $id: `/${contract.name}/messages/${pascal(name)}Headers`,
+    title: `${pascal(name)}Headers`,
+    description: `Headers of the answer of ${name}.`,
+    type: "object",
+    properties: Object.fromEntries(properties) as Record<string, Schema>,
+    required: Object.keys(headers).filter((key) => headers[key]!.required),
+  } satisfies SchemaObject;
+}
+
+/**
+ * A message as it is in memory: flat, with `type` = its name in the contract; the tag's own property and the constants of
+ * its shape are gone. Title and relative references are those of the wire schema; examples are turned too.
+ */
+export function memorySchema(document: ContractDocument, name: string): SchemaObject {
+  const message = document.contract.messages[name];
+  const schema = message && document.schemas[message.schema];
+  if (!schema) throw new RangeError(`${document.contract.name} has no message ${name}`);
+  const dropped = tagProperties(document.contract.tag, message);
+  const { properties, required, rest } = members(document, schema);
+  const { $id, title, description, examples } = schema;
+  const memory = { type: { const: name } as Schema, ...(omit(properties as never, dropped) as Record<string, Schema>) };
+  return {
+    $id,
+    title,
+    ...(description !== undefined && { description }),
+    type: "object",
+    ...rest,
+    properties: memory,
+    required: ["type", ...required.filter((key) => key !== "type" && !dropped.includes(key))],
+    ...(examples && { examples: examples.map((example) => ({ type: name, ...(omit(example, dropped) as object) })) }),
+  };
+}
+
+/** The properties of the wire form that say which message it is, and so are not fields of the message in memory. */
+export function tagProperties(tag: Tag, message: Message): readonly string[] {
+  if (tag.in === "property") return [tag.property];
+  return tag.in === "shape" ? Object.keys(message.shape?.const ?? {}) : [];
+}
+
+function omit(value: Json, keys: readonly string[]): Json {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
+}

@@ -1,0 +1,158 @@
+import { readFileSync } from "node:fs";
+import { lint } from "@parlance/language/lint";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type Edit, pets, table } from "./pets.js";
+
+interface Case extends Edit {
+  readonly part: string;
+  readonly fault: string;
+  /** Rule, file and pointer of the one finding. */
+  readonly found: string;
+  /** Its message, whole. */
+  readonly words: string;
+}
+
+const cases: readonly Case[] = table(readFileSync(new URL("./lint.jsonl", import.meta.url), "utf8"));
+const place = ({ rule, file, pointer }: { rule: string; file: string; pointer: string }) =>
+  `${rule} ${file}#${pointer}`;
+
+test("a sound contract has no findings", async () => {
+  expect(await lint(pets())).toEqual([]);
+});
+
+describe.each(["contract.json", "exchanges", "schemas", "tags", "transcripts"])(
+  "lint of %s has one error, with place and advice, when",
+  (part) => {
+    test.each(cases.filter((one) => one.part === part))("$fault", async ({ found, words, ...edit }) => {
+      const findings = (await lint(pets(edit))).map((finding) => ({ at: place(finding), message: finding.message }));
+      expect(findings).toEqual([{ at: found, message: words }]);
+    });
+  },
+);
+
+test("many faults are told in one run, broken files or not", async () => {
+  const findings = await lint(
+    pets({
+      text: { "messages/word.json": "{" },
+      set: {
+        "said#/properties/text/minLenght": 1,
+        "fault#/title": "fault body",
+        "#/surprise": true,
+        "#/exchanges/0/key": "id",
+      },
+    }),
+  );
+  expect(findings.map(place)).toEqual([
+    "exchange contract.json#/exchanges/0/key",
+    "form contract.json#/surprise",
+    "title messages/fault.json#/title",
+    "keyword messages/said.json#/properties/text/minLenght",
+    "json messages/word.json#",
+  ]);
+});
+
+test("a property or parameter without a description is a warning where descriptions are asked for", async () => {
+  const findings = await lint(pets(), { descriptions: true });
+  expect(findings.map((one) => `${one.severity} ${place(one)}`)).toEqual([
+    "warning description contract.json#/channels/line/parameters/pet_id",
+    "warning description contract.json#/operations/talk/parameters/loud",
+    "warning description contract.json#/operations/tell/parameters/pet_id",
+    "warning description messages/ask.json#/properties/ask_id",
+    "warning description messages/base.json#/properties/stream",
+    "warning description messages/fault.json#/properties/error",
+    "warning description messages/reply.json#/properties/ask_id",
+    "warning description messages/reply.json#/properties/yes",
+    "warning description messages/said.json#/properties/text",
+    "warning description messages/talk.json#/properties/words",
+  ]);
+});
+
+test("a property that is judged by a condition, and described beside it, needs no second description", async () => {
+  const bare = async (conditions: object) => {
+    const set = { "said#/properties/text/description": "Words.", ...conditions };
+    return (await lint(pets({ set }), { descriptions: true })).filter(({ file }) => file === "messages/said.json");
+  };
+  const judged = { properties: { text: { minLength: 1 } } };
+  const conditions = { "said#/if": judged, "said#/then": judged, "said#/not": { properties: { text: { const: "" } } } };
+  expect(await bare(conditions)).toEqual([]);
+  const inner = await bare({ "said#/allOf": [{ properties: { tone: { type: "string" } } }] });
+  expect(inner.map(place)).toEqual(["description messages/said.json#/allOf/0/properties/tone"]);
+});
+
+test("walls that people met are gone: closed objects, siblings of a reference, anchors, definitions, tuples, notes, files beside messages/", async () => {
+  const set = {
+    "#/formats": { ticket: { description: "A ticket.", pattern: "^T-[0-9]+$" } },
+    "said#/$schema": "https://json-schema.org/draft/2020-12/schema",
+    "said#/unevaluatedProperties": false,
+    "said#/x-owner": "pets",
+    "said#/discriminator": { propertyName: "kind" },
+    "said#/definitions": { Old: { $anchor: "old", type: "integer", format: "int64" } },
+    "said#/properties/count": { $ref: "#old", description: "A sibling.", minimum: 0 },
+    "said#/properties/pair": { type: "array", prefixItems: [{ type: "string" }, { format: "idn-email" }] },
+    "said#/properties/ticket": { type: "string", format: "ticket", title: "The Ticket" },
+    "said#/properties/toy": { $ref: "../shared/toy.json" },
+    "said#/properties/far": { $ref: "../../common/far.json#/$defs/deep" },
+    "fault#/title": "OAuth2",
+    "word#/title": "Range",
+  };
+  const text = {
+    "shared/toy.json": '{"title":"Toy","type":"object","additionalProperties":false,"properties":{},"examples":[{}]}',
+    "../common/far.json": '{"title":"Far","$defs":{"deep":{"type":"string"}},"examples":[1]}',
+  };
+  expect(await lint(pets({ set, text }))).toEqual([]);
+});
+
+test("schemas are judged though contract.json cannot be read", async () => {
+  const findings = await lint(pets({ text: { "contract.json": "{" }, set: { "said#/examples": [] } }));
+  expect(findings.map(place)).toEqual(["json contract.json#", "example messages/said.json#"]);
+});
+
+test("whatever stands at any place of a contract, lint returns and names files that are there", async () => {
+  const sound = pets();
+  const whole = Object.keys(sound.files).filter((file) => file.endsWith(".json"));
+  const targets = whole.flatMap((file) =>
+    [...places(JSON.parse(sound.files[file]!))].map((place) => ({ file, place })),
+  );
+  const put = (value: Record<string, unknown>, [key, ...rest]: readonly string[], junk: unknown): void => {
+    if (rest.length > 0) put(value[key!] as Record<string, unknown>, rest, junk);
+    else if (junk === undefined) delete value[key!];
+    else value[key!] = junk;
+  };
+  const junk = [
+    undefined,
+    null,
+    true,
+    0,
+    "",
+    "said",
+    "messages/said.json",
+    "#/a",
+    [],
+    [null],
+    ["said"],
+    {},
+    { a: {} },
+    [{}],
+  ];
+  const property = fc.asyncProperty(
+    fc.constantFrom(...targets),
+    fc.constantFrom(...junk),
+    async ({ file, place }, value) => {
+      const broken = JSON.parse(sound.files[file]!);
+      put(broken, place, value);
+      const findings = await lint(pets({ text: { [file]: JSON.stringify(broken) } }), { patterns: false });
+      for (const finding of findings) expect(Object.keys(sound.files)).toContain(finding.file);
+    },
+  );
+  await fc.assert(property, { numRuns: Number(process.env.RUNS ?? 40) });
+});
+
+/** Every place of a JSON value, as the keys that lead there. */
+function* places(value: unknown, path: readonly string[] = []): Generator<readonly string[]> {
+  if (typeof value !== "object" || value === null) return;
+  for (const [key, child] of Object.entries(value)) {
+    yield [...path, key];
+    yield* places(child, [...path, key]);
+  }
+}
