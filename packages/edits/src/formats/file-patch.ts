@@ -102,19 +102,27 @@ export function endMatters(hunk: Hunk): boolean {
 
 /**
  * One patch of many blocks: changes of one file become one entry, in the order they were written. Their old places are
- * those of the file before all of them; the new places follow from that.
+ * those of the file before all of them; the new places follow from that. A move, a deletion or another text of the whole
+ * file comes between them: what is changed behind it may be another file.
  */
 export function gather(files: readonly FilePatch[]): Patch {
-  const groups = new Map<string, FilePatch[]>();
+  const groups: FilePatch[][] = [];
+  const open = new Map<string | null, FilePatch[]>();
   for (const file of files) {
-    const { kind, whole, oldMode, newMode, git } = file;
+    const { kind, whole, oldMode, newMode, git, before, after } = file;
     const plain = kind === "modify" && !whole && (oldMode ?? newMode ?? git) === undefined;
-    const key = plain ? `modify ${file.before}` : `${groups.size} apart`;
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [file]);
-    else group.push(file);
+    const group = plain ? open.get(before) : undefined;
+    if (group !== undefined) {
+      group.push(file);
+      continue;
+    }
+    const started = [file];
+    groups.push(started);
+    open.delete(before);
+    open.delete(after);
+    if (plain) open.set(before, started);
   }
-  return { files: [...groups.values()].map((group) => (group.length === 1 ? group[0]! : merge(group))) };
+  return { files: groups.map((group) => (group.length === 1 ? group[0]! : merge(group))) };
 }
 
 function merge(group: readonly FilePatch[]): FilePatch {

@@ -133,11 +133,23 @@ async function stagePatch(
     if (wrong === null) sound.push(stripRoots(file, stage.roots));
     else conflicts.push({ path: null, reason: "malformed", message: `File ${index + 1} of the patch ${wrong}.` });
   });
-  const leaving = new Set(
-    sound.filter(({ kind }) => kind === "rename" || kind === "delete").map(({ before }) => before!),
-  );
-  const episode: Episode = { base: new Map(stage.now), leaving, written: new Set() };
+  const leaves = ({ kind }: FilePatch) => kind === "rename" || kind === "delete";
+  const leaving = new Map<string, number>();
+  const count = (file: FilePatch, by: number) => {
+    if (!leaves(file)) return;
+    const path = file.before!.replace(/^\.\//, "");
+    leaving.set(path, (leaving.get(path) ?? 0) + by);
+  };
+  for (const file of sound) count(file, 1);
+  const episode: Episode = {
+    base: new Map(stage.now),
+    leaving,
+    placed: new Set(),
+    taken: new Set(),
+    displaced: new Map(),
+  };
   for (const file of sound) {
+    count(file, -1);
     const staged = await stageFile(stage, episode, file);
     if (staged.ok) hunks.push({ path: staged.path, hunks: staged.hunks });
     else conflicts.push(staged.conflict);

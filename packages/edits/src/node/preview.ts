@@ -10,12 +10,14 @@ import type { FileState } from "./stage.js";
 export function describeChanges(files: readonly PlannedFile[], moves: readonly Move[]): Patch {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const sources = new Map<PlannedFile, PlannedFile>();
+  const moved = new Set<PlannedFile>();
   for (const file of files) {
     if (file.before || !file.after) continue;
     const source = byPath.get(traceBack(file.path, moves));
-    if (source?.before && !source.after) sources.set(file, source);
+    if (!source?.before || source.after || moved.has(source)) continue;
+    sources.set(file, source);
+    moved.add(source);
   }
-  const moved = new Set(sources.values());
   return { files: files.flatMap((file) => (moved.has(file) ? [] : describeFile(file, sources.get(file) ?? file))) };
 }
 

@@ -2,7 +2,7 @@ import { constants } from "node:buffer";
 import { applyPatch } from "../apply.js";
 import { explainConflict } from "../explain.js";
 import type { ApplyOptions, LineRange } from "../match/aligner.js";
-import type { FilePatch } from "../patch.js";
+import type { FileKind, FilePatch } from "../patch.js";
 import type { AppliedHunk, ApplyResult } from "../result.js";
 import { type PlanConflict, type PlanReason, toConflict } from "./conflict.js";
 import { contentHash, decodeText, encodeText } from "./hash.js";
@@ -37,12 +37,26 @@ export interface Stage {
   readonly folds: Map<string, string>;
 }
 
-/** What a git patch refers to: the state at its start, whichever of its files comes first. */
+/**
+ * One patch of several files. As for `git apply`, their old names are those of the files at its start, whichever comes first:
+ * a file that takes the place of one that a later file patch moves or deletes does not replace it.
+ */
 export interface Episode {
   readonly base: ReadonlyMap<string, FileState | null>;
-  /** Paths that some file of the patch moves away or deletes, so that another may take their place. */
-  readonly leaving: ReadonlySet<string>;
-  readonly written: Set<string>;
+  /** How many of the file patches still to come move or delete the path. */
+  readonly leaving: Map<string, number>;
+  /** Paths that a file patch has created, moved or copied a file to. */
+  readonly placed: Set<string>;
+  /** Paths whose file of the start has been moved or deleted. */
+  readonly taken: Set<string>;
+  /** Files whose path has another one already, until they are moved or deleted themselves. */
+  readonly displaced: Map<string, Displaced>;
+}
+
+interface Displaced {
+  readonly state: FileState;
+  /** How many moves there were before the other file came. */
+  readonly moves: number;
 }
 
 export type Staged =
@@ -74,6 +88,10 @@ async function stageChecked(stage: Stage, episode: Episode, file: FilePatch): Pr
         `The patch gives ${quote(path)} the mode ${mode}, which is no regular file's; only those are edited.`,
       );
 
+  if (before) {
+    const refusal = refuseSource(episode, file.kind, before.path);
+    if (refusal) return refuse(...refusal);
+  }
   const source = before ? await lookSource(stage, episode, file, before.path) : null;
   if (before && source === null && !file.whole)
     return refuse("missing", `${quote(before.path)} does not exist, so it cannot be changed by a ${file.kind}.`);
@@ -93,7 +111,8 @@ async function stageChecked(stage: Stage, episode: Episode, file: FilePatch): Pr
     return { ok: false, conflict: { path, reason: "hunks", message, hunks: applied.conflicts } };
   }
 
-  if (after && file.kind !== "modify") {
+  const toItself = file.kind === "rename" && before?.path === after?.path;
+  if (after && file.kind !== "modify" && !toItself) {
     const refusal = await checkTarget(stage, episode, file, after.path, applied.text);
     if (refusal) return { ok: false, conflict: refusal };
   }
@@ -104,14 +123,19 @@ async function stageChecked(stage: Stage, episode: Episode, file: FilePatch): Pr
       return refuse("not-utf8", `The new text of ${quote(path)} has half of a surrogate pair, which UTF-8 cannot say.`);
     state = { text: applied.text, hash: contentHash(bytes), ...newMode(file, source) };
   }
-  if (before && (file.kind === "delete" || file.kind === "rename")) {
-    // A git patch that swaps two names has already put the other file here.
-    if (file.git === undefined || !episode.written.has(before.path)) stage.now.set(before.path, null);
+  if (before && after && file.kind === "rename" && !toItself)
+    stage.moves.splice(episode.displaced.get(before.path)?.moves ?? stage.moves.length, 0, {
+      from: before.path,
+      to: after.path,
+    });
+  if (before && (file.kind === "delete" || file.kind === "rename") && !toItself) {
+    episode.taken.add(before.path);
+    // Another file has its path already.
+    if (!episode.displaced.delete(before.path)) stage.now.set(before.path, null);
   }
   if (after) {
     stage.now.set(after.path, state);
-    episode.written.add(after.path);
-    if (before && file.kind === "rename") stage.moves.push({ from: before.path, to: after.path });
+    if (file.kind !== "modify" && !toItself) episode.placed.add(after.path);
   }
   return { ok: true, path: after?.path ?? before?.path ?? "", hunks: applied.hunks };
 }
@@ -167,11 +191,26 @@ function claimName(stage: Stage, name: string): Claim {
   return { path: prefix };
 }
 
-/** Renames and copies of a git patch start from the state before the patch, as `git apply` has it; all else goes on from the last. */
+/** Why the file patch cannot mean a file of that path, if several in this patch could be meant. */
+function refuseSource(episode: Episode, kind: FileKind, path: string): [PlanReason, string] | null {
+  const { displaced, placed, taken } = episode;
+  if (kind === "copy" || kind === "create") return null;
+  if (displaced.has(path))
+    return kind === "modify"
+      ? ["exists", `${quote(path)} is changed between a file put there and its removal; which is meant is not certain.`]
+      : null;
+  if (kind === "rename" && taken.has(path))
+    return ["missing", `${quote(path)} has been moved or deleted by this patch already.`];
+  if (kind === "delete" && placed.has(path))
+    return ["exists", `The patch deletes ${quote(path)}, which it has made itself.`];
+  return null;
+}
+
+/** Copies are of the file at the patch's start, as `git apply` has it; all else goes on from what was made of it. */
 async function lookSource(stage: Stage, episode: Episode, file: FilePatch, path: string): Promise<FileState | null> {
-  const fromBase = file.git !== undefined && (file.kind === "rename" || file.kind === "copy");
-  const held = (fromBase ? episode.base : stage.now).get(path);
-  return held === undefined ? readState(stage, path) : held;
+  if (file.kind !== "copy") return episode.displaced.get(path)?.state ?? look(stage, path);
+  const held = episode.base.get(path);
+  return (held === undefined ? await readState(stage, path) : held) ?? look(stage, path);
 }
 
 async function checkTarget(
@@ -188,7 +227,11 @@ async function checkTarget(
     await refuseCollision(stage.tree.files, directory, missing ?? parts.at(-1)!);
     return null;
   }
-  if (file.whole || (episode.leaving.has(path) && !episode.written.has(path))) return null;
+  if (!episode.placed.has(path) && (episode.leaving.get(path) ?? 0) > 0) {
+    episode.displaced.set(path, { state: there, moves: stage.moves.length });
+    return null;
+  }
+  if (file.whole && !episode.placed.has(path)) return null;
   return file.kind === "create" && there.text === text
     ? { path, reason: "already-applied", message: `${quote(path)} is there already, with the very text it should get.` }
     : { path, reason: "exists", message: `${quote(path)} exists already, so a ${file.kind} would overwrite it.` };
