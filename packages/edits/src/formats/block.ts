@@ -27,7 +27,7 @@ export interface Head {
   readonly atFenceStart: boolean;
   /** No line after this one could make the head that of another format. */
   readonly settled: boolean;
-  /** The path of the block before this one. */
+  /** The path of the block before this one, or the one that the text between them leads up to; null where that leaves a doubt. */
   readonly previousPath: string | null;
   /** The path that the caller gave. */
   readonly defaultPath: string | null;

@@ -10,6 +10,7 @@ import {
   parseInfoPath,
   parsePathLine,
 } from "../formats/fence.js";
+import { followPaths } from "../formats/lead.js";
 import { withoutReturn } from "../lines.js";
 import type { EditEvent, EditReader, ReadOptions } from "./event.js";
 import { closeBlock, lineOf, type OpenBlock, overflow, tell } from "./open-block.js";
@@ -64,7 +65,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
   let prose: Fence | null = null;
   /** The fence around a finished block: more blocks may follow in it, and its end is no text. */
   let wrapper: Fence | null = null;
-  let previousPath: string | null = null;
+  const paths = followPaths();
   /** A block could not be read: what looks like one behind it may be its content. */
   let failed = false;
 
@@ -107,7 +108,9 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
   }
 
   function emitText(text: string): void {
-    if (text !== "") emit({ type: "text", text });
+    if (text === "") return;
+    paths.pass(text);
+    emit({ type: "text", text });
   }
 
   function takePiece(piece: string): void {
@@ -182,8 +185,8 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
       fence: around && { ...around, indent: "" },
       atFenceStart: fence !== null,
       settled,
-      previousPath,
-      defaultPath: options.path ?? null,
+      previousPath: paths.path,
+      defaultPath: paths.doubtful ? null : (options.path ?? null),
     };
     for (const format of formats) {
       const block = format.open(head);
@@ -258,7 +261,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
       closeBlock(current, "closed", emit);
       open = null;
       edits++;
-      previousPath = block.path ?? previousPath;
+      paths.meet(block.path);
       if (taken !== "last") pending.forEach(route);
     }
   }

@@ -39,6 +39,8 @@ export interface Input {
   /** The patch stands in a markdown fence of this many characters; 0 outside of one. */
   fence: number;
   open: OpenFile | null;
+  /** Prose behind the last file names another: hunks without a header may be that one's. */
+  astray: boolean;
   tail: Tail;
   /** The first line since the last hunk that has a mark and was taken for an item of a list. */
   item: number | null;
@@ -71,6 +73,7 @@ export function openInput(source: string, strict: boolean, strip: number | undef
     offset: 0,
     fence: 0,
     open: null,
+    astray: false,
     tail: "none",
     item: null,
     files: [],
@@ -138,7 +141,7 @@ function undouble(input: Input): void {
 }
 
 /** A line of git's extended header. */
-const HEADER = /^(diff|index|new|old|deleted|similarity|dissimilarity|rename|copy) /;
+export const HEADER = /^(diff|index|new|old|deleted|similarity|dissimilarity|rename|copy) /;
 
 /** Whether the line closes a fence, of this many characters at least. */
 export function isFence(line: string, least = 3): boolean {

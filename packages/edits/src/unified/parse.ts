@@ -1,9 +1,10 @@
 import { ordinals } from "../hunk.js";
+import { isSamePath, listPaths } from "../mentions.js";
 import { quote, type Reading } from "../reading.js";
 import { readHunk } from "./body.js";
 import { startsFile, startsNames } from "./end.js";
 import { checkGlued, closeFile, readHeader } from "./file.js";
-import { type Input, openInput, refuse, repair, take } from "./input.js";
+import { HEADER, type Input, openInput, refuse, repair, take } from "./input.js";
 import { isChanged, isItem, isMarked } from "./mark.js";
 
 export interface ParseOptions {
@@ -36,7 +37,7 @@ export function parsePatch(text: string, { strict = false, path, strip }: ParseO
     const line = lines[input.at]!;
     if (line.startsWith("@@") && line[2] !== "@") {
       if (input.item !== null) refuse(input, input.item, "stray-line", quote(lines[input.item]!));
-      if (input.open === null) openPath(input, path);
+      if (input.open === null) openPath(input, input.astray ? undefined : path);
       if (input.open !== null) readHunk(input, input.open);
       prose = false;
     } else if (line.startsWith("diff --git ") || startsFile(lines, input.at)) {
@@ -68,6 +69,7 @@ function skip(input: Input, prose: boolean): boolean {
   const line = take(input);
   if (input.strict) closeFile(input);
   if (line === "") return prose;
+  leaveFile(input, line);
   const fence = /^\s*(`{3,}|~{3,})/.exec(line)?.[1]?.length;
   if (fence !== undefined) {
     skipFence(input, at, fence);
@@ -93,6 +95,15 @@ function skip(input: Input, prose: boolean): boolean {
     return true;
   }
   return prose;
+}
+
+/** Ends the file where a line of prose names another one. */
+function leaveFile(input: Input, line: string): void {
+  const path = input.open?.file.after ?? input.open?.file.before;
+  if (path == null || isChanged(line) || HEADER.test(line) || listPaths(line).every((each) => isSamePath(each, path)))
+    return;
+  closeFile(input);
+  input.astray = true;
 }
 
 /** What stands between two fences is prose, unless the first may have ended in the middle of a hunk. */

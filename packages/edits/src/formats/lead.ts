@@ -1,0 +1,74 @@
+import { isSamePath, listPaths, plainPath } from "../mentions.js";
+import { closesFence, type Fence, openFence, parsePathLine } from "./fence.js";
+
+/** All that a line may say beside a path and still do nothing but lead up to an edit of that file. */
+const WORDS =
+  /^(?:[\W\d_]*(?:now|next|then|and|also|finally|lastly|first|second|third|step|in|inside|within|update|edit|modify|change|changes|fix|patch|open|for|to|file|path|the|same)\b)*[\W\d_]*$/i;
+/** What may stand behind the path: a colon, or a remark behind a dash or in parentheses. */
+const REMARK = /^[`*_\])]*(?:\s*:|\s+(?:[-–—]+\s|\([^()]*\)[\s:]*$).*|[.\s]*)$/;
+
+/** The one path that the line leads up to an edit of (`b.js`, `Now in b.js:`, `### 2. Update b.js`); null of any other line. */
+export function parseLead(written: string): string | null {
+  const line = written.replace(/\[([^[\]]*)\]\([^()]*\)/g, "$1");
+  const alone = parsePathLine(line);
+  if (alone !== null) return plainPath(alone);
+  const [path, second] = listPaths(line);
+  if (path === undefined || second !== undefined) return null;
+  const at = line.indexOf(path);
+  const before = line.slice(0, at);
+  return WORDS.test(before) && REMARK.test(line.slice(at + path.length)) ? path : null;
+}
+
+/** Characters of a line of prose that are looked at. */
+const LIMIT = 1 << 13;
+
+/**
+ * Which file a block without a path is about: that of the block before it, unless the text between them names another. A
+ * line that leads up to an edit of one file names the next one; any other leaves a doubt.
+ */
+export function followPaths() {
+  let path: string | null = null;
+  let doubtful = false;
+  let line = "";
+  let shown: Fence | null = null;
+  function endLine(): void {
+    if (shown !== null) {
+      if (closesFence(line, shown)) shown = null;
+      return;
+    }
+    shown = openFence(line);
+    if (shown !== null) return;
+    const lead = parseLead(line);
+    const named = lead === null ? listPaths(line) : [lead];
+    if (named.every((each) => path !== null && isSamePath(each, path))) return;
+    path = lead;
+    doubtful = lead === null;
+  }
+  return {
+    get path() {
+      return path;
+    },
+    get doubtful() {
+      return doubtful;
+    },
+    /** A block is about this file. */
+    meet(about: string | null): void {
+      if (about === null) return;
+      path = about;
+      doubtful = false;
+      line = "";
+      shown = null;
+    },
+    /** A piece of the text between blocks. */
+    pass(text: string): void {
+      // Before the first block nothing is carried on.
+      if (path === null && !doubtful) return;
+      const [first, ...rest] = text.split("\n");
+      line = (line + first!).slice(0, LIMIT);
+      for (const next of rest) {
+        endLine();
+        line = next.slice(0, LIMIT);
+      }
+    },
+  };
+}
