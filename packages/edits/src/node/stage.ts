@@ -92,6 +92,11 @@ async function stageChecked(stage: Stage, episode: Episode, file: FilePatch): Pr
     const refusal = refuseSource(episode, file.kind, before.path);
     if (refusal) return refuse(...refusal);
   }
+  if (file.newMode !== undefined && !/^100(?:6[46]{2}|7[57]{2})$/.test(file.newMode) && file.newMode !== file.oldMode)
+    return refuse(
+      "mode",
+      `The patch gives ${quote(path)} the mode ${file.newMode}; git knows 100644 and 100755 alone.`,
+    );
   const source = before ? await lookSource(stage, episode, file, before.path) : null;
   if (before && source === null && !file.whole)
     return refuse("missing", `${quote(before.path)} does not exist, so it cannot be changed by a ${file.kind}.`);
@@ -265,7 +270,7 @@ export async function readDisk(tree: Tree, path: string, limit: number): Promise
 }
 
 function newMode({ kind, newMode }: FilePatch, source: FileState | null): { mode: number; umask?: true } {
-  const executable = newMode?.endsWith("755");
+  const executable = newMode === undefined ? undefined : newMode[3] === "7";
   // As git does it: a new file has one of two modes, a copy's too, and of an old one only the executable bits are the
   // patch's to say; they follow the read bits.
   if (source === null || source.umask || kind === "copy") {

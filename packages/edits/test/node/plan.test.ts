@@ -404,3 +404,11 @@ test("a directory that was empty before is still there after an edit beside it",
   await applyPlan(await planEdits(createPatch("a\n", "", { oldPath: "a", newPath: null }), { root }), { root });
   expect(snapshot(root)).toEqual({ "empty/": "directory" });
 });
+
+test.each(["100600", "100700", "100000"])("a mode that git does not know is refused: %s", async (mode) => {
+  const root = makeWorkspace({ a: "a\n" });
+  for (const head of [`a/a b/a\nold mode 100644\nnew mode ${mode}`, `a/b b/b\nnew file mode ${mode}`]) {
+    const plan = await planEdits(read(`diff --git ${head}\n`), { root });
+    expect(plan.conflicts.map(({ reason }) => reason)).toEqual(["mode"]);
+  }
+});
