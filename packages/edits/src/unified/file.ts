@@ -213,7 +213,8 @@ function stripMove({ strip = 1 }: Input, before: string, after: string) {
 /**
  * The paths behind the names of `---` and `+++`. Strict reading takes off the first folder, as `git apply` does. Lenient
  * reading takes off what was put in front (`a/` and `b/`, or two folders that differ in front of the same path) and keeps
- * the rest. Where both sides name a file they name one: of `x.orig` and `x` the shorter, of two unlike names the new one, by git's rule.
+ * the rest. Where both sides name a file they name one: of `x.orig` and `x` the shorter. Of two unlike names strict reading takes
+ * the new one, as git does; lenient reading refuses them.
  */
 function readPaths(input: Input, at: number, old: string | null, now: string | null, isMove: boolean) {
   const prefixed = isPrefixed(old, now);
@@ -222,11 +223,27 @@ function readPaths(input: Input, at: number, old: string | null, now: string | n
     string | null,
     string | null,
   ];
+  if (
+    before !== null &&
+    after !== null &&
+    !isMove &&
+    !input.strict &&
+    !isLike(before, after) &&
+    !(count === 0 && agree(before, after))
+  )
+    refuse(input, at, "bad-header", `${TWO_NAMES}: ${quote(before)}, ${quote(after)}`);
   if (before !== null && after !== null && !isMove) before = after = after.startsWith(before) ? before : after;
   const path = after ?? before ?? "";
   if (path.startsWith("/")) repair(input, at, "absolute-path", path);
   else if (!prefixed && input.strip === undefined) repair(input, at, "missing-prefix", path);
   return { before, after };
+}
+
+/** Whether the names can be those of one file: one is that of its copy (`x.orig`, `x~`), or has folders in front that the other lacks. */
+function isLike(before: string, after: string): boolean {
+  const [short, long] = before.length < after.length ? [before, after] : [after, before];
+  const isCopy = long.startsWith(short) && !/\w/.test(long[short.length] ?? ".");
+  return isCopy || long.endsWith(`/${short}`);
 }
 
 function isPrefixed(old: string | null, now: string | null): boolean {

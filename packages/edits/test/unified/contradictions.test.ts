@@ -1,4 +1,4 @@
-import { applyPatch, applyStrictly, parsePatch } from "@parlance/edits";
+import { applyPatch, applyStrictly, parseEdits, parsePatch } from "@parlance/edits";
 import { describe, expect, it } from "vitest";
 import { askGit, askUs } from "./ask.js";
 
@@ -16,6 +16,8 @@ const MODES: readonly (readonly [name: string, header: string])[] = [
   ["a symlink's mode in the index line", "index 1234567..89abcde 120000\n"],
   ["a mode that is made executable", "old mode 100644\nnew mode 100755\n"],
   ["a mode that is made plain", "old mode 100755\nnew mode 100644\n"],
+  ["a mode that everybody may write and run", "old mode 100644\nnew mode 100777\n"],
+  ["a mode that the group may write", "old mode 100755\nnew mode 100664\n"],
   ["a new mode alone", "new mode 100755\n"],
   ["an old mode alone", "old mode 100755\n"],
   ["a new mode and 100644 in the index line", "new mode 100755\nindex 1234567..89abcde 100644\n"],
@@ -144,5 +146,27 @@ describe("The end of a file is strictly what git takes for it", () => {
     const result = applyStrictly(reading.patch, text);
     const theirs = askGit(patch, text, 0o644, "--whitespace=nowarn");
     expect(result.ok ? result.text : null).toBe(theirs === null ? null : theirs.text);
+  });
+});
+
+describe("Header lines without git's name one file", () => {
+  const cases: [old: string, now: string, path: string | null][] = [
+    ["a/x.js", "b/x.js", "x.js"],
+    ["x.js.orig", "x.js", "x.js"],
+    ["x.js~", "x.js", "x.js"],
+    ["old/src/x.js", "new/src/x.js", "src/x.js"],
+    ["a/x.js", "b/y.js", null],
+    ["a/x.js", "b/x.json", null],
+    ["x.js", "y.js", null],
+    ["a/src/x.js", "b/lib/x.js", null],
+  ];
+  it.each(cases)("%s and %s", (old, now, path) => {
+    const patch = `--- ${old}\n+++ ${now}\n${HUNK}`;
+    for (const text of [patch, `\`\`\`diff\n${patch}\`\`\`\n`])
+      for (const read of [parsePatch, parseEdits]) {
+        const reading = read(text);
+        expect(reading.ok ? reading.patch.files[0]!.after : null).toBe(path);
+        if (!reading.ok) expect(reading.errors.map(({ reason }) => reason)).toEqual(["bad-header"]);
+      }
   });
 });
