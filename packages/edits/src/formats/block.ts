@@ -29,6 +29,8 @@ export interface Head {
   readonly settled: boolean;
   /** The path of the block before this one. */
   readonly previousPath: string | null;
+  /** The format of that block. */
+  readonly previousFormat: FormatName | null;
   /** The path that the caller gave. */
   readonly defaultPath: string | null;
 }

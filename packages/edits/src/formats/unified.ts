@@ -27,20 +27,23 @@ interface Counts {
 
 /**
  * A unified diff in a model's output, fenced or bare. Here only its ends are found; `parsePatch` reads it. A fence with
- * `diff` or `patch` may begin with an `@@` line where a path is known; one without any header is an illustration.
+ * `diff` or `patch` may begin with an `@@` line where a path is known; one without any header is an illustration. Behind a diff
+ * and prose an `@@` line goes on with the diff's last file.
  */
 export const unifiedDiffs: Format = {
   name: "unified",
-  open({ line: opening, before, path, innerPath, fence, atFenceStart, defaultPath }) {
+  open({ line: opening, before, path, innerPath, fence, atFenceStart, previousPath, previousFormat, defaultPath }) {
     const named = opening.startsWith("+++ ") && before.startsWith("--- ");
     const bare = atFenceStart && /^(?:diff|patch|udiff)\b/.test(fence!.info) && opening.startsWith("@@");
     const git = /^diff --git (?:"?[a-z]\/|\S+ \S+\s*$)/.test(opening);
     // Header lines on one line are nothing but a broken diff: `parsePatch` says so.
     const second = opening.startsWith("--- ") ? opening.indexOf(" +++ ") : -1;
     const glued = second > 0 && opening.includes("@@ -", second);
-    if (!named && !bare && !git && !glued) return null;
-    const known = innerPath ?? path ?? defaultPath;
-    const first = named ? pathOf(before) : bare ? known : null;
+    // A diff goes on behind prose: as a text on its own this would be a hunk of the same file.
+    const more = fence === null && previousFormat === "unified" && /^@@(?:\s|$|-\d)/.test(opening);
+    if (!named && !bare && !git && !glued && !more) return null;
+    const known = innerPath ?? path ?? (more ? previousPath : null) ?? defaultPath;
+    const first = named ? pathOf(before) : bare || more ? known : null;
     /** Path of the `---` line just before; a file that is deleted has no other. */
     let dashes = first;
     let inHunk = false;

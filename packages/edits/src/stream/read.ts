@@ -6,6 +6,7 @@ import { gather } from "../formats/file-patch.js";
 import { searchReplace } from "../formats/search-replace.js";
 import { unifiedDiffs } from "../formats/unified.js";
 import { wholeFiles } from "../formats/whole-file.js";
+import type { FilePatch } from "../patch.js";
 import type { Reading } from "../reading.js";
 import { parsePatch } from "../unified/parse.js";
 import type { EditReader, ReadOptions } from "./event.js";
@@ -40,7 +41,19 @@ export function parseEdits(text: string, options: EditOptions = {}): Reading {
   const plain = found.size === 0 || (found.size === 1 && found.has("unified"));
   if (plain && files.length === 0 && errors.every(({ reason }) => reason === "bad-hunk"))
     return parsePatch(text, options);
+  if (plain && errors.length === 0 && !FENCE.test(text)) {
+    const whole = parsePatch(text, options);
+    // The reader alone sees a path above a hunk behind prose, and that prose is no context.
+    if (!whole.ok || meaningOf(whole.patch.files) === meaningOf(files)) return whole;
+  }
   return errors.length > 0 ? { ok: false, errors } : { ok: true, patch: gather(files), repairs };
+}
+
+/** A fence, or the end of a tag that stands for one: what is behind it is no part of a diff. */
+const FENCE = /^[ \t]*(?:`{3}|~{3}|<\/)/m;
+
+function meaningOf(files: readonly FilePatch[]): string {
+  return JSON.stringify(files.flatMap(({ after, before, hunks }) => hunks.map(({ lines }) => [before, after, lines])));
 }
 
 function formatsOf(options: EditOptions): readonly Format[] {

@@ -1,4 +1,4 @@
-import type { Format, Head } from "../formats/block.js";
+import type { Format, FormatName, Head } from "../formats/block.js";
 import {
   closesFence,
   type Fence,
@@ -65,6 +65,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
   /** The fence around a finished block: more blocks may follow in it, and its end is no text. */
   let wrapper: Fence | null = null;
   let previousPath: string | null = null;
+  let previousFormat: FormatName | null = null;
   /** A block could not be read: what looks like one behind it may be its content. */
   let failed = false;
 
@@ -183,6 +184,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
       atFenceStart: fence !== null,
       settled,
       previousPath,
+      previousFormat,
       defaultPath: options.path ?? null,
     };
     for (const format of formats) {
@@ -259,6 +261,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
       open = null;
       edits++;
       previousPath = block.path ?? previousPath;
+      previousFormat = current.format;
       if (taken !== "last") pending.forEach(route);
     }
   }
