@@ -21,7 +21,7 @@ export function isElision(line: string): boolean {
   if (said === undefined) return false;
   const bare = said.replace(/^[[(]/, "").replace(/[\])]$/, "");
   if (bare === "..." || bare === "…") return true;
-  const words = bare.replace(/(?:\.{3,}|…)$/, "").trim();
+  const words = bare.replace(/(?:(?<!\.)\.{3,}|…)$/, "").trim();
   const same = SAME.exec(words);
   const part = same === null ? words : words.slice(0, same.index + (words[same.index + 1] === " " ? 1 : 0)).trim();
   return PART.test(part) || (same !== null && part === "");
