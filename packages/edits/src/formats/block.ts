@@ -66,8 +66,8 @@ export interface Written {
   readonly repairs: Repair[];
 }
 
-/** Where a block stopped: at its own end, at the end of a text known to be whole, or at the end of a text cut off. */
-export type BlockEnd = "closed" | "complete" | "cut";
+/** Where a block stopped: at its own end, at the end of a text known to be whole, or at the end of a text cut off: behind a line, or in one. */
+export type BlockEnd = "closed" | "complete" | "cut" | "torn";
 
 /**
  * What a block says to a line: `more` it is part of the block; `last` it is the block's last; `past` the block ended

@@ -137,7 +137,8 @@ export const unifiedDiffs: Format = {
       settle: () => (completes() && !held.fence ? "kept" : "past"),
       read({ lines, start, end, repairs }) {
         const last = lines.length - 1;
-        if (fence !== null ? end !== "closed" : end === "cut" && owes(count())) refuse(last, "unfinished");
+        const unfinished = fence !== null ? end !== "closed" : end === "torn" || (end === "cut" && owes(count()));
+        if (unfinished) refuse(last, "unfinished");
         // Too large a count, or context that lost its blanks: reading on, or stopping, may be wrong.
         if (fence === null && end === "closed" && owes(count())) refuse(last, "bad-hunk");
         // The fence's end stands behind the block; it shows that a fence in the hunk was not the end.

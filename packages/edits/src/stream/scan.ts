@@ -96,7 +96,8 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     const kept = maybe.length > 0 && block.settle?.() === "kept";
     if (kept) keep(current, ...maybe);
     const closed = !kept && fence !== null && maybe.some((raw) => closesFence(lineOf(raw, fence), fence, 0));
-    closeBlock(current, closed ? "closed" : complete ? "complete" : "cut", emit);
+    const cut = current.raws?.at(-1)?.endsWith("\n") ? "cut" : "torn";
+    closeBlock(current, closed ? "closed" : complete ? "complete" : cut, emit);
     open = null;
     if (!kept) maybe.forEach(closed ? route : emitText);
     if (closed && held !== NOTHING) release();
