@@ -146,7 +146,7 @@ function readSection({ line, kind, path, moved, bodies }: Section, repairs: Repa
   const hunks = bodies.flatMap((body) => {
     const { section, anchors, atEnd } = body;
     const hunk = remake(body);
-    refuseDots(hunk?.lines ?? [], body.line);
+    refuseDots(hunk?.lines ?? [], path, body.line);
     if (hunk === null) repair(repairs, body.line, "no-change");
     return hunk === null
       ? []

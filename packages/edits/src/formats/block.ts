@@ -29,6 +29,8 @@ export interface Head {
   readonly settled: boolean;
   /** The path of the block before this one, or the one that the text between them leads up to; null where that leaves a doubt. */
   readonly previousPath: string | null;
+  /** The format of that block. */
+  readonly previousFormat: FormatName | null;
   /** The path that the caller gave. */
   readonly defaultPath: string | null;
 }
@@ -64,8 +66,8 @@ export interface Written {
   readonly repairs: Repair[];
 }
 
-/** Where a block stopped: at its own end, at the end of a text known to be whole, or at the end of a text cut off. */
-export type BlockEnd = "closed" | "complete" | "cut";
+/** Where a block stopped: at its own end, at the end of a text known to be whole, or at the end of a text cut off: behind a line, or in one. */
+export type BlockEnd = "closed" | "complete" | "cut" | "torn";
 
 /**
  * What a block says to a line: `more` it is part of the block; `last` it is the block's last; `past` the block ended

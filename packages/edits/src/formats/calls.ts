@@ -1,7 +1,7 @@
 import { createPatch } from "../diff/create.js";
 import { splitLines } from "../lines.js";
 import type { FilePatch, Patch } from "../patch.js";
-import type { Reading, Repair } from "../reading.js";
+import { quote, type Reading, type Repair } from "../reading.js";
 import { takeApart } from "../sides.js";
 import { asText, changeOf, create, gather, modify, modifyBy, newText } from "./file-patch.js";
 import { takeOffGutter } from "./gutter.js";
@@ -158,7 +158,15 @@ function widen(old: string, now: string, text = "") {
   const at = text.indexOf(old);
   const shift = now.indexOf(old);
   const applied = shift >= 0 && shift <= at && text.startsWith(now, at - shift);
-  if (at === -1 || applied || text.indexOf(old, at + 1) !== -1) return null;
+  if (at === -1 || applied) return null;
+  if (text.indexOf(old, at + 1) !== -1) {
+    // As whole lines it may stand once; the tool would refuse it all the same.
+    const left = now.includes(old) ? text.replaceAll(now, "\0") : text;
+    const first = left.indexOf(old);
+    if (first >= 0 && left.indexOf(old, first + 1) !== -1)
+      refuse(0, "ambiguous", `${quote(old)} stands more than once; write more of the lines around it`);
+    return null;
+  }
   const start = text.lastIndexOf("\n", at - 1) + 1;
   const behind = at + old.length;
   const whole = old.endsWith("\n") && (now === "" || now.endsWith("\n"));

@@ -126,6 +126,11 @@ export function mayOpen(start: string): boolean {
   // One word, or a few, with or without a label; quoted paths may contain blanks.
   if (/^(?:\S*|\*{0,2}`[^`]*`?[*:]*|[\da-z_.][\w./-]*(?: [\w./-]+){1,3}:?)$|^<path>/.test(rest)) return true;
   const text = start.trimStart();
-  if (/^(?:`{3}|~{3}|--- |\+\+\+ |diff --git )/.test(text) || /^[<-]+ \w{0,6}>?\s*$/.test(text)) return true;
+  if (
+    start.startsWith("@@") ||
+    /^(?:`{3}|~{3}|--- |\+\+\+ |diff --git )/.test(text) ||
+    /^[<-]+ \w{0,6}>?\s*$/.test(text)
+  )
+    return true;
   return "*** Begin Patch".startsWith(text.trimEnd()) || "diff --git".startsWith(text);
 }

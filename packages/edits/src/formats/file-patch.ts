@@ -1,5 +1,5 @@
 import { createPatch } from "../diff/create.js";
-import { areDots, areWordyDots } from "../dots.js";
+import { findElision } from "../elision.js";
 import { countLines, hunkId, identifyHunks } from "../hunk.js";
 import { joinLines } from "../lines.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
@@ -44,23 +44,27 @@ export function modify(path: string, hunks: readonly Hunk[]): FilePatch {
 
 /** The hunk as a change of its file; none where it changes nothing, which is listed at this line of the block. */
 export function modifyBy(path: string, hunk: Hunk | null, repairs: Repair[], line: number): FilePatch[] {
-  refuseDots(hunk?.lines ?? [], line);
+  refuseDots(hunk?.lines ?? [], path, line);
   if (hunk !== null) return [modify(path, [hunk])];
   repair(repairs, line, "no-change", path);
   return [];
 }
 
 /** Dots that only new text has stand for lines of the old one that would be lost. */
-export function refuseDots(changes: readonly string[], line: number): void {
-  if (!changes.some((change) => change[0] === "-")) return;
-  const dots = changes.find((change) => change[0] === "+" && areWordyDots(change.slice(1)));
-  // Dots of the old text may be a line of the file, and then this one is as well.
-  if (dots !== undefined && !changes.some((change) => change[0] !== "+" && areDots(change.slice(1))))
-    refuse(
-      line,
-      "ambiguous",
-      `${quote(dots.slice(1))} stands in the new text alone; write the lines that it stands for`,
-    );
+export function refuseDots(changes: readonly string[], path: string, line: number): void {
+  const dots = findElision(changes, path, isProse(path));
+  if (dots === null) return;
+  refuse(line, "ambiguous", `${quote(dots.slice(1))} stands in the new text alone; write the lines that it stands for`);
+}
+
+/** The same for the files of a diff, whose lines stand in this text. */
+export function refuseDotsIn(files: readonly FilePatch[], text: readonly string[]): void {
+  for (const { before, after, hunks } of files)
+    for (const { lines } of hunks) {
+      const path = after ?? before!;
+      const dots = findElision(lines, path, isProse(path));
+      if (dots !== null) refuseDots(lines, path, Math.max(0, text.indexOf(dots)));
+    }
 }
 
 /** Whether a file is text more than code, by its name: it may have headings underlined with `=`, and dots as examples. */

@@ -4,6 +4,7 @@ import { parseGitNames, parseNameLine } from "../unified/name.js";
 import { parsePatch } from "../unified/parse.js";
 import type { Format, Taken } from "./block.js";
 import { closesFence, openFence } from "./fence.js";
+import { refuseDotsIn } from "./file-patch.js";
 import { refuse, Unreadable } from "./message.js";
 
 /** The path of a `---` or `+++` line, without its prefix; null for /dev/null. */
@@ -27,20 +28,23 @@ interface Counts {
 
 /**
  * A unified diff in a model's output, fenced or bare. Here only its ends are found; `parsePatch` reads it. A fence with
- * `diff` or `patch` may begin with an `@@` line where a path is known; one without any header is an illustration.
+ * `diff` or `patch` may begin with an `@@` line where a path is known; one without any header is an illustration. Behind a diff
+ * and prose an `@@` line goes on with the diff's last file.
  */
 export const unifiedDiffs: Format = {
   name: "unified",
-  open({ line: opening, before, path, innerPath, fence, atFenceStart, defaultPath }) {
+  open({ line: opening, before, path, innerPath, fence, atFenceStart, previousPath, previousFormat, defaultPath }) {
     const named = opening.startsWith("+++ ") && before.startsWith("--- ");
     const bare = atFenceStart && /^(?:diff|patch|udiff)\b/.test(fence!.info) && opening.startsWith("@@");
     const git = /^diff --git (?:"?[a-z]\/|\S+ \S+\s*$)/.test(opening);
     // Header lines on one line are nothing but a broken diff: `parsePatch` says so.
     const second = opening.startsWith("--- ") ? opening.indexOf(" +++ ") : -1;
     const glued = second > 0 && opening.includes("@@ -", second);
-    if (!named && !bare && !git && !glued) return null;
-    const known = innerPath ?? path ?? defaultPath;
-    const first = named ? pathOf(before) : bare ? known : null;
+    // A diff goes on behind prose: as a text on its own this would be a hunk of the same file.
+    const more = fence === null && previousFormat === "unified" && /^@@(?:\s|$|-\d)/.test(opening);
+    if (!named && !bare && !git && !glued && !more) return null;
+    const known = innerPath ?? path ?? (more ? previousPath : null) ?? defaultPath;
+    const first = named ? pathOf(before) : bare || more ? known : null;
     /** Path of the `---` line just before; a file that is deleted has no other. */
     let dashes = first;
     let inHunk = false;
@@ -133,7 +137,8 @@ export const unifiedDiffs: Format = {
       settle: () => (completes() && !held.fence ? "kept" : "past"),
       read({ lines, start, end, repairs }) {
         const last = lines.length - 1;
-        if (fence !== null ? end !== "closed" : end === "cut" && owes(count())) refuse(last, "unfinished");
+        const unfinished = fence !== null ? end !== "closed" : end === "torn" || (end === "cut" && owes(count()));
+        if (unfinished) refuse(last, "unfinished");
         // Too large a count, or context that lost its blanks: reading on, or stopping, may be wrong.
         if (fence === null && end === "closed" && owes(count())) refuse(last, "bad-hunk");
         // The fence's end stands behind the block; it shows that a fence in the hunk was not the end.
@@ -146,6 +151,7 @@ export const unifiedDiffs: Format = {
         }
         for (const repair of reading.repairs)
           if (repair.kind !== "fence" && repair.kind !== "prose") repairs.push({ ...repair, line: repair.line - 1 });
+        refuseDotsIn(reading.patch.files, lines);
         return reading.patch.files;
       },
     };

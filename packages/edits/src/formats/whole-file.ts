@@ -32,7 +32,7 @@ export const wholeFiles: Format = {
         const start = lines.findIndex((line) => openFence(line) !== null) + 1;
         const text = lines.slice(start, -1);
         // A document may show such a line as an example.
-        if (!isProse(path)) refuseDots(["-", ...text.map((line) => `+${line}`)], start);
+        if (!isProse(path)) refuseDots(["-", ...text.map((line) => `+${line}`)], path, start);
         const { hunks } = create(path, asText(text));
         return [{ kind: "modify", before: path, after: path, whole: true, hunks }];
       },

@@ -21,9 +21,7 @@ export function readBlocks(
   const ends = findEnds(lines, indents);
   return (row) => {
     const inner = ends.inner[row]!;
-    let next = row + 1;
-    while (next < inner && (indents[next]! < 0 || GOES_ON.test(lines[next]!.trimStart()))) next++;
-    if (next < inner) return inner;
+    if (ends.opening[row]! < inner) return inner;
     return findMarkedEnd(lines, row, ends.outer[row]!, effort);
   };
 }
@@ -44,10 +42,14 @@ function findMarkedEnd(lines: readonly string[], row: number, outer: number, eff
   return outer;
 }
 
-/** For each line the first one behind it that is no further indented and opens something new, and the first that is less indented. */
+/**
+ * For each line the first one behind it that is no further indented and opens something new, the first that is less indented, and
+ * the first that does not go on with a block.
+ */
 function findEnds(lines: readonly string[], indents: readonly number[]) {
   const inner = new Int32Array(lines.length).fill(lines.length);
   const outer = new Int32Array(lines.length).fill(lines.length);
+  const opening = new Int32Array(lines.length);
   const inners: number[] = [];
   const outers: number[] = [];
   for (const [row, indent] of indents.entries()) {
@@ -58,7 +60,12 @@ function findEnds(lines: readonly string[], indents: readonly number[]) {
     inners.push(row);
     outers.push(row);
   }
-  return { inner, outer };
+  let next = lines.length;
+  for (let row = lines.length - 1; row >= 0; row--) {
+    opening[row] = next;
+    if (indents[row]! >= 0 && !GOES_ON.test(lines[row]!.trimStart())) next = row;
+  }
+  return { inner, outer, opening };
 }
 
 function braces(line: string): number {

@@ -10,7 +10,7 @@ import type { Address, ReadAddress } from "./section.js";
 import { settle } from "./settle.js";
 import { lastUpTo } from "./sorted.js";
 import { exactStyle, type LearnStyle, pairUp } from "./style.js";
-import { findRows, isNowhere, type Key, readTarget, type Target } from "./target.js";
+import { asIs, findRows, isNowhere, type Key, readTarget, type Target } from "./target.js";
 
 /** On each rung that compares lines as wholes: what it compares of a line of the text, and of a line of the patch. */
 export type Step = readonly [rung: Rung, text: Key, patch: Key];
@@ -54,6 +54,9 @@ export interface Ladder {
 
 /** Places of one hunk that are kept; a hunk with more is placed by its number or not at all. */
 const MOST = 200;
+/** Characters that the text is searched for, and places that one search looks at: at worst each costs as much as the whole. */
+const SOUGHT = 200;
+const LOOKS = 1000;
 
 /** Finds for every hunk the first rung that has a place for it, and writes them all; or says what is in the way. */
 export function climb(
@@ -158,12 +161,25 @@ function keepNear(rows: readonly number[], { hint }: Sides, { effort }: Target):
 }
 
 /** Rows at which the old text stands as a part of lines, one for each place. Two are enough to know that it is ambiguous. */
-function findFragments(old: readonly string[], { text, starts }: Target): number[] {
+function findFragments(old: readonly string[], target: Target): number[] {
+  const { text, starts, lines } = target;
   const sought = old.join("\n");
+  if (sought.trim() === "") return [];
+  if (old.length > 2) {
+    // All lines but the first and the last are whole: to search the text for them takes time for each of their characters.
+    const inner = findRows(old.slice(1, -1), asIs, asIs, target) ?? [];
+    return inner
+      .filter((row) => lines[row - 1]?.endsWith(old[0]!) && lines[row + old.length - 2]?.startsWith(old.at(-1)!))
+      .map((row) => row - 1)
+      .slice(0, 20);
+  }
   const rows: number[] = [];
-  if (sought.trim() === "") return rows;
-  for (let at = text.indexOf(sought); at >= 0 && rows.length < 20; at = text.indexOf(sought, at + sought.length))
-    rows.push(lastUpTo(starts, at));
+  const head = sought.slice(0, SOUGHT);
+  for (let at = text.indexOf(head), looks = 0; at >= 0 && rows.length < 20 && looks < LOOKS; looks++) {
+    const found = text.startsWith(sought, at);
+    if (found) rows.push(lastUpTo(starts, at));
+    at = text.indexOf(head, at + (found ? sought.length : 1));
+  }
   return rows;
 }
 

@@ -33,7 +33,7 @@ export interface EditReader {
   push(text: string): EditEvent[];
   /**
    * The output has ended, and so has the reader. `complete` says that it is known to be whole (a file, or a model that stopped of its own
-   * accord): then a bare unified diff, which has no end marker, may end although its counts promise more lines.
+   * accord): then a bare unified diff, which has no end marker, may end although its counts promise more lines, or in a line without a line feed.
    */
   end(options?: { complete?: boolean }): EditEvent[];
 }

@@ -1,4 +1,4 @@
-import type { Format, Head } from "../formats/block.js";
+import type { Format, FormatName, Head } from "../formats/block.js";
 import {
   closesFence,
   type Fence,
@@ -66,6 +66,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
   /** The fence around a finished block: more blocks may follow in it, and its end is no text. */
   let wrapper: Fence | null = null;
   const paths = followPaths();
+  let previousFormat: FormatName | null = null;
   /** A block could not be read: what looks like one behind it may be its content. */
   let failed = false;
 
@@ -96,7 +97,8 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     const kept = maybe.length > 0 && block.settle?.() === "kept";
     if (kept) keep(current, ...maybe);
     const closed = !kept && fence !== null && maybe.some((raw) => closesFence(lineOf(raw, fence), fence, 0));
-    closeBlock(current, closed ? "closed" : complete ? "complete" : "cut", emit);
+    const cut = current.raws?.at(-1)?.endsWith("\n") ? "cut" : "torn";
+    closeBlock(current, closed ? "closed" : complete ? "complete" : cut, emit);
     open = null;
     if (!kept) maybe.forEach(closed ? route : emitText);
     if (closed && held !== NOTHING) release();
@@ -186,6 +188,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
       atFenceStart: fence !== null,
       settled,
       previousPath: paths.path,
+      previousFormat,
       defaultPath: paths.doubtful ? null : (options.path ?? null),
     };
     for (const format of formats) {
@@ -262,6 +265,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
       open = null;
       edits++;
       paths.meet(block.path);
+      previousFormat = current.format;
       if (taken !== "last") pending.forEach(route);
     }
   }

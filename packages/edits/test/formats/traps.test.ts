@@ -178,11 +178,6 @@ test("of two blocks for one file the later one is not about what the earlier one
   expect(edits.reduce((text, { patch }) => applied(patch, text), "a\n")).toBe("c\n");
 });
 
-test("a string that stands twice in the text is not widened", () => {
-  const patch = patchOf(parseStrReplace({ path: "a", old_str: "x", new_str: "y" }, { text: "f(x)\ng(x)\n" }));
-  expect(patch.files[0]!.hunks[0]).toMatchObject({ oldStart: null, lines: ["-x", "+y"] });
-});
-
 test("what a call cannot say is refused with its path", () => {
   const patch: Patch = { files: [{ kind: "delete", before: "gone.txt", after: null, hunks: [] }] };
   expect(formatStrReplace(patch)).toMatchObject({ ok: false, message: expect.stringContaining("gone.txt") });

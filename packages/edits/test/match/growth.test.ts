@@ -52,6 +52,17 @@ const work: Record<string, (lines: number) => () => unknown> = {
     }));
     return () => applyPatch({ kind: "modify", before: "a", after: "a", hunks }, text);
   },
+  "applying below braces": (lines) => {
+    const hunk = { id: "a", lines: ["-gone", "+  y"], oldStart: null, newStart: null, anchors: ["{"] };
+    const text = `${"{\n".repeat(lines)}gone\n${"}\n".repeat(lines)}`;
+    return () => applyPatch({ kind: "modify", before: "a", after: "a", hunks: [hunk] }, text);
+  },
+  "refusing blank lines around one that is not there": (lines) => {
+    const blank = Array.from({ length: lines / 2 }, () => " ");
+    const hunk = { id: "a", lines: [...blank, "-q", "+z", ...blank], oldStart: null, newStart: null };
+    const text = "\n".repeat(20 * lines);
+    return () => applyPatch({ kind: "modify", before: "a", after: "a", hunks: [hunk] }, text);
+  },
   "applying with sections that stand far above": (lines) => {
     const { patch, before } = texts(lines, own);
     const [file] = patch.files;

@@ -1,0 +1,67 @@
+import { areDots, areWordyDots } from "./dots.js";
+
+/** What a comment says that is alone on its line, in any language's way of writing one. */
+const COMMENT = /^\s*(?:\/\/|#|--|;|%|\/\*|\{\/\*|<!--)(.*?)(?:\*\/\}?|-->|--)?$/;
+/** Part of a text that is left out. Words that may be a heading are none: `// other methods`, `// the rest of the page`. */
+const PART =
+  /^(?:the |all )?(?:(?:rest|remainder) of (?:the |this |your )?(?:code|file|function|method|class|component|implementation|body|module|script|logic)|(?:existing|previous|unchanged|original|remaining) (?:code|contents?|implementation|logic|lines|body|jsx|markup|html))$/i;
+/** What is said of such a part, with or without it. */
+const SAME =
+  /(?:^|^(?:the |all )?(?:rest|code|others?|everything else) |[a-z] )(?:(?:is|are|stays?|remains?) )?(?:the same|unchanged|no changes?|same as (?:before|above)|as before|as is|omitted|snip(?:ped)?)(?: here| above| for brevity)?$/i;
+/** Languages in which dots may be the last argument, and those in which they may be a body. */
+const VARIADIC = /\.(?:c|h|cc|cpp|cxx|hh|hpp|hxx|m|mm|r|lua)$/i;
+const PYTHON = /\.(?:py|pyx)$/i;
+const STUB = /\.(?:pyi|pxd)$/i;
+
+/** Whether a line says nothing but that lines are left out: `...`, `// ...`, `(...)`, `// rest of the function unchanged`. */
+export function isElision(line: string): boolean {
+  if (line.length > 120) return false;
+  if (areDots(line) || line.trim() === "(...)") return true;
+  const said = COMMENT.exec(line.trimEnd())?.[1]?.trim();
+  if (said === undefined) return false;
+  const bare = said.replace(/^[[(]/, "").replace(/[\])]$/, "");
+  if (bare === "..." || bare === "…") return true;
+  const words = bare.replace(/(?:(?<!\.)\.{3,}|…)$/, "").trim();
+  const same = SAME.exec(words);
+  const part = same === null ? words : words.slice(0, same.index + (words[same.index + 1] === " " ? 1 : 0)).trim();
+  return PART.test(part) || (same !== null && part === "");
+}
+
+/**
+ * The first added line that stands for lines which would be lost; null where there is none. Where old lines have such a line as
+ * well it may be one of the file, and it is none where nothing is deleted, nor where dots are code of the file's language.
+ */
+export function findElision(changes: readonly string[], path: string, isProse: boolean): string | null {
+  if (!changes.some((line) => line[0] === "-")) return null;
+  const found = changes.findIndex(
+    (line, i) =>
+      line[0] === "+" &&
+      isElision(line.slice(1)) &&
+      (areWordyDots(line.slice(1)) || !(isProse || mayBeCode(changes, i, path))),
+  );
+  return found < 0 || changes.some((line) => line[0] !== "+" && isElision(line.slice(1))) ? null : changes[found]!;
+}
+
+/** Whether dots alone may be code here: a body in Python, the last argument in C, the end of a document in YAML. */
+function mayBeCode(changes: readonly string[], at: number, path: string): boolean {
+  const line = changes[at]!.slice(1);
+  if (line.trim() !== "...") return false;
+  if (STUB.test(path)) return true;
+  if (/\.ya?ml$/i.test(path)) return line.startsWith("...");
+  const isNew = (each: string) => each[0] !== "-" && each.slice(1).trim() !== "";
+  const before = changes.slice(0, at).findLast(isNew)?.slice(1).trim();
+  const behind = changes
+    .slice(at + 1)
+    .find(isNew)
+    ?.slice(1);
+  if (VARIADIC.test(path)) return /[,(]$/.test(before ?? "") && /^\s*[)\]]/.test(behind ?? "");
+  if (!PYTHON.test(path)) return false;
+  // In place of one line, as `pass` is one; in place of several they stand for these.
+  let from = at;
+  let to = at;
+  while (/^[-+]/.test(changes[from - 1] ?? "")) from--;
+  while (/^[-+]/.test(changes[to + 1] ?? "")) to++;
+  const count = (mark: string) =>
+    changes.slice(from, to + 1).filter((each) => each[0] === mark && each.slice(1).trim() !== "").length;
+  return count("-") <= count("+") && /(?::|"""|''')$|^(?:>>>|\.\.\.)/.test(before ?? ":");
+}
