@@ -142,6 +142,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
 
   const key = sessionOf(context, called);
   let joined = false;
+  const stopAttending = key === undefined ? () => {} : sessions.attend(key, () => void wire.channel.close(), scope);
   /** Whether the client has sent the message that opens the channel. */
   let opened = false;
   /** Messages of others wait until the protocol's opening message was sent. */
@@ -153,6 +154,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
       sent.had();
     };
     sessions.subscribe(key, { send, ask: wire.channel.ask, end: () => void wire.channel.close() }, scope);
+    stopAttending();
   }
 
   const wire: Link = link(contract, port, {

@@ -106,7 +106,7 @@ const downloads = {
     ...foldGateway.operations,
     health: { ...health, answer: { status: 200, binary: "application/octet-stream" } },
   },
-} as typeof foldGateway;
+} as unknown as typeof foldGateway;
 
 const failing = () =>
   new ReadableStream({
