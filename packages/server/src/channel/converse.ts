@@ -8,6 +8,7 @@ import { refuse } from "../http/response.js";
 import type { Called, How } from "../options.js";
 import type { Accepted, Sent } from "../ports.js";
 import { cancelled, closing } from "../reason.js";
+import { readThrown } from "../thrown.js";
 
 const BUSY = "Another operation is already in progress. Please wait.";
 
@@ -94,7 +95,7 @@ function limited({ contract, limits, root }: Context, channel: AnyChannel): AnyC
 
 /** Errors that follow from the end of the channel itself. */
 function isAbort(error: unknown): boolean {
-  const { name } = (error ?? {}) as { name?: unknown };
+  const name = readThrown(() => (error as { name?: unknown } | null | undefined)?.name, undefined);
   return name === "AbortError" || name === "Disconnected";
 }
 
