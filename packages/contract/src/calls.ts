@@ -87,7 +87,7 @@ export interface Session<Out, Asks = Record<never, never>> {
 export interface Call<S = never> {
   readonly request: Request;
   /**
-   * Aborted when the caller has gone, the call is cancelled or the server closes. Its `reason` is a `Disconnected` where the caller was cut
+   * Aborted when the caller has gone, the call is cancelled, its session ends or the server closes. Its `reason` is a `Disconnected` where the caller was cut
    * and did not come back within the grace period, else an `AbortError`.
    */
   readonly signal: AbortSignal;

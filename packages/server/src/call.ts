@@ -7,6 +7,7 @@ import type { Called, ServeOptions } from "./options.js";
 import { nameOf, type Places } from "./places.js";
 import type { AnySession, SessionStore } from "./ports.js";
 import type { Shutdown } from "./shutdown.js";
+import { readThrown } from "./thrown.js";
 
 /** An app's handlers, as the runtime calls them. */
 export type Handlers = Readonly<Record<string, (input: unknown, ...rest: unknown[]) => unknown>>;
@@ -54,7 +55,15 @@ function sessionName({ options }: Context, principal: unknown, key: string): str
 
 /** Any error as the protocol's own fault. An error that is not meant for the peer becomes a plain 500 or 503. */
 export function refusalOf(error: unknown): Refusal {
-  if (error instanceof Refusal) return error;
+  return readThrown(() => refusalIn(error), new Refusal("the server failed", { status: 500 }));
+}
+
+function refusalIn(error: unknown): Refusal {
+  // Its words are read here, so that one that cannot be read is a failure like any other.
+  if (error instanceof Refusal) {
+    for (const word of [error.message, error.code, error.status]) String(word);
+    return error;
+  }
   if (error instanceof Violation && error.side === "client")
     return new Refusal(error.message, { status: error.code === "too_large" ? 413 : 400 });
   if (isPassing(error)) return new Refusal("the server cannot do this now", { status: 503, retryAfter: 1 });
@@ -63,7 +72,7 @@ export function refusalOf(error: unknown): Refusal {
 
 /** Whether the peer is not shown this error. */
 export function isHidden(error: unknown): boolean {
-  return !(error instanceof Refusal || (error instanceof Violation && error.side === "client"));
+  return readThrown(() => !(error instanceof Refusal || (error instanceof Violation && error.side === "client")), true);
 }
 
 /** Something outside did not answer; the same call may succeed later. */

@@ -3,6 +3,7 @@ import { type AnyMessage, Refusal, type Unknown } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
 import type { Limits } from "./limits.js";
 import type { Called, ErrorContext, How, ServeOptions } from "./options.js";
+import { readThrown } from "./thrown.js";
 
 /** The user's callbacks, called so that none of them can end the process, or a stream that it may not refuse. */
 export interface Callbacks {
@@ -49,7 +50,7 @@ export function callbacks(options: ServeOptions, limits: Limits): Callbacks {
       invoke(
         () => hooks.message?.(called, message, from),
         (error, thrown) => {
-          if (thrown && error instanceof Refusal) refusal = error;
+          if (thrown && readThrown(() => error instanceof Refusal, false)) refusal = error as Refusal;
           else report(error, "hooks.message", called.operation);
         },
       );
@@ -77,8 +78,15 @@ export function invoke(call: (() => unknown) | undefined, fail: (error: unknown,
 
 function reporter(onError: ServeOptions["onError"]): Callbacks["report"] {
   if (onError === false) return () => {};
-  const say = (error: unknown, { source, operation }: ErrorContext): void =>
-    console.error(`@parlance/server: ${source}${operation === undefined ? "" : ` of ${operation}`} failed:`, error);
+  const say = (error: unknown, { source, operation }: ErrorContext): void => {
+    const what = `@parlance/server: ${source}${operation === undefined ? "" : ` of ${operation}`} failed:`;
+    // Printing reads the error, which may throw: nothing is behind this.
+    const printed = readThrown(() => {
+      console.error(what, error);
+      return true;
+    }, false);
+    if (!printed) readThrown(() => console.error(what, "an error that cannot be printed"), undefined);
+  };
   return (error, source, operation) => {
     const context: ErrorContext = { source, ...(operation !== undefined && { operation }) };
     if (!onError) return say(error, context);

@@ -78,6 +78,11 @@ export const LIMITS: Limits = {
   queryWithin: 1000,
 };
 
+/** How long a stream's headers wait for its first message: a heartbeat, or 5 s without heartbeats. */
+export function headersDueAfter({ heartbeat }: Limits): number {
+  return heartbeat || 5000;
+}
+
 /** The defaults of `listen`, and what it does not let anybody change: headers and fragments. */
 export const LISTEN_LIMITS = {
   maxConnections: 10_000,

@@ -76,6 +76,11 @@ export interface SessionStore {
   session(key: string): AnySession;
   /** Reads a session until the scope closes. A new reader gets what no reader has confirmed, and the asks that are open. */
   subscribe(key: string, subscriber: Subscriber, scope: Scope): void;
+  /**
+   * Waits to read a session until the scope closes, or the returned function is called. When the session ends before, `onEnd` may subscribe
+   * to what was sent until then.
+   */
+  attend(key: string, onEnd: () => void, scope: Scope): () => void;
   /** Finds the open ask that an operation answers. Throws `Refusal` (409) where it is settled: the first answer counts. */
   find(key: string, reply: AnyMessage): OpenAskFound | undefined | Promise<OpenAskFound | undefined>;
   /** Settles it. Throws `Refusal` (409) where another answer was first. */

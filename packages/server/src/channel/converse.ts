@@ -8,6 +8,7 @@ import { refuse } from "../http/response.js";
 import type { Called, How } from "../options.js";
 import type { Accepted, Sent } from "../ports.js";
 import { cancelled, closing } from "../reason.js";
+import { readThrown } from "../thrown.js";
 
 const BUSY = "Another operation is already in progress. Please wait.";
 
@@ -94,7 +95,7 @@ function limited({ contract, limits, root }: Context, channel: AnyChannel): AnyC
 
 /** Errors that follow from the end of the channel itself. */
 function isAbort(error: unknown): boolean {
-  const { name } = (error ?? {}) as { name?: unknown };
+  const name = readThrown(() => (error as { name?: unknown } | null | undefined)?.name, undefined);
   return name === "AbortError" || name === "Disconnected";
 }
 
@@ -142,6 +143,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
 
   const key = sessionOf(context, called);
   let joined = false;
+  const stopAttending = key === undefined ? () => {} : sessions.attend(key, () => void wire.channel.close(), scope);
   /** Whether the client has sent the message that opens the channel. */
   let opened = false;
   /** Messages of others wait until the protocol's opening message was sent. */
@@ -153,6 +155,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
       sent.had();
     };
     sessions.subscribe(key, { send, ask: wire.channel.ask, end: () => void wire.channel.close() }, scope);
+    stopAttending();
   }
 
   const wire: Link = link(contract, port, {

@@ -87,6 +87,10 @@ export class ClusterSessions implements SessionStore {
       this.#insist(this.#topicOf(key), { type: "reads", key, from: this.#me, readers: [name] }, scope);
   }
 
+  attend(key: string, onEnd: () => void, scope: Scope): () => void {
+    return this.#local.attend(key, onEnd, scope);
+  }
+
   find(key: string, reply: AnyMessage): OpenAskFound | undefined | Promise<OpenAskFound | undefined> {
     const found = this.#local.find(key, reply);
     if (found || !this.#answering.has(reply.type)) return found;

@@ -1,6 +1,7 @@
 import { type AnyContract, parseJson, Refusal } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
 import type { Limits } from "../limits.js";
+import { readThrown } from "../thrown.js";
 
 /**
  * Refuses (415) a body that an operation does not read and a page could send without asking: a form's, or plain text's (WHATWG Fetch,
@@ -109,7 +110,7 @@ export function uploadOf(
 /** A body that stops is its sender's failure, not the server's. */
 function unread(error: unknown, call: Scope): unknown {
   if (call.closed) return error;
-  return (error as { code?: unknown } | null)?.code === "timeout"
+  return readThrown(() => (error as { code?: unknown } | null)?.code, undefined) === "timeout"
     ? new Refusal("the body did not arrive in time", { status: 408 })
     : new Refusal("the body was cut", { status: 400 });
 }

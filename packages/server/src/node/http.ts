@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Http2ServerResponse } from "node:http2";
+import { constants, type Http2ServerResponse } from "node:http2";
 import type { Scope } from "@parlance/wire/scope";
 import { type Apps, choose, knows, placed } from "../apps.js";
 import type { Answer } from "../http/answer.js";
@@ -45,7 +45,7 @@ export function boundHandler(app: Apps, bound: string | undefined): Handler {
     app
       .answer(request, call, bound)
       .then((answer) => write(answer, outgoing, call, app.limits.stall))
-      .catch((error) => outgoing.destroy(error as Error));
+      .catch(() => cutOff(outgoing));
   };
 }
 
@@ -66,6 +66,13 @@ function isWritten(outgoing: Outgoing): boolean {
   return isHttp2(outgoing) ? outgoing.writableEnded : outgoing.writableFinished;
 }
 
+/** Ends an answer so that its reader cannot take the part for the whole. Destroying one of HTTP/2 would end its stream as if it were whole. */
+function cutOff(outgoing: Outgoing): void {
+  if (!isHttp2(outgoing)) outgoing.destroy();
+  // Undefined once the stream is over.
+  else outgoing.stream?.close(constants.NGHTTP2_INTERNAL_ERROR);
+}
+
 /** Writes an answer. A peer that does not read it to its end is cut after `stall`. */
 async function write({ status, headers, body }: Answer, outgoing: ServerResponse, call: Scope, stall: number) {
   if (outgoing.destroyed) return;
@@ -77,7 +84,7 @@ async function write({ status, headers, body }: Answer, outgoing: ServerResponse
     await body.run(new ResponseSink(outgoing));
   }
   // A pipelined answer has no socket before those of earlier requests are written.
-  const cut = () => void call.timeout(stall, () => outgoing.destroy());
+  const cut = () => void call.timeout(stall, () => cutOff(outgoing));
   if (outgoing.socket) cut();
   else outgoing.once("socket", cut);
 }
@@ -100,7 +107,7 @@ class ResponseSink implements Sink {
   }
 
   cut(): void {
-    this.#outgoing.destroy();
+    cutOff(this.#outgoing);
   }
 
   #isOver(): boolean {

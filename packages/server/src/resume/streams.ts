@@ -3,6 +3,7 @@ import { type Scope, within } from "@parlance/wire/scope";
 import { type Context, refusalOf } from "../call.js";
 import type { Answer } from "../http/answer.js";
 import { STREAM_HEADERS } from "../http/response.js";
+import { headersDueAfter } from "../limits.js";
 import type { Called } from "../options.js";
 import type { Produce, StreamDelivery } from "../ports.js";
 import { cancelled, closing, gone } from "../reason.js";
@@ -78,7 +79,7 @@ export class ResumableStreams implements StreamDelivery {
 
   /** The same for a stream of another server, which tells of a refusal. False where the stream ends without a message. */
   async #beginsElsewhere(name: string, call: Scope): Promise<boolean> {
-    const { heartbeat, queryWithin } = this.#context.limits;
+    const { limits } = this.#context;
     const waiting = call.child("readers");
     const after = (milliseconds: number): Promise<undefined> =>
       new Promise((resolve) => {
@@ -94,9 +95,9 @@ export class ResumableStreams implements StreamDelivery {
       await this.#remote?.listen(name, waiting, { refused: refuse });
       const first = this.#readers.read(undefined, name, 0, waiting).next();
       const over = first.catch(() => ({ done: true }));
-      const step = await Promise.race([over, refused, after(heartbeat || Number.POSITIVE_INFINITY)]);
+      const step = await Promise.race([over, refused, after(headersDueAfter(limits))]);
       // The refusal is on its way.
-      if (step?.done) await Promise.race([refused, after(queryWithin)]);
+      if (step?.done) await Promise.race([refused, after(limits.queryWithin)]);
       return !step?.done;
     } finally {
       waiting.close();

@@ -7,6 +7,8 @@ import type { Sent, Subscriber } from "../ports.js";
 export interface Hub {
   readonly scope: Scope;
   readonly subscribers: Set<Subscriber>;
+  /** Called when the session ends: readers to come, which are not let in yet. */
+  readonly attending: Set<() => void>;
   /** Messages that no reader has confirmed, in their order. A new reader begins with them, so each reader gets messages in this order. */
   unconfirmed: Sent[];
   /** The last message that was confirmed. */
@@ -60,8 +62,8 @@ export function weightOf({ unconfirmed }: Hub): number {
   return unconfirmed.reduce((sum, { weight }) => sum + weight, 0);
 }
 
-export function closeIfIdle({ scope, subscribers, unconfirmed, asks, put }: Hub): void {
-  if (subscribers.size + unconfirmed.length + asks.list().length + put.size === 0) scope.close();
+export function closeIfIdle({ scope, subscribers, attending, unconfirmed, asks, put }: Hub): void {
+  if (subscribers.size + attending.size + unconfirmed.length + asks.list().length + put.size === 0) scope.close();
 }
 
 /** Puts an ask to every channel; the first answer of any of them counts. */

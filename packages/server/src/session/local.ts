@@ -65,6 +65,16 @@ export class LocalSessions implements SessionStore {
     for (const put of hub.put) put(subscriber);
   }
 
+  attend(key: string, onEnd: () => void, scope: Scope): () => void {
+    if (scope.closed) return () => {};
+    const hub = this.#hubOf(key);
+    hub.attending.add(onEnd);
+    return scope.hold(() => {
+      hub.attending.delete(onEnd);
+      closeIfIdle(hub);
+    });
+  }
+
   /** The last message that was confirmed: a new reader begins after it. */
   confirmed(key: string): number {
     return this.#hubs.get(key)?.confirmed ?? 0;
@@ -91,6 +101,7 @@ export class LocalSessions implements SessionStore {
   end(key: string): void {
     const hub = this.#hubs.get(key);
     if (!hub) return;
+    for (const onEnd of [...hub.attending]) onEnd();
     const subscribers = [...hub.subscribers];
     hub.scope.close(this.#over(key));
     for (const subscriber of subscribers) subscriber.end();
@@ -104,6 +115,7 @@ export class LocalSessions implements SessionStore {
     const hub: Hub = {
       scope,
       subscribers: new Set(),
+      attending: new Set(),
       unconfirmed: [],
       confirmed: 0,
       asks,

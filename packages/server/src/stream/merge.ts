@@ -3,6 +3,7 @@ import { Queue } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import { type Context, sessionOf } from "../call.js";
 import type { Encode, Encoded } from "../codecs.js";
+import { headersDueAfter } from "../limits.js";
 import type { Called } from "../options.js";
 import type { Sent, Subscriber } from "../ports.js";
 
@@ -23,29 +24,44 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
   readonly #own: AsyncIterator<AnyMessage>;
   readonly #encode: Encode;
   readonly #scope: Scope;
+  /** The handler's, which is aborted when the session ends. */
+  readonly #handler: Scope;
   readonly #inbox: Queue<Encoded>;
   #stage: "new" | "begun" | "joining" | "joined" = "new";
   #taken: (() => void) | undefined;
+  readonly #stopAttending: () => void;
+  /** Ends the wait for the handler's first step. */
+  #wake = (): void => {};
   /** Messages of others that are on their way to a reader, with their places in the stream. */
   readonly #placed: { readonly sent: Sent; readonly seq: number }[] = [];
 
-  constructor(context: Context, called: Called, own: AsyncIterator<AnyMessage>, encode: Encode, scope: Scope) {
+  constructor(
+    context: Context,
+    called: Called,
+    own: AsyncIterator<AnyMessage>,
+    encode: Encode,
+    scope: Scope,
+    handler: Scope,
+  ) {
     this.#context = context;
     this.#key = sessionOf(context, called) ?? "";
     this.#own = own;
     this.#encode = encode;
     this.#scope = scope;
+    this.#handler = handler;
     this.#inbox = new Queue({ limit: context.limits.maxQueued, onTake: () => this.#taken?.() });
     scope.measure("queued", () => this.#inbox.weight);
     scope.add(() => {
       this.#inbox.end();
       this.#taken?.();
     });
+    // What was sent to the session before its end is still read.
+    this.#stopAttending = context.sessions.attend(this.#key, () => this.#join(), scope);
   }
 
   next(): Promise<IteratorResult<Encoded>> {
     if (this.#stage === "new") return this.#begin();
-    if (this.#stage === "begun") this.#join(this.#own.next());
+    if (this.#stage === "begun") this.#join(() => this.#own.next());
     return this.#inbox.next();
   }
 
@@ -62,6 +78,8 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
 
   end(error?: unknown): void {
     this.#inbox.end(error);
+    this.#wake();
+    this.#handler.close(error ?? new DOMException("the session has ended", "AbortError"));
   }
 
   /** Notes the place of a message that others sent. */
@@ -81,23 +99,43 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
     this.#stage = "begun";
     const coming = this.#own.next();
     coming.catch(() => {});
-    const first = await stepWithin(this.#context.limits.heartbeat, coming, this.#scope);
+    const first = await this.#stepWithin(headersDueAfter(this.#context.limits), coming);
     if (first && !first.done) return { done: false, value: this.#encode(first.value) };
     if (first) this.onHandlerDone?.();
-    this.#join(first ? undefined : coming);
+    this.#join(first ? undefined : () => coming);
     return this.#inbox.next();
   }
 
-  #join(coming: Promise<IteratorResult<AnyMessage>> | undefined): void {
+  /** Reads the session, and the handler where it has more. Nothing is left to join where the session has ended. */
+  #join(more?: () => Promise<IteratorResult<AnyMessage>>): void {
+    if (this.#stage === "joined") return;
     this.#stage = "joining";
     this.#context.sessions.subscribe(this.#key, this, this.#scope);
     this.#stage = "joined";
-    if (coming) this.#drain(coming).catch((error) => this.#inbox.end(error));
+    this.#stopAttending();
+    if (more) this.#drain(more()).catch((error) => this.#inbox.end(error));
+  }
+
+  /** The handler's step; undefined where it takes too long, or the session ends before. */
+  async #stepWithin<T>(milliseconds: number, coming: Promise<T>): Promise<T | undefined> {
+    const silence = new Promise<undefined>((resolve) => {
+      this.#wake = () => resolve(undefined);
+    });
+    const stop = this.#scope.timeout(milliseconds, this.#wake);
+    try {
+      return await Promise.race([coming, silence]);
+    } finally {
+      stop();
+    }
   }
 
   /** The handler is paused while its reader is behind; senders of other messages cannot be. */
   async #drain(coming: Promise<IteratorResult<AnyMessage>>): Promise<void> {
-    for (let step = await coming; !step.done && !this.#scope.closed; step = await this.#own.next()) {
+    for (
+      let step = await coming;
+      !step.done && !this.#scope.closed && !this.#inbox.ended;
+      step = await this.#own.next()
+    ) {
       this.#put(this.#encode(step.value));
       while (this.#inbox.weight > AHEAD && !this.#inbox.ended)
         await new Promise<void>((resolve) => {
@@ -111,19 +149,5 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
     if (this.#inbox.push(encoded, weight)) return;
     const behind = `the reader of session ${this.#key} is more than ${this.#context.limits.maxQueued} characters behind`;
     this.#inbox.end(new Refusal(behind, { status: 503 }));
-  }
-}
-
-async function stepWithin<T>(milliseconds: number, coming: Promise<T>, scope: Scope): Promise<T | undefined> {
-  if (milliseconds === 0) return coming;
-  let late = () => {};
-  const silence = new Promise<undefined>((resolve) => {
-    late = () => resolve(undefined);
-  });
-  const stop = scope.timeout(milliseconds, late);
-  try {
-    return await Promise.race([coming, silence]);
-  } finally {
-    stop();
   }
 }

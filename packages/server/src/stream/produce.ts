@@ -4,6 +4,7 @@ import { type Scope, within } from "@parlance/wire/scope";
 import { type Context, callOf, isHidden, refusalOf } from "../call.js";
 import { invoke } from "../callback.js";
 import { type Encode, type Encoded, encoderFor } from "../codecs.js";
+import { headersDueAfter } from "../limits.js";
 import type { Called, How } from "../options.js";
 import type { Production } from "../ports.js";
 import { cancelled } from "../reason.js";
@@ -23,22 +24,25 @@ export async function produce(context: Context, called: Called, scope: Scope): P
     checks: contract.checks,
     profile: options.profile,
   });
-  const call = callOf(context, called, scope.signal);
+  // The end of its session aborts the handler, and leaves what was sent before to the reader.
+  const handler = described.closedBy === undefined ? scope : scope.child();
+  const call = callOf(context, called, handler.signal);
   // An async function may return its messages as well, or throw what refuses the call.
   const messages = await within(scope, limits.answerWithin, `the handler of ${called.operation}`, () =>
     handlers[called.operation]!(called.input, call),
   );
   const own = messagesOf(messages, called.operation)[Symbol.asyncIterator]();
   // A failure of the handler's clean-up has no reader any more.
-  scope.add(() =>
+  handler.add(() =>
     invoke(
       () => own.return?.(),
       (error) => callbacks.report(error, "handler", called.operation),
     ),
   );
-  const merged = described.closedBy === undefined ? undefined : new SessionMerge(context, called, own, encode, scope);
+  const merged =
+    described.closedBy === undefined ? undefined : new SessionMerge(context, called, own, encode, scope, handler);
   const handled = new Handled({ context, called, described, scope, encode, own, merged });
-  const early = await firstWithin(limits.heartbeat, handled.first, scope, merged);
+  const early = await firstWithin(headersDueAfter(limits), handled.first, scope, merged);
   if (scope.closed) throw scope.reason ?? cancelled();
   if (early?.done && needsEnd(described)) throw unended(called.operation, described);
   handled.open(early === undefined);
@@ -198,7 +202,7 @@ function messagesOf(returned: unknown, operation: string): AsyncIterable<AnyMess
   throw new TypeError(`the handler of ${operation} returned no messages: write it as \`async *${operation}\``);
 }
 
-/** The first step, or undefined when headers are due before it: after a time (0 waits), or when the handler is known to have none. */
+/** The first step, or undefined when headers are due before it: after a time, or when the handler is known to have none. */
 async function firstWithin<T>(
   milliseconds: number,
   first: Promise<T>,
@@ -209,7 +213,7 @@ async function firstWithin<T>(
   const without = new Promise<undefined>((resolve) => {
     due = () => resolve(undefined);
   });
-  const stops = [scope.hold(due), ...(milliseconds > 0 ? [scope.timeout(milliseconds, due)] : [])];
+  const stops = [scope.hold(due), scope.timeout(milliseconds, due)];
   if (merged) merged.onHandlerDone = due;
   try {
     return await Promise.race([first, without]);

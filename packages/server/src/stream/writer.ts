@@ -160,9 +160,10 @@ export class BlockWriter implements SseWriter {
     );
   }
 
-  /** Writes what is left, and ends the sink. */
+  /** Writes what is left, and ends the sink; cuts it where the source has failed. */
   #end(): void {
     this.flush();
+    if (this.#failure) return this.#cut();
     if (this.#over) return;
     this.#over = true;
     invoke(

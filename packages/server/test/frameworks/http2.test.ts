@@ -1,8 +1,10 @@
-import { type ClientHttp2Session, connect, createServer } from "node:http2";
+import { type ClientHttp2Session, connect, constants, createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
-import { serve } from "@parlance/server";
+import { type App, type ServeOptions, serve } from "@parlance/server";
 import { handler } from "@parlance/server/node";
+import { memoryLog } from "@parlance/server/resume";
+import { newKey, RESUME } from "@parlance/wire";
 import { expect, onTestFinished, test } from "vitest";
 
 /** A gateway over HTTP/2, and a client's session with it. `aborted` counts the handlers that a client has left. */
@@ -22,6 +24,10 @@ async function start() {
       yield { type: "done", full_response: content };
     },
   });
+  return { app, session: await sessionWith(app), seen };
+}
+
+async function sessionWith(app: App): Promise<ClientHttp2Session> {
   const server = createServer(handler(app));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
@@ -30,7 +36,7 @@ async function start() {
     server.close();
     app.close();
   });
-  return { app, session, seen };
+  return session;
 }
 
 /** One request and its answer; `until` cancels the stream once the body contains it. */
@@ -90,4 +96,82 @@ test("a connection that is lost ends its handlers", async () => {
   session.destroy();
   await waiting;
   await expect.poll(() => [seen.aborted, app.stats().calls]).toEqual([1, 0]);
+});
+
+/** The gateway whose `health` is a download. */
+const { health } = foldGateway.operations as Record<string, { readonly answer: object }>;
+const downloads = {
+  ...foldGateway,
+  operations: {
+    ...foldGateway.operations,
+    health: { ...health, answer: { status: 200, binary: "application/octet-stream" } },
+  },
+} as unknown as typeof foldGateway;
+
+const failing = () =>
+  new ReadableStream({
+    start: (controller) => controller.enqueue(new Uint8Array(9)),
+    pull: (controller) => controller.error(new Error("the disk failed")),
+  });
+const waiting = () => new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(9)) });
+const endless = () => new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) });
+const log = memoryLog();
+const failingLog = {
+  ...log,
+  async *tail(...args: Parameters<typeof log.tail>) {
+    for await (const entries of log.tail(...args)) {
+      yield entries;
+      throw new Error("the log failed");
+    }
+  },
+};
+const long = "x".repeat(60_000);
+const resumable = { ...post, [RESUME.toLowerCase()]: newKey() };
+
+interface Cut {
+  readonly options?: ServeOptions;
+  readonly download?: () => ReadableStream;
+  readonly messages?: () => AsyncGenerator<{ type: "text"; text: string }>;
+  readonly headers?: Record<string, string>;
+  readonly stalls?: true;
+  readonly closes?: true;
+}
+
+const cuts: Record<string, Cut> = {
+  "a download that fails": { download: failing },
+  "a download whose reader takes nothing": { download: endless, options: { stall: 100 }, stalls: true },
+  "a download when the app closes": { download: waiting, closes: true },
+  "a stream whose log fails": {
+    headers: resumable,
+    options: { log: failingLog },
+    async *messages() {
+      yield { type: "text", text: "a" };
+      await new Promise(() => {});
+    },
+  },
+  "a stream whose reader takes nothing": {
+    headers: post,
+    options: { stall: 100 },
+    stalls: true,
+    async *messages() {
+      for (;;) yield { type: "text", text: long };
+    },
+  },
+};
+
+test.each(Object.entries(cuts))("%s is reset over HTTP/2, not ended", async (_, cut) => {
+  const { options, download = waiting, messages, headers = { ":path": "/health" }, stalls, closes } = cut;
+  const handlers = { health: download, send: messages } as never;
+  const app = serve(downloads, handlers, { onError: false, ...options });
+  const session = await sessionWith(app);
+  const request = session.request(headers);
+  request.on("error", () => {});
+  request.end(messages && JSON.stringify({ content: "x" }));
+  const over = new Promise<number>((resolve) => request.on("close", () => resolve(request.rstCode)));
+  await new Promise((resolve) => request.once("response", resolve));
+  if (stalls) {
+    await expect.poll(() => app.stats().readers).toBe(0);
+    request.resume();
+  } else request.once("data", () => closes && app.close());
+  expect(await over).toBe(constants.NGHTTP2_INTERNAL_ERROR);
 });
