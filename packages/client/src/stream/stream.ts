@@ -152,8 +152,9 @@ export class StreamReader {
     }
   }
 
-  /** Ends the stream with an error of this side. */
+  /** Ends the stream with an error of this side, also where its end only waits to be read: an async callback may reject after the last message came. */
   #fail(error: unknown): void {
+    this.messages.end({ error });
     this.close({ error }, error, true);
   }
 
