@@ -90,6 +90,7 @@ function paced(
       async pull(controller) {
         try {
           const { done, value } = await within(life, () => bytes.read(), idleTimeout, idle);
+          if (value && !ArrayBuffer.isView(value)) throw new TypeError("a chunk of the body is not bytes");
           if (!done) return controller.enqueue(value);
           life.release();
           controller.close();
