@@ -1,4 +1,5 @@
 import { connect } from "@parlance/client";
+import { based } from "@parlance/protocols/based";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import type { AnyContract } from "@parlance/wire";
 import { describe, expect, it } from "vitest";
@@ -56,4 +57,36 @@ describe("A download", () => {
     for (const type of right) expect([type, await outcome({ binary }, called(type))]).toEqual([type, "success"]);
     for (const type of wrong) expect(await outcome({ binary }, called(type))).toMatch(/^Violation content_type/);
   });
+});
+
+describe("A refusal", () => {
+  const silent = ["null", "{}", "[]", '""', '{"error":null}', '{"error":""}', '{"error":null,"code":""}'];
+  it.each([
+    ...silent.map((body) => [body, "status 404 without a reason"] as const),
+    ["", "status 404"],
+    [" ", "status 404"],
+    ["no such thing", "no such thing"],
+    ['{"error":"no"}', "no"],
+    ['{"detail":"no"}', '{"detail":"no"}'],
+    ['{"error":{"text":"no"}}', '{"error":{"text":"no"}}'],
+  ])("whose body is %j says: %s", async (body, message) => {
+    const found = await outcome({ json: "Agents" }, () => new Response(body, { status: 404 }));
+    expect(found).toBe(`Refusal status_404: ${message}`);
+  });
+});
+
+it.each([
+  [200, "Disconnected", "unreachable", "based.session: ws://x/ws answered 200, not a socket"],
+  [302, "Disconnected", "unreachable", "based.session: ws://x/ws answered 302, not a socket"],
+  [403, "Refusal", "status_403", "<html>"],
+  [502, "Refusal", "status_502", "<html>"],
+])("a handshake that is answered with a page of status %i is %s", async (status, name, code, message) => {
+  const webSocket = async () => ({ refused: { status, body: "<html>" } });
+  const opened = connect(based, { baseUrl: "ws://x", webSocket, resume: false }).session();
+  await expect(opened).rejects.toMatchObject({ name, code, message });
+});
+
+it("a time limit is told in whole milliseconds", async () => {
+  const options = { baseUrl: "http://x", answerTimeout: 12.7, fetch: () => new Promise<never>(() => {}) };
+  await expect(connect(foldGateway, options).listAgents()).rejects.toThrow("nothing came within 13 ms");
 });
