@@ -61,8 +61,8 @@ describe("A download", () => {
 
 describe("A refusal", () => {
   const silent = ["null", "{}", "[]", '""', '{"error":null}', '{"error":""}', '{"error":null,"code":""}'];
-  it.each([
-    ...silent.map((body) => [body, "status 404 without a reason"] as const),
+  it.each<[string, string]>([
+    ...silent.map((body): [string, string] => [body, "status 404 without a reason"]),
     ["", "status 404"],
     [" ", "status 404"],
     ["no such thing", "no such thing"],
@@ -82,7 +82,7 @@ it.each([
   [502, "Refusal", "status_502", "<html>"],
 ])("a handshake that is answered with a page of status %i is %s", async (status, name, code, message) => {
   const webSocket = async () => ({ refused: { status, body: "<html>" } });
-  const opened = connect(based, { baseUrl: "ws://x", webSocket, resume: false }).session();
+  const opened = connect(based, { baseUrl: "http://x", webSocket, resume: false }).session();
   await expect(opened).rejects.toMatchObject({ name, code, message });
 });
 
