@@ -76,8 +76,8 @@ describe("A refusal", () => {
 });
 
 it.each([
-  [200, "Disconnected", "unreachable", "based.session: ws://x/ws answered 200, not a socket"],
-  [302, "Disconnected", "unreachable", "based.session: ws://x/ws answered 302, not a socket"],
+  [200, "Disconnected", "unreachable", "based.session: http://x/ws answered 200, not a socket"],
+  [302, "Disconnected", "unreachable", "based.session: http://x/ws answered 302, not a socket"],
   [403, "Refusal", "status_403", "<html>"],
   [502, "Refusal", "status_502", "<html>"],
 ])("a handshake that is answered with a page of status %i is %s", async (status, name, code, message) => {
