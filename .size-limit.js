@@ -43,12 +43,12 @@ const edits = (entry, what, limit, names) => ({
 });
 
 export default [
-  client("fold-gateway", "at once", "4.29 kB", atOnce),
-  client("based", "at once", "4.74 kB", atOnce),
-  client("loco", "at once", "7.24 kB", atOnce),
-  client("fold-gateway", "in all (with streams)", "11.16 kB", all.streams),
-  client("based", "in all (with channels)", "13.59 kB", all.channelsAlone),
-  client("loco", "in all (with channels)", "16.77 kB", all.channels),
+  client("fold-gateway", "at once", "4.37 kB", atOnce),
+  client("based", "at once", "4.83 kB", atOnce),
+  client("loco", "at once", "7.32 kB", atOnce),
+  client("fold-gateway", "in all (with streams)", "11.38 kB", all.streams),
+  client("based", "in all (with channels)", "13.73 kB", all.channelsAlone),
+  client("loco", "in all (with channels)", "16.95 kB", all.channels),
   edits("index", "whole", "46.8 kB"),
   edits("unified", "unified diffs", "13.8 kB", "{ parsePatch, applyPatch, formatPatch }"),
   edits("unified", "unified diffs, applied strictly", "11.4 kB", "{ parsePatch, applyStrictly, formatPatch }"),

@@ -362,12 +362,33 @@ test("serve asks for an authenticate by the name of the header", () => {
 
 test("the generated types are those of the guide, and the documents pass the official parsers", async () => {
   await write(cwd, {
-    "src/use.ts": `import type { Vault, VaultHandlers } from "./vault.js";
+    "src/use.ts": `import { createReadStream } from "node:fs";
+import { Readable } from "node:stream";
+import type { Vault, VaultHandlers } from "./vault.js";
 export const call = (vault: Vault): Promise<void> =>
   vault.rename({ name: "a", "Idempotency-Key": "1", tenant: "acme", to: "b" });
 export const store = async (vault: Vault, file: Blob): Promise<string> =>
   (await vault.upload({ name: "a" }, { body: file })).headers.Location;
 export const load = async (vault: Vault): Promise<string> => new Response((await vault.download({ name: "a" })).body).text();
+const stream = (): ReadableStream<Uint8Array> => new Response("a").body!;
+export const bodies = (bytes: Uint8Array, shared: Uint8Array<SharedArrayBuffer>, buffer: Buffer) => [
+  bytes,
+  shared,
+  buffer,
+  new Blob([]),
+  stream(),
+  Readable.toWeb(createReadStream("a")),
+];
+export const send = (vault: Vault, ...given: Parameters<typeof bodies>) =>
+  bodies(...given).map((body) => vault.upload({ name: "a" }, { body }));
+export const answers: VaultHandlers["download"][] = [
+  () => ({ headers: {}, body: Readable.toWeb(createReadStream("a")) }),
+  () => ({ headers: {}, body: Buffer.from("a") as Uint8Array }),
+  // @ts-expect-error a stream of texts is none of bytes
+  () => ({ headers: {}, body: new ReadableStream<string>() }),
+];
+// @ts-expect-error a text is not bytes
+export const text = (vault: Vault) => vault.upload({ name: "a" }, { body: "a" });
 // @ts-expect-error an upload needs its bytes
 export const empty = (vault: Vault) => vault.upload({ name: "a" });
 export const handlers: VaultHandlers = {

@@ -2,7 +2,7 @@ import { Disconnected, disconnected, type Gap } from "@parlance/wire";
 
 /** The error of a limit that was reached. */
 export function timedOut(what: string, limit: number, retryable = true): Disconnected {
-  return disconnected(`${what}: nothing came within ${limit} ms`, "timeout", retryable);
+  return disconnected(`${what}: nothing came within ${Math.round(limit)} ms`, "timeout", retryable);
 }
 
 /** Messages that were missed and are no longer kept. */

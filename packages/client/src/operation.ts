@@ -40,11 +40,15 @@ export function operations(contract: AnyContract, connection: ConnectOptions, re
       ...ours,
     };
     const response = await requests.ask(method, name, input, own, life, fields, body && { body: JSON.stringify(body) });
-    const type = response.headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase();
-    if (response.ok && (wanted === undefined || type === wanted || (answer.text && TEXT.test(type ?? ""))))
-      return response;
+    const type = response.headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase() ?? "";
+    // Bytes are no text, unless their own type is one.
+    const asText = answer.binary === undefined ? answer.text : TEXT.test(answer.binary);
+    const fits = wanted === undefined ? type !== HTML : type === wanted || (asText && TEXT.test(type));
+    if (response.ok && fits) return response;
     const quote = await readText(requests, response, name, life, true).catch(() => "");
     const { status } = response;
+    // Some servers call it HTML when they send nothing.
+    if (response.ok && wanted === undefined && !quote) return new Response();
     const { says } = await why({ status, type, token: connection.token });
     if (!response.ok) {
       const refusal = unfault(contract, status, quote, retryAfter(response));
@@ -52,7 +56,7 @@ export function operations(contract: AnyContract, connection: ConnectOptions, re
       throw refusal;
     }
     throw new Violation(
-      `${name} is answered with ${wanted}, not ${type ?? "nothing"}: ${JSON.stringify(quote.slice(0, 80))}${says}`,
+      `${name} is answered with ${wanted ?? "nothing"}, not ${type || "nothing"}: ${JSON.stringify(quote.slice(0, 80))}${says}`,
       { code: "content_type", protocol: contract.name, side: "server", subject: name },
     );
   }
@@ -95,6 +99,9 @@ export function operations(contract: AnyContract, connection: ConnectOptions, re
 
   return { send, call };
 }
+
+/** A proxy's login page, where no body was asked for. */
+const HTML = "text/html";
 
 /** A text that was asked for, whatever its server calls it: `text/plain`, `text/x-org`, `application/json`. A page is none. */
 const TEXT = /^(text\/(?!html$)|application\/json$)/;

@@ -19,7 +19,7 @@ export interface ConnectOptions {
   readonly onUnknown?: (unknown: Unknown) => void;
   /**
    * Called for a known message that breaks its schema. Returning drops the message. Throwing or rejecting ends the stream or channel
-   * with that error. @default throws the violation
+   * with that error; after its end it has no effect. @default throws the violation
    */
   readonly onViolation?: (violation: Violation) => void;
   /** Ends everything that this client does. */

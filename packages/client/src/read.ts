@@ -37,6 +37,7 @@ export async function readText(
     }
   } catch (cause) {
     life.signal.throwIfAborted();
+    if (quote) return text;
     throw cause instanceof Violation ? cause : disconnected(`${what}: the answer was cut`, "ended_early", false, cause);
   } finally {
     bytes.cancel().catch(() => {});

@@ -59,6 +59,9 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
         request = new Request(address, { method, headers: fields, signal, ...init });
         for (const field in ours) request.headers.set(field, ours[field]!);
         response = await fetch(request);
+        // A user's `fetch` may give anything, and a failed one `Response.error()`.
+        const { status, headers: given, body } = response;
+        if (!status || !given.get || body?.locked) throw new TypeError("`fetch` gave no Response that can be read");
       } catch (cause) {
         signal.throwIfAborted();
         const { says, unsent, mistake } = await why({ cause, address, request });

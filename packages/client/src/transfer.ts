@@ -36,8 +36,8 @@ export async function transfer(
     return answered;
   };
   // Bytes are sent and asked for as a text of their type is.
-  const { binary: text = answer.text, ...told } = answer;
-  const operation = { ...rest, answer: { ...told, ...(text !== undefined && { text }) } };
+  const text = answer.binary ?? answer.text;
+  const operation = { ...rest, answer: { ...answer, ...(text !== undefined && { text }) } };
   const asText: AnyContract = { ...contract, operations: { [name]: operation } };
   const repeated = body instanceof ReadableStream ? { ...connection, retryWaits: [] } : connection;
   const { send, call } = operations(asText, repeated, { ...requests, ask });
@@ -90,6 +90,7 @@ function paced(
       async pull(controller) {
         try {
           const { done, value } = await within(life, () => bytes.read(), idleTimeout, idle);
+          if (value && !ArrayBuffer.isView(value)) throw new TypeError("a chunk of the body is not bytes");
           if (!done) return controller.enqueue(value);
           life.release();
           controller.close();

@@ -26,11 +26,14 @@ declare global {
   }
 }
 
-/** `Uint8Array<ArrayBuffer>`, and `Uint8Array` before TypeScript 5.7, where it has no parameter. */
-type ByteArray = ReturnType<typeof Uint8Array.of>;
+/** What is used of a `ReadableStream` of bytes: the types of the web's and of Node's are not each other's. */
+export interface ByteStream {
+  readonly locked: boolean;
+  getReader(): { read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }> };
+}
 
 /** Bytes that are sent: a stream is read at the pace of the network. */
-export type Bytes = ReadableStream<Uint8Array> | ByteArray | Blob;
+export type Bytes = ByteStream | Uint8Array | Blob;
 
 /** What `connect(...).someStream(input)` returns. The request is sent at once; messages are read as they are asked for. */
 export interface MessageStream<M> extends AsyncIterable<M> {

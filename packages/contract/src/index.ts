@@ -1,4 +1,5 @@
 export type {
+  ByteStream,
   Bytes,
   Call,
   CallOptions,

@@ -37,8 +37,11 @@ export function unfault(contract: Contract, status: number, body: string, retryA
     parsed = undefined;
   }
   const said = isObject(parsed) ? read(parsed, contract.fault) : {};
-  const shown = body.length > 200 ? `${body.slice(0, 200)}…` : body;
-  return new Refusal(said.text ?? (shown.trim() || `status ${status}`), { status, ...said, retryAfter });
+  const shown = (body.length > 200 ? `${body.slice(0, 200)}…` : body).trim() || `status ${status}`;
+  // JSON such as `{"error":null}` is no sentence.
+  const silent = parsed !== undefined && !Object.values(parsed ?? {}).some(Boolean);
+  const text = silent ? `status ${status} without a reason` : shown;
+  return new Refusal(said.text || text, { status, ...said, retryAfter });
 }
 
 /** A refusal as the message in which a stream or channel says that something failed. */

@@ -39,6 +39,9 @@ export function sockets(
       const { status, body, retryAfter } = opened.refused;
       const refusal = unfault(contract, status, body, retryAfter);
       refusal.message += (await why({ status, token })).says;
+      // A page or a redirect is of another server, such as a proxy: nothing was refused.
+      if (status < 400)
+        throw disconnected(`${what}: ${url} answered ${status}, not a socket`, "unreachable", true, refusal);
       throw refusal;
     }
     return guarded(opened, signal);

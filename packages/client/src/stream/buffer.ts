@@ -1,12 +1,15 @@
 /** Messages that are decoded and wait for a reader, and the end that follows them. */
 export interface Buffer<T> {
   push(message: T): void;
-  /** Nothing follows. With an `error`, the reader gets it after the buffered messages. The first call counts. */
+  /** Nothing follows. With an `error`, the reader gets it after the buffered messages. The first call counts, and an error until the reader has met the end. */
   end(how: { readonly error?: unknown }): void;
-  /** Drops the buffered messages. */
+  /** Drops the buffered messages, and ends. */
   clear(): void;
   next(): Promise<IteratorResult<T>>;
 }
+
+/** The end that the reader has met. */
+const MET: { readonly error?: unknown } = {};
 
 /** `read` is called when a reader waits and nothing is there; it pushes, ends, or is called again. It never rejects. */
 export function buffer<T>(read: () => Promise<void>): Buffer<T> {
@@ -15,17 +18,17 @@ export function buffer<T>(read: () => Promise<void>): Buffer<T> {
   let over: { readonly error?: unknown } | undefined;
   let reading: Promise<void> | undefined;
 
-  const clear = (): void => {
+  const empty = (): void => {
     ready = [];
     head = 0;
   };
 
   async function pull(): Promise<IteratorResult<T>> {
     while (head >= ready.length) {
-      clear();
+      empty();
       if (over) {
         const how = over;
-        over = {};
+        over = MET;
         if ("error" in how) throw how.error;
         return { done: true, value: undefined };
       }
@@ -39,10 +42,13 @@ export function buffer<T>(read: () => Promise<void>): Buffer<T> {
   }
 
   return {
-    clear,
+    clear() {
+      empty();
+      over = MET;
+    },
     push: (message) => void ready.push(message),
     end(how) {
-      over ??= how;
+      if (!over || (over !== MET && "error" in how)) over = how;
     },
     // Most messages are ready already: they cost one settled promise each.
     next: () => (head < ready.length ? Promise.resolve({ done: false, value: ready[head++]! }) : pull()),

@@ -45,6 +45,7 @@ export function decoding(
       maxSize: maxMessageSize,
       onRetry,
       onTooLarge() {
+        if (!isNext(undefined)) return;
         const what = `an event is over the limit of ${maxMessageSize} characters`;
         fail(new Violation(what, { code: "too_large", protocol: contract.name, side: "server", subject }));
       },

@@ -44,13 +44,18 @@ class ReopenedStream implements MessageStream<AnyMessage> {
 
   constructor(what: string, connection: ConnectOptions, opening: Opening, begin: Begin) {
     this.#what = what;
-    this.#connection = connection;
     this.#opening = opening;
     this.#begin = begin;
     this.#life = lifetime(connection.signal, opening.options.signal);
     this.#life.signal.addEventListener("abort", () => opening.over(0));
     this.#rejoins = rejoining(connection, this.#life);
-    this.#current = this.#next(lifetime(this.#life.signal), connection, opening.key);
+    const { onUnknown, onViolation } = connection;
+    this.#connection = {
+      ...connection,
+      ...(onUnknown && { onUnknown: this.#ending(onUnknown) }),
+      ...(onViolation && { onViolation: this.#ending(onViolation) }),
+    };
+    this.#current = this.#next(lifetime(this.#life.signal), this.#connection, opening.key);
     this.opened = this.#current.opened.then(() => {
       this.#openedAt = Date.now();
     });
@@ -125,6 +130,11 @@ class ReopenedStream implements MessageStream<AnyMessage> {
       if (await isOver()) return false;
       throw error;
     }
+  }
+
+  /** A callback whose failure ends the whole stream, however late: the connection that it was called for may be over by then. */
+  #ending<T>(callback: (value: T) => void): (value: T) => void {
+    return (value) => notify(callback, value, this.#life.abort);
   }
 
   #next(request: Lifetime, connection: ConnectOptions, key: string | undefined): MessageStream<AnyMessage> {

@@ -152,8 +152,9 @@ export class StreamReader {
     }
   }
 
-  /** Ends the stream with an error of this side. */
+  /** Ends the stream with an error of this side, also where its end only waits to be read: an async callback may reject after the last message came. */
   #fail(error: unknown): void {
+    this.messages.end({ error });
     this.close({ error }, error, true);
   }
 
@@ -168,13 +169,9 @@ export class StreamReader {
   async #read(): Promise<void> {
     try {
       await this.opened;
-      const { done, value } = await within(
-        this.#request,
-        () => this.#bytes!.read().catch(this.#cut),
-        this.#limit,
-        this.#idle,
-      );
-      if (!done) this.#events!.push(this.#text.decode(value, { stream: true }));
+      const next = () => this.#bytes!.read().then(this.#decoded).catch(this.#cut);
+      const text = await within(this.#request, next, this.#limit, this.#idle);
+      if (text !== undefined) this.#events!.push(text);
       else if (this.#mayBeOver || (await this.#source.sessionEnded())) this.close({});
       else throw this.#lost(this.#declaredEnd, "ended_early");
     } catch (error) {
@@ -215,6 +212,9 @@ export class StreamReader {
     const { what, stream } = this.#source;
     return disconnected(`${what} ${how}`, code, (stream.end ?? stream.sentinel) === undefined, cause);
   }
+
+  readonly #decoded = ({ done, value }: ReadableStreamReadResult<Uint8Array>): string | undefined =>
+    done ? undefined : this.#text.decode(value, { stream: true });
 
   readonly #idle = (): Disconnected => this.#lost(`sent nothing for ${this.#limit} ms`, "idle");
 

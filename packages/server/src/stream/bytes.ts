@@ -11,7 +11,7 @@ export class ByteWriter implements SseWriter {
   readonly #report: (error: unknown) => void;
 
   constructor(bytes: Bytes, reader: Scope, limits: Pick<Limits, "stall">, report: (error: unknown) => void) {
-    this.#source = bytes instanceof ReadableStream ? bytes : new Response(bytes).body!;
+    this.#source = bytes instanceof ReadableStream ? bytes : new Response(bytes as BodyInit).body!;
     this.#reader = reader;
     this.#limits = limits;
     this.#report = report;
@@ -41,6 +41,6 @@ export class ByteWriter implements SseWriter {
 
 /** The size of bytes that are all there. */
 export function sizeOf(bytes: Bytes): number | undefined {
-  if (bytes instanceof ReadableStream) return undefined;
-  return bytes instanceof Blob ? bytes.size : bytes.byteLength;
+  if (bytes instanceof Blob) return bytes.size;
+  return bytes instanceof Uint8Array ? bytes.byteLength : undefined;
 }
