@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -109,6 +110,24 @@ describe.runIf(linux)("From the packed packages,", () => {
         expect(await served.line()).toEqual({ left: 1, open: [], held: [] });
         expect(await ending).toBe("");
       } else await served.end();
+    },
+    60_000,
+  );
+
+  test.each(Object.keys(runtimes))(
+    "a server on %s closes in time while a body hangs",
+    async (runtime) => {
+      const served = await start([...runtimes[runtime]!(), "serve.mjs", runtime]);
+      const { port, hostname } = new URL(served.url);
+      const socket = connect(Number(port), hostname).on("error", () => {});
+      socket.write(
+        `POST /api/send HTTP/1.1\r\nHost: ${hostname}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"`,
+      );
+      await once(socket, "connect");
+      const ending = served.end();
+      expect(await served.line()).toMatchObject({ held: [] });
+      expect(await ending).toBe("");
+      socket.destroy();
     },
     60_000,
   );

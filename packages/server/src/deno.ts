@@ -41,7 +41,6 @@ export async function listen(app: Apps, options: ListenOptions = {}): Promise<Se
   const { host = "127.0.0.1", port = documentedPort(apps), tls } = options;
   checkListen(apps, host, options);
   const bound = hostInUrl(host);
-  const cut = new AbortController();
   async function handle(request: Request, { completed }: { readonly completed: Promise<void> }): Promise<Response> {
     // Deno's own signal of a request aborts after a whole answer too, and says so on the console.
     const left = new AbortController();
@@ -64,7 +63,7 @@ export async function listen(app: Apps, options: ListenOptions = {}): Promise<Se
   }
   let server: ReturnType<Deno["serve"]>;
   try {
-    server = deno.serve({ port, hostname: host, ...tls, signal: cut.signal, onListen() {} }, handle);
+    server = deno.serve({ port, hostname: host, ...tls, onListen() {} }, handle);
   } catch (error) {
     throw (error as { name?: string }).name === "AddrInUse" ? inUse(port, error) : error;
   }
@@ -74,11 +73,16 @@ export async function listen(app: Apps, options: ListenOptions = {}): Promise<Se
     url: `${tls ? "https" : "http"}://${hostInUrl(addr.hostname)}:${addr.port}`,
     port: addr.port,
     close() {
+      // Deno cannot cut a connection while it shuts down, and waits for ever for the rest of a body that a peer does not send.
+      let giveUp = (): void => {};
+      const given = new Promise<void>((resolve) => {
+        giveUp = resolve;
+      });
       closed ??= closeWithin(
         options.closeAfter ?? LISTEN_LIMITS.closeAfter,
         apps,
-        () => server.shutdown(),
-        () => cut.abort(),
+        () => Promise.race([server.shutdown(), given]),
+        giveUp,
       );
       return closed;
     },

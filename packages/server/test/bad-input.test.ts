@@ -97,6 +97,18 @@ const bodies: readonly Bad[] = [
     /application\/json/,
   ],
   [
+    "an encoding",
+    (right) => ({ headers: { ...json, "Content-Encoding": "gzip" }, body: JSON.stringify(right) }),
+    415,
+    /without Content-Encoding, not as gzip/,
+  ],
+  [
+    "another charset",
+    (right) => ({ headers: { "Content-Type": "application/json; charset=utf-16" }, body: JSON.stringify(right) }),
+    415,
+    /UTF-8, not utf-16/,
+  ],
+  [
     "a form",
     () => ({ headers: { "Content-Type": "application/x-www-form-urlencoded" }, body: "content=x" }),
     415,

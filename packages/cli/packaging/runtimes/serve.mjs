@@ -3,7 +3,7 @@ import { left, makeApps } from "./apps.mjs";
 
 const { listen } = await import(`@parlance/server/${process.argv[2]}`);
 const apps = makeApps();
-const server = await listen(apps, { port: 0 });
+const server = await listen(apps, { port: 0, closeAfter: 500 });
 console.log(JSON.stringify({ url: server.url }));
 for await (const _ of process.stdin);
 const held = () => apps.flatMap((app) => Object.entries(app.stats())).filter(([, count]) => count > 0);
@@ -12,3 +12,5 @@ const names = new Set(held().map(([name]) => name));
 for (const kept of ["logged", "timers"]) names.delete(kept);
 await server.close();
 console.log(JSON.stringify({ left: left.count, open: [...names], held: held() }));
+// A connection that hangs does not keep the program.
+process.exit();

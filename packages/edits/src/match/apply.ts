@@ -17,8 +17,7 @@ export function applyBy(ladder: Ladder, patch: FilePatch | Patch, text: string, 
 function applyHunks(ladder: Ladder, hunks: readonly Hunk[], text: string, options: ApplyOptions): ApplyResult {
   // Lines inserted by number alone match nothing that would show the text's byte order mark and line endings.
   const bare = hunks.some(({ lines }) => lines.every((line) => line[0] === "+"));
-  const returns = bare && (text.includes("\r") || hunks.some(({ lines }) => lines.some((line) => line.endsWith("\r"))));
-  const plain = !bare || (text[0] !== "\ufeff" && !returns);
+  const plain = !bare || (text[0] !== "\ufeff" && !text.includes("\r"));
   const standing = plain ? ladder.stand?.(hunks, text, [], true) : null;
   if (standing) return standing;
   const even = options.loosest === "exact" ? hunks : evenEndings(hunks, text);

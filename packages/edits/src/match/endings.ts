@@ -6,7 +6,9 @@ export function evenEndings(hunks: readonly Hunk[], text: string): readonly Hunk
   const returns = text.includes("\r");
   const differ = ({ lines, oldNoNewline, newNoNewline }: Hunk) =>
     !oldNoNewline && !newNoNewline && lines.every((line) => line.endsWith("\r") !== returns);
-  if (!hunks.every(differ) || (returns && !hasReturns(text))) return hunks;
+  // Lines inserted by number alone show nothing of the text: carriage returns in them are meant.
+  const bare = hunks.every(({ lines }) => lines.every((line) => line[0] === "+"));
+  if (!hunks.every(differ) || (returns ? !hasReturns(text) : bare)) return hunks;
   const change = returns ? (line: string) => `${line}\r` : withoutReturn;
   return hunks.map((hunk) => ({ ...hunk, lines: hunk.lines.map(change) }));
 }

@@ -7,7 +7,7 @@ test.each([
   ["at the start of a text with CRLF and a mark", "\ufeffa\r\n", 0, "z", "\ufeffz\r\na\r\n"],
   ["in a text with CRLF", "a\r\nb\r\n", 1, "z", "a\r\nz\r\nb\r\n"],
   ["at the end of a text with CRLF", "a\r\nb\r\n", 2, "z", "a\r\nb\r\nz\r\n"],
-  ["with CRLF in a text with line feeds alone", "a\nb\n", 1, "z\r", "a\nz\nb\n"],
+  ["with CRLF in a text with line feeds alone", "a\nb\n", 1, "z\r", "a\nz\r\nb\n"],
 ])("a line inserted by its number alone %s", (_what, text, after, line, expected) => {
   const reading = parsePatch(`--- a/x\n+++ b/x\n@@ -${after},0 +${after + 1} @@\n+${line}\n`);
   if (!reading.ok) return expect.fail(reading.errors[0]!.message);

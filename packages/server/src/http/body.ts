@@ -17,6 +17,16 @@ function typeOf({ headers }: Request): string | undefined {
   return headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase();
 }
 
+/** Refuses (415) a body that would have to be unpacked, or decoded from anything but UTF-8. */
+function refuseEncoded({ headers }: Request, operation: string): void {
+  const encoding = headers.get("Content-Encoding")?.trim().toLowerCase() ?? "identity";
+  if (encoding !== "identity")
+    throw new Refusal(`the body of ${operation} is sent without Content-Encoding, not as ${encoding}`, { status: 415 });
+  const [, charset = "utf-8"] = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers.get("Content-Type") ?? "") ?? [];
+  if (!/^utf-?8$/i.test(charset))
+    throw new Refusal(`the body of ${operation} is UTF-8, not ${charset}`, { status: 415 });
+}
+
 /**
  * Reads a JSON body. No more than `maxMessageSize` bytes are ever held.
  *
@@ -32,6 +42,7 @@ export async function readBody(
   const type = typeOf(request);
   if (type !== "application/json")
     throw new Refusal(`the body of ${operation} is application/json, not ${type ?? "without a type"}`, { status: 415 });
+  refuseEncoded(request, operation);
   const tooLarge = () => new Refusal(`the body is over the limit of ${maxMessageSize} bytes`, { status: 413 });
   if (Number(request.headers.get("Content-Length") ?? 0) > maxMessageSize) throw tooLarge();
   const decoder = new TextDecoder("utf-8", { fatal: true });

@@ -34,6 +34,8 @@ export function boundHandler(app: Apps, bound: string | undefined): Handler {
     const { app, request: bare } = found ?? { app: apps[0]!.app, request: arrived };
     let request = bare;
     try {
+      // A parser has unpacked what it has read.
+      if (incoming.readableDidRead) bare.headers.delete("Content-Encoding");
       if (shared) request = new Request(bare, { body: bodyOf(incoming) ?? null, duplex: "half" } as RequestInit);
     } catch (error) {
       if (next) return next(error);

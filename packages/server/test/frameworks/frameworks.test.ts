@@ -1,5 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
 import { serve as serveHono } from "@hono/node-server";
 import { connect } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
@@ -141,6 +142,19 @@ test.each(withSockets)("Mounted in %s, channels are opened", async (_, mount) =>
   const session = await connect(based, { baseUrl: `${url}/agent`, webSocket }).session();
   expect(await session.ask({ type: "list_files" })).toMatchObject({ files: ["a.based"] });
   await session.close();
+});
+
+test("a packed body that a parser has unpacked is used", async () => {
+  const app = express();
+  app.use(express.json());
+  app.use("/agent", handler(makeApps()));
+  const url = await start(createServer(app));
+  const answer = await fetch(`${url}/agent/api/send`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "Content-Encoding": "gzip" },
+    body: new Uint8Array(gzipSync('{"content": "hello"}')),
+  });
+  expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("hello")]);
 });
 
 test("a body that something has read and not left is reported to the framework, not waited for", async () => {

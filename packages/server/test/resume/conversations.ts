@@ -148,8 +148,9 @@ export async function scene(
     },
   } as Partial<LoCoHandlers> as LoCoHandlers;
 
-  const apps = [serve(foldGateway, fold, options), serve(emacsAgent, emacs, options)];
-  apps.push(serve(based, uploads, options), serve(loco, speech, { ...options, allowAnonymous: true }));
+  const all = { partial: true, ...options } as const;
+  const apps = [serve(foldGateway, fold, all), serve(emacsAgent, emacs, all)];
+  apps.push(serve(based, uploads, all), serve(loco, speech, { ...all, allowAnonymous: true }));
   const server = await listen(apps, { port: 0, closeAfter: 0, ...listening });
   const app = (url: string) => apps.find((one) => one.knows(new URL(url).pathname))!;
   const memory: Scene["memory"] = {

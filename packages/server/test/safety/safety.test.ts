@@ -156,7 +156,7 @@ it.each(["http://localhost", "http://127.0.0.1"])(
         { session_id: "s" },
         { open },
       );
-      await expect(socket).rejects.toMatchObject({ name: "Refusal", status: 307 });
+      await expect(socket).rejects.toMatchObject({ name: "Disconnected", cause: { name: "Refusal", status: 307 } });
       expect(heard).toHaveLength(1);
     } finally {
       thief.close();
