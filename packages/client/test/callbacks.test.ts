@@ -18,7 +18,9 @@ const saying = (event: string): ConnectOptions => ({
   fetch: async () => new Response(`data: ${event}\n\n`, { headers: { "Content-Type": "text/event-stream" } }),
 });
 async function read(options: ConnectOptions, reopen?: true | (() => void)): Promise<void> {
-  for await (const _ of connect(emacsAgent, options).events({ session_id: "s" }, reopen && { reopen }));
+  // The attempts that emacs-agent documents wait 14 s in all.
+  const client = connect(emacsAgent, { retryWaits: [], ...options });
+  for await (const _ of client.events({ session_id: "s" }, reopen && { reopen }));
 }
 const idle = '{"type":"agent.state","state":"idle"}';
 
