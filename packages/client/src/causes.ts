@@ -34,8 +34,8 @@ interface Cause {
 }
 
 /**
- * The likely causes; the first that matches is told. Runtimes differ in their words: Node has codes, Bun names, Deno sentences, and a
- * browser says nothing but that it failed.
+ * The likely causes. An error names the first one that matches. Each runtime reports a failure differently: Node by a code, Bun by a name,
+ * Deno by a sentence; a browser gives no reason.
  */
 export const CAUSES: readonly Cause[] = [
   {

@@ -6,19 +6,14 @@ import {
   documentedPort,
   hostInUrl,
   inUse,
-  type ListenBase,
+  type PemListenOptions,
   type Served,
 } from "./listening.js";
 import { gone } from "./reason.js";
 import { answer, type Handshake, handshake } from "./web/answer.js";
 import { portOf, type RuntimePort } from "./web/port.js";
 
-export type { ListenBase, Served } from "./listening.js";
-
-export interface ListenOptions extends ListenBase {
-  /** Certificate and key in PEM, for https and wss. */
-  readonly tls?: { readonly cert: string; readonly key: string };
-}
+export type { PemListenOptions as ListenOptions, Served } from "./listening.js";
 
 /** A socket of Bun, with what was kept for it. */
 interface BunSocket {
@@ -48,7 +43,7 @@ interface Bun {
 }
 
 /** Serves one app, or several with different paths, over HTTP and WebSocket on one port of Bun. */
-export async function listen(app: Apps, options: ListenOptions = {}): Promise<Served> {
+export async function listen(app: Apps, options: PemListenOptions = {}): Promise<Served> {
   const { Bun: bun } = globalThis as unknown as { readonly Bun?: Bun };
   if (!bun) throw new TypeError("@parlance/server/bun is for Bun: use @parlance/server/node or /deno here");
   const list = placed(app);

@@ -6,19 +6,14 @@ import {
   documentedPort,
   hostInUrl,
   inUse,
-  type ListenBase,
+  type PemListenOptions,
   type Served,
 } from "./listening.js";
 import { gone } from "./reason.js";
 import { answer, handshake } from "./web/answer.js";
 import { type StandardSocket, standardPort } from "./web/port.js";
 
-export type { ListenBase, Served } from "./listening.js";
-
-export interface ListenOptions extends ListenBase {
-  /** Certificate and key in PEM, for https and wss. */
-  readonly tls?: { readonly cert: string; readonly key: string };
-}
+export type { PemListenOptions as ListenOptions, Served } from "./listening.js";
 
 /** What is used of Deno. */
 interface Deno {
@@ -33,7 +28,7 @@ interface Deno {
 }
 
 /** Serves one app, or several with different paths, over HTTP and WebSocket on one port of Deno. */
-export async function listen(app: Apps, options: ListenOptions = {}): Promise<Served> {
+export async function listen(app: Apps, options: PemListenOptions = {}): Promise<Served> {
   const { Deno: deno } = globalThis as unknown as { readonly Deno?: Deno };
   if (!deno) throw new TypeError("@parlance/server/deno is for Deno: use @parlance/server/node or /bun here");
   const list = placed(app);
@@ -73,7 +68,7 @@ export async function listen(app: Apps, options: ListenOptions = {}): Promise<Se
     url: `${tls ? "https" : "http"}://${hostInUrl(addr.hostname)}:${addr.port}`,
     port: addr.port,
     close() {
-      // Deno cannot cut a connection while it shuts down, and waits for ever for the rest of a body that a peer does not send.
+      // A shutdown of Deno has no timeout and cuts no connection: a peer that never finishes its body would block `close`.
       let giveUp = (): void => {};
       const given = new Promise<void>((resolve) => {
         giveUp = resolve;

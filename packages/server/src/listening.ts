@@ -17,6 +17,12 @@ export interface ListenBase {
   readonly closeAfter?: number;
 }
 
+/** The same where a runtime takes certificates as text. */
+export interface PemListenOptions extends ListenBase {
+  /** Certificate and key in PEM, for https and wss. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+}
+
 /** An address that is served. */
 export interface Served {
   /** Such as `http://127.0.0.1:8080`. */

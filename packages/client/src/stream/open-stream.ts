@@ -8,7 +8,7 @@ import { type Begin, type Opening, sessionEnded } from "./opening.js";
 import { StreamReader } from "./stream.js";
 import { textOf } from "./text.js";
 
-/** Sends an operation whose answer is a stream, and sends it again after each loss where it is told to. */
+/** Sends an operation whose answer is a stream. With the option `reopen` it is sent again after each loss. */
 export async function openStream(
   contract: AnyContract,
   connection: ConnectOptions,
