@@ -73,9 +73,13 @@ describe("loco's example, as its document has it", () => {
     const server = await serving({ policy });
     // The file is made only after the first line was heard: the output has not waited for the end.
     const command = "echo one; until test -e go; do sleep 0.01; done; echo two >&2";
+    let written: Promise<unknown> | undefined;
     const heard = await tell(server, `run \`${command}\``, (message) => {
-      if (message.type === "tool.execute" && message.result?.stdout === "one\n") void server.workspace.write("go", "");
+      if (message.type === "tool.execute" && message.result?.stdout === "one\n")
+        written ??= server.workspace.write("go", "");
     });
+    // The file is there before the write has cleaned up after itself.
+    await written;
     const started = { args: { command }, status: "started" };
     expect(runs(heard)).toMatchObject([
       started,
