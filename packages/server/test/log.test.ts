@@ -93,3 +93,38 @@ test("a stream that is cancelled while a log opens it is refused, also when the 
   expect({ status, begun }).toEqual({ status: 503, begun: 0 });
   expect((await cancelled).status).toBe(204);
 });
+
+test("a stream goes on after its server stood still while an entry was on its way to the log, longer than that may take", async () => {
+  const log = memoryLog();
+  const far: EventLog = {
+    ...log,
+    async open(stream) {
+      const writer = await log.open(stream);
+      return (
+        writer && {
+          ...writer,
+          async append(seq, text) {
+            await writer.append(seq, text);
+            // The answer comes after the limit would be over, and takes several turns then.
+            if (seq === 2) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+            for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+          },
+        }
+      );
+    },
+  };
+  const failures: unknown[] = [];
+  const handlers: Partial<FoldGatewayHandlers> = {
+    async *send() {
+      for (let i = 1; i <= 4; i++) {
+        yield { type: "text", text: `${i}` };
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      yield { type: "done", full_response: "" };
+    },
+  };
+  const options = { log: far, storeWithin: 200, onError: (error: unknown) => failures.push(error) };
+  const app = serve(foldGateway, handlers as FoldGatewayHandlers, options);
+  expect(await connect(foldGateway, { fetch: app.fetch }).send({ content: "x" }).text()).toBe("1234");
+  expect(failures).toEqual([]);
+});

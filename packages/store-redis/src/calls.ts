@@ -16,6 +16,8 @@ export interface Calls {
   within<T>(what: string, promise: Promise<T>): Promise<T>;
   /** Calls a function once, later. Returns how to cancel it. */
   after(milliseconds: number, run: () => void): () => void;
+  /** The same for a wait on others. */
+  limit(milliseconds: number, run: () => void): () => void;
   /** Waits that are not over. */
   pending(): number;
   timers(): number;
@@ -51,13 +53,8 @@ export function makeCalls(redis: RedisClient, timeout: number): Calls {
       };
       const fail = (error: unknown) => finish(() => reject(error));
       ends.add(fail);
-      const began = performance.now();
       const expire = () => fail(timeoutError(what, timeout, wait.cause?.()));
-      let cancelLimit = timers.after(timeout, () => {
-        // A process that stood still runs its timers before it reads what Redis has answered meanwhile: that has one more turn.
-        if (performance.now() - began > timeout + 100) cancelLimit = timers.after(0, expire);
-        else expire();
-      });
+      const cancelLimit = timers.limit(timeout, expire);
       const cancelRefresh = "nodes" in redis ? every(timeout / 4, () => redis.refreshSlotsCache?.()) : () => {};
       wait = begin((value) => finish(() => resolve(value)), fail);
     });
@@ -105,6 +102,7 @@ export function makeCalls(redis: RedisClient, timeout: number): Calls {
         return {};
       }),
     after: timers.after,
+    limit: timers.limit,
     pending: () => ends.size,
     timers: timers.count,
     stop() {

@@ -104,7 +104,7 @@ function makeWaits(calls: Calls, signal: AbortSignal) {
     /** Resolves at the next wake-up, or after so many milliseconds. */
     wakened: (milliseconds: number) =>
       new Promise<"woken" | "late">((resolve) => {
-        const cancel = calls.after(milliseconds, () => resolve("late"));
+        const cancel = calls.limit(milliseconds, () => resolve("late"));
         wake = () => {
           cancel();
           resolve("woken");

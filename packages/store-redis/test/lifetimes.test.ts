@@ -1,8 +1,10 @@
 import { setImmediate as tick } from "node:timers/promises";
 import type { EventWriter } from "@parlance/server/resume";
 import { type RedisLog, type RedisPubSub, redisLog } from "@parlance/store-redis";
+import { Redis } from "ioredis";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { atRest, expectZero } from "./at-rest.js";
+import { latency } from "./latency.js";
 import { hasRedis, type RedisServer, startRedis } from "./redis.js";
 
 const signal = new AbortController().signal;
@@ -21,14 +23,19 @@ describe.runIf(hasRedis)("the lifetimes of what redisLog and redisPubSub hold:",
   const pubSub = (options: Partial<Parameters<typeof made.pubSub>[0]> = {}): RedisPubSub =>
     made.pubSub({ redis: server.client(), ...options });
 
-  test("what Redis has answered while the process stood still is in time", async () => {
-    const one = pubSub({ timeout: 500 });
+  test("what Redis answers after the process stood still is in time, also where its way takes several turns", async () => {
+    const way = await latency(server.path);
+    way.set(5);
+    const redis = new Redis(way.port, "127.0.0.1");
+    const one = pubSub({ redis, timeout: 500 });
     await vi.waitFor(() => one.publish("topic", "first"));
     await tick();
     const published = one.publish("topic", "second");
     while (one.stats().calls === 0) await undefined;
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
     await expect(published).resolves.toBe(0);
+    redis.disconnect();
+    await way.close();
   });
 
   test("dropped streams leave nothing behind but the connection, nor do tails that were aborted, left, or read to the end", async () => {

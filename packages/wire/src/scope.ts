@@ -3,6 +3,8 @@ import { Books, everything, type Gauge, type Measure, type Stats } from "./gauge
 
 /** The longest delay that a timer takes (2^31 - 1 ms): a longer one would fire at once. */
 const LONGEST = 2 ** 31 - 1;
+/** Milliseconds by which timers of a busy process are late. */
+const STANDSTILL = 100;
 
 type Timer = ReturnType<typeof setTimeout>;
 
@@ -80,21 +82,39 @@ export class Scope {
     return this.#hold(new Held(release, gauge));
   }
 
-  /** Runs a function after a delay unless the scope closes first. Returns a function that cancels it. */
+  /**
+   * Runs a function after a delay unless the scope closes first. Returns a function that cancels it.
+   *
+   * A half of the delay through which the process stood still does not count, so that the process can hear others for at least the other half:
+   * timers run before what has come meanwhile is read, and an answer may need several turns.
+   */
   timeout(milliseconds: number, run: () => void): () => void {
     if (milliseconds === Number.POSITIVE_INFINITY) return nothing;
+    const delay = Math.min(milliseconds, LONGEST);
+    const halves = [Math.ceil(delay / 2), Math.floor(delay / 2)];
+    let began: number;
+    const wait = (): Timer => {
+      began = performance.now();
+      return unref(setTimeout(fire, halves[0]));
+    };
     const fire = (): void => {
+      if (performance.now() - began < 2 * halves[0]! + STANDSTILL) halves.shift();
+      if (halves.length > 0) {
+        held.what = wait();
+        return;
+      }
       cancel();
       this.#run(run);
     };
-    const cancel = this.#time(setTimeout(fire, Math.min(milliseconds, LONGEST)));
+    const held = new Held(wait(), "timers");
+    const cancel = this.#hold(held);
     return cancel;
   }
 
   /** Runs a function again and again until the scope closes. Returns a function that stops it. */
   interval(milliseconds: number, run: () => void): () => void {
     if (milliseconds === Number.POSITIVE_INFINITY) return nothing;
-    return this.#time(setInterval(() => this.#run(run), Math.min(milliseconds, LONGEST)));
+    return this.#hold(new Held(unref(setInterval(() => this.#run(run), Math.min(milliseconds, LONGEST))), "timers"));
   }
 
   /** Runs a function when a signal aborts, which may be now. The listener goes with the scope. */
@@ -150,11 +170,6 @@ export class Scope {
     return () => {
       if (this.#forget(held)) this.#release(held);
     };
-  }
-
-  #time(timer: Timer): () => void {
-    (timer as { unref?: () => void }).unref?.();
-    return this.#hold(new Held(timer, "timers"));
   }
 
   /** False where it is released already. */
@@ -233,14 +248,9 @@ function settled<T>(
       reject(error);
     };
     const forget = attempt.hold(() => fail(reasonOf(attempt)));
-    const began = performance.now();
-    const expire = (): void =>
-      fail(new Disconnected(`${what} did not finish within ${limit} ms`, { code: "timeout", retryable: true }));
-    const stop = attempt.timeout(limit, () => {
-      // A process that stood still runs its timers before it reads what has come meanwhile: that has one more turn.
-      if (performance.now() - began > limit + 100) attempt.timeout(0, expire);
-      else expire();
-    });
+    const stop = attempt.timeout(limit, () =>
+      fail(new Disconnected(`${what} did not finish within ${limit} ms`, { code: "timeout", retryable: true })),
+    );
     started.then((value) => {
       // A value that comes too late cannot fail anybody.
       if (over) return late && void (async () => late(value))().catch(() => {});
@@ -249,6 +259,12 @@ function settled<T>(
       forget();
     }, fail);
   });
+}
+
+/** A timer that keeps no process alive. */
+function unref(timer: Timer): Timer {
+  (timer as { unref?: () => void }).unref?.();
+  return timer;
 }
 
 function nothing(): void {}
