@@ -16,11 +16,13 @@ describe("A log that fails", () => {
     }) as Partial<FoldGatewayHandlers> as FoldGatewayHandlers;
 
   test.each([
-    ["takes no more but can be closed: the stream ends as one that was cut", false, "ended_early"],
-    ["cannot even be closed: what follows is a gap", true, "gap"],
-  ])("%s, and its handler hears why", async (_, all, code) => {
+    ["takes no more", false, 1],
+    ["takes no more, and whose reader asks another server for the rest", false, 2],
+    ["can neither take more nor be closed", true, 1],
+  ])("%s: its reader gets what it holds and then a gap, and its handler hears why", async (_, all, servers) => {
     const log = memoryLog();
     const full = new Error("OOM command not allowed");
+    let last = 0;
     const failing: EventLog = {
       ...log,
       async open(stream) {
@@ -28,27 +30,38 @@ describe("A log that fails", () => {
         return (
           writer && {
             ...writer,
-            append: (seq, text) => (seq > 3 ? Promise.reject(full) : writer.append(seq, text)),
+            append(seq, text) {
+              last = seq;
+              return seq > 3 ? Promise.reject(full) : writer.append(seq, text);
+            },
             close: () => (all ? Promise.reject(full) : writer.close()),
           }
         );
       },
     };
     let reason: unknown;
-    const app = serve(
-      foldGateway,
-      handlers((why) => {
-        reason = why;
-      }),
-      { log: failing },
-    );
+    const own = handlers((why) => {
+      reason = why;
+    });
+    const elsewhere: EventLog = {
+      ...log,
+      async state(stream) {
+        const state = await log.state(stream);
+        return state && { ...state, last };
+      },
+    };
+    const apps = [failing, elsewhere].map((log) => serve(foldGateway, own, { log, onError: false }));
+    let requests = 0;
+    const fetch = (request: Request) => apps[requests++ > 0 ? servers - 1 : 0]!.fetch(request);
     const got: string[] = [];
     const read = async () => {
-      const stream = connect(foldGateway, { fetch: app.fetch, random: () => 0 }).send({ content: "x" });
+      const stream = connect(foldGateway, { fetch, random: () => 0 }).send({ content: "x" });
       for await (const message of stream) if (message.type === "text") got.push(message.text);
     };
-    await expect(read()).rejects.toMatchObject({ name: "Disconnected", code });
+    const error = await read().catch((error: unknown) => error);
     expect(["1", "2", "3"].slice(0, got.length)).toEqual(got);
+    expect(error).toMatchObject({ name: "Disconnected", code: "gap", missing: { after: got.length } });
+    if (!all) expect(got).toEqual(["1", "2", "3"]);
     expect(reason).toBe(full);
   });
 });

@@ -59,9 +59,10 @@ if redis.call("GET", KEYS[2]) ~= ARGV[1] then return ${LEASE_LOST} end
 redis.call("PEXPIRE", KEYS[2], ARGV[2])
 return ${DONE}`;
 
-/** KEYS hash, lease · ARGV epoch, channel. A stream without a lease is closed. */
+/** KEYS hash, lease · ARGV epoch, channel, last sequence. A stream without a lease is closed. Readers find entries that were not taken missing. */
 export const CLOSE = `
 if redis.call("HGET", KEYS[1], "epoch") ~= ARGV[1] then return 0 end
+if tonumber(redis.call("HGET", KEYS[1], "last")) < tonumber(ARGV[3]) then redis.call("HSET", KEYS[1], "last", ARGV[3]) end
 redis.call("DEL", KEYS[2])
 redis.call("PUBLISH", ARGV[2], cjson.encode({ "closed", ARGV[1] }))
 return 1`;

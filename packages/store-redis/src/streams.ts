@@ -17,7 +17,8 @@ export interface StreamScripts {
   /** Without a limit, because no caller waits for it. */
   refresh(stream: string, epoch: string): Promise<unknown>;
   trim(stream: string, epoch: string, seq: number): Promise<unknown>;
-  close(stream: string, epoch: string): Promise<unknown>;
+  /** `last` is the sequence of the last entry that was to be appended. */
+  close(stream: string, epoch: string, last: number): Promise<unknown>;
   drop(stream: string, epoch: string): Promise<unknown>;
   look(stream: string, after: number, limit: number): Promise<Look | undefined>;
 }
@@ -83,9 +84,9 @@ export function makeStreamScripts({
       const [held, , entries] = keysOf(stream);
       return calls.ask(`trim ${stream}`, () => trim(held, entries, epoch, seq + 1));
     },
-    close(stream, epoch) {
+    close(stream, epoch, last) {
       const [held, leased] = keysOf(stream);
-      return calls.ask(`close ${stream}`, () => close(held, leased, epoch, channelOf(stream)));
+      return calls.ask(`close ${stream}`, () => close(held, leased, epoch, channelOf(stream), last));
     },
     drop: (stream, epoch) => calls.ask(`drop ${stream}`, () => sendDrop(stream, epoch)),
     async look(stream, after, limit) {

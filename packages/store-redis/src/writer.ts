@@ -41,8 +41,8 @@ export class Writer {
       epoch,
       append: (seq, text) => this.#append(seq, text),
       trim: (seq) => this.#trim(seq),
-      close: () => this.#finish(scripts.close),
-      drop: () => this.#finish(scripts.drop),
+      close: () => this.#finish(() => scripts.close(stream, epoch, this.#last)),
+      drop: () => this.#finish(() => scripts.drop(stream, epoch)),
     };
   }
 
@@ -103,12 +103,12 @@ export class Writer {
   }
 
   /** Closes or drops the stream after its last entry. A stopped log does neither: its leases run out. */
-  async #finish(step: StreamScripts["close" | "drop"]): Promise<void> {
+  async #finish(step: () => Promise<unknown>): Promise<void> {
     if (this.#calls.stopped) return;
     if (this.#state === "open") this.#state = "closing";
     await this.#drain();
     this.#end();
-    await step(this.stream, this.#epoch);
+    await step();
   }
 
   /** Resolves once the entries on their way are settled. */

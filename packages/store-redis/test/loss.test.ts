@@ -57,15 +57,30 @@ describe.runIf(hasRedis)("a Redis that has lost acknowledged entries,", () => {
     expect(await other.state("failed over")).toBeUndefined();
   });
 
+  test("an entry that Redis refused is missing for every reader, on whichever server, once the stream is closed", async () => {
+    const [log, other] = [make(), make()];
+    const writer = await write(log, "refused", entriesTo(2));
+    const tail = iterate(other, "refused", 0);
+    expect((await tail.next()).value).toHaveLength(2);
+    const next = settle(tail.next());
+    await redis.config("SET", "maxmemory", "1", "maxmemory-policy", "noeviction");
+    await expect(writer.append(3, "three")).rejects.toMatchObject({ code: "refused" });
+    await redis.config("SET", "maxmemory", "0");
+    await writer.close();
+    expect(await next).toMatchObject(LOST);
+    expect(await other.state("refused")).toMatchObject({ last: 3, closed: true });
+  });
+
   test("a reader that has read further than Redis now holds gets a typed error, also when nothing more is written", async () => {
     const [log, other] = [make(), make()];
     const entries = entriesTo(5);
-    const writer = await write(log, "silent", entries);
+    await write(log, "silent", entries);
     const tail = iterate(other, "silent", 0);
     expect((await tail.next()).value).toEqual(entries);
     await forget("silent", entries, 3);
     const next = settle(tail.next());
-    await writer.close();
+    // Any text makes the reader look.
+    await redis.publish("parlance:{silent}:wake", "");
     expect(await next).toMatchObject(LOST);
   });
 

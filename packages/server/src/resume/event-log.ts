@@ -28,7 +28,10 @@ export interface EventWriter {
   append(seq: number, text: string): Promise<void> | undefined;
   /** Drops entries up to and with `seq`. */
   trim(seq: number): Promise<void>;
-  /** Nothing more will be appended; the entries stay until `drop`. */
+  /**
+   * Nothing more will be appended; the entries stay until `drop`. `last` of the state counts entries whose append has failed: readers on
+   * other servers find them missing.
+   */
   close(): Promise<void>;
   /** Forgets the stream, and frees its name. */
   drop(): Promise<void>;

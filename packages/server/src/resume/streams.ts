@@ -121,8 +121,14 @@ export class ResumableStreams implements StreamDelivery {
     if (after + 1 < state.first) return { gap: { after, first: state.first } };
     // The log has lost entries that this reader had.
     if (after > state.last) return missing;
-    // A fully read stream has nothing to resume.
-    if (cursor && state.closed && after >= state.last) return undefined;
+    if (state.closed) {
+      // What the log has not taken is held nowhere.
+      const written = Math.max(state.last, run?.last ?? 0);
+      // A fully read stream has nothing to resume.
+      if (cursor && after >= written) return undefined;
+      const [next] = await this.#store(call, () => this.#log.read(name, after, 1));
+      if (after < written && next?.seq !== after + 1) return { gap: { after, ...(next && { first: next.seq }) } };
+    }
     return this.#answer(this.#running.get(name), name, state.epoch, after, call);
   }
 
