@@ -133,6 +133,7 @@ it("a stream whose request was repeated, cut on its way and answered with a bare
 it.each([
   ["a bare 400 of a server that does not know the key", [400, 404], ["POST", "GET"]],
   ["a 400 with a body", ["the parser does not say this"], ["POST"]],
+  ["a 400 with its status as the body", ["status 400"], ["POST"]],
 ])("%s is the error of its stream", async (_, answers, methods) => {
   const { client, asked } = repeatedByFetch(
     answers.map((answer) =>

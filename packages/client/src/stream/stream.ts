@@ -11,6 +11,7 @@ import {
 } from "@parlance/wire";
 import { gap } from "../disconnected.js";
 import { type Lifetime, lifetime, within } from "../lifetime.js";
+import { bare } from "../operation.js";
 import { type ConnectOptions, IDLE_TIMEOUT } from "../options.js";
 import { type Buffer, buffer } from "./buffer.js";
 import { decoding, type Last } from "./decoding.js";
@@ -47,10 +48,10 @@ type State = "connecting" | "open" | "rejoining" | "closed";
 
 /**
  * Whether a request that failed so may have begun its handler: `fetch` repeats a GET whose connection was lost, and shows the second answer
- * only. 400 without a body is the HTTP parser's, to a request that was cut on its way; 410 is of a stream that is known, and lost its messages.
+ * only. A bare 400 is the HTTP parser's, to a request that was cut on its way; 410 is of a stream that is known, and lost its messages.
  */
 function mayRun(error: unknown): boolean {
-  if (error instanceof Refusal) return error.message === "status 400" || error.status === 410;
+  if (error instanceof Refusal) return bare.has(error) || error.status === 410;
   return error instanceof Disconnected && error.code === "unreachable" && !error.retryable;
 }
 
