@@ -93,6 +93,7 @@ export async function twoServers(): Promise<TwoServers> {
     ports: servers.map(({ stage }) => stage.server.port) as [number, number],
     reports,
     async fail(faults) {
+      for (const way of ways) way.set(0);
       for (const { kind, after, milliseconds } of faults) {
         await pause(after);
         await happen[kind](milliseconds);
