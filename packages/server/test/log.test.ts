@@ -1,7 +1,7 @@
 import { connect } from "@parlance/client";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
 import { serve } from "@parlance/server";
-import { type EventLog, memoryLog, testEventLog } from "@parlance/server/resume";
+import { type EventLog, type EventWriter, memoryLog, testEventLog } from "@parlance/server/resume";
 import { describe, expect, test } from "vitest";
 
 describe("memoryLog", () => testEventLog(async () => ({ log: memoryLog(), stop() {} }), test));
@@ -64,6 +64,38 @@ describe("A log that fails", () => {
     if (!all) expect(got).toEqual(["1", "2", "3"]);
     expect(reason).toBe(full);
   });
+});
+
+test("a stream that its log has closed under its handler is a gap for its reader, is reported, and aborts the handler", async () => {
+  const log = memoryLog();
+  let writer: EventWriter | undefined;
+  // What happens in a shared log to a server that stands still for longer than its lease.
+  const leased: EventLog = {
+    ...log,
+    async open(stream) {
+      writer = await log.open(stream);
+      return writer;
+    },
+  };
+  let reason: unknown;
+  const handlers: Partial<FoldGatewayHandlers> = {
+    async *send(_, { signal }) {
+      yield { type: "text", text: "1" };
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      reason = signal.reason;
+    },
+  };
+  const failures: unknown[] = [];
+  const onError = (error: unknown) => failures.push(error);
+  const app = serve(foldGateway, handlers as FoldGatewayHandlers, { log: leased, onError });
+  const messages = connect(foldGateway, { fetch: app.fetch, random: () => 0 })
+    .send({ content: "x" })
+    [Symbol.asyncIterator]();
+  await messages.next();
+  await writer!.close();
+  await expect(messages.next()).rejects.toMatchObject({ code: "gap", missing: { after: 1 } });
+  expect(failures).toEqual([reason]);
+  expect(reason).toMatchObject({ name: "Disconnected", message: "the event log has closed the stream" });
 });
 
 test("a stream that is cancelled while a log opens it is refused, also when the log then hangs", async () => {

@@ -122,6 +122,10 @@ export class ResumableStreams implements StreamDelivery {
     // The log has lost entries that this reader had.
     if (after > state.last) return missing;
     if (state.closed) {
+      if (run && !run.handler.closed) {
+        this.#lose(run);
+        return { gap: { after } };
+      }
       // What the log has not taken is held nowhere.
       const written = Math.max(state.last, run?.last ?? 0);
       // A fully read stream has nothing to resume.
@@ -130,6 +134,13 @@ export class ResumableStreams implements StreamDelivery {
       if (after < written && next?.seq !== after + 1) return { gap: { after, ...(next && { first: next.seq }) } };
     }
     return this.#answer(this.#running.get(name), name, state.epoch, after, call);
+  }
+
+  /** The log has taken the writer for dead, so what its handler sends from now on would be held nowhere. */
+  #lose({ handler, called }: Run): void {
+    const error = new Disconnected("the event log has closed the stream", { code: "closed", retryable: true });
+    this.#context.callbacks.report(error, "log", called.operation);
+    handler.close(error);
   }
 
   /** Ends a stream. False when there is none: one whose request is still on its way does not begin then. */
