@@ -261,6 +261,17 @@ function settled<T>(
   });
 }
 
+/** Waits for a promise until a scope closes: after the limit at the latest. Resolves with undefined where nothing came before. Closes the scope. */
+export async function until<T>(scope: Scope, limit: number, coming: Promise<T>): Promise<T | undefined> {
+  const closed = new Promise<undefined>((resolve) => scope.add(() => resolve(undefined)));
+  scope.timeout(limit, () => scope.close());
+  try {
+    return await Promise.race([coming, closed]);
+  } finally {
+    scope.close();
+  }
+}
+
 /** A timer that keeps no process alive. */
 function unref(timer: Timer): Timer {
   (timer as { unref?: () => void }).unref?.();

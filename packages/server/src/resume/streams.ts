@@ -1,5 +1,5 @@
 import { type Cursor, Disconnected, formatResumable, type Gap, isKey, RESUME, Refusal } from "@parlance/wire";
-import { type Scope, within } from "@parlance/wire/scope";
+import { type Scope, until, within } from "@parlance/wire/scope";
 import { type Context, refusalOf } from "../call.js";
 import type { Answer } from "../http/answer.js";
 import { STREAM_HEADERS } from "../http/response.js";
@@ -70,22 +70,13 @@ export class ResumableStreams implements StreamDelivery {
   async #begun(run: Run, call: Scope): Promise<void> {
     const waiting = call.child("readers");
     this.#attend(run, waiting);
-    try {
-      await Promise.race([run.begun, new Promise<void>((resolve) => waiting.add(resolve))]);
-    } finally {
-      waiting.close();
-    }
+    await until(waiting, Number.POSITIVE_INFINITY, run.begun);
   }
 
   /** The same for a stream of another server, which tells of a refusal. False where the stream ends without a message. */
   async #beginsElsewhere(name: string, call: Scope): Promise<boolean> {
     const { limits } = this.#context;
     const waiting = call.child("readers");
-    const after = (milliseconds: number): Promise<undefined> =>
-      new Promise((resolve) => {
-        waiting.add(() => resolve(undefined));
-        waiting.timeout(milliseconds, () => resolve(undefined));
-      });
     let refuse = (_: Refusal): void => {};
     const refused = new Promise<never>((_, reject) => {
       refuse = reject;
@@ -95,9 +86,9 @@ export class ResumableStreams implements StreamDelivery {
       await this.#remote?.listen(name, waiting, { refused: refuse });
       const first = this.#readers.read(undefined, name, 0, waiting).next();
       const over = first.catch(() => ({ done: true }));
-      const step = await Promise.race([over, refused, after(headersDueAfter(limits))]);
+      const step = await until(waiting.child(), headersDueAfter(limits), Promise.race([over, refused]));
       // The refusal is on its way.
-      if (step?.done) await Promise.race([refused, after(limits.queryWithin)]);
+      if (step?.done) await until(waiting.child(), limits.queryWithin, refused);
       return !step?.done;
     } finally {
       waiting.close();

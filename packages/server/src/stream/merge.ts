@@ -1,6 +1,6 @@
 import { type AnyMessage, Refusal } from "@parlance/wire";
 import { Queue } from "@parlance/wire/link";
-import type { Scope } from "@parlance/wire/scope";
+import { type Scope, until } from "@parlance/wire/scope";
 import { type Context, sessionOf } from "../call.js";
 import type { Encode, Encoded } from "../codecs.js";
 import { headersDueAfter } from "../limits.js";
@@ -98,8 +98,10 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
   async #begin(): Promise<IteratorResult<Encoded>> {
     this.#stage = "begun";
     const coming = this.#own.next();
-    coming.catch(() => {});
-    const first = await this.#stepWithin(headersDueAfter(this.#context.limits), coming);
+    const waiting = this.#scope.child();
+    this.#wake = () => waiting.close();
+    // Undefined where the handler takes too long, or the session ends before.
+    const first = await until(waiting, headersDueAfter(this.#context.limits), coming);
     if (first && !first.done) return { done: false, value: this.#encode(first.value) };
     if (first) this.onHandlerDone?.();
     this.#join(first ? undefined : () => coming);
@@ -114,19 +116,6 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
     this.#stage = "joined";
     this.#stopAttending();
     if (more) this.#drain(more()).catch((error) => this.#inbox.end(error));
-  }
-
-  /** The handler's step; undefined where it takes too long, or the session ends before. */
-  async #stepWithin<T>(milliseconds: number, coming: Promise<T>): Promise<T | undefined> {
-    const silence = new Promise<undefined>((resolve) => {
-      this.#wake = () => resolve(undefined);
-    });
-    const stop = this.#scope.timeout(milliseconds, this.#wake);
-    try {
-      return await Promise.race([coming, silence]);
-    } finally {
-      stop();
-    }
   }
 
   /** The handler is paused while its reader is behind; senders of other messages cannot be. */

@@ -1,6 +1,6 @@
 import type { Stream } from "@parlance/contract";
 import { type AnyMessage, encode, faultMessage } from "@parlance/wire";
-import { type Scope, within } from "@parlance/wire/scope";
+import { type Scope, until, within } from "@parlance/wire/scope";
 import { type Context, callOf, isHidden, refusalOf } from "../call.js";
 import { invoke } from "../callback.js";
 import { type Encode, type Encoded, encoderFor } from "../codecs.js";
@@ -42,7 +42,10 @@ export async function produce(context: Context, called: Called, scope: Scope): P
   const merged =
     described.closedBy === undefined ? undefined : new SessionMerge(context, called, own, encode, scope, handler);
   const handled = new Handled({ context, called, described, scope, encode, own, merged });
-  const early = await firstWithin(headersDueAfter(limits), handled.first, scope, merged);
+  const waiting = scope.child();
+  // A handler that is known to have no message of its own need not be waited for.
+  if (merged) merged.onHandlerDone = () => waiting.close();
+  const early = await until(waiting, headersDueAfter(limits), handled.first);
   if (scope.closed) throw scope.reason ?? cancelled();
   if (early?.done && needsEnd(described)) throw unended(called.operation, described);
   handled.open(early === undefined);
@@ -200,25 +203,4 @@ function messagesOf(returned: unknown, operation: string): AsyncIterable<AnyMess
   const iterable = (returned ?? {}) as AsyncIterable<AnyMessage>;
   if (typeof iterable[Symbol.asyncIterator] === "function") return iterable;
   throw new TypeError(`the handler of ${operation} returned no messages: write it as \`async *${operation}\``);
-}
-
-/** The first step, or undefined when headers are due before it: after a time, or when the handler is known to have none. */
-async function firstWithin<T>(
-  milliseconds: number,
-  first: Promise<T>,
-  scope: Scope,
-  merged: SessionMerge | undefined,
-): Promise<T | undefined> {
-  let due = () => {};
-  const without = new Promise<undefined>((resolve) => {
-    due = () => resolve(undefined);
-  });
-  const stops = [scope.hold(due), scope.timeout(milliseconds, due)];
-  if (merged) merged.onHandlerDone = due;
-  try {
-    return await Promise.race([first, without]);
-  } finally {
-    for (const stop of stops) stop();
-    if (merged) merged.onHandlerDone = undefined;
-  }
 }
