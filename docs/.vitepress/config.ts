@@ -12,7 +12,7 @@ export default defineConfig({
   themeConfig: {
     nav: [
       { text: "Start", link: "/start/editor-plugin" },
-      { text: "Guides", link: "/frameworks" },
+      { text: "Guides", link: "/streams" },
       { text: "Contracts", link: "/contract" },
       { text: "Protocols", link: "/protocols/" },
       { text: "API", link: "/api/" },

@@ -40,6 +40,11 @@ export const outline: Section[] = [
   {
     text: "Guides",
     items: [
+      { text: "Streams and cancelling", link: "/streams" },
+      { text: "Channels and approvals", link: "/approvals" },
+      { text: "Resume and clusters", link: "/resume" },
+      { text: "Edits from a model", link: "/edits" },
+      { text: "Security and deployment", link: "/deployment" },
       { text: "Frameworks", link: "/frameworks" },
       { text: "Runtimes", link: "/runtimes" },
       { text: "Observability", link: "/observability" },
