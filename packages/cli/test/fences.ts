@@ -18,24 +18,45 @@ export interface ProgramFence {
   readonly prints: readonly string[];
 }
 
-/** The `ts` fences of a document, in order. A fence that is not to be run says so: "```ts no-run". */
-export function readFences(document: string): ProgramFence[] {
-  const fences: ProgramFence[] = [];
+/** Any fenced text of a document: ```language rest. */
+export interface Fence {
+  readonly heading: string;
+  readonly line: number;
+  readonly language: string;
+  /** What stands behind the language, such as `no-run` or `[src/try.ts]`. */
+  readonly rest: string;
+  readonly text: string;
+}
+
+export function readAllFences(document: string): Fence[] {
+  const fences: Fence[] = [];
   let heading = "";
-  let open: { marks: string; line: number; lines: string[] } | null = null;
+  let open: (Omit<Fence, "text"> & { readonly marks: string; readonly lines: string[] }) | null = null;
   for (const [i, line] of document.split("\n").entries()) {
     const opening = /^(`{3,})(\S*)(?: (.*))?$/.exec(line);
     if (open !== null && line.startsWith(open.marks) && line.trim() === open.marks) {
-      const code = open.lines.join("\n");
-      const prints = [...code.matchAll(/^.*?\/\/ => (.*)$/gm)].map((match) => match[1]!);
-      if (open.line > 0) fences.push({ heading, line: open.line, code, prints });
+      const { marks: _, lines, ...fence } = open;
+      fences.push({ ...fence, text: lines.join("\n") });
       open = null;
     } else if (open !== null) open.lines.push(line);
-    else if (opening !== null)
-      open = { marks: opening[1]!, line: opening[2] === "ts" && opening[3] === undefined ? i + 1 : 0, lines: [] };
-    else heading = /^#+ (.*)$/.exec(line)?.[1] ?? heading;
+    else if (opening !== null) {
+      const [, marks, language, rest = ""] = opening;
+      open = { marks: marks!, heading, line: i + 1, language: language!, rest, lines: [] };
+    } else heading = /^#+ (.*)$/.exec(line)?.[1] ?? heading;
   }
   return fences;
+}
+
+/** The `ts` fences of a document, in order. A fence that is not to be run says so: "```ts no-run". */
+export function readFences(document: string): ProgramFence[] {
+  return readAllFences(document)
+    .filter(({ language, rest }) => language === "ts" && rest === "")
+    .map(({ heading, line, text }) => ({
+      heading,
+      line,
+      code: text,
+      prints: [...text.matchAll(/^.*?\/\/ => (.*)$/gm)].map((match) => match[1]!),
+    }));
 }
 
 /**

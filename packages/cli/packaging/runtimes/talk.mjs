@@ -1,46 +1,6 @@
-// Holds one conversation of each kind with the apps, in whichever runtime this is, and prints what it got.
-import { connect } from "@parlance/client";
-import { based } from "@parlance/protocols/based";
-import { foldGateway } from "@parlance/protocols/fold-gateway";
+// Converses with the server at a URL and prints what it got.
+import { converse } from "./converse.mjs";
 
-const baseUrl = process.argv[2];
 // Node 20 has no WebSocket of its own.
-const webSocket = globalThis.WebSocket ? {} : { webSocket: (await import("@parlance/client/node")).webSocket };
-const gateway = connect(foldGateway, { baseUrl });
-const got = {};
-got.operation = await gateway.listAgents();
-got.stream = await gateway.send({ content: "hello" }).text();
-
-for (const resume of [false, true]) {
-  const session = await connect(based, { baseUrl, resume, ...webSocket }).session();
-  got[resume ? "resumableChannel" : "channel"] = await session.ask({ type: "list_files" });
-  await session.close();
-  got.closed = (await session.closed).code;
-}
-
-/** A `fetch` whose first stream is cut after its first bytes. */
-let cuts = 0;
-async function cutting(request) {
-  const response = await fetch(request);
-  if (!response.headers.get("Content-Type")?.startsWith("text/event-stream") || cuts++ > 0) return response;
-  const reader = response.body.getReader();
-  let first = true;
-  const body = new ReadableStream({
-    async pull(controller) {
-      if (!first) {
-        await reader.cancel();
-        return controller.error(new TypeError("terminated"));
-      }
-      first = false;
-      controller.enqueue((await reader.read()).value);
-    },
-  });
-  return new Response(body, { status: response.status, headers: response.headers });
-}
-got.resumed = await connect(foldGateway, { baseUrl, fetch: cutting })
-  .send({ content: "slow" })
-  .text()
-  .catch((error) => error.name);
-
-for await (const _ of connect(foldGateway, { baseUrl, resume: false }).send({ content: "wait" })) break;
-console.log(JSON.stringify(got));
+const options = globalThis.WebSocket ? {} : { webSocket: (await import("@parlance/client/node")).webSocket };
+console.log(JSON.stringify(await converse(process.argv[2], options)));

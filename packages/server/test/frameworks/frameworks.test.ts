@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
@@ -15,14 +16,15 @@ import { Hono } from "hono";
 import Koa from "koa";
 import { describe, expect, onTestFinished, test } from "vitest";
 
-/** A gateway, and an agent on a channel, which a framework mounts below /agent. */
-function makeApps(): readonly App[] {
+/** A gateway, and an agent on a channel, which a framework mounts below /agent. The answer to `cut` waits for `rest` after its first message. */
+function makeApps(rest: Promise<unknown> = Promise.resolve()): readonly App[] {
   const gateway = serve(foldGateway, {
     health: () => "OK",
     ready: () => "OK",
     listAgents: () => [{ id: "1", name: "echo", capabilities: ["chat"] }],
     async *send({ content }) {
       yield { type: "text", text: content };
+      if (content === "cut") await rest;
       yield { type: "done", full_response: content };
     },
   });
@@ -99,6 +101,20 @@ const mounts: Readonly<Record<string, (apps: readonly App[]) => Promise<Server> 
     return serveHono({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }) as Server;
   },
 };
+/** The versions that are tried, which the table of docs/frameworks.md names. */
+const { devDependencies } = JSON.parse(readFileSync(new URL("../../../../package.json", import.meta.url), "utf8"));
+const tried: Readonly<Record<string, string>> = {
+  "Express, behind a body parser": `express ${devDependencies.express}`,
+  "Express, at the root": `express ${devDependencies.express}`,
+  Connect: `connect ${devDependencies.connect}`,
+  Koa: `koa ${devDependencies.koa}`,
+  Fastify: `fastify ${devDependencies.fastify}`,
+  Hono: `hono ${devDependencies.hono}`,
+  "a route handler of Next.js": "called as Next.js calls it",
+};
+/** What held in the tests of this file. */
+const held = new Map(Object.keys(mounts).map((name) => [name, new Set<string>()]));
+
 /** Next.js gives a route no sockets. */
 const withSockets = Object.entries(mounts).filter(([name]) => name !== "a route handler of Next.js");
 
@@ -114,15 +130,48 @@ async function start(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-describe.each(Object.entries(mounts))("Mounted in %s,", (_, mount) => {
+/** A `fetch` that cuts its first stream after the first bytes, and calls `cut` then. */
+function cutting(cut: () => void): typeof fetch {
+  let streams = 0;
+  return async (...request) => {
+    const answer = await fetch(...request);
+    if (!answer.headers.get("Content-Type")?.startsWith("text/event-stream") || streams++ > 0) return answer;
+    const reader = answer.body!.getReader();
+    let pulls = 0;
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        if (pulls++ === 0) return controller.enqueue((await reader.read()).value!);
+        await reader.cancel();
+        cut();
+        controller.error(new TypeError("terminated"));
+      },
+    });
+    return new Response(body, answer);
+  };
+}
+
+describe.each(Object.entries(mounts))("Mounted in %s,", (name, mount) => {
   test("operations, streams and the framework's own pages are answered", async () => {
     const url = await start(await mount(makeApps()));
     const gateway = connect(foldGateway, { baseUrl: `${url}/agent` });
     expect(await gateway.listAgents()).toMatchObject([{ name: "echo" }]);
+    held.get(name)!.add("operations");
     expect(await gateway.send({ content: "hello" }).text()).toBe("hello");
+    held.get(name)!.add("SSE");
     expect(await (await fetch(`${url}/hello`)).text()).toBe("hello");
     expect((await fetch(`${url}/nothing`)).status).toBe(404);
     expect((await fetch(`${url}/agent/nothing`)).status).toBe(404);
+  });
+
+  test("a stream that is cut goes on", async () => {
+    let goOn = () => {};
+    const rest = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const url = await start(await mount(makeApps(rest)));
+    const gateway = connect(foldGateway, { baseUrl: `${url}/agent`, fetch: cutting(goOn) });
+    expect(await gateway.send({ content: "cut" }).text()).toBe("cut");
+    held.get(name)!.add("resume");
   });
 
   test("a broken body is refused in the protocol's own words, or by the parser before it", async () => {
@@ -137,11 +186,24 @@ describe.each(Object.entries(mounts))("Mounted in %s,", (_, mount) => {
   });
 });
 
-test.each(withSockets)("Mounted in %s, channels are opened", async (_, mount) => {
+test.each(withSockets)("Mounted in %s, channels are opened", async (name, mount) => {
   const url = await start(await mount(makeApps()));
   const session = await connect(based, { baseUrl: `${url}/agent`, webSocket }).session();
   expect(await session.ask({ type: "list_files" })).toMatchObject({ files: ["a.based"] });
   await session.close();
+  held.get(name)!.add("WebSocket");
+});
+
+test("docs/frameworks.md has the table of what these tests found", () => {
+  const kinds = ["operations", "SSE", "WebSocket", "resume"];
+  const rows = Object.entries(tried).map(([name, version]) => [
+    name.replace(/^a r/, "A r"),
+    ...kinds.map((kind) => (held.get(name)!.has(kind) ? "yes" : "no")),
+    version,
+  ]);
+  const head = ["mounted in", ...kinds, "tried with"];
+  const table = [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
+  expect(readFileSync(new URL("../../../../docs/frameworks.md", import.meta.url), "utf8")).toContain(table);
 });
 
 test("a packed body that a parser has unpacked is used", async () => {

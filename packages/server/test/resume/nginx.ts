@@ -15,8 +15,14 @@ export interface Nginx {
   stop(): Promise<void>;
 }
 
-/** An nginx in front of a server, with its default configuration; its files are in a folder of its own. */
-export async function startNginx(upstream: string): Promise<Nginx> {
+/**
+ * An nginx in front of a server, by default with its default configuration; its files are in a folder of its own.
+ * `http` is what stands in its `http` block, where `LISTEN` stands for the address.
+ */
+export async function startNginx(
+  upstream: string,
+  http = `server { listen LISTEN; location / { proxy_pass ${upstream}; } }`,
+): Promise<Nginx> {
   const folder = await mkdtemp(join(tmpdir(), "nginx-"));
   const port = await freePort();
   const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
@@ -25,7 +31,7 @@ export async function startNginx(upstream: string): Promise<Nginx> {
   const configuration = `daemon off; pid ${folder}/pid; error_log ${folder}/error.log;
 events {}
 http { access_log off; ${paths.join(" ")}
-  server { listen 127.0.0.1:${port}; location / { proxy_pass ${upstream}; } } }`;
+  ${http.replace("LISTEN", `127.0.0.1:${port}`)} }`;
   await writeFile(join(folder, "nginx.conf"), configuration);
   const nginx = spawn(program, ["-p", folder, "-c", join(folder, "nginx.conf")], { stdio: "ignore" });
   const ended = new Promise((resolve) => nginx.on("exit", resolve));

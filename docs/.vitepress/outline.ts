@@ -1,0 +1,77 @@
+/** The pages in reading order: the sidebar, and llms.txt. The pages of packages, protocols and the API are generated. */
+export interface Section {
+  readonly text: string;
+  readonly collapsed?: boolean;
+  readonly items: { readonly text: string; readonly link: string }[];
+}
+
+const protocols = [
+  "agentsmithy",
+  "agentsmithy-1.13",
+  "based",
+  "emacs-agent",
+  "fold-gateway",
+  "coven",
+  "loco",
+  "loco-app",
+];
+const packages = [
+  "client",
+  "server",
+  "edits",
+  "protocols",
+  "store-redis",
+  "cli",
+  "language",
+  "codegen",
+  "contract",
+  "wire",
+];
+
+export const outline: Section[] = [
+  {
+    text: "Start here",
+    items: [
+      { text: "An editor plugin", link: "/start/editor-plugin" },
+      { text: "An agent's backend", link: "/start/agent-backend" },
+      { text: "A protocol of your own", link: "/start/protocol-team" },
+    ],
+  },
+  {
+    text: "Guides",
+    items: [
+      { text: "Streams and cancelling", link: "/streams" },
+      { text: "Channels and approvals", link: "/approvals" },
+      { text: "Resume and clusters", link: "/resume" },
+      { text: "Edits from a model", link: "/edits" },
+      { text: "Security and deployment", link: "/deployment" },
+      { text: "Frameworks", link: "/frameworks" },
+      { text: "Runtimes", link: "/runtimes" },
+      { text: "Observability", link: "/observability" },
+    ],
+  },
+  {
+    text: "Reference",
+    items: [
+      { text: "The contract language", link: "/contract" },
+      { text: "Errors", link: "/errors" },
+      { text: "Limits", link: "/limits" },
+      { text: "What is promised", link: "/promises" },
+      { text: "Threats", link: "/threats" },
+      { text: "API", link: "/api/" },
+    ],
+  },
+  {
+    text: "Protocols",
+    collapsed: true,
+    items: [
+      { text: "All of them", link: "/protocols/" },
+      ...protocols.map((name) => ({ text: name, link: `/protocols/${name}/` })),
+    ],
+  },
+  {
+    text: "Packages",
+    collapsed: true,
+    items: packages.map((name) => ({ text: `@parlance/${name}`, link: `/packages/${name}` })),
+  },
+];

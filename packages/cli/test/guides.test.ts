@@ -1,0 +1,4 @@
+import { testFences } from "./fences.js";
+
+for (const guide of ["streams", "approvals", "resume", "edits", "deployment"])
+  testFences(new URL(`../../../docs/${guide}.md`, import.meta.url));
