@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { connect } from "@parlance/client";
+import { play } from "@parlance/client/testing";
 import { type EventsMessage, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { parseTranscript } from "@parlance/protocols/helpers/emacs-agent-transcript";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -26,18 +27,20 @@ async function listen(
   act: (call: EventsMessage & { type: "tool.call" }) => Promise<unknown> = ({ tool_call_id }) =>
     agent.approve({ session_id, tool_call_id }),
 ): Promise<string[]> {
-  const seen: string[] = [];
   const events = agent.events({ session_id });
-  await events.opened;
+  const { heard, until } = play(events, {
+    "tool.call": (call) => call.requires_approval && act(call),
+  });
+  await until("agent.state");
   await agent.prompt({ session_id, text: prompt });
-  for await (const message of events) {
-    if (message.type === "agent.state") seen.push(message.state);
-    else if (message.type === "tool.result") seen.push(`${message.type} ${message.status}`);
-    else if (seen.at(-1) !== message.type) seen.push(message.type);
-    if (message.type === "tool.call" && message.requires_approval) void act(message);
-    if (message.type === "agent.state" && seen.length > 2 && /idle|error/.test(message.state)) break;
-  }
-  return seen;
+  for (let working = true; working; ) working = !/idle|error/.test((await until("agent.state")).state);
+  events.cancel();
+  const seen = heard.map((message) => {
+    if (message.type === "agent.state") return message.state;
+    return message.type === "tool.result" ? `${message.type} ${message.status}` : message.type;
+  });
+  // Pieces of one text count once.
+  return seen.filter((one, i) => one !== "message.delta" || one !== seen[i - 1]);
 }
 
 const searched = ["tool.call", "tool_execution", "tool.result success", "thinking"];

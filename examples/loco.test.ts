@@ -1,4 +1,5 @@
 import { connect } from "@parlance/client";
+import { type Play, play } from "@parlance/client/testing";
 import { loco, type StreamServerMessage, type WorkspacePolicy } from "@parlance/protocols/loco";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Think, think } from "./demo/agent.js";
@@ -23,18 +24,14 @@ async function serving({ policy = {}, thinking = think }: { policy?: WorkspacePo
   return { agent, workspace, session: await agent.stream({ session_id }, { open }) };
 }
 
-type Serving = Awaited<ReturnType<typeof serving>>;
+type Session = Awaited<ReturnType<typeof serving>>["session"];
 
 /** What the server sends after a prompt, up to its end. */
-async function tell({ session }: Serving, message: string, act: (message: StreamServerMessage) => void = () => {}) {
-  const heard: StreamServerMessage[] = [];
+async function tell(session: Session, message: string, editor: Play<StreamServerMessage> = play(session)) {
+  const before = editor.heard.length;
   session.send({ type: "client.user_message", message });
-  for await (const one of session) {
-    heard.push(one);
-    act(one);
-    if (/final|error|session.state/.test(one.type)) break;
-  }
-  return heard;
+  const last = await editor.until("assistant.message_final", "server.error", "session.state");
+  return editor.heard.slice(before, editor.heard.indexOf(last) + 1);
 }
 
 const runs = (heard: readonly StreamServerMessage[]) =>
@@ -42,10 +39,11 @@ const runs = (heard: readonly StreamServerMessage[]) =>
 
 describe("loco's example, as its document has it", () => {
   test("a cancel stops the turn, and the approval it waited for is withdrawn", async () => {
-    const server = await serving();
-    const heard = await tell(server, "rename calcTotal to sumCart", (message) => {
-      if (message.type === "tool.request_approval") server.session.send({ type: "client.cancel", reason: "user" });
+    const { session } = await serving();
+    const editor = play(session, {
+      "tool.request_approval": () => session.send({ type: "client.cancel", reason: "user" }),
     });
+    const heard = await tell(session, "rename calcTotal to sumCart", editor);
     expect(heard.at(-1)).toMatchObject({
       type: "session.state",
       state: { pending_approvals: [], pending_patches: [] },
@@ -54,11 +52,11 @@ describe("loco's example, as its document has it", () => {
     // A late approval changes nothing, and the next message is worked off.
     const asked = heard.find((one) => one.type === "tool.request_approval")!;
     const { request_id } = asked as StreamServerMessage & { type: "tool.request_approval" };
-    server.session.send({ type: "client.approval_response", request_id, approved: true, scope: "all" });
-    const next = await tell(server, "rename nothingLikeThis to x");
+    session.send({ type: "client.approval_response", request_id, approved: true, scope: "all" });
+    const next = await tell(session, "rename nothingLikeThis to x", editor);
     expect(next.at(-1)).toMatchObject({ type: "assistant.message_final" });
     expect(next.map(({ type }) => type)).not.toContain("patch.proposed");
-    await server.session.close();
+    await session.close();
   });
 
   test("an unknown session is SESSION_NOT_FOUND at the socket", async () => {
@@ -70,14 +68,16 @@ describe("loco's example, as its document has it", () => {
 
   test("the server runner streams a command's output while it runs", async () => {
     const policy = unasked;
-    const server = await serving({ policy });
+    const { session, workspace } = await serving({ policy });
     // The file is made only after the first line was heard: the output has not waited for the end.
     const command = "echo one; until test -e go; do sleep 0.01; done; echo two >&2";
     let written: Promise<unknown> | undefined;
-    const heard = await tell(server, `run \`${command}\``, (message) => {
-      if (message.type === "tool.execute" && message.result?.stdout === "one\n")
-        written ??= server.workspace.write("go", "");
+    const editor = play(session, {
+      "tool.execute"({ result }) {
+        if (result?.stdout === "one\n") written ??= workspace.write("go", "");
+      },
     });
+    const heard = await tell(session, `run \`${command}\``, editor);
     // The file is there before the write has cleaned up after itself.
     await written;
     const started = { args: { command }, status: "started" };
@@ -87,7 +87,7 @@ describe("loco's example, as its document has it", () => {
       { ...started, result: { stderr: "two\n" } },
       { args: { command }, status: "completed", result: { exit_code: 0 } },
     ]);
-    await server.session.close();
+    await session.close();
   });
 
   test("the server runner kills what is over the policy's limits", async () => {
@@ -96,26 +96,21 @@ describe("loco's example, as its document has it", () => {
       await serving({ policy: { ...policy, time_limit_ms: 50 } }),
       await serving({ policy: { ...policy, output_limit_bytes: 10 } }),
     ];
-    expect(runs(await tell(slow, "run `sleep 60`")).at(-1)).toMatchObject({ status: "failed" });
-    const output = runs(await tell(loud, "run `yes`"));
+    expect(runs(await tell(slow.session, "run `sleep 60`")).at(-1)).toMatchObject({ status: "failed" });
+    const output = runs(await tell(loud.session, "run `yes`"));
     expect(output.map(({ result }) => result?.stdout ?? "").join("")).toBe("y\ny\ny\ny\ny\n");
     for (const { session } of [slow, loud]) await session.close();
   });
 
   test("a command that asks runs on the server once it is approved, and not where it is refused", async () => {
     for (const approved of [true, false]) {
-      const server = await serving({ policy: { command_execution_mode: "server_runner" } });
-      const heard = await tell(server, "run `echo hi`", (message) => {
-        if (message.type !== "command.request_approval") return;
-        server.session.send({
-          type: "client.approval_response",
-          request_id: message.command_id,
-          approved,
-          scope: "all",
-        });
+      const { session } = await serving({ policy: { command_execution_mode: "server_runner" } });
+      const editor = play(session, {
+        "command.request_approval": ({ command_id: request_id }) =>
+          session.send({ type: "client.approval_response", request_id, approved, scope: "all" }),
       });
-      expect(runs(heard).length > 0).toBe(approved);
-      await server.session.close();
+      expect(runs(await tell(session, "run `echo hi`", editor)).length > 0).toBe(approved);
+      await session.close();
     }
   });
 
@@ -131,11 +126,11 @@ describe("loco's example, as its document has it", () => {
     ],
     ["a command that it blocks", { blocked_commands: ["rm -rf"] }, think, "run `rm -rf src`"],
   ])("the policy refuses %s, whatever the agent does", async (_, policy, thinking, prompt) => {
-    const server = await serving({ policy, thinking });
-    const heard = await tell(server, prompt);
+    const { session } = await serving({ policy, thinking });
+    const heard = await tell(session, prompt);
     expect(heard.at(-1)).toMatchObject({ type: "server.error", error: { code: "POLICY_VIOLATION" } });
     for (const type of ["patch.proposed", "command.request_approval"])
       expect(heard.map((one) => one.type)).not.toContain(type);
-    await server.session.close();
+    await session.close();
   });
 });

@@ -30,7 +30,9 @@ const anywhere = [
   "wire/src/index.ts",
   "wire/src/link.ts",
   "client/src/index.ts",
+  "client/src/testing.ts",
   "server/src/index.ts",
+  "server/src/testing.ts",
   "server/src/resume.ts",
   "server/src/cluster.ts",
   "wire/src/scope.ts",
@@ -40,7 +42,7 @@ const anywhere = [
   ...["unified", "stream", "merge", "lsp"].map((entry) => `edits/src/${entry}.ts`),
   ...filesIn("packages/edits/src/formats").map((file) => file.replace("packages/", "")),
   ...filesIn("packages/protocols/src")
-    .filter((file) => !/\.(accepts|validators)\.ts$/.test(file))
+    .filter((file) => !/\.(accepts|examples|validators)\.ts$/.test(file))
     .map((file) => file.replace("packages/", "")),
   ...filesIn("packages/protocols/helpers").map((file) => file.replace("packages/", "")),
 ];
@@ -241,7 +243,7 @@ function entryPoints(name: string): { specifier: string; file: string }[] {
     }
     const folder = entry.startsWith("./helpers") ? "helpers" : "src";
     return filesIn(`packages/${name}/${folder}`)
-      .filter((file) => !/\.(accepts|validators)\.ts$/.test(file))
+      .filter((file) => !/\.(accepts|examples|validators)\.ts$/.test(file))
       .map((file) => ({ specifier: specifier.replace("*", file.replace(/^.*\/|\.ts$/g, "")), file }));
   });
 }

@@ -32,7 +32,8 @@ export interface ConnectOptions {
   readonly maxQueued?: number;
   /**
    * Whether streams and channels are joined again after a cut, where the server knows how.
-   * @default true; in a browser only with the page's own origin, because other servers may not allow the header
+   * @default true; in a browser only with the page's own origin, because other servers may not allow the header. A channel with a `token` asks
+   * any origin, because a page's WebSocket can only carry the ticket that such a server gives.
    */
   readonly resume?: boolean;
   /** Milliseconds that a stream or channel may spend on joining again. Each delivered message gives all of them back. @default 120,000 */

@@ -1,4 +1,5 @@
 import type { ContractDocument } from "@parlance/contract";
+import { examples } from "./examples.js";
 import { interfaces } from "./interfaces.js";
 import { refuseClashes } from "./names.js";
 import { inputs } from "./schema.js";
@@ -7,7 +8,8 @@ import { validators } from "./validators.js";
 
 /**
  * The TypeScript of a contract, by file name: `<name>.ts` with its types and its value, `<name>.validators.ts` with the checks
- * of what the server writes, `<name>.accepts.ts` with those of what the client writes, which a server loads when it needs them.
+ * of what the server writes, `<name>.accepts.ts` with those of what the client writes, which a server loads when it needs them,
+ * `<name>.examples.ts` with examples, which only tests load.
  * Equal documents give equal bytes. Throws `GenerateError` when two things would have one name.
  */
 export async function generate(document: ContractDocument): Promise<Readonly<Record<string, string>>> {
@@ -23,6 +25,7 @@ export async function generate(document: ContractDocument): Promise<Readonly<Rec
   return {
     [`${name}.ts`]: `${header}${imports}\nimport { checks } from "./${name}.validators.js";\n\n${declared}\n\n${declarations}\n`,
     [`${name}.validators.ts`]: checks(written),
-    [`${name}.accepts.ts`]: checks(accepted),
+    [`${name}.accepts.ts`]: `${checks(accepted)}export const examples = () => import("./${name}.examples.js");\n`,
+    [`${name}.examples.ts`]: `${header}import type { Examples } from "@parlance/contract";\n\n${examples(document)}`,
   };
 }

@@ -1,9 +1,24 @@
 import type { ContractDocument } from "@parlance/contract";
 import { generatedNames, subschemas } from "@parlance/language/schema";
 
+const BRAND = Symbol.for("@parlance/GenerateError");
+
 /** The contract is sound by itself but cannot be written as TypeScript: two things want one name, or a name is not one. */
 export class GenerateError extends Error {
+  static {
+    // One of another copy of this package, such as its CommonJS build, is an instance too; a class that extends it has its own.
+    Object.assign(GenerateError.prototype, { [BRAND]: true });
+    Object.defineProperty(GenerateError, Symbol.hasInstance, {
+      value(error: unknown) {
+        return this === GenerateError
+          ? !!Object(error)[BRAND]
+          : Function.prototype[Symbol.hasInstance].call(this, error);
+      },
+    });
+  }
+
   override readonly name = "GenerateError";
+  readonly code = "contract_not_generated";
   readonly contract: string;
   constructor(contract: string, message: string) {
     super(`${contract}: ${message}`);

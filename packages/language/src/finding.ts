@@ -14,8 +14,22 @@ export interface Finding {
   readonly severity?: "warning";
 }
 
+const BRAND = Symbol.for("@parlance/ContractError");
+
 /** A contract that cannot be read. `findings` says everything that was wrong, the message says the first. */
 export class ContractError extends Error {
+  static {
+    // One of another copy of this package, such as its CommonJS build, is an instance too; a class that extends it has its own.
+    Object.assign(ContractError.prototype, { [BRAND]: true });
+    Object.defineProperty(ContractError, Symbol.hasInstance, {
+      value(error: unknown) {
+        return this === ContractError
+          ? !!Object(error)[BRAND]
+          : Function.prototype[Symbol.hasInstance].call(this, error);
+      },
+    });
+  }
+
   readonly code = "contract_unreadable";
   readonly findings: readonly Finding[];
 

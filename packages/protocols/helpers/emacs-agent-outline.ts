@@ -14,9 +14,24 @@ export interface Section {
   readonly line?: number;
 }
 
+const BRAND = Symbol.for("@parlance/TranscriptError");
+
 /** A text is not a transcript in the format it should have; `line` is 1-based, absent where the fault is not of one line. */
 export class TranscriptError extends Error {
+  static {
+    // One of another copy of this package, such as its CommonJS build, is an instance too; a class that extends it has its own.
+    Object.assign(TranscriptError.prototype, { [BRAND]: true });
+    Object.defineProperty(TranscriptError, Symbol.hasInstance, {
+      value(error: unknown) {
+        return this === TranscriptError
+          ? !!Object(error)[BRAND]
+          : Function.prototype[Symbol.hasInstance].call(this, error);
+      },
+    });
+  }
+
   override readonly name = "TranscriptError";
+  readonly code = "transcript_unreadable";
   readonly line: number | undefined;
   constructor(message: string, line?: number) {
     super(line === undefined ? message : `line ${line}: ${message}`);

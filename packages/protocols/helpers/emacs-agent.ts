@@ -31,9 +31,22 @@ export interface ToolParameter {
   readonly required?: boolean;
 }
 
+const BRAND = Symbol.for("@parlance/ToonError");
+
 /** A tool cannot be written in a table, or a text is not one; `line` is 1-based, in what was read. */
 export class ToonError extends Error {
+  static {
+    // One of another copy of this package, such as its CommonJS build, is an instance too; a class that extends it has its own.
+    Object.assign(ToonError.prototype, { [BRAND]: true });
+    Object.defineProperty(ToonError, Symbol.hasInstance, {
+      value(error: unknown) {
+        return this === ToonError ? !!Object(error)[BRAND] : Function.prototype[Symbol.hasInstance].call(this, error);
+      },
+    });
+  }
+
   override readonly name = "ToonError";
+  readonly code = "not_a_tool_table";
   readonly line: number | undefined;
   constructor(message: string, line?: number) {
     super(line === undefined ? message : `line ${line}: ${message}`);

@@ -78,3 +78,4 @@ var $EditorContext = object({}, { "current_file": $EditorFile, "open_files": arr
 var $ChatInput = object({ "messages": all(array($Turn), compiled(compiled0)) }, { "context": $EditorContext });
 var made = checked({ "ChatInput": $ChatInput, "CompleteInput": $ChatInput });
 export const checks: Checks = made;
+export const examples = () => import("./agentsmithy.examples.js");

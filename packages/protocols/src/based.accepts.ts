@@ -69,3 +69,4 @@ function checked(tests) {
 }
 var made = checked({ "ApplyDiffMessage": object({ "action": constant("apply_diff"), "filename": all(string, minLength(1)), "diff": string }), "ListFilesMessage": object({ "action": constant("list_files") }), "PromptMessage": object({ "action": constant("prompt"), "prompt": all(string, minLength(1)) }, { "context": array(any(string, object({}))), "activeFile": all(string, minLength(1)) }), "ReadFileMessage": object({ "action": constant("read_file"), "filename": all(string, minLength(1)) }), "UploadFileMessage": object({ "action": constant("upload_file"), "filename": string, "content": string }) });
 export const checks: Checks = made;
+export const examples = () => import("./based.examples.js");

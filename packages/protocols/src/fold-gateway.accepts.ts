@@ -51,3 +51,4 @@ function checked(tests) {
 }
 var made = checked({ "SendInput": object({ "content": all(string, minLength(1)) }, { "sender": string, "thread_id": all(string, minLength(1)), "agent_id": all(string, minLength(1)) }) });
 export const checks: Checks = made;
+export const examples = () => import("./fold-gateway.examples.js");

@@ -12,7 +12,7 @@ export interface Subject {
 }
 
 const names = readdirSync(new URL("../src", import.meta.url))
-  .filter((file) => !/\.(accepts|validators)\.ts$/.test(file))
+  .filter((file) => !/\.(accepts|examples|validators)\.ts$/.test(file))
   .map((file) => file.slice(0, -".ts".length));
 
 /** Every contract that is shipped, generated and as it was written. */

@@ -9,7 +9,6 @@ import {
   router,
   Violation,
 } from "@parlance/wire";
-import { pair } from "@parlance/wire/link";
 import { Scope, type Stats } from "@parlance/wire/scope";
 import type { Context, Handlers } from "./call.js";
 import { callbacks } from "./callback.js";
@@ -25,8 +24,9 @@ import type { Answer } from "./http/answer.js";
 import { type Deliveries, dispatch, refuseWhileClosing } from "./http/dispatch.js";
 import { guard, preflight } from "./http/origin.js";
 import { matcherOf } from "./http/origins.js";
-import { refuse, toResponse } from "./http/response.js";
+import { refuse } from "./http/response.js";
 import { type Limits, resolveLimits } from "./limits.js";
+import { inMemory } from "./memory.js";
 import type { ServeOptions } from "./options.js";
 import { places } from "./places.js";
 import type { Accepted } from "./ports.js";
@@ -143,6 +143,7 @@ function compose(contract: AnyContract, handlers: Handlers, options: ServeOption
 function appOf(context: Context, deliveries: Deliveries): App {
   const { contract, options, limits, root, shutdown } = context;
   const door = doorOf(context, deliveries);
+  const open = () => root.child("calls");
   return {
     contract,
     limits,
@@ -151,28 +152,8 @@ function appOf(context: Context, deliveries: Deliveries): App {
     stats: () => root.stats(),
     knows: (pathname) => context.route("GET", pathname) !== undefined,
     isChannel: (pathname) => isChannel(context.route("GET", pathname)),
-    open: () => root.child("calls"),
-    async fetch(request) {
-      const { signal } = request;
-      const call = root.child("calls");
-      call.onAbort(signal, () => call.close(signal.reason));
-      try {
-        return toResponse(await unlessAborted(door.answer(request, call), call, signal), call);
-      } catch (error) {
-        call.close(error);
-        throw error;
-      }
-    },
-    async webSocket(url, { headers, protocols, signal }) {
-      const call = root.child("calls");
-      if (signal) call.onAbort(signal, () => call.close(signal.reason));
-      const accepted = await door.accept(new Request(url.replace(/^ws/, "http"), { headers }), protocols, call);
-      signal?.throwIfAborted();
-      if ("refused" in accepted) return accepted;
-      const [near, far] = pair();
-      accepted.run(far);
-      return near;
-    },
+    open,
+    ...inMemory({ open, ...door }),
     drain: () => shutdown.drain(),
     close() {
       shutdown.drain();
@@ -257,12 +238,4 @@ function isChannel(route: Route | undefined): boolean {
 /** The same decision, for any adapter's socket. */
 function sturdy(accepted: Accepted): Accepted {
   return "refused" in accepted ? accepted : { ...accepted, run: (port) => accepted.run(new SafePort(port)) };
-}
-
-/** Rejects as soon as the request is aborted, as any fetch does. */
-function unlessAborted<T>(answer: Promise<T>, call: Scope, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = call.hold(() => signal.aborted && reject(signal.reason));
-    answer.then(resolve, reject).finally(stop);
-  });
 }

@@ -8,8 +8,22 @@
  */
 export type RedisStoreErrorCode = "timeout" | "refused" | "not_writer" | "lease_lost" | "entries_lost" | "stopped";
 
+const BRAND = Symbol.for("@parlance/RedisStoreError");
+
 /** A failure of `redisLog` or `redisPubSub`. */
 export class RedisStoreError extends Error {
+  static {
+    // One of another copy of this package, such as its CommonJS build, is an instance too; a class that extends it has its own.
+    Object.assign(RedisStoreError.prototype, { [BRAND]: true });
+    Object.defineProperty(RedisStoreError, Symbol.hasInstance, {
+      value(error: unknown) {
+        return this === RedisStoreError
+          ? !!Object(error)[BRAND]
+          : Function.prototype[Symbol.hasInstance].call(this, error);
+      },
+    });
+  }
+
   override readonly name = "RedisStoreError";
   readonly code: RedisStoreErrorCode;
 

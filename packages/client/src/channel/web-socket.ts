@@ -7,7 +7,10 @@ export const globalWebSocket: OpenSocket = (url, { headers, protocols, signal })
     if (typeof WebSocket === "undefined")
       throw misuse('this Node has no WebSocket: pass `webSocket` from "@parlance/client/node"');
     if (headers.Authorization !== undefined)
-      throw misuse("a browser's WebSocket cannot carry a token: pass a `webSocket` that can");
+      throw misuse(
+        "a browser's WebSocket cannot carry a token, and the server gave no ticket for it: " +
+          "add this page's origin to the server's `origins`, or pass a `webSocket` that can carry one",
+      );
     const socket = new WebSocket(url, [...protocols]);
     signal?.addEventListener("abort", () => socket.readyState || socket.close(), { once: true });
     socket.onopen = () => resolve(socketPort(socket));

@@ -1,4 +1,5 @@
 import type { Contract } from "./contract.js";
+import type { Json } from "./json.js";
 import type { SchemaName } from "./schema.js";
 
 /** Whether a wire body has the form its schema asks for. Generated; the ABI of ajv's standalone functions. */
@@ -23,6 +24,18 @@ export interface ContractValue<Client, Handlers> extends Contract {
   /** Of what the server writes, by schema title: all that a client needs. */
   readonly checks: Checks;
   /** Of what the client writes, `<Operation>Input` for the flat input of an operation or channel. Only a server loads them. */
-  readonly accepts: () => Promise<{ readonly checks: Checks }>;
+  readonly accepts: () => Promise<{
+    readonly checks: Checks;
+    /** What a server may answer. Only tests load them; code that was generated before has none. */
+    readonly examples?: () => Promise<{ readonly examples: Examples }>;
+  }>;
   readonly types?: { readonly client: Client; readonly handlers: Handlers };
+}
+
+/** One example of each form that the server writes, as it is on the wire. */
+export interface Examples {
+  /** By schema title. */
+  readonly schemas: Readonly<Record<SchemaName, Json>>;
+  /** Of answers that are text, by operation. */
+  readonly texts: Readonly<Record<string, string>>;
 }

@@ -44,14 +44,28 @@ export type FileReason =
   | "case-collision"
   | "moved";
 
+const BRAND = Symbol.for("@parlance/FileRefusal");
+
 /** A path that cannot be used, with the reason; the callers in this folder turn it into a conflict. */
 export class FileRefusal extends Error {
+  static {
+    // One of another copy of this package, such as its CommonJS build, is an instance too; a class that extends it has its own.
+    Object.assign(FileRefusal.prototype, { [BRAND]: true });
+    Object.defineProperty(FileRefusal, Symbol.hasInstance, {
+      value(error: unknown) {
+        return this === FileRefusal ? !!Object(error)[BRAND] : Function.prototype[Symbol.hasInstance].call(this, error);
+      },
+    });
+  }
+
+  /** The reason. */
+  readonly code: FileReason;
   readonly reason: FileReason;
   readonly path: string;
   constructor(reason: FileReason, path: string, message: string) {
     super(message);
     this.name = "FileRefusal";
-    this.reason = reason;
+    this.code = this.reason = reason;
     this.path = path;
   }
 }

@@ -45,6 +45,8 @@ function readable(body: SseWriter, call: Scope, left?: AbortSignal): ReadableStr
   let room: Promise<void> | undefined;
   let wanted = (): void => {};
   let over = false;
+  /** Errors the body when its reader has everything: what was sent before a cut arrives, as on a network. */
+  let lose: (() => void) | undefined;
   const finish = (act: () => void): void => {
     if (over) return;
     over = true;
@@ -64,7 +66,11 @@ function readable(body: SseWriter, call: Scope, left?: AbortSignal): ReadableStr
             return room;
           },
           end: () => finish(() => controller.close()),
-          cut: () => finish(() => controller.error(new Error("the reader takes nothing"))),
+          cut: () =>
+            finish(() => {
+              lose = () => controller.error(new Error("the connection was cut"));
+              if (controller.desiredSize === FULL) lose();
+            }),
         };
         call.add(() => finish(() => (left?.aborted ? controller.close() : controller.error(call.reason))));
         body
@@ -72,7 +78,8 @@ function readable(body: SseWriter, call: Scope, left?: AbortSignal): ReadableStr
           .catch((error) => finish(() => controller.error(error)))
           .finally(() => call.close());
       },
-      pull() {
+      pull(controller) {
+        if (controller.desiredSize === FULL) lose?.();
         wanted();
         room = undefined;
       },

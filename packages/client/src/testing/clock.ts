@@ -1,0 +1,145 @@
+/** Time that passes when a test says so. */
+export interface Clock {
+  /** Lets so many milliseconds pass, timer by timer. What each timer sets off is done before the next one. */
+  pass(milliseconds: number): Promise<void>;
+  /** Lets time pass until a promise settles, and returns what it came to. */
+  until<T>(promise: Promise<T>): Promise<T>;
+  /** Gives the process its own time back. Timers that are still set never fire. */
+  start(): void;
+}
+
+/** What a client loads when it first needs it. Loading takes real time, so no time passes before it is over. */
+const loaded = () =>
+  Promise.all([import("../channel/channel.js"), import("../operation.js"), import("../stream/open-stream.js")]);
+
+/** The longest step, in milliseconds: what a timer waits for beside time, such as a module that is loaded, has some turns in each. */
+const STEP = 100;
+/** Turns of the loop in one step. */
+const TURNS = 10;
+
+/**
+ * Stops the time of this process: `setTimeout`, `setInterval`, `Date` and `performance.now`. Heartbeats, time limits and reconnects
+ * of clients and servers then wait for `pass`. A test gives it back with `start()`. Timers that were set before go on.
+ */
+export function stopClock(): Clock {
+  const real = globalThis;
+  const { setTimeout, clearTimeout, setInterval, clearInterval, performance } = real;
+  const performed = Object.getOwnPropertyDescriptor(performance, "now");
+  const realDate = real.Date;
+  const [date, ran] = [realDate.now(), performance.now()];
+  const turn = turns();
+  const timers = new Set<Timer>();
+  let now = 0;
+
+  function set(run: () => void, delay: unknown, repeats: boolean): Timer {
+    const wait = Math.max(1, Number(delay) || 0);
+    const timer = new Timer(run, repeats ? wait : undefined, now + wait);
+    timers.add(timer);
+    return timer;
+  }
+
+  function clear(timer: unknown): void {
+    if (timer instanceof Timer) timers.delete(timer);
+    else clearTimeout(timer as number);
+  }
+
+  async function settle(): Promise<void> {
+    for (let i = 0; i < TURNS; i++) await turn();
+  }
+
+  /** Lets at most so many milliseconds pass: up to the next timer, if one is due. */
+  async function step(most: number): Promise<void> {
+    await settle();
+    const end = now + Math.min(most, STEP);
+    let next: Timer | undefined;
+    for (const timer of timers) if (timer.due <= end && !(next && next.due <= timer.due)) next = timer;
+    now = next ? Math.max(now, next.due) : end;
+    if (!next) return;
+    if (next.every === undefined) timers.delete(next);
+    else next.due = now + next.every;
+    next.run();
+  }
+
+  Object.assign(real, {
+    setTimeout: (run: Run, delay?: number, ...args: unknown[]) => set(() => run(...args), delay, false),
+    setInterval: (run: Run, delay?: number, ...args: unknown[]) => set(() => run(...args), delay, true),
+    clearTimeout: clear,
+    clearInterval: clear,
+    Date: dated(realDate, () => date + now),
+  });
+  performance.now = () => ran + now;
+
+  return {
+    async pass(milliseconds) {
+      await loaded();
+      const end = now + milliseconds;
+      while (now < end) await step(end - now);
+      await settle();
+    },
+    async until(promise) {
+      let settled = false;
+      const over = () => {
+        settled = true;
+      };
+      promise.then(over, over);
+      await loaded();
+      await settle();
+      while (!settled) await step(STEP);
+      return promise;
+    },
+    start() {
+      Object.assign(real, { setTimeout, clearTimeout, setInterval, clearInterval, Date: realDate });
+      if (performed) Object.defineProperty(performance, "now", performed);
+      else Reflect.deleteProperty(performance, "now");
+    },
+  };
+}
+
+type Run = (...args: unknown[]) => void;
+
+/** A timer, with the methods of Node's. */
+class Timer {
+  readonly run: () => void;
+  readonly every: number | undefined;
+  due: number;
+
+  constructor(run: () => void, every: number | undefined, due: number) {
+    this.run = run;
+    this.every = every;
+    this.due = due;
+  }
+
+  ref(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+
+  hasRef(): boolean {
+    return true;
+  }
+}
+
+function dated(real: DateConstructor, now: () => number): DateConstructor {
+  return new Proxy(real, {
+    construct: (target, args, as) => Reflect.construct(target, args.length === 0 ? [now()] : args, as),
+    get: (target, key) => (key === "now" ? now : Reflect.get(target, key)),
+  });
+}
+
+/** One turn of the loop, without a timer. */
+function turns(): () => Promise<void> {
+  const { setImmediate, MessageChannel } = globalThis;
+  if (setImmediate) return () => new Promise((resolve) => void setImmediate(resolve));
+  return () =>
+    new Promise((resolve) => {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => {
+        port1.close();
+        resolve();
+      };
+      port2.postMessage(null);
+    });
+}

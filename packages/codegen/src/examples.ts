@@ -1,0 +1,16 @@
+import type { ContractDocument, Json } from "@parlance/contract";
+import { literal } from "./literal.js";
+import { sourceOf } from "./source.js";
+import { wireForms } from "./validators.js";
+
+/** A module that exports one example of each form that the server writes: of schemas by title, of texts by operation. */
+export function examples(document: ContractDocument): string {
+  const schemas = Object.entries(wireForms(document, "server")).flatMap(([title, { examples }]) =>
+    examples?.length ? [[title, examples[0]]] : [],
+  );
+  const texts = Object.entries(sourceOf(document).operations).flatMap(([name, { answer }]) =>
+    answer?.examples?.length ? [[name, answer.examples[0]]] : [],
+  );
+  const all: Json = { schemas: Object.fromEntries(schemas), texts: Object.fromEntries(texts) };
+  return `export const examples: Examples = ${literal(all)};\n`;
+}

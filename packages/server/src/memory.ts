@@ -1,0 +1,51 @@
+import type { OpenSocket } from "@parlance/wire";
+import { pair } from "@parlance/wire/link";
+import type { Scope } from "@parlance/wire/scope";
+import type { Answer } from "./http/answer.js";
+import { toResponse } from "./http/response.js";
+import type { Accepted } from "./ports.js";
+
+/** What an app gives to an adapter. */
+interface Door {
+  open(): Scope;
+  answer(request: Request, call: Scope): Promise<Answer>;
+  accept(request: Request, protocols: readonly string[], call: Scope): Promise<Accepted>;
+}
+
+/** The adapter without a network: answers requests, and opens sockets in memory. */
+export function inMemory({ open, answer, accept }: Door): {
+  fetch(request: Request): Promise<Response>;
+  readonly webSocket: OpenSocket;
+} {
+  return {
+    async fetch(request) {
+      const { signal } = request;
+      const call = open();
+      call.onAbort(signal, () => call.close(signal.reason));
+      try {
+        return toResponse(await unlessAborted(answer(request, call), call, signal), call);
+      } catch (error) {
+        call.close(error);
+        throw error;
+      }
+    },
+    async webSocket(url, { headers, protocols, signal }) {
+      const call = open();
+      if (signal) call.onAbort(signal, () => call.close(signal.reason));
+      const accepted = await accept(new Request(url.replace(/^ws/, "http"), { headers }), protocols, call);
+      signal?.throwIfAborted();
+      if ("refused" in accepted) return accepted;
+      const [near, far] = pair();
+      accepted.run(far);
+      return near;
+    },
+  };
+}
+
+/** Rejects as soon as the request is aborted, as any fetch does. */
+function unlessAborted<T>(answer: Promise<T>, call: Scope, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = call.hold(() => signal.aborted && reject(signal.reason));
+    answer.then(resolve, reject).finally(stop);
+  });
+}

@@ -1,0 +1,77 @@
+import type { ContractValue } from "@parlance/contract";
+import type { AnyContract, AnyMessage } from "@parlance/wire";
+import type { Handlers } from "./call.js";
+import type { ServeOptions } from "./options.js";
+import { type App, serve } from "./serve.js";
+import { type CutOptions, cuttable } from "./testing/cuts.js";
+import { exampleHandlers } from "./testing/examples.js";
+
+export type { CutOptions } from "./testing/cuts.js";
+
+/** A call that a double was asked, by the contract's name for it. */
+export type Asked<H> = {
+  readonly [K in keyof H & string]: {
+    readonly operation: K;
+    readonly input: H[K] extends (input: infer I, ...rest: never[]) => unknown ? I : never;
+    /** What the client has sent on a channel so far. */
+    readonly received: readonly Received<H[K]>[];
+  };
+}[keyof H & string];
+
+type Received<Handler> = Handler extends (input: never, channel: infer C, ...rest: never[]) => unknown
+  ? C extends AsyncIterable<infer M extends AnyMessage>
+    ? M
+    : never
+  : never;
+
+/** A server for the tests of a client. */
+export interface Double<H> extends App {
+  /** The calls so far, in order. What resumes a stream or channel is not another call. */
+  readonly asked: readonly Asked<H>[];
+  /** Cuts every connection that is open, or the next one after so many messages. */
+  cut(options?: CutOptions): void;
+}
+
+/**
+ * A contract's double: a server that answers from the contract's examples, or by handlers where the test gives some.
+ *
+ * A stream without a handler sends one example of each message that is no failure, and its first end. A channel does the same when it is open,
+ * and then answers what it is asked. It authenticates nobody.
+ */
+export function double<H>(
+  contract: ContractValue<unknown, H>,
+  handlers: Partial<H> = {},
+  options: ServeOptions = {},
+): Double<H> {
+  const any = contract as unknown as AnyContract;
+  const asked: { operation: string; input: unknown; received: AnyMessage[] }[] = [];
+  const received = new WeakMap<Request, AnyMessage[]>();
+  const given = { ...exampleHandlers(any), ...(handlers as Handlers) };
+  const recorded = Object.entries(given).map(([operation, handler]) => [
+    operation,
+    (input: unknown, ...rest: unknown[]) => {
+      const { request } = rest.at(-1) as { request: Request };
+      asked.push({ operation, input, received: messagesOf(request) });
+      return handler(input, ...rest);
+    },
+  ]);
+
+  function messagesOf(request: Request): AnyMessage[] {
+    const messages = received.get(request) ?? [];
+    received.set(request, messages);
+    return messages;
+  }
+
+  const app = serve(contract, Object.fromEntries(recorded) as H, {
+    allowAnonymous: true,
+    ...options,
+    hooks: {
+      ...options.hooks,
+      message(called, message, from) {
+        if (from === "client") messagesOf(called.request).push(message);
+        options.hooks?.message?.(called, message, from);
+      },
+    },
+  });
+  return { ...cuttable(app), asked: asked as unknown as Asked<H>[] };
+}

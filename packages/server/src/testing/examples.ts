@@ -1,0 +1,113 @@
+import type { ChannelContract, Examples, Stream } from "@parlance/contract";
+import { type AnyContract, type AnyMessage, messageDecoder, misuse, Refusal } from "@parlance/wire";
+import type { AnyChannel } from "@parlance/wire/link";
+import type { Handlers } from "../call.js";
+
+type Input = Readonly<Record<string, unknown>>;
+
+/** Handlers that answer from the contract's examples, which are loaded by the first call. */
+export function exampleHandlers(contract: AnyContract): Handlers {
+  const streams = Object.entries(contract.operations).map(([name, { answer, transfer }]) => {
+    const { stream } = answer;
+    if (stream) return [name, async (input: Input, call: Cancel) => play(contract, stream, input, call)] as const;
+    const refuse = () => {
+      throw new Refusal(`${contract.name} has no example of what ${name} answers: give \`double\` a handler`, {
+        status: 501,
+      });
+    };
+    return [name, transfer ? refuse : (input: Input) => answerOf(contract, name, input)] as const;
+  });
+  const channels = Object.entries(contract.channels).map(
+    ([name, channel]) => [name, (input: Input, open: AnyChannel) => converse(contract, channel, input, open)] as const,
+  );
+  return Object.fromEntries([...streams, ...channels]) as Handlers;
+}
+
+interface Cancel {
+  readonly signal: AbortSignal;
+}
+
+async function examplesOf({ name, accepts }: AnyContract): Promise<Examples> {
+  const { examples } = await accepts();
+  if (!examples) throw misuse(`the code of ${name} has no examples: generate it again`);
+  return (await examples()).examples;
+}
+
+async function answerOf(contract: AnyContract, name: string, input: Input): Promise<unknown> {
+  const { json, text } = contract.operations[name]!.answer;
+  if (json === undefined && text === undefined) return undefined;
+  const { schemas, texts } = await examplesOf(contract);
+  return json === undefined ? (texts[name] ?? "") : ofSession(contract, schemas[json], input);
+}
+
+/** Each message that is no failure, in the contract's order, and then the first that ends the stream. */
+async function* play(
+  contract: AnyContract,
+  stream: Stream,
+  input: Input,
+  { signal }: Cancel,
+): AsyncGenerator<AnyMessage> {
+  const ends = [...(stream.end ?? []), ...(stream.mayEnd ?? [])].filter((name) => !isFault(contract, name));
+  const others = stream.messages.filter((name) => !isFault(contract, name) && !ends.includes(name));
+  yield* await messagesOf(contract, stream.messages, [...others, ...ends.slice(0, 1)], input);
+  if (stream.end ?? stream.sentinel ?? stream.mayEnd) return;
+  await new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener("abort", resolve, { once: true });
+  });
+}
+
+/** The opening message, each other message that answers none of the client's, and then the answers. */
+async function converse(
+  contract: AnyContract,
+  described: ChannelContract,
+  input: Input,
+  channel: AnyChannel,
+): Promise<void> {
+  const { server, open } = described;
+  const exchanges = (contract.exchanges ?? []).filter(({ by }) => by === "client");
+  const answers = exchanges.flatMap((exchange) => exchange.answers.map(({ message }) => message));
+  const first = server.filter((name) => name === open?.server);
+  const others = server.filter((name) => !isFault(contract, name) && !answers.includes(name) && name !== first[0]);
+  for (const message of await messagesOf(contract, server, [...first, ...others], input)) channel.send(message);
+  for await (const message of channel) {
+    const asked = exchanges.find(({ ask }) => ask === message.type);
+    const answer = asked?.answers[0];
+    if (answer?.message === undefined) continue;
+    const [example] = await messagesOf(contract, server, [answer.message], input);
+    const { key } = asked!;
+    const repeated = key === undefined ? {} : { [answer.key ?? key]: (message as unknown as Input)[key] };
+    channel.send({ ...example!, ...repeated });
+  }
+}
+
+function isFault({ messages }: AnyContract, name: string): boolean {
+  return messages[name]!.fault !== undefined;
+}
+
+/** The examples of these messages, as they are in memory. */
+async function messagesOf(
+  contract: AnyContract,
+  all: readonly string[],
+  names: readonly string[],
+  input: Input,
+): Promise<AnyMessage[]> {
+  const { schemas } = await examplesOf(contract);
+  const decode = messageDecoder(contract, { side: "server", names: all, checks: contract.checks });
+  return names.map((name) => {
+    const data = JSON.stringify(ofSession(contract, schemas[contract.messages[name]!.schema], input));
+    const read = decode({ event: name, data });
+    if (!("message" in read)) throw misuse(`the example of ${name} in ${contract.name} is another message`);
+    return read.message;
+  });
+}
+
+/** An example is of a session of its own: it is told of the one that was asked for. */
+function ofSession({ session }: AnyContract, example: unknown, input: Input): unknown {
+  const has = session !== undefined && isRecord(example) && Object.hasOwn(example, session);
+  return has && input[session] !== undefined ? { ...example, [session]: input[session] } : example;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
