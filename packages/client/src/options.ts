@@ -28,7 +28,7 @@ export interface ConnectOptions {
   readonly retryWaits?: readonly number[];
   /** Characters of one incoming message or answer. @default 16 Mi */
   readonly maxMessageSize?: number;
-  /** Characters that may wait to be read on a channel. Streams wait in the network instead. @default 64 Mi */
+  /** Characters that may wait on a channel, to be read or to be sent. Streams wait in the network instead. @default 64 Mi */
   readonly maxQueued?: number;
   /**
    * Whether streams and channels are joined again after a cut, where the server knows how.

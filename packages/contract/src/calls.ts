@@ -60,8 +60,16 @@ export interface Channel<Out, In, Asks = Record<never, never>> extends AsyncIter
   /**
    * Sends a message. Throws `Violation` if it is not a message of this side, `Disconnected` when the channel has ended. A server also
    * throws `Violation` if it breaks its schema; a client does not load the schemas of what it sends, and the server refuses it.
+   *
+   * Resolves when there is room for another message: at once while the peer keeps up. Rejects when the channel ends before. A sender of
+   * much awaits it; ignoring it is safe until so much waits that `send` throws `Disconnected` with code `slow_reader`, and sends nothing.
    */
-  send(message: Out): void;
+  send(message: Out): Promise<void>;
+  /**
+   * Sends one message after the other, each when there is room, and resolves when the last was sent. Rejects with what `send` or the source
+   * fails with, and when the channel ends; the source is left then.
+   */
+  sendAll(messages: Iterable<Out> | AsyncIterable<Out>): Promise<void>;
   /**
    * Sends a message and returns its answer. Answers by order wait for the asks before them. An answer is not iterated;
    * one that settles only a part is, and leaves the ask open.
@@ -78,8 +86,11 @@ export interface Channel<Out, In, Asks = Record<never, never>> extends AsyncIter
 
 /** A session's stream or channel, reached by its key from any handler. */
 export interface Session<Out, Asks = Record<never, never>> {
-  /** Sends to the session's readers. Without a reader the message waits, within the server's limits. */
-  send(message: Out): void;
+  /**
+   * Sends to the session's readers. Without a reader the message waits, within the server's limits. Resolves when every reader has room for
+   * another message, or is gone. Never rejects; a reader for which too much waits, because this was not awaited, is cut.
+   */
+  send(message: Out): Promise<void>;
   ask<T extends keyof Asks & string>(
     message: Out & { readonly type: T },
     options?: { readonly signal?: AbortSignal },

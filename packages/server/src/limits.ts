@@ -1,3 +1,5 @@
+import type { Pace } from "@parlance/wire/link";
+
 /**
  * Every limit of `serve`, with its default. Times are milliseconds; 0 or Infinity lifts a time limit where that is said.
  * docs/limits.md lists what happens when each is reached.
@@ -7,8 +9,10 @@ export interface Limits {
   readonly maxMessageSize: number;
   /** Bytes of an upload. It is not held: its handler reads it at its own pace. @default 64 MiB */
   readonly maxUploadSize: number;
-  /** Characters that may wait for one reader, on either way of a channel, or for a session without a reader. @default 1 Mi */
+  /** Characters that may wait for one reader before its sender waits, for one handler to read, or for a session without a reader. @default 1 Mi */
   readonly maxQueued: number;
+  /** Characters that may wait for one reader whose sender does not await `send`. @default 16 Mi */
+  readonly maxBuffered: number;
   /** Characters of sent frames that a resumable channel keeps for its client. @default 4 Mi */
   readonly maxKept: number;
   /** Streams and channels that one principal may have open at a time; without `authenticate` they are not counted. @default 64 */
@@ -57,6 +61,7 @@ export const LIMITS: Limits = {
   maxMessageSize: MI,
   maxUploadSize: 64 * MI,
   maxQueued: MI,
+  maxBuffered: 16 * MI,
   maxKept: 4 * MI,
   maxStreams: 64,
   maxSettled: 10_000,
@@ -77,6 +82,11 @@ export const LIMITS: Limits = {
   storeWithin: 5000,
   queryWithin: 1000,
 };
+
+/** How far the sender on a channel may be ahead of its reader. */
+export function paceOf({ maxQueued, maxBuffered, stall }: Limits): Pace {
+  return { room: maxQueued, most: Math.max(maxBuffered, maxQueued), stall };
+}
 
 /** How long a stream's headers wait for its first message: a heartbeat, or 5 s without heartbeats. */
 export function headersDueAfter({ heartbeat }: Limits): number {

@@ -62,7 +62,8 @@ export interface Sent {
 
 /** A reader of a session: a stream, or a channel that can also ask. */
 export interface Subscriber {
-  send(sent: Sent): void;
+  /** Returns a promise when no more should be sent until it settles: there is room, or the reader is gone. */
+  send(sent: Sent): Promise<unknown> | undefined;
   ask?(message: AnyMessage, options?: { readonly signal?: AbortSignal }): Promise<AnyMessage>;
   /** The session is over, or has lost messages that this reader was to get. */
   end(error?: unknown): void;

@@ -90,7 +90,7 @@ test("what a pubSub does not take is kept up to a limit, and then the far reader
   let lostAfter = 0;
   const { send } = outbox({
     scope,
-    limits: { ...LIMITS, maxQueued: 1000 },
+    limits: { ...LIMITS, maxQueued: 500, maxBuffered: 1000 },
     publish: () => new Promise(() => {}),
     onLost() {
       lostAfter = count;

@@ -1,3 +1,5 @@
+import type { Disconnected } from "./errors.js";
+import { type Pace, PacedPort, type Waiter, waiter } from "./pace.js";
 import type { Port, PortEvents } from "./port.js";
 
 /** A port that survives its sockets. Both sides count frames, and a new socket begins with those that the peer has missed. */
@@ -37,11 +39,8 @@ export interface DurableOptions {
   readonly deliver?: boolean;
   /** Characters of sent frames that are kept for a peer that may have missed them. */
   readonly limit: number;
-  /**
-   * Bytes that may wait in a socket, `limit` by default. A peer that is further behind does not read, and is cut. What one that comes
-   * back is sent at once waits beside them.
-   */
-  readonly maxBuffered?: number;
+  /** How far this side may be ahead of its peer, with a socket or without one. `limit` by default. */
+  readonly pace?: Pace;
   /** The socket was cut, and another may follow. Not called when the peer closes on purpose. */
   readonly onCut: () => void;
   /** The conversation is over, by this close code, and no frame of it can be missed any more. */
@@ -54,14 +53,17 @@ export function isCut(code: number): boolean {
 }
 
 export function durable(options: DurableOptions): Durable {
-  const { limit, maxBuffered = limit, onCut, onEnd, mayReturn = isCut, deliver } = options;
+  const { limit, onCut, onEnd, mayReturn = isCut, deliver } = options;
+  const { pace = { room: limit, most: limit, stall: Number.POSITIVE_INFINITY } } = options;
   let on: PortEvents | undefined;
   /** Frames that came before `listen`. */
   const early: string[] = [];
-  let socket: Port | undefined;
+  let socket: PacedPort | undefined;
   let over = false;
   /** How the conversation ended for this side's reader. */
-  let told: { code: number; reason: string } | undefined;
+  let told: Parameters<PortEvents["close"]> | undefined;
+  /** Why this side has cut the last socket. */
+  let cutBy: Disconnected | undefined;
   /** How this side closed. The peer may still lack the last frames. */
   let closing: { code: number; reason: string } | undefined;
   let received = 0;
@@ -69,8 +71,9 @@ export function durable(options: DurableOptions): Durable {
   /** How many frames were sent and are held no more. */
   let dropped = 0;
   let size = 0;
-  /** Bytes that wait in the socket because its peer has just come back. */
-  let catchingUp = 0;
+  /** Characters sent since there is no socket, and the wait of their sender for one. */
+  let away = 0;
+  let returning: Waiter | undefined;
 
   function end(code: number, reason: string): void {
     if (over) return;
@@ -78,15 +81,23 @@ export function durable(options: DurableOptions): Durable {
     socket = undefined;
     dropped += held.length;
     held = [];
-    const { code: told, reason: why } = closing ?? { code, reason };
-    tell(told, why);
+    const how = closing ?? { code, reason };
+    tell(how.code, how.reason, how.code === 1006 ? cutBy : undefined);
+    returned();
     onEnd?.(code);
   }
 
-  function tell(code: number, reason: string): void {
+  function tell(...how: Parameters<PortEvents["close"]>): void {
     if (told) return;
-    told = { code, reason };
-    on?.close(code, reason);
+    told = how;
+    on?.close(...how);
+  }
+
+  /** Ends the wait for a socket. */
+  function returned(): void {
+    away = 0;
+    returning?.resolve();
+    returning = undefined;
   }
 
   function forget(count: number): void {
@@ -97,6 +108,7 @@ export function durable(options: DurableOptions): Durable {
   function detach(): void {
     const old = socket;
     socket = undefined;
+    old?.drop();
     // The peer may still use this socket: the code lets it join again.
     old?.close(1012, "another socket goes on");
   }
@@ -110,16 +122,17 @@ export function durable(options: DurableOptions): Durable {
       for (let left = size; left > limit && surplus < held.length - 1; ) left -= held[surplus++]!.length;
       // A half at once: dropping one by one would copy the rest each time.
       if (surplus > 0) forget(Math.max(surplus, held.length >> 1));
-      socket?.send(frame);
-      // A peer that does not read is cut: it comes back for what is held, or it does not come back.
-      const waiting = socket?.buffered?.() ?? 0;
-      if (waiting <= maxBuffered) catchingUp = 0;
-      if (waiting <= maxBuffered + catchingUp) return;
-      const stalled = socket;
-      socket = undefined;
-      stalled?.cut?.();
-      onCut();
+      if (socket) socket.send(frame);
+      else away += frame.length;
     },
+    full: () => socket?.full() === true,
+    room() {
+      if (socket) return socket.room();
+      if (over || closing || away <= pace.room) return undefined;
+      returning ??= waiter();
+      return returning.promise;
+    },
+    flushed: () => socket?.flushed(),
     close(code, reason) {
       if (over || closing) return;
       closing = { code, reason };
@@ -129,7 +142,7 @@ export function durable(options: DurableOptions): Durable {
     listen(events) {
       on = events;
       for (const frame of early.splice(0)) events.frame(frame);
-      if (told) events.close(told.code, told.reason);
+      if (told) events.close(...told);
     },
   };
 
@@ -155,14 +168,16 @@ export function durable(options: DurableOptions): Durable {
     get dropped() {
       return dropped;
     },
-    attach(next, peerHas) {
+    attach(port, peerHas) {
       // Written so that NaN from a hostile peer is no place either.
       if (over || !(peerHas >= dropped && peerHas <= dropped + held.length)) return false;
       detach();
+      const next = new PacedPort(port, pace);
       socket = next;
+      cutBy = undefined;
       forget(peerHas - dropped);
       for (const frame of held) next.send(frame);
-      catchingUp = next.buffered?.() ?? 0;
+      returned();
       if (closing) next.close(closing.code, closing.reason);
       next.listen({
         frame(text) {
@@ -171,9 +186,10 @@ export function durable(options: DurableOptions): Durable {
           if (on) on.frame(text);
           else early.push(text);
         },
-        close(code, reason) {
+        close(code, reason, cause) {
           if (socket !== next) return;
           socket = undefined;
+          cutBy = cause;
           const back = mayReturn(code) && code !== closing?.code;
           if (closing && !(back && deliver)) tell(closing.code, closing.reason);
           if (back) onCut();

@@ -1,14 +1,19 @@
 import type { Channel, Closed, Side } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
 import type { Busy } from "./busy.js";
-import { type Disconnected, disconnected, misuse, Violation } from "./errors.js";
+import { disconnected, misuse, Violation } from "./errors.js";
 import { OpenAsks, type Waiting } from "./exchange.js";
 import type { AnyContract, Codec, Unknown } from "./message.js";
 import { notify } from "./notify.js";
+import { type Pace, PacedPort } from "./pace.js";
 import type { Port } from "./port.js";
 import { Queue } from "./queue.js";
+import { sendAll } from "./send-all.js";
 
 const NONE: AnyMessage[] = [];
+
+/** What `send` returns while there is room: one for all. */
+const ROOM = Promise.resolve();
 
 export type AnyChannel = Channel<AnyMessage, AnyMessage, Record<string, AnyMessage>>;
 
@@ -23,8 +28,10 @@ export interface LinkOptions {
   readonly decode: Codec["decode"];
   /** Characters of one incoming frame. */
   readonly maxSize: number;
-  /** Characters that may wait for a reader before the link closes with `slow_reader`. */
+  /** Characters that may wait to be read on this side before the link closes with `slow_reader`. */
   readonly maxQueued: number;
+  /** How far this side may be ahead of its peer. A port with `room` has a pace of its own. */
+  readonly pace: Pace;
   /** Refuses what may not be asked while another ask is open. Without it nothing is refused. */
   readonly busy?: Busy | undefined;
   readonly onUnknown?: ((unknown: Unknown) => void) | undefined;
@@ -39,8 +46,13 @@ export interface Link {
   readonly channel: AnyChannel;
   /** The asks that this side has open. */
   readonly asks: OpenAsks;
-  /** `channel.send`. A message that goes over many links is encoded once where each is given the same `saying`. */
-  send(message: AnyMessage, saying?: object): void;
+  /**
+   * `channel.send`, but returns a promise only where there is no room. A message that goes over many links is encoded once where each is
+   * given the same `saying`.
+   */
+  send(message: AnyMessage, saying?: object): Promise<void> | undefined;
+  /** Resolves when the socket was given all that was sent, or is gone. */
+  flushed(): Promise<void>;
   /** Sends a message that answers nothing and asks nothing: a report about the peer's last frame. */
   say(message: AnyMessage): void;
   /** Messages sent since the last one of the peer, which may not have received them. The first thousand. */
@@ -49,9 +61,10 @@ export interface Link {
   fail(error: unknown, code: number, reason: string): void;
 }
 
-export function link(contract: AnyContract, port: Port, options: LinkOptions): Link {
+export function link(contract: AnyContract, socket: Port, options: LinkOptions): Link {
   const { channel: name, side, busy, onMessage, onUnknown, onViolation, maxSize, maxQueued } = options;
   const what = `${contract.name}.${name}`;
+  const port = socket.room ? socket : new PacedPort(socket, options.pace);
   const { open, cancel, fault } = contract.channels[name]!;
   const peer: Side = side === "client" ? "server" : "client";
   const mine = new OpenAsks(contract, side);
@@ -67,6 +80,11 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
   let cancelled = false;
   /** The error of open asks once the link has ended. */
   let over: unknown;
+  /** The port's wait for room, and what `send` returns for it. */
+  let room: Promise<void> | undefined;
+  let sendable: Promise<void> | undefined;
+  /** Senders that wait. */
+  const senders = new Set<(error: unknown) => void>();
   let settleClosed!: { resolve(closed: Closed): void; reject(error: unknown): void };
   const closed = new Promise<Closed>((resolve, reject) => {
     settleClosed = { resolve, reject };
@@ -77,6 +95,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
     inbox.end(error);
     over = error ?? disconnected(`${what} is closed`, "closed", false);
     for (const ask of mine.list()) ask.fail?.(over);
+    for (const stop of senders) stop(over);
   }
 
   function fail(error: unknown, code: number, reason: string): void {
@@ -119,11 +138,12 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
     if (answered && !answered.partial && answered.ask.settle) return answered.ask.settle(message);
     const refusal = busy?.received(message);
     if (refusal) return say(refusal);
-    if (!inbox.push(message, text.length)) fail(slow("characters wait to be read"), 1008, "slow reader");
-  }
-
-  function slow(how: string): Disconnected {
-    return disconnected(`${what}: more than ${maxQueued} ${how}`, "slow_reader", false);
+    if (inbox.push(message, text.length)) return;
+    fail(
+      disconnected(`${what}: more than ${maxQueued} characters wait to be read`, "slow_reader", false),
+      1008,
+      "slow reader",
+    );
   }
 
   function assertOpening({ type }: AnyMessage, from: Side): void {
@@ -142,6 +162,12 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
 
   function say(message: AnyMessage, saying?: object): void {
     if (inbox.ended || closing) throw disconnected(`${what} is closed: ${message.type} was not sent`, "closed", true);
+    if (port.full?.())
+      throw disconnected(
+        `${what}: more than ${options.pace.most} bytes wait: ${message.type} was not sent; await \`send\``,
+        "slow_reader",
+        true,
+      );
     const { data } = options.encode(message, saying);
     assertOpening(message, side);
     onMessage?.(message, side);
@@ -150,16 +176,28 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
     if (unheard === NONE) unheard = [message];
     else if (unheard.length < 1000) unheard.push(message);
     port.send(data);
-    if ((port.buffered?.() ?? 0) > maxQueued) {
-      fail(slow("bytes wait to be sent"), 1013, "slow reader");
-      port.cut?.();
-    }
   }
 
-  function send(message: AnyMessage, saying?: object): void {
+  function send(message: AnyMessage, saying?: object): Promise<void> | undefined {
     say(message, saying);
     busy?.sent(message);
     mine.open(message);
+    const pending = port.room?.();
+    if (!pending || pending === room) return pending && sendable;
+    room = pending;
+    sendable = new Promise((resolve, reject) => {
+      const forget = onEnd(reject);
+      pending.then(resolve).then(forget);
+    });
+    // A sender that does not wait learns of the end elsewhere.
+    sendable.catch(() => {});
+    return sendable;
+  }
+
+  function onEnd(stop: (error: unknown) => void): () => void {
+    if (inbox.ended) stop(over);
+    else senders.add(stop);
+    return () => senders.delete(stop);
   }
 
   function ask(message: AnyMessage, { signal }: { readonly signal?: AbortSignal } = {}): Promise<AnyMessage> {
@@ -190,7 +228,7 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
     frame: (text) => {
       if (!inbox.ended) guard(() => hear(text));
     },
-    close(code, reason) {
+    close(code, reason, cause) {
       // A browser sends 1001 when its page is closed (RFC 6455, section 7.4.1); a server sends it when it closes, and the client comes back.
       const confirmed = closing && (code !== 1006 || unheard.length === 0);
       // 1005 and 1006 stand for a close without a code and for none (RFC 6455, section 7.1.5).
@@ -200,7 +238,9 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
         settleClosed.resolve({ code, reason });
       } else {
         const how = `was closed by the ${peer}: ${code} ${reason}`.trimEnd();
-        const error = disconnected(`${what} ${how}`, "closed", true, undefined, unheard);
+        const error = cause
+          ? disconnected(`${what}: ${cause.message}`, cause.code, cause.retryable, cause, unheard)
+          : disconnected(`${what} ${how}`, "closed", true, undefined, unheard);
         end(error);
         settleClosed.reject(error);
       }
@@ -216,14 +256,15 @@ export function link(contract: AnyContract, port: Port, options: LinkOptions): L
   };
 
   const channel: AnyChannel = {
-    send: (message) => send(message),
+    send: (message) => send(message) ?? ROOM,
+    sendAll: (messages) => sendAll(messages, { send, onEnd }),
     ask,
     close,
     closed,
     [Symbol.asyncIterator]: () => inbox[Symbol.asyncIterator](),
     [Symbol.asyncDispose]: () => close(),
   };
-  return { channel, asks: mine, send, say, unconfirmed: () => unheard, fail };
+  return { channel, asks: mine, send, say, flushed: async () => port.flushed?.(), unconfirmed: () => unheard, fail };
 }
 
 /** A promise that a signal may cut short. The listener goes when the promise settles: a signal may outlive thousands of asks. */
@@ -242,5 +283,6 @@ function abortable<T>(promise: Promise<T>, signal: AbortSignal, abort: (reason: 
 export { Busy } from "./busy.js";
 export { type Durable, type DurableOptions, durable, isCut } from "./durable.js";
 export { type Answered, OpenAsks, type Waiting } from "./exchange.js";
+export { type Pace, PacedPort, type Waiter, waiter } from "./pace.js";
 export { pair, type SocketLike, socketPort } from "./port.js";
 export { Queue } from "./queue.js";

@@ -1,3 +1,5 @@
+import type { Disconnected } from "./errors.js";
+
 /** One end of a socket that carries text frames in order. */
 export interface Port {
   send(frame: string): void;
@@ -6,14 +8,20 @@ export interface Port {
   buffered?(): number;
   /** Closes without waiting for a peer that does not read. */
   cut?(): void;
+  /** More waits than may: what is sent now would not be taken. */
+  full?(): boolean;
+  /** Pending while more waits than should; undefined otherwise. A port without it is paced by its link. */
+  room?(): Promise<void> | undefined;
+  /** Pending while frames wait that the socket was not given yet; undefined otherwise. */
+  flushed?(): Promise<void> | undefined;
   /** Called once, before anything is received. */
   listen(on: PortEvents): void;
 }
 
 export interface PortEvents {
   frame(text: string): void;
-  /** The socket is closed; nothing follows. 1006 means that it was cut (RFC 6455, section 7.1.5). */
-  close(code: number, reason: string): void;
+  /** The socket is closed; nothing follows. 1006 means that it was cut (RFC 6455, section 7.1.5); `cause` is why this side has cut it. */
+  close(code: number, reason: string, cause?: Disconnected): void;
 }
 
 /** Two ports that are each other's peer, in memory. Frames arrive later, in order, and before the close that follows them. */

@@ -24,6 +24,7 @@ import {
 import { judge } from "../rejoin.js";
 import type { Requests } from "../request.js";
 import { firstOffer, offerOf } from "./offer.js";
+import { paceOf } from "./pace.js";
 import { ReconnectingChannel } from "./reconnecting.js";
 import { sockets } from "./socket.js";
 
@@ -106,6 +107,7 @@ function linked(
     decode: messageDecoder(contract, { side: "server", names: described.server, checks: contract.checks }),
     maxSize: connection.maxMessageSize ?? MAX_MESSAGE_SIZE,
     maxQueued: connection.maxQueued ?? MAX_QUEUED,
+    pace: paceOf(connection),
     onUnknown: connection.onUnknown,
     onViolation: connection.onViolation ?? rethrow,
   });

@@ -4,6 +4,7 @@ import { gap } from "../disconnected.js";
 import { type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
 import { type Rejoins, rejoining } from "../rejoin.js";
+import { paceOf } from "./pace.js";
 
 export interface ReconnectingOptions {
   /** Names the channel in errors. */
@@ -47,12 +48,14 @@ export class ReconnectingChannel {
   readonly #options: ReconnectingOptions;
   readonly #attempts: Lifetime;
   readonly #rejoins: Rejoins;
-  readonly #conversation = durable({ limit: KEPT, deliver: true, onCut: () => this.#onCut() });
+  readonly #conversation;
   #linked!: Link;
 
   constructor(options: ReconnectingOptions) {
     this.#options = options;
     this.#attempts = lifetime(options.life.signal);
+    const pace = paceOf(options.connection);
+    this.#conversation = durable({ limit: KEPT, pace, deliver: true, onCut: () => this.#onCut() });
     this.#rejoins = rejoining(options.connection, this.#attempts);
   }
 

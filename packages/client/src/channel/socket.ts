@@ -77,6 +77,19 @@ function guarded(port: Port, signal: AbortSignal): Port {
     notify(() => port.close(code, reason), undefined, cut);
   }
 
+  function buffered(): number {
+    let waiting: unknown;
+    notify(
+      () => {
+        waiting = port.buffered?.();
+        return waiting;
+      },
+      undefined,
+      cut,
+    );
+    return typeof waiting === "number" ? waiting : 0;
+  }
+
   function unused(): void {
     // Only a port that is listened to hears that its peer has confirmed.
     listen({ frame() {}, close() {} });
@@ -98,6 +111,6 @@ function guarded(port: Port, signal: AbortSignal): Port {
     close,
     cut,
     send: (frame) => notify((text: string) => port.send(text), frame, cut),
-    buffered: () => port.buffered?.() ?? 0,
+    buffered,
   };
 }

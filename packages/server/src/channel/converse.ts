@@ -1,10 +1,20 @@
-import { type AnyContract, fault, faultMessage, type Port, Refusal, unbind, Violation } from "@parlance/wire";
+import {
+  type AnyContract,
+  Disconnected,
+  fault,
+  faultMessage,
+  type Port,
+  Refusal,
+  unbind,
+  Violation,
+} from "@parlance/wire";
 import { type AnyChannel, Busy, type Link, link } from "@parlance/wire/link";
 import { type Scope, within } from "@parlance/wire/scope";
 import { type Context, callOf, isHidden, refusalOf, sessionOf } from "../call.js";
 import { decoderFor, encoderFor } from "../codecs.js";
 import { refuseLeftOut } from "../handlers.js";
 import { refuse } from "../http/response.js";
+import { paceOf } from "../limits.js";
 import type { Called, How } from "../options.js";
 import type { Accepted, Sent } from "../ports.js";
 import { cancelled, closing } from "../reason.js";
@@ -78,7 +88,7 @@ async function hold(context: Context, called: Called, port: Port, scope: Scope):
     how = scope.closed ? "gone" : "failed";
     if (how === "failed") failed(context, called, wire, error);
   }
-  await finish(context, channel, port, scope);
+  await finish(context, wire, port, scope);
 }
 
 /** The channel as its handler has it: an ask that its client does not answer ends after `askWithin`. */
@@ -112,9 +122,16 @@ function failed(context: Context, called: Called, wire: Link, error: unknown): v
   wire.fail(error, 1011, "the handler failed");
 }
 
-/** Closes the channel; a peer that does not confirm it in time is cut. */
-async function finish({ limits, root }: Context, channel: AnyChannel, port: Port, scope: Scope): Promise<void> {
-  await within(root, limits.socketWithin, "closing the channel", () => channel.close()).catch(() => port.cut?.());
+/** Closes the channel when its reader has what was sent; a peer that does not confirm that in time is cut. */
+async function finish({ limits, root }: Context, wire: Link, port: Port, scope: Scope): Promise<void> {
+  try {
+    const closed = wire.channel.close();
+    // A reader that stalls ends this wait.
+    await within(root, Number.POSITIVE_INFINITY, "sending", () => wire.flushed());
+    await within(root, limits.socketWithin, "closing the channel", () => closed);
+  } catch {
+    port.cut?.();
+  }
   scope.close();
 }
 
@@ -150,10 +167,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
   function join(): void {
     if (key === undefined || joined || scope.closed) return;
     joined = true;
-    const send = (sent: Sent): void => {
-      wire.send(sent.message, sent);
-      sent.had();
-    };
+    const send = (sent: Sent) => pass(sent, wire, port);
     sessions.subscribe(key, { send, ask: wire.channel.ask, end: () => void wire.channel.close() }, scope);
     stopAttending();
   }
@@ -170,6 +184,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
     decode: decoderFor(contract, { side: "client", names: described.client, checks: incoming }),
     maxSize: limits.maxMessageSize,
     maxQueued: limits.maxQueued,
+    pace: paceOf(limits),
     onMessage(message, from) {
       if (from === "client") opened = true;
       const refusal = callbacks.message(called, message, from);
@@ -212,6 +227,21 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
   });
   if (described.open?.server === undefined) join();
   return wire;
+}
+
+/** Sends a message of others. A reader that is too far behind for it is cut, because it would lack it. */
+function pass(sent: Sent, wire: Link, port: Port): Promise<void> | undefined {
+  try {
+    const room = wire.send(sent.message, sent);
+    sent.had();
+    return room;
+  } catch (error) {
+    if (error instanceof Disconnected && error.code === "slow_reader") {
+      wire.fail(error, 1013, "slow reader");
+      port.cut?.();
+    }
+    throw error;
+  }
 }
 
 /** The property that names all of these messages on the wire. */

@@ -30,7 +30,12 @@ export class SafePort implements Port {
   }
 
   buffered(): number {
-    return this.#port.buffered?.() ?? 0;
+    let waiting: unknown;
+    this.#call(() => {
+      waiting = this.#port.buffered?.();
+      return waiting;
+    });
+    return typeof waiting === "number" ? waiting : 0;
   }
 
   listen(on: PortEvents): void {

@@ -95,7 +95,7 @@ export class ClusterChannels implements RemoteChannels {
         protocol: formatTicket(ticket),
         run(socket) {
           opened();
-          joinPorts(socket, far, limits.maxQueued);
+          joinPorts(socket, far, limits);
           scope.add(() => call.close());
         },
       };

@@ -1,12 +1,13 @@
 import type { Scope } from "@parlance/wire/scope";
 import type { Limits } from "../limits.js";
 import type { Sent } from "../ports.js";
+import { Gate } from "./credit.js";
 import { RETRY } from "./publish.js";
 
 export interface OutboxOptions {
   /** Owns the timers. */
   readonly scope: Scope;
-  readonly limits: Pick<Limits, "maxQueued" | "queryWithin" | "interruptedFor">;
+  readonly limits: Pick<Limits, "maxQueued" | "maxBuffered" | "stall" | "queryWithin" | "interruptedFor">;
   /** Publishes a packet; an empty one greets the reader. Resolves to the number of receivers. */
   readonly publish: (sent: readonly Sent[]) => Promise<number>;
   /** The reader's server is gone, or too slow. */
@@ -14,9 +15,11 @@ export interface OutboxOptions {
 }
 
 export interface Outbox {
-  /** `waited` says that it was sent before the reader came, and was bounded then. */
-  send(sent: Sent, waited: boolean): void;
-  /** The reader's server has everything up to a place. */
+  /**
+   * Returns a promise while more waits than should. `waited` says that it was sent before the reader came, and was bounded then.
+   */
+  send(sent: Sent, waited: boolean): Promise<void> | undefined;
+  /** The reader's server has everything up to a place, and its reader has room. */
   received(place: number): void;
   /** Publishes again what is on the way: it may have been lost. */
   repeat(): void;
@@ -36,7 +39,10 @@ export function outbox({ scope, limits, publish, onLost }: OutboxOptions): Outbo
   /** How many of them are on the way. The first packet is empty. */
   let onTheWay: number | undefined = 0;
   let size = 0;
-  let limit = limits.maxQueued;
+  /** Characters of what was sent before the reader came. */
+  let extra = 0;
+  // A reader that stalls is cut by its own server, which is given as long again to say so.
+  const gate = new Gate(scope, () => size <= limits.maxQueued + extra, 2 * limits.stall, onLost);
   /** The call that pub/sub has not answered. */
   let pending: object | undefined;
   let stop = (): void => {};
@@ -90,12 +96,13 @@ export function outbox({ scope, limits, publish, onLost }: OutboxOptions): Outbo
       return size;
     },
     send(sent, waited) {
-      if (scope.closed) return;
+      if (scope.closed) return undefined;
       waiting.push(sent);
       size += sent.weight;
-      if (waited) limit += sent.weight;
-      if (size > limit) onLost();
+      if (waited) extra += sent.weight;
+      if (size > Math.max(limits.maxBuffered, limits.maxQueued) + extra) onLost();
       else flush();
+      return gate.wait();
     },
     received(place) {
       if (onTheWay === undefined || place < (waiting[onTheWay - 1]?.place ?? place)) return;
@@ -103,6 +110,7 @@ export function outbox({ scope, limits, publish, onLost }: OutboxOptions): Outbo
       onTheWay = pending = goneSince = undefined;
       wait = RETRY.first;
       stop();
+      gate.progress();
       flush();
     },
     repeat() {

@@ -57,6 +57,8 @@ export interface Progress {
   had: number;
   /** A confirmation is due. */
   due: boolean;
+  /** Messages after which the reader had no room: the confirmation waits until it has. */
+  full: number;
 }
 
 /** A message of another server to a reader here. */

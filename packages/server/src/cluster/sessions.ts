@@ -62,8 +62,9 @@ export class ClusterSessions implements SessionStore {
     const { send, ask } = this.#local.session(key);
     return {
       send: (message) => {
-        send(message);
+        const room = send(message);
         this.#followed.follow(key);
+        return room;
       },
       ask: (message, options) => {
         const answer = ask(message, options);
@@ -222,10 +223,10 @@ export class ClusterSessions implements SessionStore {
     });
     scope.measure("queued", () => out.size);
     let joining = true;
-    const send = (sent: Sent): void => {
+    const send = (sent: Sent): Promise<void> | undefined => {
       // The sender's mistake must not reach a reader on another server.
       this.#local.check(sent.message, sent);
-      out.send(sent, joining);
+      return out.send(sent, joining);
     };
     this.#local.subscribe(key, { end: () => scope.close(), send }, scope);
     joining = false;
@@ -239,14 +240,21 @@ export class ClusterSessions implements SessionStore {
       const error = new Disconnected(`session ${key} has lost messages`, { code: "gap", retryable: true });
       return here.subscriber.end(error);
     }
-    const progress: Progress = known ?? { begin, place: -1, had: 0, due: false };
+    const progress: Progress = known ?? { begin, place: -1, had: 0, due: false, full: 0 };
     here.progress.set(from, progress);
     const confirm = (): void => this.#confirm(key, from, reader, progress);
     for (const [place, message] of messages) {
       if (place <= progress.place) continue;
       progress.place = place;
       try {
-        here.subscriber.send(new Received(message, place, progress, confirm));
+        const room = here.subscriber.send(new Received(message, place, progress, confirm));
+        if (!room) continue;
+        progress.full++;
+        const admit = (): void => {
+          progress.full--;
+          confirm();
+        };
+        room.then(admit, admit);
       } catch (error) {
         // A channel that is gone leaves the session.
         if (!(error instanceof Disconnected)) this.#wiring.report(error);
@@ -257,7 +265,7 @@ export class ClusterSessions implements SessionStore {
 
   /** One packet confirms what has come and what the reader has by then. */
   #confirm(key: string, from: string, reader: string, progress = this.#readers.get(reader)?.progress.get(from)): void {
-    if (!progress || progress.due) return;
+    if (!progress || progress.due || progress.full > 0) return;
     progress.due = true;
     queueMicrotask(() => {
       progress.due = false;

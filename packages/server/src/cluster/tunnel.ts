@@ -1,5 +1,8 @@
 import type { Port, PortEvents } from "@parlance/wire";
+import { PacedPort } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
+import { type Limits, paceOf } from "../limits.js";
+import { Credit } from "./credit.js";
 import type { Wiring } from "./publish.js";
 import { subscribe } from "./subscriptions.js";
 
@@ -7,6 +10,8 @@ import { subscribe } from "./subscriptions.js";
 interface Packet {
   readonly n: number;
   readonly frames?: readonly string[];
+  /** Characters of the other end's frames for which this end has found room, since the beginning. */
+  readonly taken?: number;
   readonly close?: { readonly code: number; readonly reason: string };
 }
 
@@ -24,12 +29,18 @@ export interface TunnelOptions {
   readonly end: "socket" | "conversation";
 }
 
+/** A port whose frames are counted until its far end has found room for them. */
+export interface Tunnel extends Port {
+  /** There is room for all frames that have come. */
+  took(): void;
+}
+
 /**
  * A port whose other end is on another server: a conversation uses it while its client's socket is there. Frames keep their order. Where
  * pub/sub cannot promise that any more, or the other end is gone, the port closes as one that was cut (1006), and the counts of both
  * sides tell which frames are missing.
  */
-export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOptions): Promise<Port> {
+export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOptions): Promise<Tunnel> {
   const { limits, publish } = wiring;
   let on: PortEvents | undefined;
   const early: ((on: PortEvents) => void)[] = [];
@@ -39,6 +50,7 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
   let sent = 0;
   let received = 0;
   let sending = false;
+  const credit = new Credit(limits.maxQueued);
   let over = false;
 
   function deliver(event: (on: PortEvents) => void): void {
@@ -62,20 +74,27 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
     const close = closing;
     unsent = [];
     closing = undefined;
-    const packet: Packet = { n: ++sent, ...(frames.length > 0 && { frames }), ...(close && { close }) };
+    const packet: Packet = {
+      n: ++sent,
+      ...(frames.length > 0 && { frames }),
+      ...credit.tell(),
+      ...(close && { close }),
+    };
     publish(there, packet, scope).then((receivers) => {
       sending = false;
       for (const frame of frames) size -= frame.length;
       if (receivers === 0) cut();
       else if (close && side === "socket") end(close.code, close.reason);
-      else if (unsent.length > 0 || closing) flush();
+      else if (unsent.length > 0 || closing || credit.due) flush();
     }, cut);
   }
 
-  function receive({ n, frames = [], close }: Packet): void {
+  function receive({ n, frames = [], taken = 0, close }: Packet): void {
     if (n <= received) return;
     if (n !== received + 1) return cut();
     received = n;
+    credit.note(taken);
+    credit.come(frames);
     for (const frame of frames) deliver((events) => events.frame(frame));
     if (!close) return;
     if (side === "conversation") end(close.code, close.reason);
@@ -92,6 +111,7 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
       if (scope.closed) return;
       unsent.push(frame);
       size += frame.length;
+      credit.give(frame);
       // All frames of one tick are one packet.
       queueMicrotask(() => unsent.length > 0 && flush());
     },
@@ -99,7 +119,12 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
       closing = { code, reason };
       flush();
     },
-    buffered: () => size,
+    // A conversation's reader is at the far end.
+    buffered: () => (side === "socket" ? size : credit.owed),
+    took() {
+      credit.take();
+      if (credit.due) flush();
+    },
     cut,
     listen(events) {
       on = events;
@@ -108,21 +133,34 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
   };
 }
 
-/** Passes frames between a client's socket and the far end. */
-export function joinPorts(socket: Port, far: Port, limit: number): void {
-  const full = (port: Port): boolean => (port.buffered?.() ?? 0) > limit;
+/** Passes frames between a client's socket and the far end, which sends no more than the socket takes. */
+export function joinPorts(client: Port, far: Tunnel, limits: Limits): void {
+  const pace = paceOf(limits);
+  // A reader that stalls is cut by its conversation, unless that is gone.
+  const socket = new PacedPort(client, { ...pace, stall: 2 * pace.stall });
+  let room: Promise<void> | undefined;
+  const took = (): void => {
+    room = socket.room();
+    if (room) void room.then(took);
+    else far.took();
+  };
   far.listen({
     frame(text) {
       socket.send(text);
-      if (full(socket)) socket.cut?.();
+      if (socket.full()) socket.cut();
+      else if (!room) took();
     },
-    // 1012: the client joins again.
-    close: (code, reason) => socket.close(code === 1006 ? 1012 : code, reason),
+    close(code, reason) {
+      if (code !== 1006) return socket.close(code, reason);
+      // The client joins again for what is not sent.
+      socket.drop();
+      socket.close(1012, reason);
+    },
   });
   socket.listen({
     frame(text) {
       far.send(text);
-      if (full(far)) socket.close(1013, "the server is too far behind");
+      if ((far.buffered?.() ?? 0) > pace.most) socket.close(1013, "the server is too far behind");
     },
     close: (code, reason) => far.close(code, reason),
   });

@@ -16,6 +16,7 @@ import type { Context } from "../call.js";
 import type { Converse } from "../channel/direct.js";
 import type { Answer } from "../http/answer.js";
 import { isOwn } from "../http/origin.js";
+import { paceOf } from "../limits.js";
 import type { Called } from "../options.js";
 import type { Accepted, ChannelDelivery } from "../ports.js";
 import { CallPort } from "./call-port.js";
@@ -180,7 +181,7 @@ class Conversations implements LocalChannels {
     }
     const held = durable({
       limit: Math.max(limits.maxKept, limits.maxQueued),
-      maxBuffered: limits.maxQueued,
+      pace: paceOf(limits),
       onCut: () => this.#wait(conversation),
       // 1001 from a client is a page that was left: its key is gone with it.
       mayReturn: (code) => code !== 1001 && isCut(code),

@@ -78,19 +78,24 @@ export function askChannels(hub: Hub, message: AnyMessage, scope: Scope, { settl
   for (const subscriber of hub.subscribers) put(subscriber);
 }
 
-/** Sends to each, whatever happens to the others. Throws where the message itself is wrong. */
-export function sendToAll(subscribers: Iterable<Subscriber>, sent: Sent): void {
+/** Sends to each, whatever happens to the others, and returns what those wait for that have no room. Throws where the message itself is wrong. */
+export function sendToAll(subscribers: Iterable<Subscriber>, sent: Sent): readonly Promise<unknown>[] {
   const failures: unknown[] = [];
+  let full = NONE;
   for (const subscriber of subscribers) {
     try {
-      subscriber.send(sent);
+      const room = subscriber.send(sent);
+      if (room) full = [...full, room];
     } catch (error) {
       // A reader that is gone has a `Disconnected` of its own.
       if (!(error instanceof Disconnected)) failures.push(error);
     }
   }
   if (failures.length > 0) throw failures[0];
+  return full;
 }
+
+const NONE: readonly Promise<unknown>[] = [];
 
 export interface Settling {
   readonly settle: (answer: AnyMessage) => void;

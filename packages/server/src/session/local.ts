@@ -19,6 +19,9 @@ import { type SettledAsks, settledAsks } from "./settled.js";
 
 export const SETTLED = "this was decided already: the first answer counts";
 
+/** What `send` returns while every reader has room: one for all. */
+const ROOM = Promise.resolve();
+
 /** Sessions that one server holds alone: every answer is there at once. */
 export class LocalSessions implements SessionStore {
   readonly #contract: AnyContract;
@@ -45,7 +48,7 @@ export class LocalSessions implements SessionStore {
 
   session(key: string): AnySession {
     return {
-      send: (message) => void this.#send(key, message),
+      send: (message) => this.#send(key, message).room,
       ask: (message, options) => this.#ask(key, message, options),
     };
   }
@@ -131,7 +134,7 @@ export class LocalSessions implements SessionStore {
     return hub;
   }
 
-  #send(key: string, message: AnyMessage): Sent {
+  #send(key: string, message: AnyMessage): { readonly sent: Sent; readonly room: Promise<void> } {
     const isRead = (this.#hubs.get(key)?.subscribers.size ?? 0) > 0;
     // Where there are readers, encoding it for them checks it.
     if (!isRead) this.check(message);
@@ -147,12 +150,12 @@ export class LocalSessions implements SessionStore {
     }
     hub.unconfirmed.push(sent);
     try {
-      sendToAll(hub.subscribers, sent);
+      const full = sendToAll(hub.subscribers, sent);
+      return { sent, room: full.length === 0 ? ROOM : Promise.allSettled(full).then(() => {}) };
     } catch (error) {
       forget(hub, sent);
       throw error;
     }
-    return sent;
   }
 
   #ask(key: string, message: AnyMessage, options: { readonly signal?: AbortSignal } = {}): Promise<AnyMessage> {
@@ -201,7 +204,7 @@ export class LocalSessions implements SessionStore {
       hub.sentAsks.delete(waiting);
       if (!hub.scope.closed) this.#settled.remember(key, waiting);
     });
-    hub.sentAsks.set(waiting, this.#send(key, message));
+    hub.sentAsks.set(waiting, this.#send(key, message).sent);
   }
 
   #isAnsweredByOperation({ type }: AnyMessage): boolean {

@@ -1,5 +1,5 @@
 import { type AnyMessage, Refusal } from "@parlance/wire";
-import { Queue } from "@parlance/wire/link";
+import { Queue, type Waiter, waiter } from "@parlance/wire/link";
 import { type Scope, until } from "@parlance/wire/scope";
 import { type Context, sessionOf } from "../call.js";
 import type { Encode, Encoded } from "../codecs.js";
@@ -9,7 +9,7 @@ import type { Sent, Subscriber } from "../ports.js";
 
 /** Characters of its own messages that a handler may have waiting beside those that others send. */
 const AHEAD = 64 * 1024;
-/** Characters that are taken at once. They come on top of `maxQueued`, which bounds the queue. */
+/** Characters that are taken at once. They come on top of those that are queued. */
 const TAKEN = 64 * 1024;
 
 /**
@@ -29,6 +29,8 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
   readonly #inbox: Queue<Encoded>;
   #stage: "new" | "begun" | "joining" | "joined" = "new";
   #taken: (() => void) | undefined;
+  /** Others wait with what they send. */
+  #full: Waiter | undefined;
   readonly #stopAttending: () => void;
   /** Ends the wait for the handler's first step. */
   #wake = (): void => {};
@@ -49,11 +51,17 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
     this.#encode = encode;
     this.#scope = scope;
     this.#handler = handler;
-    this.#inbox = new Queue({ limit: context.limits.maxQueued, onTake: () => this.#taken?.() });
+    const { maxQueued, maxBuffered } = context.limits;
+    const onTake = (): void => {
+      this.#taken?.();
+      if (this.#inbox.weight <= maxQueued) this.#admit();
+    };
+    this.#inbox = new Queue({ limit: Math.max(maxBuffered, maxQueued), onTake });
     scope.measure("queued", () => this.#inbox.weight);
     scope.add(() => {
       this.#inbox.end();
       this.#taken?.();
+      this.#admit();
     });
     // What was sent to the session before its end is still read.
     this.#stopAttending = context.sessions.attend(this.#key, () => this.#join(), scope);
@@ -71,13 +79,17 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
   }
 
   /** Throws `Violation` for a wrong message. */
-  send(sent: Sent): void {
+  send(sent: Sent): Promise<void> | undefined {
     // What a new reader begins with is bounded already.
     this.#put(this.#encode(sent.message, sent), this.#stage === "joining" ? 0 : undefined);
+    if (this.#inbox.ended || this.#inbox.weight <= this.#context.limits.maxQueued) return undefined;
+    this.#full ??= waiter();
+    return this.#full.promise;
   }
 
   end(error?: unknown): void {
     this.#inbox.end(error);
+    this.#admit();
     this.#wake();
     this.#handler.close(error ?? new DOMException("the session has ended", "AbortError"));
   }
@@ -133,10 +145,16 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
     }
   }
 
+  #admit(): void {
+    this.#full?.resolve();
+    this.#full = undefined;
+  }
+
   /** A reader that is too far behind ends. */
   #put(encoded: Encoded, weight = encoded.data.length): void {
     if (this.#inbox.push(encoded, weight)) return;
-    const behind = `the reader of session ${this.#key} is more than ${this.#context.limits.maxQueued} characters behind`;
+    const behind = `the reader of session ${this.#key} is more than ${this.#context.limits.maxBuffered} characters behind`;
     this.#inbox.end(new Refusal(behind, { status: 503 }));
+    this.#admit();
   }
 }

@@ -180,6 +180,7 @@ export function caller(scene: Scene): Caller {
     const { call: inject } = injection;
     const port: Port = {
       send: (frame) => inject("socket.send", () => far.send(frame)),
+      buffered: () => inject("socket.buffered", () => 0) as number,
       close: (code, reason) => inject("socket.close", () => far.close(code, reason)),
       cut: () => far.close(1006, ""),
       listen: (on) => inject("socket.listen", () => far.listen(on)),

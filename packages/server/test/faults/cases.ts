@@ -28,6 +28,7 @@ export const PORTS = [
   "sink.end",
   "sink.cut",
   "socket.send",
+  "socket.buffered",
   "socket.close",
   "socket.listen",
 ] as const;

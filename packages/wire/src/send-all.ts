@@ -1,0 +1,39 @@
+export interface Sending<T> {
+  /** Returns a promise where there is no room for another message. */
+  readonly send: (message: T) => Promise<void> | undefined;
+  /** Owns what is to be called when the channel ends; returns a function that forgets it. */
+  readonly onEnd: (stop: (error: unknown) => void) => () => void;
+}
+
+/**
+ * Sends one message after the other, each when there is room. The source is left when a send fails and when the channel ends, even while it
+ * has no message to give.
+ */
+export function sendAll<T>(messages: Iterable<T> | AsyncIterable<T>, { send, onEnd }: Sending<T>): Promise<void> {
+  return new Promise<void>((resolve, reject) => {
+    const source = iteratorOf(messages);
+    let left = false;
+    function leave(error: unknown): void {
+      reject(error);
+      if (left) return;
+      left = true;
+      // The caller has an error already: the source's own counts no more.
+      (async () => source.return?.())().catch(() => {});
+    }
+    const forget = onEnd(leave);
+    async function pass(): Promise<void> {
+      for (let step = await source.next(); !left && !step.done; step = await source.next()) {
+        try {
+          await send(step.value);
+        } catch (error) {
+          leave(error);
+        }
+      }
+    }
+    pass().then(resolve, reject).then(forget);
+  });
+}
+
+function iteratorOf<T>(messages: Iterable<T> | AsyncIterable<T>): Iterator<T> | AsyncIterator<T> {
+  return Symbol.asyncIterator in messages ? messages[Symbol.asyncIterator]() : messages[Symbol.iterator]();
+}

@@ -1,0 +1,158 @@
+import type { Port, PortEvents } from "@parlance/wire";
+import { PacedPort } from "@parlance/wire/link";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { sendAll } from "../src/send-all.js";
+
+const STALL = 1000;
+const pace = { room: 100, most: 200, stall: STALL };
+const FRAME = "x".repeat(30);
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A socket that keeps what it is sent until a test takes it. */
+function socket() {
+  let waiting: string[] = [];
+  const taken: string[] = [];
+  const port: Port = {
+    send: (frame) => void waiting.push(frame),
+    close: (code) => void waiting.push(`close ${code}`),
+    cut: () => void waiting.push("cut"),
+    buffered: () => waiting.reduce((sum, { length }) => sum + length, 0),
+    listen() {},
+  };
+  const take = (count = waiting.length) => {
+    taken.push(...waiting.slice(0, count));
+    waiting = waiting.slice(count);
+  };
+  const paced = new PacedPort(port, pace);
+  const close = vi.fn<PortEvents["close"]>();
+  paced.listen({ frame() {}, close });
+  return { paced, close, taken, take, holds: () => [...waiting] };
+}
+
+describe("A paced port", () => {
+  it("gives its socket no more than a piece at a time, all frames in order, and the close after them", () => {
+    const { paced, taken, take, holds } = socket();
+    const frames = Array.from({ length: 50 }, (_, i) => `${i} ${FRAME}`);
+    for (const frame of frames) paced.send(frame);
+    paced.close(1000, "");
+    for (let looks = 0; looks < 100; looks++) {
+      expect(holds().join("").length).toBeLessThan(pace.room + 40);
+      take(1);
+      vi.advanceTimersByTime(200);
+    }
+    expect(taken).toEqual([...frames, "close 1000"]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("has room again when no more than that waits, and is full above its limit", async () => {
+    const { paced, take } = socket();
+    const states: string[] = [];
+    for (let i = 0; i < 8; i++) {
+      paced.send(FRAME);
+      states.push(paced.full() ? "full" : paced.room() ? "wait" : "room");
+    }
+    expect(states).toEqual(["room", "room", "room", "wait", "wait", "wait", "full", "full"]);
+    const room = vi.fn();
+    void paced.room()!.then(room);
+    take();
+    await vi.advanceTimersByTimeAsync(1);
+    expect([room.mock.calls.length, paced.buffered()]).toEqual([0, 120]);
+    take(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect([room.mock.calls.length, paced.room()]).toEqual([1, undefined]);
+  });
+
+  it("cuts a peer that takes nothing for `stall`, and says why", () => {
+    const { paced, close, holds } = socket();
+    for (let i = 0; i < 6; i++) paced.send(FRAME);
+    vi.advanceTimersByTime(STALL * 0.9);
+    expect(close).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(STALL * 0.3);
+    expect(close).toHaveBeenCalledExactlyOnceWith(
+      1006,
+      "slow reader",
+      expect.objectContaining({ code: "slow_reader" }),
+    );
+    expect(holds().at(-1)).toBe("cut");
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("does not cut a peer that takes a frame now and then, however much is sent meanwhile", () => {
+    const { paced, close, take } = socket();
+    for (let i = 0; i < 200; i++) {
+      paced.send(FRAME);
+      paced.send(FRAME);
+      take(1);
+      vi.advanceTimersByTime(STALL / 2);
+    }
+    expect(close).not.toHaveBeenCalled();
+  });
+
+  it("lets go of everything when its socket is closed", async () => {
+    const { paced } = socket();
+    for (let i = 0; i < 6; i++) paced.send(FRAME);
+    const waits = Promise.all([paced.room(), paced.flushed()]);
+    paced.cut();
+    await waits;
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+/** A source that is left, or not. */
+function source<T>(next: () => Promise<IteratorResult<T>>) {
+  const left = vi.fn(async () => ({ done: true as const, value: undefined }));
+  return { left, messages: { [Symbol.asyncIterator]: () => ({ next, return: left }) } as AsyncIterable<T> };
+}
+
+describe("sendAll", () => {
+  const onEnd = () => () => {};
+
+  it("sends what an iterable or an async iterable gives, each when there is room", async () => {
+    for (const messages of [
+      [1, 2, 3],
+      (async function* () {
+        yield* [1, 2, 3];
+      })(),
+    ]) {
+      const log: string[] = [];
+      const send = (message: number) => {
+        log.push(`send ${message}`);
+        return Promise.resolve().then(() => void log.push(`room ${message}`));
+      };
+      await sendAll(messages, { send, onEnd });
+      expect(log).toEqual(["send 1", "room 1", "send 2", "room 2", "send 3", "room 3"]);
+    }
+  });
+
+  it("leaves its source, and fails, where a send fails", async () => {
+    const { messages, left } = source(async () => ({ done: false, value: 1 }));
+    const failing = sendAll(messages, { send: () => Promise.reject(new Error("no")), onEnd });
+    await expect(failing).rejects.toThrow("no");
+    expect(left).toHaveBeenCalledOnce();
+  });
+
+  it("leaves a source that has nothing to give when the channel ends", async () => {
+    const { messages, left } = source(() => new Promise<never>(() => {}));
+    let end = (_: unknown): void => {};
+    const failing = sendAll(messages, {
+      send: () => undefined,
+      onEnd(stop) {
+        end = stop;
+        return () => {};
+      },
+    });
+    end(new Error("over"));
+    await expect(failing).rejects.toThrow("over");
+    expect(left).toHaveBeenCalledOnce();
+  });
+
+  it.each([
+    ["throws", () => Promise.reject(new Error("source"))],
+    ["is not iterable", undefined],
+  ])("rejects where the source %s", async (_, next) => {
+    const messages = next ? source(next).messages : (7 as never);
+    await expect(sendAll(messages, { send: () => undefined, onEnd })).rejects.toThrow();
+  });
+});
