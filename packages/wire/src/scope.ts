@@ -232,7 +232,7 @@ function settled<T>(
       over = true;
       reject(error);
     };
-    const forget = attempt.hold(() => fail(reasonOf(attempt)));
+    const forget = attempt.hold(() => over || fail(reasonOf(attempt)));
     const began = performance.now();
     const expire = (): void =>
       fail(new Disconnected(`${what} did not finish within ${limit} ms`, { code: "timeout", retryable: true }));
@@ -244,6 +244,7 @@ function settled<T>(
     started.then((value) => {
       // A value that comes too late cannot fail anybody.
       if (over) return late && void (async () => late(value))().catch(() => {});
+      over = true;
       stop();
       resolve(value);
       forget();
