@@ -1,3 +1,4 @@
+import { type HttpRequest, WebRequest } from "./http/request.js";
 import type { App } from "./serve.js";
 
 /** Where an app stands among others at one address. */
@@ -16,8 +17,8 @@ export type Apps = App | Placed | readonly (App | Placed)[];
 export function fetchOf(apps: Apps): (request: Request) => Promise<Response> {
   const list = placed(apps);
   return (request) => {
-    const chosen = choose(list, request, knows) ?? { app: list[0]!.app, request };
-    return chosen.app.fetch(chosen.request);
+    const chosen = choose(list, new WebRequest(request), knows);
+    return chosen ? chosen.app.fetch(chosen.request.request) : list[0]!.app.fetch(request);
   };
 }
 
@@ -33,15 +34,15 @@ export function placed(apps: Apps): readonly Placed[] {
 }
 
 /** The app that takes a request, and the request as that app sees it. */
-export function choose(
+export function choose<Asked extends HttpRequest>(
   apps: readonly Placed[],
-  request: Request,
+  request: Asked,
   has: (app: App, pathname: string) => boolean,
-): { readonly app: App; readonly request: Request } | undefined {
-  const { pathname } = new URL(request.url);
+): { readonly app: App; readonly request: Asked } | undefined {
+  const { pathname } = request.url;
   for (const { app, path, when } of apps) {
     if (path !== undefined && !pathname.startsWith(`${path}/`)) continue;
-    if (!has(app, pathname.slice(path?.length ?? 0)) || (when && !asked(when, request))) continue;
+    if (!has(app, pathname.slice(path?.length ?? 0)) || (when && !asked(when, request.request))) continue;
     return { app, request: path === undefined ? request : below(path, request) };
   }
   return undefined;
@@ -58,8 +59,8 @@ function asked(when: NonNullable<Placed["when"]>, request: Request): boolean {
   }
 }
 
-function below(path: string, request: Request): Request {
+function below<Asked extends HttpRequest>(path: string, request: Asked): Asked {
   const url = new URL(request.url);
   url.pathname = url.pathname.slice(path.length);
-  return new Request(url, request);
+  return request.at(url) as Asked;
 }

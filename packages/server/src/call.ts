@@ -1,7 +1,17 @@
 import type { Call, Checks, OpenAsk } from "@parlance/contract";
-import { type AnyContract, Disconnected, Refusal, type Route, Violation } from "@parlance/wire";
+import {
+  type AnyContract,
+  Disconnected,
+  type Input,
+  Refusal,
+  type Route,
+  type Unbind,
+  Violation,
+} from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import type { Callbacks } from "./callback.js";
+import type { Operation } from "./http/operation.js";
+import type { HttpRequest } from "./http/request.js";
 import type { Limits } from "./limits.js";
 import type { Called, ServeOptions } from "./options.js";
 import { nameOf, type Places } from "./places.js";
@@ -15,9 +25,10 @@ export type Handlers = Readonly<Record<string, (input: unknown, ...rest: unknown
 /** What every part of one app has. */
 export interface Context {
   readonly contract: AnyContract;
-  /** Checks of what clients write; loaded by the first request. */
-  readonly accepts: () => Promise<Checks>;
+  /** Checks of what clients write, and what reads the input of a call by them; loaded by the first request. */
+  readonly accepts: () => Promise<{ readonly checks: Checks; readonly unbind: Unbind }>;
   readonly handlers: Handlers;
+  readonly operations: ReadonlyMap<string, Operation>;
   readonly options: ServeOptions;
   readonly limits: Limits;
   readonly callbacks: Callbacks;
@@ -29,15 +40,32 @@ export interface Context {
   readonly shutdown: Shutdown;
 }
 
-/** What a handler is given beside its input. */
-export function callOf(
-  context: Context,
-  { request, principal }: Called,
-  signal: AbortSignal,
-  ask?: OpenAsk,
-): Call<AnySession> {
-  const session = (key: string) => context.sessions.session(sessionName(context, principal, key));
-  return { request, principal, signal, session, ...(ask && { ask }) };
+/** A call as hooks see it. The web `Request` is made when it is first read. */
+export function calledOf(operation: string, input: Input, principal: unknown, http: HttpRequest): Called {
+  return {
+    operation,
+    input,
+    get request() {
+      return http.request;
+    },
+    principal,
+  };
+}
+
+/** What a handler is given beside its input. The signal is the scope's. */
+export function callOf(context: Context, called: Called, scope: Scope, ask?: OpenAsk): Call<AnySession> {
+  const { principal } = called;
+  return {
+    get request() {
+      return called.request;
+    },
+    principal,
+    get signal() {
+      return scope.signal;
+    },
+    session: (key) => context.sessions.session(sessionName(context, principal, key)),
+    ...(ask && { ask }),
+  };
 }
 
 /** The session that a call is about; undefined where it names none. */

@@ -1,21 +1,25 @@
 import type { Side } from "@parlance/contract";
 import { type AnyMessage, Refusal, type Unknown } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
+import type { HttpRequest } from "./http/request.js";
 import type { Limits } from "./limits.js";
 import type { Called, ErrorContext, How, ServeOptions } from "./options.js";
 import { readThrown } from "./thrown.js";
 
+/** What has a request: a call, or the request itself before anything is known of it. */
+export type Requested = Pick<Called, "request">;
+
 /** The user's callbacks, called so that none of them can end the process, or a stream that it may not refuse. */
 export interface Callbacks {
   /** Rejects with what `authenticate` throws, and with `Refusal` (401) where it gives no principal. */
-  authenticate(scope: Scope, request: Request): Promise<unknown>;
+  authenticate(scope: Scope, request: HttpRequest): Promise<unknown> | undefined;
   /** Rejects with what `hooks.request` throws: it may refuse. */
-  request(scope: Scope, called: Called): Promise<void>;
+  request(scope: Scope, called: Called): Promise<void> | undefined;
   /** Returns the `Refusal` that `hooks.message` threw; nothing else refuses. */
   message(called: Called, message: AnyMessage, from: Side): Refusal | undefined;
   open(called: Called): void;
   unknown(called: Called, unknown: Unknown): void;
-  refuse(request: Request, refusal: Refusal, cause: unknown, operation?: string): void;
+  refuse(of: Requested, refusal: Refusal, cause: unknown, operation?: string): void;
   close(called: Called, how: How): void;
   /** Hands an error to `onError`. */
   report(error: unknown, source: string, operation?: string): void;
@@ -30,19 +34,21 @@ export function callbacks(options: ServeOptions, limits: Limits): Callbacks {
     invoke(call, (error) => report(error, source, operation));
   }
 
+  async function authenticate(scope: Scope, request: HttpRequest): Promise<unknown> {
+    const principal = await within(scope, limits.authenticateWithin, "authenticate", () =>
+      options.authenticate?.(request.request),
+    );
+    if (principal === undefined || principal === null || principal === false)
+      throw new Refusal("valid credentials are needed", { status: 401 });
+    return principal;
+  }
+
   return {
     report,
-    async authenticate(scope, request) {
-      if (!options.authenticate) return undefined;
-      const principal = await within(scope, limits.authenticateWithin, "authenticate", () =>
-        options.authenticate?.(request),
-      );
-      if (principal === undefined || principal === null || principal === false)
-        throw new Refusal("valid credentials are needed", { status: 401 });
-      return principal;
-    },
-    async request(scope, called) {
-      if (hooks.request) await within(scope, limits.hookWithin, "hooks.request", () => hooks.request?.(called));
+    authenticate: (scope, request) => (options.authenticate ? authenticate(scope, request) : undefined),
+    request(scope, called) {
+      if (!hooks.request) return undefined;
+      return within(scope, limits.hookWithin, "hooks.request", () => hooks.request?.(called));
     },
     message(called, message, from) {
       if (!hooks.message) return undefined;
@@ -59,8 +65,8 @@ export function callbacks(options: ServeOptions, limits: Limits): Callbacks {
     open: (called) => notify("hooks.open", called.operation, hooks.open && (() => hooks.open?.(called))),
     unknown: (called, unknown) =>
       notify("hooks.unknown", called.operation, hooks.unknown && (() => hooks.unknown?.(called, unknown))),
-    refuse: (request, refusal, cause, operation) =>
-      notify("hooks.refuse", operation, hooks.refuse && (() => hooks.refuse?.(request, refusal, cause, operation))),
+    refuse: (of, refusal, cause, operation) =>
+      notify("hooks.refuse", operation, hooks.refuse && (() => hooks.refuse?.(of.request, refusal, cause, operation))),
     close: (called, how) => notify("hooks.close", called.operation, hooks.close && (() => hooks.close?.(called, how))),
   };
 }

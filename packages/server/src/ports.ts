@@ -3,6 +3,7 @@ import type { AnyMessage, Faulted, Port } from "@parlance/wire";
 import type { Waiting } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import type { Answer } from "./http/answer.js";
+import type { HttpRequest } from "./http/request.js";
 import type { Called } from "./options.js";
 
 // The three ports of the base. Plain delivery implements the first two in `stream/direct.ts` and `channel/direct.ts`, and `session/local.ts`
@@ -24,7 +25,7 @@ export type Produce = (scope: Scope) => Promise<Production>;
 /** How a stream reaches its readers. */
 export interface StreamDelivery {
   /** Answers a call that streams. `call` closes when its connection does. Throws what refuses it. */
-  deliver(called: Called, call: Scope, produce: Produce): Promise<Answer>;
+  deliver(called: Called, request: HttpRequest, call: Scope, produce: Produce): Promise<Answer>;
 }
 
 /** The decision on a WebSocket handshake. */

@@ -1,4 +1,4 @@
-import type { Checks, ContractValue, Parameter } from "@parlance/contract";
+import type { ContractValue, Parameter } from "@parlance/contract";
 import {
   type AnyContract,
   misuse,
@@ -7,6 +7,7 @@ import {
   Refusal,
   type Route,
   router,
+  unbinder,
   Violation,
 } from "@parlance/wire";
 import { Scope, type Stats } from "@parlance/wire/scope";
@@ -22,9 +23,11 @@ import { clusterStreams } from "./cluster/streams.js";
 import { checkHandlers } from "./handlers.js";
 import type { Answer } from "./http/answer.js";
 import { type Deliveries, dispatch, refuseWhileClosing } from "./http/dispatch.js";
+import { operationsOf } from "./http/operation.js";
 import { guard, preflight } from "./http/origin.js";
 import { matcherOf } from "./http/origins.js";
-import { refuse } from "./http/response.js";
+import { type HttpRequest, httpRequest } from "./http/request.js";
+import { toResponse } from "./http/response.js";
 import { type Limits, resolveLimits } from "./limits.js";
 import { inMemory } from "./memory.js";
 import type { ServeOptions } from "./options.js";
@@ -62,9 +65,9 @@ export interface App {
   /** For adapters: opens the scope of one request. The adapter closes it when the connection is gone or the answer is written. */
   open(): Scope;
   /** For adapters: an answer that is not yet a `Response`. `bound` is the address that the adapter listens on. */
-  answer(request: Request, call: Scope, bound?: string): Promise<Answer>;
+  answer(request: Request | HttpRequest, call: Scope, bound?: string): Promise<Answer>;
   /** For adapters: decides on a WebSocket handshake. The conversation closes the scope. */
-  accept(request: Request, protocols: readonly string[], call: Scope, bound?: string): Promise<Accepted>;
+  accept(request: Request | HttpRequest, protocols: readonly string[], call: Scope, bound?: string): Promise<Accepted>;
 }
 
 /**
@@ -108,14 +111,15 @@ function compose(contract: AnyContract, handlers: Handlers, options: ServeOption
   const root = Scope.open((error) => calling.report(error, "releasing what a call held"));
   const wires = pubSub && wiring(pubSub, limits, root, calling.report);
   const makeLocal = (onIdle?: (key: string) => void) => new LocalSessions(contract, limits, root, onIdle);
-  let accepts: Promise<Checks> | undefined;
+  let accepts: ReturnType<Context["accepts"]> | undefined;
   const context: Context = {
     contract,
     accepts: () => {
-      accepts ??= contract.accepts().then(({ checks }) => checks);
+      accepts ??= contract.accepts().then(({ checks }) => ({ checks, unbind: unbinder(contract, checks) }));
       return accepts;
     },
     handlers,
+    operations: operationsOf(contract),
     options,
     limits,
     callbacks: calling,
@@ -184,7 +188,7 @@ function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | 
   };
   const reported = new Set<string>();
   /** A page cannot read why it is refused, so the server reports it: once for each host and origin. */
-  function check(request: Request, bound?: string): Refusal | Record<string, string> {
+  function check(request: HttpRequest, bound?: string): Refusal | Readonly<Record<string, string>> | undefined {
     const checked = guard(request, allowed, bound);
     if (!(checked instanceof Refusal) || checked.status !== 403) return checked;
     if (!reported.has(checked.message) && reported.size < MAX_REPORTED) {
@@ -194,16 +198,18 @@ function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | 
     return checked;
   }
   return {
-    async answer(request, call, bound) {
+    async answer(given, call, bound) {
+      const request = httpRequest(given);
       const checked = check(request, bound);
       if (checked instanceof Refusal) return refuse(context, request, checked);
       const asked = preflight(request, headers);
       if (asked) return { status: 204, headers: { ...checked, ...asked }, body: "" };
       const answered = await dispatch(context, deliveries, request, call);
-      return { ...answered, headers: { ...answered.headers, ...checked } };
+      return checked ? { ...answered, headers: { ...answered.headers, ...checked } } : answered;
     },
-    async accept(request, protocols, call, bound) {
-      const { pathname } = new URL(request.url);
+    async accept(given, protocols, call, bound) {
+      const request = httpRequest(given);
+      const { pathname } = request.url;
       let name: string | undefined;
       try {
         const checked = check(request, bound);
@@ -215,7 +221,7 @@ function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | 
         const ticket = parseTicket(protocols);
         if (ticket === undefined)
           return sturdy(deliveries.channels.accept(await callChannel(context, name, found.path, request, call), call));
-        const redeemed = await deliveries.channels.redeem(ticket, request, call);
+        const redeemed = await deliveries.channels.redeem(ticket, request.request, call);
         if (!redeemed) throw new Refusal("this ticket is not good: ask for another", { status: 426 });
         return sturdy(redeemed);
       } catch (error) {

@@ -33,7 +33,7 @@ export function bindHeaders(
 }
 
 /** The inverse of `bindHeaders`: the texts of the parameters that a request carries. Of two cookies of one name the first counts. */
-export function unbindHeaders(parameters: Parameters, headers: Headers): Record<string, string> {
+export function unbindHeaders(parameters: Parameters, headers: Pick<Headers, "get">): Record<string, string> {
   const carried: Record<string, string> = {};
   let cookies: ReadonlyMap<string, string> | undefined;
   for (const [key, { in: place }] of Object.entries(parameters)) {

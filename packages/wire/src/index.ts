@@ -27,7 +27,7 @@ export {
   type Written,
 } from "./message.js";
 export { notify } from "./notify.js";
-export { type Arrived, type Bound, bind, type Input, inputName, unbind } from "./operation.js";
+export { type Arrived, type Bound, bind, type Input, inputName, type Unbind, unbind, unbinder } from "./operation.js";
 export type { OpenSocket, Port, PortEvents, SocketRefused } from "./port.js";
 export { reader } from "./reading.js";
 export {

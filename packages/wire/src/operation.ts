@@ -20,7 +20,7 @@ export interface Bound {
 export interface Arrived {
   readonly path: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  readonly headers?: Headers;
+  readonly headers?: Pick<Headers, "get">;
   readonly body?: unknown;
 }
 
@@ -66,45 +66,65 @@ function inUrl(
   return text;
 }
 
+/** The inverse of `bind`, once. A server compiles it: see `unbinder`. */
+export function unbind(contract: AnyContract, checks: Checks, names: readonly string[], arrived: Arrived) {
+  return unbinder(contract, checks)(names, arrived);
+}
+
+/** The operation or channel that a request means, and its flat input. */
+export type Unbind = (names: readonly string[], arrived: Arrived) => { readonly name: string; readonly input: Input };
+
 /**
- * The inverse of `bind`, for the operations (or the one channel) that the route found. Throws `Violation` where the body
- * breaks its schema, or names a field that the path or the query has already named.
+ * Compiles the inverse of `bind`, for the operations (or the one channel) that the route found. What it returns throws `Violation` where the
+ * body breaks its schema, or names a field that the path or the query has already named.
  */
-export function unbind(
-  contract: AnyContract,
-  checks: Checks,
-  names: readonly string[],
-  { path, query, headers, body }: Arrived,
-): { name: string; input: Input } {
+export function unbinder(contract: AnyContract, checks: Checks): Unbind {
+  const inputs = new Map<string, (arrived: Arrived) => Input>();
+  return (names, arrived) => {
+    const name = choose(contract, names, arrived);
+    let read = inputs.get(name);
+    if (!read) {
+      read = inputOf(contract, checks, name);
+      inputs.set(name, read);
+    }
+    return { name, input: read(arrived) };
+  };
+}
+
+function inputOf(contract: AnyContract, checks: Checks, name: string): (arrived: Arrived) => Input {
   const side: Side = "client";
-  const name = choose(contract, names, query, body);
+  const origin = { protocol: contract.name, side, subject: name };
   const read = reader(contract.reading, ({ of, operation }) => of === side && operation === name);
   const operation = contract.operations[name];
-  const { parameters = {} } = (operation ?? contract.channels[name])!;
-  const origin = { protocol: contract.name, side, subject: name };
-  const input: JsonObject = {};
-  if (operation?.body !== undefined) {
-    if (!isObject(body))
-      throw new Violation("the request's body is a JSON object", { code: "not_an_object", ...origin });
-    Object.assign(input, read ? read(body) : body);
-  }
-  const carried = headers && unbindHeaders(parameters, headers);
-  for (const [key, parameter] of Object.entries(parameters)) {
-    if (Object.hasOwn(input, key))
-      throw new Violation(`${key} belongs in the ${parameter.in}, not in the body`, {
-        code: "schema",
-        flaws: [{ at: `/${key}`, keyword: "additionalProperties", params: { additionalProperty: key } }],
-        ...origin,
-      });
-    const { in: place } = parameter;
-    const said = place === "path" ? path[key] : place === "query" ? query.get(key) : carried?.[key];
-    if (said !== undefined && said !== null) input[key] = coerce(said, parameter);
-  }
-  for (const key of Object.keys(operation?.when ?? {})) delete input[key];
+  const parameters = (operation ?? contract.channels[name])!.parameters ?? {};
+  const each = Object.entries(parameters);
+  const isCarried = each.some(([, { in: place }]) => place === "header" || place === "cookie");
+  const constants = Object.keys(operation?.when ?? {});
   // An operation that takes nothing has no schema to break.
   const check = checks[inputName(name)];
-  if (check) assertChecked(check, input, origin, "the input of");
-  return { name, input };
+  return ({ path, query, headers, body }) => {
+    const input: JsonObject = {};
+    if (operation?.body !== undefined) {
+      if (!isObject(body))
+        throw new Violation("the request's body is a JSON object", { code: "not_an_object", ...origin });
+      Object.assign(input, read ? read(body) : body);
+    }
+    const carried = isCarried && headers ? unbindHeaders(parameters, headers) : undefined;
+    for (const [key, parameter] of each) {
+      if (Object.hasOwn(input, key))
+        throw new Violation(`${key} belongs in the ${parameter.in}, not in the body`, {
+          code: "schema",
+          flaws: [{ at: `/${key}`, keyword: "additionalProperties", params: { additionalProperty: key } }],
+          ...origin,
+        });
+      const { in: place } = parameter;
+      const said = place === "path" ? path[key] : place === "query" ? query.get(key) : carried?.[key];
+      if (said !== undefined && said !== null) input[key] = coerce(said, parameter);
+    }
+    for (const key of constants) delete input[key];
+    if (check) assertChecked(check, input, origin, "the input of");
+    return input;
+  };
 }
 
 /** The title of the schema of an operation's or channel's flat input, or of the headers that it answers. */
@@ -113,7 +133,9 @@ export function inputName(name: string, part: "Input" | "Headers" = "Input"): st
 }
 
 /** The operation of a route whose constants are said; the first one where none is. */
-function choose(contract: Contract, names: readonly string[], query: URLSearchParams, body: unknown): string {
+function choose(contract: Contract, names: readonly string[], { query, body }: Arrived): string {
+  const [only = ""] = names;
+  if (names.length === 1 && !contract.operations[only]?.when) return only;
   const said = (name: string): [Json, unknown][] => {
     const { parameters = {}, when = {} } = contract.operations[name] ?? {};
     return Object.entries(when).map(([key, value]) => [

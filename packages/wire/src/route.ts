@@ -7,64 +7,101 @@ export type Route =
   /** The path is known, the method is not; these are. */
   | { readonly allow: readonly string[] };
 
+/** A place in the tree of all paths: which segments may follow, and what a path that ends here leads to. */
+interface Place {
+  readonly literals: Map<string, Place>;
+  parameter?: Place;
+  end?: End;
+}
+
+interface End {
+  readonly methods: Map<string, { readonly operations: string[]; readonly parameters: readonly string[] }>;
+  channel?: { readonly name: string; readonly parameters: readonly string[] };
+  readonly allow: Set<string>;
+}
+
 /** Compiles the paths of a contract. The function returned is undefined for a path that the contract does not have. */
 export function router(contract: Contract): (method: string, pathname: string) => Route | undefined {
-  const entries = [
-    ...Object.entries(contract.operations).map(([name, { method, path, alsoAt = [] }]) => ({
-      name,
-      method: method as string,
-      paths: [path, ...alsoAt],
-    })),
-    ...Object.entries(contract.channels).map(([name, { path, alsoAt = [] }]) => ({
-      name,
-      method: undefined,
-      paths: [path, ...alsoAt],
-    })),
-  ].flatMap(({ name, method, paths }) => paths.map((path) => ({ name, method, segments: path.split("/") })));
-  // A literal segment is preferred to a parameter, whatever the order in the contract (RFC 6570 has no rule of its own).
-  entries.sort((a, b) => specificity(b.segments).localeCompare(specificity(a.segments)));
+  const root: Place = { literals: new Map() };
+  for (const [name, { method, path, alsoAt = [] }] of Object.entries(contract.operations))
+    for (const template of [path, ...alsoAt]) {
+      const { methods, allow } = enter(root, template);
+      const known = methods.get(method);
+      if (known) known.operations.push(name);
+      else methods.set(method, { operations: [name], parameters: parametersOf(template) });
+      allow.add(method);
+    }
+  for (const [name, { path, alsoAt = [] }] of Object.entries(contract.channels))
+    for (const template of [path, ...alsoAt]) {
+      const end = enter(root, template);
+      end.channel ??= { name, parameters: parametersOf(template) };
+      end.allow.add("GET");
+    }
 
   return (method, pathname) => {
-    const segments = pathname.split("/");
-    let best: string | undefined;
-    let path: Record<string, string> = {};
-    const found: typeof entries = [];
-    for (const entry of entries) {
-      if (best !== undefined && specificity(entry.segments) !== best) continue;
-      const values = match(entry.segments, segments);
-      if (!values) continue;
-      best = specificity(entry.segments);
-      path = values;
-      found.push(entry);
-    }
-    if (found.length === 0) return undefined;
-    const operations = found.filter((entry) => entry.method === method).map((entry) => entry.name);
-    if (operations.length > 0) return { operations, path };
-    const channel = found.find((entry) => entry.method === undefined);
-    if (channel && method === "GET") return { channel: channel.name, path };
-    return { allow: [...new Set(found.map((entry) => entry.method ?? "GET"))] };
+    const values: string[] = [];
+    const end = find(root, pathname.split("/"), 0, values);
+    if (!end) return undefined;
+    const found = end.methods.get(method);
+    if (found) return { operations: found.operations, path: pathOf(found.parameters, values) };
+    const { channel } = end;
+    if (channel && method === "GET") return { channel: channel.name, path: pathOf(channel.parameters, values) };
+    return { allow: [...end.allow] };
   };
 }
 
-function specificity(segments: readonly string[]): string {
-  return segments.map((segment) => (segment.startsWith("{") ? "0" : "1")).join("");
+const isParameter = (segment: string): boolean => segment.startsWith("{");
+
+function pathOf(parameters: readonly string[], values: readonly string[]): Record<string, string> {
+  const path: Record<string, string> = {};
+  for (let i = 0; i < parameters.length; i++) path[parameters[i]!] = values[i]!;
+  return path;
 }
 
-function match(template: readonly string[], segments: readonly string[]): Record<string, string> | undefined {
-  if (template.length !== segments.length) return undefined;
-  const values: Record<string, string> = {};
-  for (const [i, part] of template.entries()) {
-    const said = segments[i]!;
-    if (!part.startsWith("{")) {
-      if (part !== said) return undefined;
-      continue;
+/** Names of a path's parameters, in their order. */
+function parametersOf(template: string): string[] {
+  return template
+    .split("/")
+    .filter(isParameter)
+    .map((segment) => segment.slice(1, -1));
+}
+
+/** The end of a template in the tree, made where there is none. */
+function enter(root: Place, template: string): End {
+  let place = root;
+  for (const segment of template.split("/")) {
+    let next = isParameter(segment) ? place.parameter : place.literals.get(segment);
+    if (!next) {
+      next = { literals: new Map() };
+      if (isParameter(segment)) place.parameter = next;
+      else place.literals.set(segment, next);
     }
-    if (said === "") return undefined;
-    try {
-      values[part.slice(1, -1)] = decodeURIComponent(said);
-    } catch {
-      return undefined;
-    }
+    place = next;
   }
-  return values;
+  place.end ??= { methods: new Map(), allow: new Set() };
+  return place.end;
+}
+
+/** A literal segment is preferred to a parameter, whatever the order in the contract (RFC 6570 has no rule of its own). */
+function find(place: Place, segments: readonly string[], at: number, values: string[]): End | undefined {
+  if (at === segments.length) return place.end;
+  const segment = segments[at]!;
+  const literal = place.literals.get(segment);
+  const found = literal && find(literal, segments, at + 1, values);
+  if (found || !place.parameter || segment === "") return found;
+  const value = decoded(segment);
+  if (value === undefined) return undefined;
+  const depth = values.push(value);
+  const end = find(place.parameter, segments, at + 1, values);
+  if (!end) values.length = depth - 1;
+  return end;
+}
+
+function decoded(segment: string): string | undefined {
+  if (!segment.includes("%")) return segment;
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
 }

@@ -247,13 +247,14 @@ function settled<T>(
       over = true;
       reject(error);
     };
-    const forget = attempt.hold(() => fail(reasonOf(attempt)));
+    const forget = attempt.hold(() => over || fail(reasonOf(attempt)));
     const stop = attempt.timeout(limit, () =>
       fail(new Disconnected(`${what} did not finish within ${limit} ms`, { code: "timeout", retryable: true })),
     );
     started.then((value) => {
       // A value that comes too late cannot fail anybody.
       if (over) return late && void (async () => late(value))().catch(() => {});
+      over = true;
       stop();
       resolve(value);
       forget();

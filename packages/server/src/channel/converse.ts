@@ -1,18 +1,10 @@
-import {
-  type AnyContract,
-  Disconnected,
-  fault,
-  faultMessage,
-  type Port,
-  Refusal,
-  unbind,
-  Violation,
-} from "@parlance/wire";
+import { type AnyContract, Disconnected, fault, faultMessage, type Port, Refusal, Violation } from "@parlance/wire";
 import { type AnyChannel, Busy, type Link, link } from "@parlance/wire/link";
 import { type Scope, within } from "@parlance/wire/scope";
-import { type Context, callOf, isHidden, refusalOf, sessionOf } from "../call.js";
+import { type Context, calledOf, callOf, isHidden, refusalOf, sessionOf } from "../call.js";
 import { decoderFor, encoderFor } from "../codecs.js";
 import { refuseLeftOut } from "../handlers.js";
+import type { HttpRequest } from "../http/request.js";
 import { refuse } from "../http/response.js";
 import { paceOf } from "../limits.js";
 import type { Called, How } from "../options.js";
@@ -27,22 +19,20 @@ export async function callChannel(
   context: Context,
   name: string,
   path: Readonly<Record<string, string>>,
-  request: Request,
+  request: HttpRequest,
   call: Scope,
 ): Promise<Called> {
   const principal = await context.callbacks.authenticate(call, request);
-  const { input } = unbind(context.contract, await context.accepts(), [name], {
-    path,
-    query: new URL(request.url).searchParams,
-  });
-  const called: Called = { operation: name, input, request, principal };
+  const { unbind } = await context.accepts();
+  const { input } = unbind([name], { path, query: request.url.searchParams });
+  const called = calledOf(name, input, principal, request);
   await context.callbacks.request(call, called);
   refuseLeftOut(context, name);
   return called;
 }
 
 /** Any error as the refusal of a handshake. */
-export function refuseSocket(context: Context, request: Request, error: unknown, name?: string): Accepted {
+export function refuseSocket(context: Context, request: HttpRequest, error: unknown, name?: string): Accepted {
   const { headers } = refuse(context, request, error, name);
   return { refused: { ...fault(context.contract, name, refusalOf(error)), headers } };
 }
@@ -73,8 +63,7 @@ async function hold(context: Context, called: Called, port: Port, scope: Scope):
   scope.add(() => callbacks.close(called, how));
   try {
     const handler = handlers[name] as (input: unknown, channel: AnyChannel, call: unknown) => unknown;
-    const handled = (async () =>
-      handler(called.input, limited(context, channel), callOf(context, called, scope.signal)))();
+    const handled = (async () => handler(called.input, limited(context, channel), callOf(context, called, scope)))();
     // A handler that ignores its signal is not waited for.
     await new Promise<unknown>((resolve, reject) => {
       scope.add(() => resolve(undefined));
@@ -112,7 +101,7 @@ function isAbort(error: unknown): boolean {
 /** Tells the client that its handler failed, in the protocol's own words where it has some, and closes. */
 function failed(context: Context, called: Called, wire: Link, error: unknown): void {
   const refusal = refusalOf(error);
-  context.callbacks.refuse(called.request, refusal, error, called.operation);
+  context.callbacks.refuse(called, refusal, error, called.operation);
   if (isHidden(error)) context.callbacks.report(error, "handler", called.operation);
   try {
     sendFault(context, called.operation, wire, refusal);
@@ -155,7 +144,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
   const { contract, options, callbacks, limits, sessions } = context;
   const name = called.operation;
   const described = contract.channels[name]!;
-  const incoming = await context.accepts();
+  const { checks: incoming } = await context.accepts();
   const report = (refusal: Refusal, about?: string): void => sendFault(context, name, wire, refusal, about);
 
   const key = sessionOf(context, called);
@@ -191,7 +180,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
       // The handler's own message is not sent: its `send` or `ask` throws.
       if (refusal && from === "server") throw refusal;
       if (refusal) {
-        callbacks.refuse(called.request, refusal, refusal, name);
+        callbacks.refuse(called, refusal, refusal, name);
         if (described.fault === undefined) wire.fail(refusal, 1008, "refused");
         else report(refusal, message.type);
         return false;
@@ -213,7 +202,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
     },
     onViolation(violation) {
       const refusal = refusalOf(violation);
-      callbacks.refuse(called.request, refusal, violation, name);
+      callbacks.refuse(called, refusal, violation, name);
       if (violation.code === "too_large") throw violation;
       try {
         report(refusal, violation.subject);

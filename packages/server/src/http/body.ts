@@ -2,23 +2,24 @@ import { type AnyContract, parseJson, Refusal } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
 import type { Limits } from "../limits.js";
 import { readThrown } from "../thrown.js";
+import type { BodyReader, HttpRequest } from "./request.js";
 
 /**
  * Refuses (415) a body that an operation does not read and a page could send without asking: a form's, or plain text's (WHATWG Fetch,
  * section 2.2.2, CORS-safelisted types).
  */
-export function refuseForm(request: Request, operation: string): void {
+export function refuseForm(request: HttpRequest, operation: string): void {
   const type = typeOf(request);
   if (type !== undefined && type !== "application/json")
     throw new Refusal(`${operation} takes no body, and none of ${type}`, { status: 415 });
 }
 
-function typeOf({ headers }: Request): string | undefined {
+function typeOf({ headers }: HttpRequest): string | undefined {
   return headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase();
 }
 
 /** Refuses (415) a body that would have to be unpacked, or decoded from anything but UTF-8. */
-function refuseEncoded({ headers }: Request, operation: string): void {
+function refuseEncoded({ headers }: HttpRequest, operation: string): void {
   const encoding = headers.get("Content-Encoding")?.trim().toLowerCase() ?? "identity";
   if (encoding !== "identity")
     throw new Refusal(`the body of ${operation} is sent without Content-Encoding, not as ${encoding}`, { status: 415 });
@@ -34,44 +35,67 @@ function refuseEncoded({ headers }: Request, operation: string): void {
  */
 export async function readBody(
   contract: AnyContract,
-  request: Request,
+  request: HttpRequest,
   operation: string,
-  { maxMessageSize, bodyWithin }: Limits,
+  limits: Limits,
   call: Scope,
 ): Promise<unknown> {
   const type = typeOf(request);
   if (type !== "application/json")
     throw new Refusal(`the body of ${operation} is application/json, not ${type ?? "without a type"}`, { status: 415 });
   refuseEncoded(request, operation);
-  const tooLarge = () => new Refusal(`the body is over the limit of ${maxMessageSize} bytes`, { status: 413 });
-  if (Number(request.headers.get("Content-Length") ?? 0) > maxMessageSize) throw tooLarge();
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  const reader = request.body?.getReader();
-  const decode = (bytes?: Uint8Array): string => {
-    try {
-      return bytes ? decoder.decode(bytes, { stream: true }) : decoder.decode();
-    } catch {
-      throw new Refusal("the body is not UTF-8", { status: 400 });
-    }
-  };
-  let text = "";
+  refuseLarge(Number(request.headers.get("Content-Length") ?? 0), limits.maxMessageSize);
+  const body = request.body();
+  const pieces: Uint8Array[] = [];
   let size = 0;
   try {
-    for (;;) {
-      const read = await within(call, bodyWithin, "the body", () => reader?.read()).catch((error) => {
-        throw unread(error, call);
-      });
-      if (!read || read.done) break;
-      size += read.value.length;
-      if (size > maxMessageSize) throw tooLarge();
-      text += decode(read.value);
+    for (let piece = await next(body, limits, call); piece; piece = await next(body, limits, call)) {
+      size += piece.length;
+      refuseLarge(size, limits.maxMessageSize);
+      pieces.push(piece);
     }
-    text += decode();
   } catch (error) {
-    reader?.cancel().catch(() => {});
+    body?.cancel();
     throw error;
   }
-  return parseJson(text, { protocol: contract.name, side: "client", subject: operation });
+  return parseJson(decode(pieces, size), { protocol: contract.name, side: "client", subject: operation });
+}
+
+/** The next piece of a body, within its limit. */
+async function next(
+  body: BodyReader | undefined,
+  { bodyWithin }: Limits,
+  call: Scope,
+): Promise<Uint8Array | undefined> {
+  try {
+    return await within(call, bodyWithin, "the body", () => body?.read());
+  } catch (error) {
+    throw unread(error, call);
+  }
+}
+
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
+function decode(pieces: readonly Uint8Array[], size: number): string {
+  try {
+    return UTF8.decode(pieces.length === 1 ? pieces[0] : joined(pieces, size));
+  } catch {
+    throw new Refusal("the body is not UTF-8", { status: 400 });
+  }
+}
+
+function joined(pieces: readonly Uint8Array[], size: number): Uint8Array {
+  const whole = new Uint8Array(size);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}
+
+function refuseLarge(size: number, limit: number): void {
+  if (size > limit) throw new Refusal(`the body is over the limit of ${limit} bytes`, { status: 413 });
 }
 
 /**
@@ -80,19 +104,18 @@ export async function readBody(
  * @throws `Refusal` (413, 415) for a body that is not begun
  */
 export function uploadOf(
-  request: Request,
+  request: HttpRequest,
   type: string,
   operation: string,
-  { maxUploadSize, bodyWithin }: Limits,
+  limits: Limits,
   call: Scope,
 ): ReadableStream<Uint8Array> {
   const given = typeOf(request);
   if (given !== type)
     throw new Refusal(`the body of ${operation} is ${type}, not ${given ?? "without a type"}`, { status: 415 });
-  const tooLarge = () => new Refusal(`the body is over the limit of ${maxUploadSize} bytes`, { status: 413 });
-  if (Number(request.headers.get("Content-Length") ?? 0) > maxUploadSize) throw tooLarge();
-  const bytes = request.body?.getReader();
-  const drop = () => void bytes?.cancel().catch(() => {});
+  refuseLarge(Number(request.headers.get("Content-Length") ?? 0), limits.maxUploadSize);
+  const body = request.body();
+  const drop = () => body?.cancel();
   // What the handler does not read is dropped with the answer.
   call.add(drop);
   let size = 0;
@@ -100,13 +123,11 @@ export function uploadOf(
     {
       async pull(controller) {
         try {
-          const read = await within(call, bodyWithin, "the body", () => bytes?.read()).catch((error) => {
-            throw unread(error, call);
-          });
-          if (!read || read.done) return controller.close();
-          size += read.value.length;
-          if (size > maxUploadSize) throw tooLarge();
-          controller.enqueue(read.value);
+          const piece = await next(body, limits, call);
+          if (!piece) return controller.close();
+          size += piece.length;
+          refuseLarge(size, limits.maxUploadSize);
+          controller.enqueue(piece);
         } catch (error) {
           drop();
           controller.error(error);

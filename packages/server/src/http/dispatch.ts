@@ -1,6 +1,6 @@
-import { RESUME, Refusal, type Route, unbind } from "@parlance/wire";
+import { RESUME, Refusal, type Route } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
-import type { Context } from "../call.js";
+import { type Context, calledOf } from "../call.js";
 import { callChannel } from "../channel/converse.js";
 import { refuseLeftOut } from "../handlers.js";
 import type { Called } from "../options.js";
@@ -9,6 +9,7 @@ import { produce } from "../stream/produce.js";
 import type { Answer } from "./answer.js";
 import { readBody, refuseForm, uploadOf } from "./body.js";
 import { operate } from "./operate.js";
+import type { HttpRequest } from "./request.js";
 import { refuse } from "./response.js";
 
 /** How the conversations of an app are delivered, and how it answers requests about those that go on. */
@@ -16,7 +17,7 @@ export interface Deliveries {
   readonly streams: StreamDelivery;
   readonly channels: ChannelDelivery;
   /** Answers a request that resumes or cancels a conversation; undefined for any other request. */
-  readonly resume?: ((request: Request, pathname: string, call: Scope) => Promise<Answer | undefined>) | undefined;
+  readonly resume?: ((request: HttpRequest, call: Scope) => Promise<Answer | undefined> | undefined) | undefined;
 }
 
 /** What is answered when the connection is gone: nothing is written. */
@@ -26,7 +27,7 @@ const GONE: Answer = { status: 499, headers: {}, body: "" };
 export async function dispatch(
   context: Context,
   deliveries: Deliveries,
-  request: Request,
+  request: HttpRequest,
   call: Scope,
 ): Promise<Answer> {
   const named: Named = {};
@@ -48,13 +49,14 @@ interface Named {
 async function route(
   context: Context,
   { streams, channels, resume }: Deliveries,
-  request: Request,
+  request: HttpRequest,
   call: Scope,
   named: Named,
 ): Promise<Answer> {
-  const { pathname, searchParams: query } = new URL(request.url);
-  const resumed = await resume?.(request, pathname, call);
-  if (resumed) return resumed;
+  const { pathname } = request.url;
+  const resumed = resume?.(request, call);
+  const answered = resumed && (await resumed);
+  if (answered) return answered;
   refuseWhileClosing(context);
   const found = context.route(request.method, pathname);
   if (!found) throw new Refusal(`there is nothing at ${request.method} ${pathname}`, { status: 404 });
@@ -72,12 +74,13 @@ async function route(
     throw new Refusal(`${pathname} is a WebSocket: ask for an upgrade`, { status: 426 });
   }
   named.operation = found.operations[0]!;
-  const { called, body } = await callOperation(context, found, query, request, call);
+  const { called, body } = await callOperation(context, found, request, call);
   named.operation = called.operation;
-  await context.callbacks.request(call, called);
+  const hooked = context.callbacks.request(call, called);
+  if (hooked) await hooked;
   refuseLeftOut(context, called.operation);
   const { answer } = context.contract.operations[called.operation]!;
-  if (answer.stream) return streams.deliver(called, call, (scope) => produce(context, called, scope));
+  if (answer.stream) return streams.deliver(called, request, call, (scope) => produce(context, called, scope));
   return operate(context, called, body, call);
 }
 
@@ -93,23 +96,24 @@ function closingRefusal(): Refusal {
 async function callOperation(
   context: Context,
   { operations, path }: Extract<Route, { operations: readonly string[] }>,
-  query: URLSearchParams,
-  request: Request,
+  request: HttpRequest,
   call: Scope,
 ): Promise<{ called: Called; body?: ReadableStream<Uint8Array> }> {
   const { contract, callbacks, limits } = context;
   const first = operations[0]!;
   const { binary } = contract.operations[first]!;
-  const principal = await callbacks.authenticate(call, request);
-  const accepts = await context.accepts();
-  const { headers } = request;
+  const authenticated = callbacks.authenticate(call, request);
+  const principal = authenticated && (await authenticated);
+  const { unbind } = await context.accepts();
+  const { headers, url } = request;
+  const query = url.searchParams;
   if (binary !== undefined) {
-    const { input } = unbind(contract, accepts, [first], { path, query, headers });
+    const { input } = unbind([first], { path, query, headers });
     const body = uploadOf(request, binary, first, limits, call);
-    return { called: { operation: first, input, request, principal }, body };
+    return { called: calledOf(first, input, principal, request), body };
   }
   const takesBody = operations.some((operation) => contract.operations[operation]!.body !== undefined);
   const body = takesBody ? await readBody(contract, request, first, limits, call) : refuseForm(request, first);
-  const { name, input } = unbind(contract, accepts, operations, { path, query, headers, body });
-  return { called: { operation: name, input, request, principal } };
+  const { name, input } = unbind(operations, { path, query, headers, body });
+  return { called: calledOf(name, input, principal, request) };
 }

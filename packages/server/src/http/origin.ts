@@ -1,5 +1,6 @@
 import { Refusal } from "@parlance/wire";
 import type { Origins } from "./origins.js";
+import type { HttpRequest } from "./request.js";
 
 /** Which hosts and pages may reach a server: the defence of a local agent against pages in the browser beside it. */
 export interface OriginOptions {
@@ -32,25 +33,25 @@ export interface Allowed {
   readonly exposed: readonly string[];
 }
 
-/** Headers to add to the answer, or a refusal. `bound` is the address that a server listens on. */
+/** Headers to add to the answer, if any, or a refusal. `bound` is the address that a server listens on. */
 export function guard(
-  request: Request,
+  request: HttpRequest,
   { hosts, ...allowed }: Allowed,
   bound?: string,
-): Refusal | Record<string, string> {
-  const { hostname: addressed, searchParams } = new URL(request.url);
+): Refusal | Readonly<Record<string, string>> | undefined {
+  const { url } = request;
   // A runtime may make the URL from a name of its own, and pass on what the client has sent.
   const header = request.headers.get("Host");
-  const hostname = header === null ? addressed : hostnameOf(header);
+  const hostname = header === null || header === url.host ? url.hostname : hostnameOf(header);
   const known = hosts
     ? hosts.includes(hostname)
-    : [...LOOPBACK, bound].includes(hostname) || hostname.endsWith(".localhost");
+    : LOOPBACK.includes(hostname) || hostname === bound || hostname.endsWith(".localhost");
   if (!known)
     return new Refusal(
       `this server is not ${hostname}: it answers to ${hosts?.join(", ") ?? "loopback names"} (option hosts)`,
       { status: 403 },
     );
-  for (const name of searchParams.keys())
+  for (const name of url.search === "" ? [] : url.searchParams.keys())
     if (CREDENTIAL.test(name) && !allowed.parameter(name))
       // RFC 6750, section 2.3: URLs are kept in logs and histories.
       return new Refusal(`${name} does not belong in a URL: send it as Authorization: Bearer`, { status: 400 });
@@ -59,9 +60,9 @@ export function guard(
     // A browser that names no origin but says "cross-site": an image, a form, a link on another site.
     if (request.headers.get("Sec-Fetch-Site") === "cross-site")
       return new Refusal("requests from other sites are refused", { status: 403 });
-    return {};
+    return undefined;
   }
-  if (isOwn(origin, request)) return { Vary: "Origin" };
+  if (isOwn(origin, url)) return { Vary: "Origin" };
   if (!allowed.origin(origin))
     return new Refusal(`pages of ${origin} may not call this server (option origins)`, { status: 403 });
   return {
@@ -84,9 +85,8 @@ const CREDENTIAL =
 const ALLOWED = "Authorization, Content-Type, Cache-Control, Parlance-Resume, Last-Event-ID";
 
 /** The answer to a preflight (WHATWG Fetch, section 3.2.2) from an origin that the guard has let through. `headers` are the contract's own. */
-export function preflight(request: Request, headers: readonly string[]): Record<string, string> | undefined {
-  const method = request.headers.get("Access-Control-Request-Method");
-  if (request.method !== "OPTIONS" || method === null) return undefined;
+export function preflight(request: HttpRequest, headers: readonly string[]): Record<string, string> | undefined {
+  if (request.method !== "OPTIONS" || !request.headers.has("Access-Control-Request-Method")) return undefined;
   return {
     "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
     "Access-Control-Allow-Headers": [ALLOWED, ...headers].join(", "),
@@ -98,8 +98,8 @@ export function preflight(request: Request, headers: readonly string[]): Record<
  * Whether this server has served the page: same host and port, over http or https. Behind a proxy's TLS the two schemes may differ; an
  * origin of any other scheme, such as an editor's webview, is not the server's own.
  */
-export function isOwn(origin: string, request: Request): boolean {
+export function isOwn(origin: string, served: URL): boolean {
   if (!URL.canParse(origin)) return false;
   const { protocol, host } = new URL(origin);
-  return (protocol === "http:" || protocol === "https:") && host === new URL(request.url).host;
+  return (protocol === "http:" || protocol === "https:") && host === served.host;
 }

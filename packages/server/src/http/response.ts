@@ -1,6 +1,7 @@
 import { fault } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import { type Context, isHidden, refusalOf } from "../call.js";
+import type { Requested } from "../callback.js";
 import { cancelled } from "../reason.js";
 import { FULL, type Sink, type SseWriter } from "../stream/writer.js";
 import type { Answer } from "./answer.js";
@@ -16,9 +17,9 @@ export const STREAM_HEADERS = {
 };
 
 /** Any error as the protocol's own answer. Calls `hooks.refuse`, and `onError` where the answer hides the error. */
-export function refuse(context: Context, request: Request, error: unknown, operation?: string): Answer {
+export function refuse(context: Context, of: Requested, error: unknown, operation?: string): Answer {
   const refusal = refusalOf(error);
-  context.callbacks.refuse(request, refusal, error, operation);
+  context.callbacks.refuse(of, refusal, error, operation);
   if (isHidden(error)) context.callbacks.report(error, "a call", operation);
   const { status, type, body } = fault(context.contract, operation, refusal);
   const headers: Record<string, string> = { "Content-Type": type };

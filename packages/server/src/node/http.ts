@@ -5,7 +5,7 @@ import { type Apps, choose, knows, placed } from "../apps.js";
 import type { Answer } from "../http/answer.js";
 import { gone } from "../reason.js";
 import type { Sink } from "../stream/writer.js";
-import { bodyOf, closeWith, type Incoming, type Rejected, toRequest } from "./request.js";
+import { closeWith, type Incoming, NodeRequest, type Rejected, toRequest } from "./request.js";
 
 /** An answer of HTTP/1.1, or of HTTP/2 through Node's compatibility API. */
 type Outgoing = ServerResponse | Http2ServerResponse;
@@ -27,20 +27,19 @@ export function boundHandler(app: Apps, bound: string | undefined): Handler {
     // Somebody else may answer, or has read the body: it is attached when it is known to be ours.
     const shared = next !== undefined || incoming.readableDidRead;
     const arrived = toRequest(incoming, !shared);
-    if (!(arrived instanceof Request)) return reject(outgoing, arrived);
+    if (!(arrived instanceof NodeRequest)) return reject(outgoing, arrived);
     const found = choose(apps, arrived, knows);
     if (!found && next) return next();
     // The first app refuses a path that none has.
-    const { app, request: bare } = found ?? { app: apps[0]!.app, request: arrived };
-    let request = bare;
+    const { app, request } = found ?? { app: apps[0]!.app, request: arrived };
     try {
-      // A parser has unpacked what it has read.
-      if (incoming.readableDidRead) bare.headers.delete("Content-Encoding");
-      if (shared) request = new Request(bare, { body: bodyOf(incoming) ?? null, duplex: "half" } as RequestInit);
+      if (shared) request.attach(incoming);
     } catch (error) {
       if (next) return next(error);
       return reject(outgoing, { status: 500, text: (error as Error).message });
     }
+    // HTTP/1.0 tells the end of an answer by the end of its connection.
+    if (incoming.httpVersion === "1.0") outgoing.shouldKeepAlive = false;
     const call = app.open();
     closeWith(incoming.socket, call);
     outgoing.on("close", () => call.close(isWritten(outgoing) ? undefined : gone()));
@@ -79,10 +78,15 @@ function cutOff(outgoing: Outgoing): void {
 async function write({ status, headers, body }: Answer, outgoing: ServerResponse, call: Scope, stall: number) {
   if (outgoing.destroyed) return;
   // The rest of a body that did not arrive in time would be taken for a request.
-  outgoing.writeHead(status, { ...headers, ...(status === 408 && closing(outgoing)) });
-  if (typeof body === "string") outgoing.end(body);
-  else {
-    outgoing.flushHeaders();
+  const head: Record<string, string | number> = status === 408 ? { ...headers, ...closing(outgoing) } : { ...headers };
+  if (typeof body === "string") {
+    // These have no body (RFC 9110, section 8.6).
+    if (status !== 204 && status !== 304) head["Content-Length"] = Buffer.byteLength(body);
+    outgoing.writeHead(status, head).end(body);
+    // The kernel has all of it.
+    if (outgoing.socket?.writableLength === 0) return;
+  } else {
+    outgoing.writeHead(status, head).flushHeaders();
     await body.run(new ResponseSink(outgoing));
   }
   // A pipelined answer has no socket before those of earlier requests are written.

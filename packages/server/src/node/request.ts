@@ -3,6 +3,7 @@ import type { Http2ServerRequest } from "node:http2";
 import type { Socket } from "node:net";
 import { webStream } from "@parlance/wire/bytes";
 import type { Scope } from "@parlance/wire/scope";
+import { type BodyReader, type HttpRequest, WebRequest } from "../http/request.js";
 import { LISTEN_LIMITS } from "../limits.js";
 import { gone } from "../reason.js";
 
@@ -17,35 +18,178 @@ export interface Rejected {
   readonly text: string;
 }
 
-/** A Node request as a web request, or what is wrong with it. Its signal is never aborted: the call's scope has one. */
-export function toRequest(incoming: Incoming, attachBody: boolean): Request | Rejected {
+/** Methods that no web `Request` has (WHATWG Fetch, section 2.2.1). */
+const FORBIDDEN = /^(connect|trace|track)$/i;
+/** Those that a web `Request` writes in capitals, however they are sent. */
+const NORMALIZED = /^(delete|get|head|options|post|put)$/i;
+
+/** A Node request as the server reads it, or what is wrong with it. */
+export function toRequest(incoming: Incoming, attachBody: boolean): NodeRequest | Rejected {
   const { method = "GET", rawHeaders } = incoming;
   if (rawHeaders.length / 2 > LISTEN_LIMITS.maxHeaders)
     return { status: 431, text: `a request has at most ${LISTEN_LIMITS.maxHeaders} headers` };
-  const headers = new Headers();
-  try {
-    // Names and values by turns: Node would keep what it makes of them as long as the connection. `:path` and such are HTTP/2's own.
-    for (let i = 0; i < rawHeaders.length; i += 2)
-      if (!rawHeaders[i]!.startsWith(":")) headers.append(rawHeaders[i]!, rawHeaders[i + 1]!);
-    const host = headers.get("host") ?? (incoming.headers[":authority"] as string | undefined);
-    const url = urlOf(incoming.url ?? "/", host ?? "localhost");
-    if (url === undefined) return { status: 400, text: "bad request target or Host" };
-    const body = attachBody ? bodyOf(incoming) : undefined;
-    return new Request(url, { method, headers, ...(body !== undefined && { body, duplex: "half" }) });
-  } catch {
-    return { status: 400, text: "bad request" };
+  const headers = new NodeHeaders(rawHeaders);
+  const host = headers.get("Host") ?? (incoming.headers[":authority"] as string | undefined);
+  const url = urlOf(incoming.url ?? "/", host ?? "localhost");
+  if (url === undefined) return { status: 400, text: "bad request target or Host" };
+  if (FORBIDDEN.test(method) || !headers.valid) return { status: 400, text: "bad request" };
+  const request = new NodeRequest(NORMALIZED.test(method) ? method.toUpperCase() : method, url, headers);
+  if (attachBody) request.attach(incoming);
+  return request;
+}
+
+/**
+ * The headers of a Node request as it has sent them, names and values by turns: Node would keep what it makes of them as long as the
+ * connection. They are few, so that looking for one costs less than a table of all.
+ */
+class NodeHeaders implements Pick<Headers, "get" | "has"> {
+  readonly #raw: readonly string[];
+  /** Whether no value could end its line. */
+  readonly valid: boolean;
+
+  constructor(raw: readonly string[]) {
+    this.#raw = raw;
+    this.valid = !raw.some((text) => UNSAFE.test(text));
+  }
+
+  get(name: string): string | null {
+    const wanted = name.toLowerCase();
+    let found: string | null = null;
+    for (let i = 0; i < this.#raw.length; i += 2) {
+      const given = this.#raw[i]!;
+      if (given.length !== wanted.length || given.toLowerCase() !== wanted) continue;
+      found = found === null ? this.#raw[i + 1]! : found + (wanted === "cookie" ? "; " : ", ") + this.#raw[i + 1]!;
+    }
+    return found;
+  }
+
+  has(name: string): boolean {
+    return this.get(name) !== null;
+  }
+
+  without(name: string): NodeHeaders {
+    const isOther = (_: string, i: number) => this.#raw[i - (i % 2)]!.toLowerCase() !== name.toLowerCase();
+    return new NodeHeaders(this.#raw.filter(isOther));
+  }
+
+  toHeaders(): Headers {
+    const headers = new Headers();
+    // `:path` and such are HTTP/2's own.
+    for (let i = 0; i < this.#raw.length; i += 2)
+      if (!this.#raw[i]!.startsWith(":")) headers.append(this.#raw[i]!, this.#raw[i + 1]!);
+    return headers;
+  }
+}
+
+/** NUL, CR and LF, which `Headers` refuses in a value. */
+const UNSAFE = /[\0\r\n]/;
+
+/** A request of Node. The signal of its web `Request` is never aborted: the call's scope has one. */
+export class NodeRequest implements HttpRequest {
+  readonly method: string;
+  readonly url: URL;
+  headers: NodeHeaders;
+  #incoming: Incoming | undefined;
+  #body: BodyInit | undefined;
+  #request: Request | undefined;
+  #taken = false;
+
+  constructor(method: string, url: URL, headers: NodeHeaders) {
+    this.method = method;
+    this.url = url;
+    this.headers = headers;
+  }
+
+  /** Gives the request its body. Before that it has none, because it may be another listener's. */
+  attach(incoming: Incoming): void {
+    this.#request = undefined;
+    if (this.method === "GET" || this.method === "HEAD") return;
+    if (!incoming.readableDidRead) this.#incoming = incoming;
+    else {
+      this.#body = parsedBody(incoming);
+      // A parser has unpacked what it has read.
+      this.headers = this.headers.without("Content-Encoding");
+    }
+  }
+
+  get request(): Request {
+    this.#request ??= this.#make();
+    return this.#request;
+  }
+
+  body(): BodyReader | undefined {
+    if (this.#request || !this.#incoming) return new WebRequest(this.request).body();
+    this.#taken = true;
+    return new NodeBody(this.#incoming);
+  }
+
+  at(url: URL): NodeRequest {
+    const request = new NodeRequest(this.method, url, this.headers);
+    if (this.#incoming) request.attach(this.#incoming);
+    request.#body = this.#body;
+    return request;
+  }
+
+  #make(): Request {
+    const { method, url } = this;
+    const headers = this.headers.toHeaders();
+    if (this.#taken) {
+      const request = new Request(url, { method, headers, body: "" });
+      // It is read already.
+      void request.body?.cancel();
+      return request;
+    }
+    // The rest of a body that is not read is dropped, because its connection still carries the answer.
+    const incoming = this.#incoming;
+    const body = incoming ? webStream(incoming, () => incoming.resume()) : this.#body;
+    return new Request(url, { method, headers, ...(body !== undefined && { body, duplex: "half" }) } as RequestInit);
+  }
+}
+
+/** Reads the body of a Node request. A web stream of it would cost more than all else of a small operation. */
+class NodeBody implements BodyReader {
+  readonly #incoming: Incoming;
+  #lost = false;
+  #wake = (): void => {};
+  readonly #look = (): void => this.#wake();
+
+  constructor(incoming: Incoming) {
+    this.#incoming = incoming;
+    const lose = () => {
+      this.#lost = true;
+      this.#wake();
+    };
+    incoming.on("readable", this.#look);
+    incoming.on("end", this.#look);
+    incoming.on("error", lose);
+    incoming.on("close", lose);
+  }
+
+  async read(): Promise<Uint8Array | undefined> {
+    for (;;) {
+      const piece: Uint8Array | null = this.#incoming.read();
+      if (piece !== null) return piece;
+      if (this.#incoming.complete) return undefined;
+      if (this.#lost || this.#incoming.destroyed) throw new Error("the body was cut");
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  /** The rest of a body that is not read is dropped, because its connection still carries the answer. */
+  cancel(): void {
+    this.#incoming.off("readable", this.#look);
+    this.#incoming.resume();
   }
 }
 
 /**
- * The body of a request: the connection's bytes, or what a body parser before this handler has left in `body`, as Express keeps it.
+ * What a body parser before this handler has left in `body`, as Express keeps it.
  *
  * @throws `TypeError` where the bytes are gone and nothing was left
  */
-export function bodyOf(incoming: Incoming): BodyInit | undefined {
-  if (incoming.method === "GET" || incoming.method === "HEAD") return undefined;
-  // The rest of a body that is not read is dropped, because its connection still carries the answer.
-  if (!incoming.readableDidRead) return webStream(incoming, () => incoming.resume());
+function parsedBody(incoming: Incoming): BodyInit {
   const { body } = incoming as { readonly body?: unknown };
   if (body === undefined)
     throw new TypeError("the body was read before it came here: mount this handler before what reads bodies");
@@ -53,11 +197,23 @@ export function bodyOf(incoming: Incoming): BodyInit | undefined {
 }
 
 /** The URL of a request target (RFC 9112, section 3.2): a path, or a whole URL of the same host. */
-function urlOf(target: string, host: string): string | undefined {
+function urlOf(target: string, host: string): URL | undefined {
   if (!HOST.test(host)) return undefined;
-  if (target.startsWith("/")) return `http://${host}${target}`;
-  if (!/^https?:\/\//i.test(target) || !URL.canParse(target)) return undefined;
-  return new URL(target).host === new URL(`http://${host}`).host ? target : undefined;
+  const isPath = target.startsWith("/");
+  if (!isPath && !/^https?:\/\//i.test(target)) return undefined;
+  const served = parsed(`http://${host}${isPath ? target : ""}`);
+  const url = isPath ? served : parsed(target);
+  // A web `Request` has no credentials in its URL.
+  if (url?.username !== "" || url.password !== "") return undefined;
+  return url.host === served?.host ? url : undefined;
+}
+
+function parsed(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The calls of each connection. One listener a connection, because pipelined requests would add one each. */

@@ -9,7 +9,7 @@ import { LISTEN_LIMITS } from "../limits.js";
 import type { Accepted } from "../ports.js";
 import type { App } from "../serve.js";
 import { ServerPort } from "./port.js";
-import { closeWith, isBusy, toRequest } from "./request.js";
+import { closeWith, isBusy, NodeRequest, toRequest } from "./request.js";
 
 /** The listener of a server's `upgrade` event. */
 export function upgrade(app: Apps): (incoming: IncomingMessage, socket: Duplex, head: Buffer) => void {
@@ -25,7 +25,7 @@ export function boundUpgrade(app: Apps, bound: string | undefined) {
     // Pipelined behind a request: two parts of the program would answer on one connection, in any order.
     if (isBusy(socket as Socket)) return void socket.destroy();
     const arrived = isWebSocket(incoming) ? toRequest(incoming, false) : undefined;
-    const found = arrived instanceof Request && choose(apps, arrived, (app, pathname) => app.isChannel(pathname));
+    const found = arrived instanceof NodeRequest && choose(apps, arrived, (app, pathname) => app.isChannel(pathname));
     if (!found) return withoutUpgrade(incoming, socket, head);
     const { app: chosen, request } = found;
     const call = chosen.open();

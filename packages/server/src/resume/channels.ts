@@ -113,9 +113,9 @@ export function resumableChannels(
       const asked: Asked = { name, place, cursor };
       await remote?.listen();
       const found = local.find(asked) ?? (cursor && (await remote?.find(asked, call)));
-      if (!found && cursor) return gapAnswer(context, request, { after: cursor.seq }, "frames", operation);
+      if (!found && cursor) return gapAnswer(context, called, { after: cursor.seq }, "frames", operation);
       const joined = found ?? local.open(called, asked);
-      if ("gap" in joined) return gapAnswer(context, request, joined.gap, "frames", operation);
+      if ("gap" in joined) return gapAnswer(context, called, joined.gap, "frames", operation);
       return offerAnswer(joined, limits.grace);
     },
     async redeem(ticket, request, call) {
@@ -283,5 +283,6 @@ function confirmClose(port: Port): boolean {
 
 function placeOf(request: Request): Place {
   const origin = request.headers.get("Origin");
-  return { pathname: new URL(request.url).pathname, origin, own: origin !== null && isOwn(origin, request) };
+  const url = new URL(request.url);
+  return { pathname: url.pathname, origin, own: origin !== null && isOwn(origin, url) };
 }

@@ -1,7 +1,8 @@
 import { type Cursor, isKey, parseCursor, RESUME, Refusal } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
-import type { Context } from "../call.js";
+import { type Context, calledOf } from "../call.js";
 import type { Answer } from "../http/answer.js";
+import type { HttpRequest } from "../http/request.js";
 import type { ResumableChannels } from "./channels.js";
 import type { EventLog } from "./event-log.js";
 import { gapAnswer } from "./gap.js";
@@ -24,7 +25,7 @@ export function resumeRequests(
   async function join(
     operation: string,
     path: Readonly<Record<string, string>>,
-    request: Request,
+    request: HttpRequest,
     principal: unknown,
     name: string,
     cursor: Cursor | undefined,
@@ -36,14 +37,13 @@ export function resumeRequests(
     if (!joined) return undefined;
     if ("gap" in joined) return gapAnswer(context, request, joined.gap, "messages", operation);
     places.take(principal, "reader", call);
-    await callbacks.request(call, { operation, input: path, request, principal });
+    await callbacks.request(call, calledOf(operation, path, principal, request));
     return joined;
   }
 
-  return async (request: Request, pathname: string, call: Scope): Promise<Answer | undefined> => {
-    const { method, headers } = request;
-    const key = headers.get(RESUME);
-    if (!isKey(key) || (method !== "GET" && method !== "DELETE")) return undefined;
+  async function answer(request: HttpRequest, key: string, call: Scope): Promise<Answer | undefined> {
+    const { method, headers, url } = request;
+    const { pathname } = url;
     const channel = method === "DELETE" && context.route("GET", pathname);
     if (channel && "channel" in channel) {
       const principal = await callbacks.authenticate(call, request);
@@ -74,5 +74,11 @@ export function resumeRequests(
     const begins = context.route("GET", pathname);
     if (method === "GET" && begins && "operations" in begins) return undefined;
     throw new Refusal("there is no stream with this key", { status: 404 });
+  }
+
+  return (request: HttpRequest, call: Scope): Promise<Answer | undefined> | undefined => {
+    if (request.method !== "GET" && request.method !== "DELETE") return undefined;
+    const key = request.headers.get(RESUME);
+    return isKey(key) ? answer(request, key, call) : undefined;
   };
 }

@@ -2,6 +2,7 @@ import { type Cursor, Disconnected, formatResumable, type Gap, isKey, RESUME, Re
 import { type Scope, until, within } from "@parlance/wire/scope";
 import { type Context, refusalOf } from "../call.js";
 import type { Answer } from "../http/answer.js";
+import type { HttpRequest } from "../http/request.js";
 import { STREAM_HEADERS } from "../http/response.js";
 import { headersDueAfter } from "../limits.js";
 import type { Called } from "../options.js";
@@ -35,21 +36,25 @@ export class ResumableStreams implements StreamDelivery {
     this.#readers = readers(context, log, remote);
   }
 
-  async deliver(called: Called, call: Scope, produce: Produce): Promise<Answer> {
-    const { headers, url } = called.request;
-    const key = headers.get(RESUME);
-    if (!isKey(key)) return this.#direct.deliver(called, call, produce);
-    const name = conversationName(this.#context, called.operation, new URL(url).pathname, called.principal, key);
+  async deliver(called: Called, request: HttpRequest, call: Scope, produce: Produce): Promise<Answer> {
+    const key = request.headers.get(RESUME);
+    if (!isKey(key)) return this.#direct.deliver(called, request, call, produce);
+    const name = conversationName(this.#context, called.operation, request.url.pathname, called.principal, key);
     const run = await this.#reserve(name, called);
     if (run) return this.#begin(run, call, produce);
     // Of two copies each may be the one that its caller reads, so the later one joins what the first has begun.
-    const joined = await this.#joinCopy(name, called, call);
+    const joined = await this.#joinCopy(name, called, request, call);
     if (joined) return joined;
     throw new Refusal("this resume key is in use or was cancelled: join it by GET", { status: 409 });
   }
 
   /** Undefined for a stream that was cancelled, and for a GET with a cursor: that was a join already, of a stream that is over. */
-  async #joinCopy(name: string, { principal, request, operation }: Called, call: Scope): Promise<Answer | undefined> {
+  async #joinCopy(
+    name: string,
+    { principal, operation }: Called,
+    request: HttpRequest,
+    call: Scope,
+  ): Promise<Answer | undefined> {
     if (request.headers.has("Last-Event-ID")) return undefined;
     this.#context.places.take(principal, "reader", call);
     const run = this.#running.get(name);

@@ -7,7 +7,7 @@ import { BlockWriter } from "./writer.js";
 /** Delivers a stream to the connection that asked for it: it ends with its reader. */
 export function directStreams({ contract, limits, places, shutdown }: Context): StreamDelivery {
   return {
-    async deliver(called, call, produce) {
+    async deliver(called, _, call, produce) {
       const scope = call.child("streams");
       try {
         places.take(called.principal, "stream", scope);

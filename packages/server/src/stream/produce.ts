@@ -26,7 +26,7 @@ export async function produce(context: Context, called: Called, scope: Scope): P
   });
   // The end of its session aborts the handler, and leaves what was sent before to the reader.
   const handler = described.closedBy === undefined ? scope : scope.child();
-  const call = callOf(context, called, handler.signal);
+  const call = callOf(context, called, handler);
   // An async function may return its messages as well, or throw what refuses the call.
   const messages = await within(scope, limits.answerWithin, `the handler of ${called.operation}`, () =>
     handlers[called.operation]!(called.input, call),
@@ -183,7 +183,7 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
     }
     this.#end("failed");
     const refusal = refusalOf(error);
-    context.callbacks.refuse(called.request, refusal, error, called.operation);
+    context.callbacks.refuse(called, refusal, error, called.operation);
     if (isHidden(error)) context.callbacks.report(error, "handler", called.operation);
     if (described.fault === undefined) return [];
     return [this.#block(encode(faultMessage(context.contract, described.fault, refusal)))];

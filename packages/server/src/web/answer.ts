@@ -1,6 +1,7 @@
 import { type Port, parseTicket } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import { choose, knows, type Placed } from "../apps.js";
+import { WebRequest } from "../http/request.js";
 import { toResponse } from "../http/response.js";
 import { gone } from "../reason.js";
 import type { App } from "../serve.js";
@@ -31,7 +32,7 @@ export async function handshake(
   { left, bound }: Arrival,
 ): Promise<Handshake | Response | undefined> {
   if (request.method !== "GET" || request.headers.get("Upgrade")?.toLowerCase() !== "websocket") return undefined;
-  const found = choose(apps, request, (app, pathname) => app.isChannel(pathname));
+  const found = choose(apps, new WebRequest(request), (app, pathname) => app.isChannel(pathname));
   if (!found) return undefined;
   const { app } = found;
   const call = app.open();
@@ -50,7 +51,7 @@ export async function handshake(
 
 /** Answers any other request. Never rejects: runtimes print what a handler rejects with, and a caller that has gone is no failure. */
 export async function answer(apps: readonly Placed[], request: Request, { left, bound }: Arrival): Promise<Response> {
-  const { app, request: own } = choose(apps, request, knows) ?? { app: apps[0]!.app, request };
+  const { app, request: own } = choose(apps, new WebRequest(request), knows) ?? { app: apps[0]!.app, request };
   const call = app.open();
   call.onAbort(left, () => call.close(gone()));
   return toResponse(await app.answer(own, call, bound), call, left);
