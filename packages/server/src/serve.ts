@@ -27,7 +27,7 @@ import { operationsOf } from "./http/operation.js";
 import { guard, preflight } from "./http/origin.js";
 import { matcherOf } from "./http/origins.js";
 import { type HttpRequest, httpRequest } from "./http/request.js";
-import { toResponse } from "./http/response.js";
+import { refuse } from "./http/response.js";
 import { type Limits, resolveLimits } from "./limits.js";
 import { inMemory } from "./memory.js";
 import type { ServeOptions } from "./options.js";
