@@ -7,7 +7,6 @@ import {
   Disconnected,
   type Input,
   parseJson,
-  type Refusal,
   reader,
   unfault,
   Violation,
@@ -54,7 +53,6 @@ export function operations(contract: AnyContract, connection: ConnectOptions, re
     if (!response.ok) {
       const refusal = unfault(contract, status, quote, retryAfter(response));
       refusal.message += says;
-      if (status === 400 && !quote) bare.add(refusal);
       throw refusal;
     }
     throw new Violation(
@@ -101,9 +99,6 @@ export function operations(contract: AnyContract, connection: ConnectOptions, re
 
   return { send, call };
 }
-
-/** Refusals with 400 and no body, as an HTTP parser answers a request that was cut on its way. */
-export const bare = new WeakSet<Refusal>();
 
 /** A proxy's login page, where no body was asked for. */
 const HTML = "text/html";

@@ -179,8 +179,11 @@ afterAll(() => {
   process.off("unhandledRejection", onLoose);
   console.log(`${rows.length} faults at the ports of the client`);
 });
-// The code of streams and channels is loaded when they are first used.
+// The code of streams, channels and likely causes is loaded when it is first used.
 beforeAll(async () => {
+  await connect(foldGateway, { fetch: () => Promise.reject(boom) })
+    .listAgents()
+    .catch(() => {});
   for (const carrier of carriers) await talk(carrier, peer({ mode: "resume" }), new AbortController().signal);
 });
 beforeEach(

@@ -33,6 +33,8 @@ export interface RefusalDetails {
   readonly recoverable?: boolean;
   /** Seconds after which the peer may be asked again (`Retry-After`, RFC 9110 section 10.2.3). */
   readonly retryAfter?: number;
+  /** The answer had no body. With 400 it may be an HTTP parser's, to a request that was cut on its way. */
+  readonly bare?: boolean | undefined;
 }
 
 /** The peer said no, in the protocol's own words. A handler throws it to say no. */
@@ -46,6 +48,7 @@ export class Refusal extends Error {
   declare readonly details: Json | undefined;
   declare readonly recoverable: boolean | undefined;
   declare readonly retryAfter: number | undefined;
+  declare readonly bare: boolean | undefined;
 
   constructor(message: string, details: RefusalDetails = {}) {
     super(message);

@@ -41,7 +41,7 @@ export function unfault(contract: Contract, status: number, body: string, retryA
   // JSON such as `{"error":null}` is no sentence.
   const silent = parsed !== undefined && !Object.values(parsed ?? {}).some(Boolean);
   const text = silent ? `status ${status} without a reason` : shown;
-  return new Refusal(said.text || text, { status, ...said, retryAfter });
+  return new Refusal(said.text || text, { status, ...said, retryAfter, bare: !body || undefined });
 }
 
 /** A refusal as the message in which a stream or channel says that something failed. */

@@ -11,7 +11,6 @@ import {
 } from "@parlance/wire";
 import { gap } from "../disconnected.js";
 import { type Lifetime, lifetime, within } from "../lifetime.js";
-import { bare } from "../operation.js";
 import { type ConnectOptions, IDLE_TIMEOUT } from "../options.js";
 import { type Buffer, buffer } from "./buffer.js";
 import { decoding, type Last } from "./decoding.js";
@@ -51,7 +50,7 @@ type State = "connecting" | "open" | "rejoining" | "closed";
  * only. A bare 400 is the HTTP parser's, to a request that was cut on its way; 410 is of a stream that is known, and lost its messages.
  */
 function mayRun(error: unknown): boolean {
-  if (error instanceof Refusal) return bare.has(error) || error.status === 410;
+  if (error instanceof Refusal) return error.status === 410 || (error.status === 400 && !!error.bare);
   return error instanceof Disconnected && error.code === "unreachable" && !error.retryable;
 }
 
