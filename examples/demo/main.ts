@@ -18,6 +18,7 @@ import { talkLocoApp } from "../loco-app/client.js";
 import { TOKEN as APP_TOKEN, serveLocoApp } from "../loco-app/server.js";
 import { checkRenamed, PROMPT } from "./check.js";
 import { meter } from "./meter.js";
+import { isAlive, starters } from "./starters.js";
 import type { Print, Story } from "./story.js";
 import { copyWorkspace, type Workspace } from "./workspace.js";
 
@@ -60,7 +61,8 @@ const protocols: Record<string, Protocol> = {
     carrier: "WebSocket",
     serve: serveBased,
     talk: talkBased,
-    hint: (url) => `npx wscat -c ${url.replace(/^http/, "ws")}/ws -x '{"action":"list_files"}'`,
+    hint: (url) =>
+      `node -e 'const socket = new (require("ws"))("${url.replace(/^http/, "ws")}/ws"); socket.on("message", (text) => console.log(String(text)))'`,
   },
   "fold-gateway": {
     carrier: "SSE in POST",
@@ -142,6 +144,8 @@ async function stay(names: readonly string[]): Promise<void> {
   console.log("\nCtrl-C ends them.");
   await new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
+    const started = starters();
+    setInterval(() => started.every(isAlive) || resolve(), 500).unref();
   });
   await Promise.all(servers.map(([, server]) => server.close()));
   await workspace.remove();
