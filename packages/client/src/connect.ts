@@ -24,11 +24,8 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
   const requesting = requests(any, connection);
   let operating: Operations | undefined;
   const readings = new Set<Reading>();
-  const { token, webSocket } = connection;
   const resumes =
     connection.resume ?? (typeof location === "undefined" || location.origin === new URL(requesting.url("")).origin);
-  // A page's own WebSocket carries no token, but the ticket of a server that resumes, which stands for it.
-  const asksTicket = resumes || (connection.resume === undefined && token !== undefined && !webSocket);
   const client: Record<string, unknown> = {};
 
   for (const [name, operation] of Object.entries(any.operations)) {
@@ -42,7 +39,7 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
     const open = async (input: Input, how: OpenOptions = {}) => {
       // A page that only streams never loads what channels need.
       const { openChannel } = await import("./channel/channel.js");
-      return openChannel(any, connection, requesting, name, input, { ...how, key: asksTicket ? newKey() : undefined });
+      return openChannel(any, connection, requesting, name, input, { ...how, key: resumes ? newKey() : undefined });
     };
     client[name] = parameters ? open : (how?: OpenOptions) => open({}, how);
   }

@@ -7,6 +7,7 @@ import {
   type Input,
   messageDecoder,
   messageEncoder,
+  newKey,
   type Port,
   RESUME,
 } from "@parlance/wire";
@@ -37,7 +38,7 @@ export async function openChannel(
   requests: Requests,
   name: string,
   input: Input,
-  { key, open, headers, signal }: OpenOptions & { readonly key?: string | undefined },
+  { key = ticketKey(connection), open, headers, signal }: OpenOptions & { readonly key?: string | undefined },
 ): Promise<AnyChannel> {
   const { answerTimeout = ANSWER_TIMEOUT } = connection;
   const what = `${contract.name}.${name}`;
@@ -88,6 +89,11 @@ export async function openChannel(
     life.abort(error);
     throw error;
   }
+}
+
+/** A page's own WebSocket carries no token, but the ticket of a server that resumes, which stands for it: so such a page asks any server for one. */
+function ticketKey({ resume, token, webSocket }: ConnectOptions): string | undefined {
+  return resume === undefined && token !== undefined && !webSocket ? newKey() : undefined;
 }
 
 /** A link of the client's side over a port. The caller's signal ends it. */
