@@ -53,17 +53,12 @@ export function cuttable<A extends App>(app: A): A & { cut(options?: CutOptions)
       const { cut, onCut } = connection(call);
       onCut(() => (port.cut ? port.cut() : port.close(1006, "")));
       let left = due.shift();
-      accepted.run({
-        send(frame) {
-          if (left === 0) return;
-          port.send(frame);
-          if (left !== undefined && --left === 0) defer(cut);
-        },
-        close: (code, reason) => port.close(code, reason),
-        cut: () => port.cut?.(),
-        buffered: () => port.buffered?.() ?? 0,
-        listen: (on) => port.listen(on),
-      });
+      const send = (frame: string) => {
+        if (left === 0) return;
+        port.send(frame);
+        if (left !== undefined && --left === 0) defer(cut);
+      };
+      accepted.run(sendingBy(port, send));
       if (left === 0) defer(cut);
     };
     return { ...accepted, run };
@@ -79,6 +74,16 @@ export function cuttable<A extends App>(app: A): A & { cut(options?: CutOptions)
       else for (const cut of [...open]) cut();
     },
   };
+}
+
+/** The port itself, but for what it is given to send. */
+function sendingBy(port: Port, send: Port["send"]): Port {
+  return new Proxy(port, {
+    get(target, key) {
+      const value = key === "send" ? send : Reflect.get(target, key);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
 }
 
 /** A sink that is cut after so many events. */
