@@ -19,7 +19,7 @@ export const examples: Examples = {
         request_count: 1,
       },
     },
-    Agents: [],
+    Agents: [{ id: "6ba7b810-9dad-11d1-80b4-00c04fd430c8", name: "code-agent", capabilities: ["chat", "code"] }],
     BindingsAnswer: { bindings: [] },
     CanceledMessage: { reason: "cancelled by user" },
     CancelledMessage: { reason: "cancelled by user" },

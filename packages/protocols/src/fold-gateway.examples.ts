@@ -4,7 +4,10 @@ import type { Examples } from "@parlance/contract";
 
 export const examples: Examples = {
   schemas: {
-    Agents: [],
+    Agents: [
+      { id: "550e8400-e29b-41d4-a716-446655440000", name: "mux-agent-1", capabilities: ["chat"] },
+      { id: "6ba7b810-9dad-11d1-80b4-00c04fd430c8", name: "code-agent", capabilities: ["chat", "code"] },
+    ],
     DoneMessage: { full_response: "Complete response text here..." },
     ErrorMessage: { error: "Agent disconnected during processing" },
     FaultBody: { error: "no agents available" },

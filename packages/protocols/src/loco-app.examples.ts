@@ -114,8 +114,18 @@ export const examples: Examples = {
       created_at: "2026-01-10T10:30:00Z",
       status: "active",
     },
-    SessionMessages: [],
-    Sessions: [],
+    SessionMessages: [{ role: "user", content: "Fix the authentication bug", created_at: "2026-01-10T10:30:05Z" }],
+    Sessions: [
+      {
+        id: "51b9d0aa-8c1b-4d83-a3d4-7f8a6f5b2c10",
+        workspace_id: "0d7f3c2a-5a55-4a1e-9d7e-2f1f6f0f9c11",
+        title: null,
+        model_provider: "ollama",
+        model_name: "codellama:13b",
+        created_at: "2026-01-10T10:30:00Z",
+        status: "active",
+      },
+    ],
     SwitchedModel: {
       success: true,
       old_model: null,
@@ -158,7 +168,20 @@ export const examples: Examples = {
       auto_approve_tests: false,
       auto_approve_tools: [],
     },
-    Workspaces: [],
+    Workspaces: [
+      {
+        id: "0d7f3c2a-5a55-4a1e-9d7e-2f1f6f0f9c11",
+        path: "/home/kevin/shop",
+        name: "shop",
+        created_at: "2026-01-10T09:00:00Z",
+        last_indexed_at: null,
+        index_status: "pending",
+        index_progress: 0,
+        total_files: 0,
+        indexed_files: 0,
+        total_chunks: 0,
+      },
+    ],
   },
   texts: {},
 };

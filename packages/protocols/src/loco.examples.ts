@@ -117,7 +117,18 @@ export const examples: Examples = {
         total_steps: 5,
       },
     },
-    Sessions: [],
+    Sessions: [
+      {
+        id: "ses_51b9d0",
+        workspace_id: "ws_7f3c2a",
+        title: null,
+        model_provider: "ollama",
+        model_name: "codellama:13b",
+        context_window: 16384,
+        created_at: "2025-12-30T10:30:00Z",
+        status: "active",
+      },
+    ],
     ThinkingMessage: { type: "assistant.thinking", phase: "analyzing", message: "Analyzing authentication flow..." },
     TokenMessage: { type: "assistant.token", token: "The", cumulative_text: "The authentication bug..." },
     ToolApprovalRequestMessage: {
@@ -155,7 +166,20 @@ export const examples: Examples = {
       blocked_commands: ["rm -rf", "git push --force"],
       tools_requiring_approval: ["write_file", "execute_command", "delete_file"],
     },
-    Workspaces: [],
+    Workspaces: [
+      {
+        id: "ws_7f3c2a",
+        path: "/home/kevin/shop",
+        name: "shop",
+        created_at: "2025-12-30T09:00:00Z",
+        last_indexed_at: null,
+        index_status: "pending",
+        index_progress: 0,
+        total_files: 0,
+        indexed_files: 0,
+        total_chunks: 0,
+      },
+    ],
   },
   texts: {},
 };

@@ -81,6 +81,10 @@ describe.each(subjects.map((subject) => ({ name: subject.contract.name, ...subje
 );
 
 describe("a double", () => {
+  test("answers with a list that has something in it, where the contract has such an example", async () => {
+    expect((await connect(foldGateway, double(foldGateway)).listAgents()).length).toBeGreaterThan(0);
+  });
+
   test("answers for the session that it is asked for", async () => {
     const agent = connect(emacsAgent, double(emacsAgent));
     expect(await agent.getSession({ session_id: "mine" })).toMatchObject({ session_id: "mine" });
