@@ -137,7 +137,7 @@ export class OpenAsks {
         if (first.after) able.push({ ask: first.after, way });
       }
     }
-    const chosen = keyed ?? byOrder(able, fields);
+    const chosen = keyed ?? (able.length > 0 ? byOrder(able, fields) : undefined);
     if (!chosen) return undefined;
     const partial = chosen.way.partial.some(([property, values]) => values.includes(fields[property]));
     return { ask: chosen.ask, partial };
