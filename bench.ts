@@ -3,11 +3,13 @@ import { spawnSync } from "node:child_process";
 
 const programs = [
   "client/bench/receive.ts",
+  "client/bench/sockets.ts",
   "server/bench/send.ts",
   "server/bench/fan-out.ts",
   "server/bench/memory.ts",
   "server/bench/resume.ts",
   "server/bench/log.ts",
+  "server/bench/asks.ts",
   "server/bench/cancel.ts",
   "server/bench/first-event.ts",
   "edits/bench/speed.ts",

@@ -72,7 +72,7 @@ const CARRIERS: Readonly<Record<string, () => Promise<readonly PromiseSettledRes
       await reader.next();
       readers.push(reader);
     }
-    sockets[0]!.uncork = broken;
+    sockets[0]!.write = broken;
     for (const channel of channels) channel.send({ type: "file_list", files: [] });
     const received = await Promise.allSettled(readers.map((reader) => reader.next()));
     app.close();

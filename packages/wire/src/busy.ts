@@ -16,7 +16,7 @@ export class Busy {
   /** Notes a message of the peer. Returns the refusal to send where it asks too early. */
   received(message: AnyMessage): AnyMessage | undefined {
     const name = this.#asks.exchangeOf(message)?.busy;
-    if (name !== undefined && this.#asks.list().some((ask) => ask.exchange.busy === name)) return this.#fault(name);
+    if (name !== undefined && this.#asks.isBusy(name)) return this.#fault(name);
     this.#asks.open(message);
   }
 

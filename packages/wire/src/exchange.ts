@@ -21,23 +21,67 @@ export interface Answered {
   readonly partial: boolean;
 }
 
-/** The open asks of one side of one conversation, in the order they were made. A reply that is an operation has the operation's name as its type. */
+/** An open ask, among all that are open and among those of its exchange and key. */
+interface Open extends Waiting {
+  readonly place: number;
+  readonly line: Line;
+  older: Open | undefined;
+  newer: Open | undefined;
+  before: Open | undefined;
+  after: Open | undefined;
+}
+
+/** The open asks of one exchange that have the same key, oldest first. */
+interface Line {
+  first: Open | undefined;
+  last: Open | undefined;
+}
+
+/** How a message may answer the asks of an exchange. */
+interface Way {
+  readonly exchange: Exchange;
+  readonly how: Reply;
+  /** The property of the answer that has the ask's key. */
+  readonly key: string | undefined;
+  readonly partial: readonly (readonly [property: string, values: readonly unknown[]])[];
+}
+
+interface Candidate {
+  readonly ask: Open;
+  readonly way: Way;
+}
+
+/** The exchanges of one side of a contract: by the asks that begin them, and by what answers them. */
+interface Table {
+  readonly asks: ReadonlyMap<string, readonly Exchange[]>;
+  readonly answers: ReadonlyMap<string, readonly Way[]>;
+}
+
+/**
+ * The open asks of one side of one conversation. Finding the ask that is answered takes the same time however many are open. A reply that is
+ * an operation has the operation's name as its type.
+ */
 export class OpenAsks {
-  readonly #contract: Contract;
-  readonly #side: Side;
-  #asks: Waiting[] = NONE;
+  readonly #table: Table;
+  /** By exchange and key. Absent before the first ask: thousands of connections have none. */
+  #lines: Map<Exchange, Map<unknown, Line>> | undefined;
+  #oldest: Open | undefined;
+  #newest: Open | undefined;
+  #places = 0;
+  #size = 0;
 
   constructor(contract: Contract, side: Side) {
-    this.#contract = contract;
-    this.#side = side;
+    this.#table = tableOf(contract, side);
+  }
+
+  get size(): number {
+    return this.#size;
   }
 
   /** The exchange that a message begins, if it is an ask. */
   exchangeOf(message: AnyMessage): Exchange | undefined {
-    return this.#contract.exchanges?.find(
-      ({ by, ask, when = {} }) =>
-        by === this.#side && ask === message.type && matches(message as AnyMessage & JsonObject, when),
-    );
+    const exchanges = this.#table.asks.get(message.type);
+    return exchanges?.find(({ when }) => when === undefined || matches(message as AnyMessage & JsonObject, when));
   }
 
   /** Notes an ask. Returns undefined for a message that asks nothing. */
@@ -45,9 +89,26 @@ export class OpenAsks {
     const exchange = this.exchangeOf(message);
     if (!exchange) return undefined;
     const key = exchange.key === undefined ? undefined : (message as AnyMessage & JsonObject)[exchange.key];
-    const ask: Waiting = { message, exchange, key, ...on };
-    if (this.#asks === NONE) this.#asks = [ask];
-    else this.#asks.push(ask);
+    const line = this.#lineOf(exchange, key);
+    const ask: Open = {
+      message,
+      exchange,
+      key,
+      ...on,
+      place: this.#places++,
+      line,
+      older: this.#newest,
+      newer: undefined,
+      before: line.last,
+      after: undefined,
+    };
+    if (ask.older) ask.older.newer = ask;
+    else this.#oldest = ask;
+    this.#newest = ask;
+    if (ask.before) ask.before.after = ask;
+    else line.first = ask;
+    line.last = ask;
+    this.#size++;
     return ask;
   }
 
@@ -60,46 +121,113 @@ export class OpenAsks {
 
   /** The same without closing it. */
   find(reply: AnyMessage): Answered | undefined {
-    if (this.#asks === NONE) return undefined;
+    const ways = this.#oldest && this.#table.answers.get(reply.type);
+    if (!ways) return undefined;
     const fields = reply as AnyMessage & JsonObject;
-    const able = this.#asks.flatMap((ask) => {
-      const answers = ask.exchange.answers.filter((answer) => (answer.message ?? answer.operation) === reply.type);
-      const how = answers.find(
-        (answer) => ask.exchange.key === undefined || fields[answer.key ?? ask.exchange.key] === ask.key,
-      );
-      return how ? [{ ask, how }] : [];
-    });
-    const chosen = able.find(({ ask }) => ask.exchange.key !== undefined) ?? byOrder(able, fields);
+    let keyed: Candidate | undefined;
+    const able: Candidate[] = [];
+    for (const way of ways) {
+      const first = this.#lines!.get(way.exchange)?.get(way.key === undefined ? undefined : fields[way.key])?.first;
+      if (!first) continue;
+      if (way.key !== undefined) {
+        if (!keyed || first.place < keyed.ask.place) keyed = { ask: first, way };
+      } else if (!able.some(({ ask }) => ask === first)) {
+        able.push({ ask: first, way });
+        // The one behind it is what "busy" answers.
+        if (first.after) able.push({ ask: first.after, way });
+      }
+    }
+    const chosen = keyed ?? (able.length > 0 ? byOrder(able, fields) : undefined);
     if (!chosen) return undefined;
-    const partial = Object.entries(chosen.how.partial ?? {}).some(([key, values]) =>
-      values.some((value) => value === fields[key]),
-    );
+    const partial = chosen.way.partial.some(([property, values]) => values.includes(fields[property]));
     return { ask: chosen.ask, partial };
   }
 
+  /** Closes an ask. One that is closed already stays so. */
   withdraw(ask: Waiting): void {
-    const asks = this.#asks.filter((other) => other !== ask);
-    this.#asks = asks.length > 0 ? asks : NONE;
+    const open = ask as Open;
+    const { line, older, newer, before, after, exchange, key } = open;
+    if (before === undefined && line.first !== ask) return;
+    open.older = open.newer = open.before = open.after = undefined;
+    if (older) older.newer = newer;
+    else this.#oldest = newer;
+    if (newer) newer.older = older;
+    else this.#newest = older;
+    if (before) before.after = after;
+    else line.first = after;
+    if (after) after.before = before;
+    else line.last = before;
+    if (!line.first) this.#lines!.get(exchange)!.delete(key);
+    this.#size--;
   }
 
+  /** In the order in which they were made. */
   list(): readonly Waiting[] {
-    return this.#asks;
+    const asks: Waiting[] = [];
+    for (let ask = this.#oldest; ask; ask = ask.newer) asks.push(ask);
+    return asks;
+  }
+
+  /** Whether an ask is open of an exchange that a peer is refused to begin by this name meanwhile. */
+  isBusy(name: string): boolean {
+    for (const [{ busy }, lines] of this.#lines ?? []) if (busy === name && lines.size > 0) return true;
+    return false;
+  }
+
+  #lineOf(exchange: Exchange, key: unknown): Line {
+    this.#lines ??= new Map();
+    let lines = this.#lines.get(exchange);
+    if (!lines) {
+      lines = new Map();
+      this.#lines.set(exchange, lines);
+    }
+    let line = lines.get(key);
+    if (!line) {
+      line = { first: undefined, last: undefined };
+      lines.set(key, line);
+    }
+    return line;
   }
 }
-
-/** Shared by all that have none. */
-const NONE: Waiting[] = [];
 
 /**
  * By order, an answer is for the oldest ask that can have it. Two things know better: an answer that echoes the ask it is for,
  * and "busy", which is never for the ask that is being worked on but for the one after it.
  */
-function byOrder(
-  able: readonly { ask: Waiting; how: Reply }[],
-  reply: JsonObject,
-): { ask: Waiting; how: Reply } | undefined {
-  const echoed = able.find(({ ask, how }) => how.echo !== undefined && reply[how.echo] === ask.message.type);
+function byOrder(able: Candidate[], reply: JsonObject): Candidate | undefined {
+  able.sort((one, other) => one.ask.place - other.ask.place);
+  const echoed = able.find(({ ask, way: { how } }) => how.echo !== undefined && reply[how.echo] === ask.message.type);
   if (echoed) return echoed;
-  const refused = able.filter(({ ask }) => ask.exchange.busy === reply.type);
+  const refused = able.filter(({ way }) => way.exchange.busy === reply.type);
   return refused[1] ?? able[0];
+}
+
+const tables = new WeakMap<Contract, { [by in Side]?: Table }>();
+
+function tableOf(contract: Contract, side: Side): Table {
+  const made = tables.get(contract) ?? {};
+  tables.set(contract, made);
+  made[side] ??= tableFor((contract.exchanges ?? []).filter(({ by }) => by === side));
+  return made[side];
+}
+
+function tableFor(exchanges: readonly Exchange[]): Table {
+  const asks = new Map<string, Exchange[]>();
+  const answers = new Map<string, Way[]>();
+  for (const exchange of exchanges) {
+    entryOf(asks, exchange.ask).push(exchange);
+    for (const how of exchange.answers) {
+      const key = exchange.key === undefined ? undefined : (how.key ?? exchange.key);
+      const way: Way = { exchange, how, key, partial: Object.entries(how.partial ?? {}) };
+      const name = how.message ?? how.operation;
+      if (name !== undefined) entryOf(answers, name).push(way);
+    }
+  }
+  return { asks, answers };
+}
+
+function entryOf<T>(map: Map<string, T[]>, key: string): T[] {
+  const entry = map.get(key) ?? [];
+  map.set(key, entry);
+  return entry;
 }

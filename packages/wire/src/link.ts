@@ -106,9 +106,10 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
   }
 
   /** Handles a frame of the peer, which may break the contract. */
-  function guard(act: () => void): void {
+  function receive(text: string): void {
+    if (inbox.ended) return;
     try {
-      act();
+      hear(text);
     } catch (error) {
       if (!(error instanceof Violation)) return failed(error);
       notify(onViolation, error, (thrown) => fail(thrown, error.code === "too_large" ? 1009 : 1008, error.code));
@@ -130,7 +131,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     const read = options.decode({ data: text });
     if ("unknown" in read) return notify(onUnknown, read.unknown, failed);
     const { message } = read;
-    assertOpening(message, peer);
+    if (opening[peer] !== undefined) assertOpening(message, peer);
     // Messages that cross a close on their way say nothing about it.
     if (!closing) unheard = NONE;
     if (onMessage?.(message, peer) === false) return;
@@ -225,9 +226,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
   }
 
   port.listen({
-    frame: (text) => {
-      if (!inbox.ended) guard(() => hear(text));
-    },
+    frame: receive,
     close(code, reason, cause) {
       // A browser sends 1001 when its page is closed (RFC 6455, section 7.4.1); a server sends it when it closes, and the client comes back.
       const confirmed = closing && (code !== 1006 || unheard.length === 0);

@@ -76,6 +76,8 @@ export interface SocketLike {
   terminate?(): void;
   send(data: string): void;
   close(code?: number, reason?: string): void;
+  /** Only in the `ws` package, whose `addEventListener` makes an event object of each frame. */
+  on?(event: "message", listener: (data: unknown, isBinary: boolean) => void): void;
   addEventListener(type: "message", listener: (event: { data: unknown }) => void): void;
   addEventListener(type: "close", listener: (event: { code: number; reason: string }) => void): void;
 }
@@ -83,24 +85,28 @@ export interface SocketLike {
 /** Makes a port of an open WebSocket. Events before `listen` wait for it. */
 export function socketPort(socket: SocketLike): Port {
   let on: PortEvents | undefined;
-  const waiting: ((on: PortEvents) => void)[] = [];
-  function deliver(event: (on: PortEvents) => void): void {
-    if (on) event(on);
-    else waiting.push(event);
-  }
-  let over = false;
+  /** Frames that came before `listen`. */
+  let early: string[] | undefined;
+  let over: { readonly code: number; readonly reason: string } | undefined;
   function end(code: number, reason: string): void {
     if (over) return;
-    over = true;
-    deliver((events) => events.close(code, reason));
+    over = { code, reason };
+    on?.close(code, reason);
   }
-  socket.addEventListener("message", ({ data }) => {
+  function receive(data: unknown): void {
     if (over) return;
-    if (typeof data === "string") return deliver((events) => events.frame(data));
-    close(1003, "text frames only");
-    // A peer that sends such frames may not confirm the close either.
-    end(1003, "text frames only");
-  });
+    if (typeof data !== "string") {
+      close(1003, "text frames only");
+      // A peer that sends such frames may not confirm the close either.
+      end(1003, "text frames only");
+    } else if (on) on.frame(data);
+    else {
+      early ??= [];
+      early.push(data);
+    }
+  }
+  if (socket.on) socket.on("message", (data, isBinary) => receive(isBinary === false ? String(data) : data));
+  else socket.addEventListener("message", ({ data }) => receive(data));
   socket.addEventListener("close", ({ code, reason }) => end(code, reason));
   function close(code: number, reason: string): void {
     try {
@@ -117,7 +123,9 @@ export function socketPort(socket: SocketLike): Port {
     close,
     listen(events) {
       on = events;
-      for (const event of waiting.splice(0)) event(events);
+      for (const frame of early ?? []) events.frame(frame);
+      early = undefined;
+      if (over) events.close(over.code, over.reason);
     },
   };
 }

@@ -26,12 +26,9 @@ export class Credit {
     this.#given += frame.length;
   }
 
-  /** The other end tells how many it has had room for, since the beginning. */
-  note(taken: number): void {
+  /** `taken` is how many of this end's characters the other has had room for, since the beginning. */
+  receive(frames: readonly string[], taken: number): void {
     this.#taken = Math.max(this.#taken, taken);
-  }
-
-  come(frames: readonly string[]): void {
     for (const frame of frames) this.#came += frame.length;
   }
 

@@ -30,6 +30,14 @@ export interface Outbox {
 /** Characters of one packet, unless a single message has more. */
 const PACKET = 64 * 1024;
 
+/** How many messages go into the next packet. */
+function packetOf(waiting: readonly Sent[]): number {
+  let [count, length] = [0, 0];
+  do length += waiting[count++]!.weight;
+  while (count < waiting.length && length + waiting[count]!.weight <= PACKET);
+  return count;
+}
+
 /**
  * Sends messages to a reader on another server: each one, in order. A packet is published until that server has confirmed it, whatever
  * pub/sub says of it, and the next one only then. The receiver drops what it has already.
@@ -38,9 +46,8 @@ export function outbox({ scope, limits, publish, onLost }: OutboxOptions): Outbo
   const waiting: Sent[] = [];
   /** How many of them are on the way. The first packet is empty. */
   let onTheWay: number | undefined = 0;
-  let size = 0;
-  /** Characters of what was sent before the reader came. */
-  let extra = 0;
+  /** Characters that wait, and of what was sent before the reader came. */
+  let [size, extra] = [0, 0];
   // A reader that stalls is cut by its own server, which is given as long again to say so.
   const gate = new Gate(scope, () => size <= limits.maxQueued + extra, 2 * limits.stall, onLost);
   /** The call that pub/sub has not answered. */
@@ -83,10 +90,7 @@ export function outbox({ scope, limits, publish, onLost }: OutboxOptions): Outbo
 
   function flush(): void {
     if (onTheWay !== undefined || waiting.length === 0) return;
-    onTheWay = 0;
-    let length = 0;
-    do length += waiting[onTheWay++]!.weight;
-    while (onTheWay < waiting.length && length + waiting[onTheWay]!.weight <= PACKET);
+    onTheWay = packetOf(waiting);
     transmit();
   }
 

@@ -42,21 +42,14 @@ export interface Tunnel extends Port {
  */
 export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOptions): Promise<Tunnel> {
   const { limits, publish } = wiring;
-  let on: PortEvents | undefined;
-  const early: ((on: PortEvents) => void)[] = [];
+  const { deliver, listen } = events();
   let unsent: string[] = [];
   let closing: Packet["close"];
   let size = 0;
-  let sent = 0;
-  let received = 0;
+  let [sent, received] = [0, 0];
   let sending = false;
   const credit = new Credit(limits.maxQueued);
   let over = false;
-
-  function deliver(event: (on: PortEvents) => void): void {
-    if (on) event(on);
-    else early.push(event);
-  }
 
   function end(code: number, reason: string): void {
     if (over) return;
@@ -70,10 +63,8 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
   function flush(): void {
     if (sending || scope.closed) return;
     sending = true;
-    const frames = unsent;
-    const close = closing;
-    unsent = [];
-    closing = undefined;
+    const [frames, close] = [unsent, closing];
+    [unsent, closing] = [[], undefined];
     const packet: Packet = {
       n: ++sent,
       ...(frames.length > 0 && { frames }),
@@ -93,8 +84,7 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
     if (n <= received) return;
     if (n !== received + 1) return cut();
     received = n;
-    credit.note(taken);
-    credit.come(frames);
+    credit.receive(frames, taken);
     for (const frame of frames) deliver((events) => events.frame(frame));
     if (!close) return;
     if (side === "conversation") end(close.code, close.reason);
@@ -126,6 +116,19 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
       if (credit.due) flush();
     },
     cut,
+    listen,
+  };
+}
+
+/** What comes before `listen` waits for it. */
+function events(): { deliver(event: (on: PortEvents) => void): void; listen(events: PortEvents): void } {
+  let on: PortEvents | undefined;
+  const early: ((on: PortEvents) => void)[] = [];
+  return {
+    deliver(event) {
+      if (on) event(on);
+      else early.push(event);
+    },
     listen(events) {
       on = events;
       for (const event of early.splice(0)) event(events);

@@ -3,26 +3,35 @@ import type { Port, PortEvents } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import type { WebSocket } from "ws";
 import { defer } from "../defer.js";
+import { encodeFrames } from "./frames.js";
 
-/** Bytes that are written without waiting for the end of the tick. */
+/** Characters that are written without waiting for the end of the tick. */
 const FULL = 64 * 1024;
-const corked: Duplex[] = [];
 
-/** Writes the queued frames of each socket. A connection of an adapter may throw when it is written to: it ends, and no other. */
-function uncork(): void {
-  for (const socket of corked.splice(0)) {
-    try {
-      socket.uncork();
-    } catch (error) {
-      socket.destroy(error as Error);
-    }
-  }
+/** Frames as one text of bytes. */
+interface Joined {
+  readonly frames: readonly string[];
+  readonly bytes: Buffer;
+}
+
+const NONE: string[] = [];
+
+/** Ports with frames of this tick. */
+const due: ServerPort[] = [];
+
+/** Many sockets have the same frames: they are encoded once, given the last ones that were. */
+function flushAll(): void {
+  let last: Joined | undefined;
+  for (const port of due.splice(0)) last = port.flush(last);
 }
 
 /** A WebSocket of the `ws` package and the connection under it, as a port. What comes before `listen` waits for it. */
 export class ServerPort implements Port {
   readonly #opened: WebSocket;
   readonly #socket: Duplex;
+  /** Frames of this tick, and their characters. */
+  #frames = NONE;
+  #size = 0;
   #on: PortEvents | undefined;
   #early: string[] | undefined;
   #over: { readonly code: number; readonly reason: string } | undefined;
@@ -66,16 +75,33 @@ export class ServerPort implements Port {
 
   /** All frames of one tick are one write: sixteen together cost a third of single ones. */
   send(frame: string): void {
-    const socket = this.#socket;
-    if (socket.writableCorked === 0) {
-      socket.cork();
-      if (corked.push(socket) === 1) defer(uncork);
+    if (this.#frames === NONE) {
+      this.#frames = [frame];
+      if (due.push(this) === 1) defer(flushAll);
+    } else this.#frames.push(frame);
+    this.#size += frame.length;
+    if (this.#size > FULL) this.flush();
+  }
+
+  /** Writes the frames of this tick. A connection of an adapter may throw when it is written to: it ends, and no other. */
+  flush(last?: Joined): Joined | undefined {
+    const frames = this.#frames;
+    if (frames === NONE) return last;
+    this.#frames = NONE;
+    this.#size = 0;
+    // After a close frame none may follow.
+    if (this.#opened.readyState !== this.#opened.OPEN) return last;
+    const joined = last && isSame(last.frames, frames) ? last : { frames, bytes: encodeFrames(frames) };
+    try {
+      this.#socket.write(joined.bytes);
+    } catch (error) {
+      this.#socket.destroy(error as Error);
     }
-    this.#opened.send(frame);
-    if (socket.writableLength > FULL) socket.uncork();
+    return joined;
   }
 
   close(code: number, reason: string): void {
+    this.flush();
     try {
       this.#opened.close(code, reason);
     } catch {
@@ -85,10 +111,12 @@ export class ServerPort implements Port {
   }
 
   buffered(): number {
-    return this.#opened.bufferedAmount;
+    return this.#size + this.#opened.bufferedAmount;
   }
 
   cut(): void {
+    this.#frames = NONE;
+    this.#size = 0;
     this.#opened.terminate();
   }
 
@@ -111,4 +139,8 @@ export class ServerPort implements Port {
     this.#over = { code, reason };
     this.#on?.close(code, reason);
   }
+}
+
+function isSame(some: readonly string[], others: readonly string[]): boolean {
+  return some.length === others.length && some.every((frame, i) => frame === others[i]);
 }

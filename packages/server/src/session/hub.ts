@@ -10,7 +10,7 @@ export interface Hub {
   /** Called when the session ends: readers to come, which are not let in yet. */
   readonly attending: Set<() => void>;
   /** Messages that no reader has confirmed, in their order. A new reader begins with them, so each reader gets messages in this order. */
-  unconfirmed: Sent[];
+  readonly unconfirmed: Sent[];
   /** The last message that was confirmed. */
   confirmed: number;
   /** Asks that an operation answers. */
@@ -46,8 +46,7 @@ export class SessionMessage implements Sent {
 
 export function confirm(hub: Hub, place: number): void {
   const { unconfirmed } = hub;
-  let count = 0;
-  while (count < unconfirmed.length && unconfirmed[count]!.place <= place) count++;
+  const count = placeOf(unconfirmed, place + 1);
   if (count === 0) return;
   hub.confirmed = unconfirmed[count - 1]!.place;
   unconfirmed.splice(0, count);
@@ -55,7 +54,19 @@ export function confirm(hub: Hub, place: number): void {
 }
 
 export function forget(hub: Hub, sent: Sent): void {
-  hub.unconfirmed = hub.unconfirmed.filter((one) => one !== sent);
+  const at = placeOf(hub.unconfirmed, sent.place);
+  if (hub.unconfirmed[at] === sent) hub.unconfirmed.splice(at, 1);
+}
+
+/** The index of the first message that is not before a place. Thousands may wait while thousands of asks are open. */
+function placeOf(messages: readonly Sent[], place: number): number {
+  let [from, to] = [0, messages.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (messages[middle]!.place < place) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 export function weightOf({ unconfirmed }: Hub): number {
@@ -63,7 +74,7 @@ export function weightOf({ unconfirmed }: Hub): number {
 }
 
 export function closeIfIdle({ scope, subscribers, attending, unconfirmed, asks, put }: Hub): void {
-  if (subscribers.size + attending.size + unconfirmed.length + asks.list().length + put.size === 0) scope.close();
+  if (subscribers.size + attending.size + unconfirmed.length + asks.size + put.size === 0) scope.close();
 }
 
 /** Puts an ask to every channel; the first answer of any of them counts. */

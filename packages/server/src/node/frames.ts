@@ -1,0 +1,24 @@
+/** A text frame, whole and without a mask, as a server sends it (RFC 6455, section 5.2). */
+const TEXT = 0x81;
+
+/** Texts as the bytes of their frames, in one buffer: a buffer for each header and each text costs a write of its own. */
+export function encodeFrames(texts: readonly string[]): Buffer {
+  const lengths = texts.map((text) => Buffer.byteLength(text));
+  const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + headerOf(length) + length, 0));
+  let at = 0;
+  for (const [i, length] of lengths.entries()) {
+    bytes[at] = TEXT;
+    const header = headerOf(length);
+    bytes[at + 1] = header === 2 ? length : header === 4 ? 126 : 127;
+    if (header === 4) bytes.writeUInt16BE(length, at + 2);
+    if (header === 10) bytes.writeBigUInt64BE(BigInt(length), at + 2);
+    at += header;
+    at += bytes.write(texts[i]!, at);
+  }
+  return bytes;
+}
+
+/** Bytes of the header of a frame with so many. */
+function headerOf(length: number): number {
+  return length < 126 ? 2 : length < 65_536 ? 4 : 10;
+}

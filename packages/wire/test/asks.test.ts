@@ -1,0 +1,137 @@
+import type { Contract, Exchange, Side } from "@parlance/contract";
+import { based } from "@parlance/protocols/based";
+import { emacsAgent } from "@parlance/protocols/emacs-agent";
+import { loco } from "@parlance/protocols/loco";
+import type { AnyContract, AnyMessage } from "@parlance/wire";
+import { OpenAsks } from "@parlance/wire/link";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { measureGrowth } from "../../edits/test/growth.js";
+
+type Fields = AnyMessage & Record<string, unknown>;
+interface Ask {
+  readonly message: Fields;
+  readonly exchange: Exchange;
+  readonly key: unknown;
+}
+
+/** The ask that a reply is for, found by walking all that are open. */
+function findPlainly(asks: readonly Ask[], reply: Fields): { message: AnyMessage; partial: boolean } | undefined {
+  const able = asks.flatMap((ask) => {
+    const { key, answers } = ask.exchange;
+    const how = answers.find(
+      (answer) =>
+        (answer.message ?? answer.operation) === reply.type &&
+        (key === undefined || reply[answer.key ?? key] === ask.key),
+    );
+    return how ? [{ ask, how }] : [];
+  });
+  const refused = able.filter(({ ask }) => ask.exchange.busy === reply.type);
+  const chosen =
+    able.find(({ ask }) => ask.exchange.key !== undefined) ??
+    able.find(({ ask, how }) => how.echo !== undefined && reply[how.echo] === ask.message.type) ??
+    refused[1] ??
+    able[0];
+  if (!chosen) return undefined;
+  const partial = Object.entries(chosen.how.partial ?? {}).some(([key, values]) =>
+    values.some((value) => value === reply[key]),
+  );
+  return { message: chosen.ask.message, partial };
+}
+
+const contracts = [based, emacsAgent, loco] as readonly AnyContract[];
+const cases = contracts.flatMap((contract) =>
+  (["client", "server"] as const)
+    .filter((side) => contract.exchanges?.some(({ by }) => by === side))
+    .map((side) => [contract.name, side, contract] as const),
+);
+
+/** Messages of a side's exchanges: their asks, or what answers them, with few values of each field that counts. */
+function messages(contract: Contract, side: Side, answers: boolean): fc.Arbitrary<Fields> {
+  const exchanges = contract.exchanges!.filter(({ by }) => by === side);
+  const kinds = exchanges.flatMap((exchange) =>
+    answers
+      ? exchange.answers.map((how) => ({
+          type: how.message ?? how.operation!,
+          fields: [how.key ?? exchange.key, how.echo, ...Object.keys(how.partial ?? {})],
+          values: [...Object.values(how.partial ?? {}).flat(), ...exchanges.map(({ ask }) => ask)],
+        }))
+      : [
+          {
+            type: exchange.ask,
+            fields: [exchange.key, ...Object.keys(exchange.when ?? {})],
+            values: Object.values(exchange.when ?? {}),
+          },
+        ],
+  );
+  return fc.constantFrom(...kinds).chain(({ type, fields, values }) =>
+    fc
+      .array(fc.constantFrom<unknown>("a", "b", undefined, ...values), {
+        minLength: fields.length,
+        maxLength: fields.length,
+      })
+      .map((drawn) => ({
+        ...Object.fromEntries(fields.flatMap((field, i) => (field ? [[field, drawn[i]]] : []))),
+        type,
+      })),
+  );
+}
+
+describe.each(cases)("The open asks of %s, by the %s", (_, side, contract) => {
+  it("are found as by walking all of them, whatever is asked, answered and withdrawn", () => {
+    const step = fc.oneof(
+      fc.record({ ask: messages(contract, side, false) }),
+      fc.record({ reply: messages(contract, side, true) }),
+      fc.record({ withdraw: fc.nat(9) }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const asks = new OpenAsks(contract, side);
+        let plain: Ask[] = [];
+        for (const one of steps) {
+          if ("ask" in one) {
+            const opened = asks.open(one.ask);
+            if (opened) plain.push(opened as Ask & typeof opened);
+          } else if ("reply" in one) {
+            const wanted = findPlainly(plain, one.reply);
+            const found = asks.answer(one.reply);
+            expect(found && { message: found.ask.message, partial: found.partial }).toEqual(wanted);
+            expect(found?.ask.message).toBe(wanted?.message);
+            if (found && !found.partial) plain = plain.filter((ask) => ask !== found.ask);
+          } else {
+            const ask = plain[one.withdraw];
+            // Twice is as once.
+            for (let i = 0; ask && i < 2; i++) asks.withdraw(ask);
+            plain = plain.filter((other) => other !== ask);
+          }
+          const open = asks.list();
+          expect(plain.every((ask, i) => ask === open[i])).toBe(true);
+          expect(asks.size).toBe(plain.length);
+          for (const name of ["operation_rejected", "none"])
+            expect(asks.isBusy(name)).toBe(plain.some(({ exchange }) => exchange.busy === name));
+        }
+      }),
+    );
+  });
+});
+
+describe.each([
+  ["a key", loco, "tool.request_approval", "client.approval_response", "request_id"],
+  ["order", based, "list_files", "file_list", undefined],
+] as const)("Asks that are answered by %s", (_, contract, ask, answer, key) => {
+  const side = key ? "server" : "client";
+  const named = (type: string, i: number) => ({ type, ...(key && { [key]: `${i}` }) }) as AnyMessage;
+
+  it("take the same time each, however many are open", () => {
+    const growth = measureGrowth(
+      (size) => () => {
+        const asks = new OpenAsks(contract as AnyContract, side);
+        for (let i = 0; i < size; i++) asks.open(named(ask, i));
+        for (let i = 0; i < size; i++) if (!asks.answer(named(answer, i))) throw new Error("not found");
+      },
+      10_000,
+      2.3,
+    );
+    expect(growth).toBeLessThan(2.3);
+  });
+});
