@@ -47,6 +47,8 @@ export const outline: Section[] = [
       { text: "Security and deployment", link: "/deployment" },
       { text: "Frameworks", link: "/frameworks" },
       { text: "Runtimes", link: "/runtimes" },
+      { text: "Inside VS Code", link: "/vscode" },
+      { text: "Testing", link: "/testing" },
       { text: "Observability", link: "/observability" },
     ],
   },
