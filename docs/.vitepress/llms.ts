@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { outline } from "./outline.ts";
+import { outline } from "./outline.js";
 
 /** Writes llms.txt (llmstxt.org) and, beside each page, the Markdown that it is made of. */
 export function writeTexts(source: string, out: string, pages: readonly string[], description: string): void {
