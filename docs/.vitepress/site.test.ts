@@ -68,6 +68,15 @@ test("llms.txt names every page of the outline as Markdown that is there", () =>
   expect(links.filter((link) => !existsSync(join(dist, link)))).toEqual([]);
 });
 
+test("the picture of the demo shows what the demo prints", async () => {
+  const words = ["--tsconfig", "tsconfig.json", "examples/demo/main.ts", "loco"];
+  const { stdout } = await promisify(execFile)(join(root, "node_modules/.bin/tsx"), words, { cwd: root });
+  const picture = readFileSync(join(root, "docs/public/demo.svg"), "utf8");
+  const lines = [...picture.matchAll(/<text [^>]*>(.*)<\/text>/g)].map(([, line]) => line!).slice(1);
+  expect(lines.length).toBeGreaterThan(10);
+  expect(lines.filter((line) => !stdout.includes(line))).toEqual([]);
+});
+
 describe.runIf(hasChromium)("in a browser", () => {
   let server: Server;
   let browser: Browser;

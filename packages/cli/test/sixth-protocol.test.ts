@@ -136,7 +136,10 @@ interface Pilot {
   radio(input: { ship: string }, options: { open: object }): Promise<Channel<RadioMessage, RadioMessage>>;
 }
 interface PilotHandlers {
-  radio(input: { ship: string }, channel: Channel<RadioMessage, RadioMessage, { mayEnter: RadioMessage }>): Promise<void>;
+  radio(
+    input: { ship: string },
+    channel: Channel<RadioMessage, RadioMessage, { mayEnter: RadioMessage }>,
+  ): Promise<void>;
 }
 
 describe.each(Object.entries(carriers))("a protocol of somebody else's, %s,", (_, carrier) => {
