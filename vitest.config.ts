@@ -28,6 +28,7 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: "packaging", include: ["packages/*/packaging/*.test.ts"] } },
+      { extends: true, test: { name: "site", include: ["docs/.vitepress/*.test.ts"] } },
     ],
   },
 });

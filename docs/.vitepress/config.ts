@@ -1,14 +1,21 @@
 import { defineConfig } from "vitepress";
-import { anchorOf, outward } from "./links.ts";
+import { anchorOf, anchors, outward } from "./links.ts";
+import { writeTexts } from "./llms.ts";
 import { outline } from "./outline.ts";
+
+const description = "A contract-first SDK for the conversation between an editor and a coding agent";
 
 export default defineConfig({
   title: "Parlance",
-  description: "A contract-first SDK for the conversation between an editor and a coding agent",
+  description,
   lang: "en",
+  head: [["link", { rel: "icon", href: "/icon.svg", type: "image/svg+xml" }]],
   cleanUrls: true,
   lastUpdated: false,
   outDir: "./.vitepress/dist",
+  buildEnd: ({ srcDir, outDir, pages }) => writeTexts(srcDir, outDir, pages, description),
+  // The search index is one chunk.
+  vite: { build: { chunkSizeWarningLimit: 3000 } },
   themeConfig: {
     nav: [
       { text: "Start", link: "/start/editor-plugin" },
@@ -22,5 +29,9 @@ export default defineConfig({
     outline: [2, 3],
     socialLinks: [{ icon: "github", link: "https://github.com/parlance-sdk/parlance" }],
   },
-  markdown: { html: false, anchor: { slugify: anchorOf }, config: (markdown) => void markdown.use(outward) },
+  markdown: {
+    html: false,
+    anchor: { slugify: anchorOf },
+    config: (markdown) => void markdown.use(outward).use(anchors),
+  },
 });

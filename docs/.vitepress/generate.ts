@@ -33,7 +33,7 @@ for (const name of await folders("schemas")) {
     `protocols/${name}/index.md`,
     `${prose}\n## Reference\n\n[Every operation and message](/protocols/${name}/reference)\n· ${links.join("\n· ")}\n`,
   );
-  await write(`protocols/${name}/reference.md`, texts[`${name}.md`]!);
+  await write(`protocols/${name}/reference.md`, texts[`${name}.md`]!.replace(/<!--.*-->\n\n/, ""));
   for (const file of downloads) await write(`public/protocols/${file}`, texts[file]!);
 }
 

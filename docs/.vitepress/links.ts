@@ -41,7 +41,8 @@ export const anchorOf = (heading: string): string =>
 
 interface Token {
   readonly type: string;
-  readonly children: Token[] | null;
+  content: string;
+  children: Token[] | null;
   attrGet(name: string): string | null;
   attrSet(name: string, value: string): void;
 }
@@ -51,6 +52,7 @@ interface MarkdownIt {
 interface State {
   readonly tokens: Token[];
   readonly env: { readonly relativePath?: string };
+  readonly Token: new (type: string, tag: string, nesting: number) => Token;
 }
 
 /** Turns the links of a document into links of the site. */
@@ -61,5 +63,21 @@ export function outward(markdown: MarkdownIt): void {
       const href = token.type === "link_open" && token.attrGet("href");
       if (href) token.attrSet("href", siteLink(source, href));
     }
+  });
+}
+
+/** Lets the anchors of the API reference through, the one HTML that a page may have. */
+export function anchors(markdown: MarkdownIt): void {
+  markdown.core.ruler.push("anchors", ({ tokens, Token }) => {
+    for (const token of tokens)
+      if (token.children?.some(({ content }) => content.includes("<a id=")))
+        token.children = token.children.flatMap((child) => {
+          if (child.type !== "text") return [child];
+          return child.content.split(/(<a id="[\w-]+"><\/a>)/).map((content) => {
+            const piece = new Token(content.startsWith("<a id=") ? "html_inline" : "text", "", 0);
+            piece.content = content;
+            return piece;
+          });
+        });
   });
 }

@@ -3,7 +3,7 @@ import { Refusal } from "@parlance/server";
 import type { Workspace } from "../demo/workspace.js";
 import { Snapshots } from "./snapshots.js";
 
-/** A dialog with all that was said and done in it. */
+/** A dialog with its messages and what was done in it. */
 export interface Kept {
   readonly about: Dialog;
   readonly events: HistoryEvent[];

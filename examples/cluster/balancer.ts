@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** What stands in front of the servers: passes each new connection to the server that it is told to. */
+/** The balancer in front of the servers: passes each new connection to the server that `use` has named. */
 export interface Balancer {
   readonly url: string;
   /** Where new connections go from now on. */

@@ -1,6 +1,6 @@
 import { createPatch, formatPatch } from "@parlance/edits";
 
-/** What the agent does next. It knows no protocol: each server says these in its own words. */
+/** What the agent does next. It knows no protocol: each server sends these in its own words. */
 export type Step =
   | { readonly does: "say"; readonly text: string }
   | { readonly does: "search"; readonly query: string; readonly found: readonly string[] }

@@ -6,7 +6,7 @@ import type { Workspace } from "../demo/workspace.js";
 import { Sessions } from "./sessions.js";
 import { takeTurn } from "./turn.js";
 
-/** The agent with its own tools: a prompt is accepted at once, and everything else is said on the session's event stream. */
+/** The agent with its own tools: a prompt is accepted at once, and everything else is sent on the session's event stream. */
 export function serveEmacsAgent(workspace: Workspace, thinking: Think = think): App {
   const sessions = new Sessions(workspace.kept);
 

@@ -1,13 +1,48 @@
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { compile, writeFences } from "./fences.js";
+import { compile, readAllFences, writeFences } from "./fences.js";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
+const documents = execFileSync("git", ["ls-files", "*.md"], { cwd: root, encoding: "utf8" }).trim().split("\n");
+
+/** What a fence may be beside a program: pages to start with are followed word for word, commands and files included. */
+const others = /^(sh|text|json|python|yaml|diff|nginx)$/;
+/** Where a part of a program is shown: it needs a server, an editor or a Redis that no test has here. */
+const parts = ["docs/deployment.md", "docs/resume.md", "packages/edits/README.md", "packages/store-redis/README.md"];
+
+test("every fence of a document is a program, of a language that is tested, or one of few parts of a program", () => {
+  const strays = documents.flatMap((path) =>
+    readAllFences(readFileSync(join(root, path), "utf8"))
+      .filter(({ language, rest }) => {
+        if (language !== "ts") return !others.test(language);
+        return rest !== "" && !(rest === "no-run" && parts.includes(path)) && !path.startsWith("docs/start/");
+      })
+      .map(({ line, language, rest }) => `${path}:${line} ${language} ${rest}`),
+  );
+  expect(strays).toEqual([]);
+});
+
+test("the JSON in all documents is JSON", () => {
+  const broken = documents.flatMap((path) =>
+    readAllFences(readFileSync(join(root, path), "utf8"))
+      .filter(({ language }) => language === "json")
+      .flatMap(({ line, text }) => {
+        try {
+          JSON.parse(text);
+          return [];
+        } catch (error) {
+          return [`${path}:${line} ${error}`];
+        }
+      }),
+  );
+  expect(broken).toEqual([]);
+});
+
 test("the programs in all documents compile under the repository's settings", () => {
-  const documents = execFileSync("git", ["ls-files", "*.md"], { cwd: root, encoding: "utf8" }).trim().split("\n");
   const files = documents.flatMap((path) => writeFences("compiled", join(root, path))).map(({ file }) => file);
   expect(files.length).toBeGreaterThan(10);
   expect(compile(files)).toEqual([]);

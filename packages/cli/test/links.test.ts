@@ -47,7 +47,9 @@ test("every link of every document leads to a file of the repository, and to a h
     .filter(({ href }) => !/^[a-z]+:/i.test(href))
     .filter(({ path, href }) => {
       const [file = "", anchor] = href.split("#");
-      const target = file === "" ? path : relative(root, join(root, dirname(path), file));
+      // The site's own files stand at its root.
+      const folder = file.startsWith("/") ? "docs/public" : dirname(path);
+      const target = file === "" ? path : relative(root, join(root, folder, file));
       if (!existsSync(join(root, target))) return true;
       return anchor !== undefined && target.endsWith(".md") && !anchorsOf(target).has(anchor);
     });

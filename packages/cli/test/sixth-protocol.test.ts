@@ -131,12 +131,15 @@ interface Tides {
 interface TidesHandlers {
   watch(input: { harbour: string; days?: number; unit: string }, call: Call): AsyncIterable<{ type: string }>;
 }
-type Said = { type: string; [key: string]: unknown };
+type RadioMessage = { type: string; [key: string]: unknown };
 interface Pilot {
-  radio(input: { ship: string }, options: { open: object }): Promise<Channel<Said, Said>>;
+  radio(input: { ship: string }, options: { open: object }): Promise<Channel<RadioMessage, RadioMessage>>;
 }
 interface PilotHandlers {
-  radio(input: { ship: string }, channel: Channel<Said, Said, { mayEnter: Said }>): Promise<void>;
+  radio(
+    input: { ship: string },
+    channel: Channel<RadioMessage, RadioMessage, { mayEnter: RadioMessage }>,
+  ): Promise<void>;
 }
 
 describe.each(Object.entries(carriers))("a protocol of somebody else's, %s,", (_, carrier) => {

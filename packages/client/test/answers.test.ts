@@ -86,7 +86,7 @@ it.each([
   await expect(opened).rejects.toMatchObject({ name, code, message });
 });
 
-it("a time limit is told in whole milliseconds", async () => {
+it("a time limit is reported in whole milliseconds", async () => {
   const options = { baseUrl: "http://x", answerTimeout: 12.7, fetch: () => new Promise<never>(() => {}) };
   await expect(connect(foldGateway, options).listAgents()).rejects.toThrow("nothing came within 13 ms");
 });

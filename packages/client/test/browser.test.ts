@@ -29,7 +29,7 @@ const program = `
   };`;
 
 it.skipIf(absent)(
-  "a page of a listed origin opens a channel with a token by default; one of another is told what to list",
+  "a page of a listed origin opens a channel with a token by default; one of another gets an error that names the option",
   async () => {
     const { outputFiles } = await build({
       stdin: { contents: program, resolveDir: fileURLToPath(new URL(".", import.meta.url)) },

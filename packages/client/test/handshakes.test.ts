@@ -71,7 +71,7 @@ async function faulty(answer: Answer, allowance: number, how: How) {
 const chunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 const NOT_FOUND = "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno";
 
-/** An SSE answer to the first request. A join is told that there is nothing to join. */
+/** An SSE answer to the first request. A join is answered that there is nothing to join. */
 function streaming(blocks: readonly string[]): Answer {
   const whole = `HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n${blocks.map(chunk).join("")}0\r\n\r\n`;
   return (sent, connection) => {

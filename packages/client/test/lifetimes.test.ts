@@ -45,7 +45,7 @@ function outcomeOf(promise: Promise<unknown>) {
   return outcome;
 }
 
-/** A loco that notes what it receives, and sockets of which the first loses everything once it is told to, and is then cut by a close. */
+/** A loco that notes what it receives, and sockets of which the first loses everything on demand, and is then cut by a close. */
 function losing(options: ConnectOptions = {}) {
   const heard: string[] = [];
   const handlers = {
@@ -96,7 +96,7 @@ describe("What is sent just before a channel is closed", () => {
     expect(outcome).toEqual({ over: true, value: { code: 1000, reason: "" } });
   });
 
-  it("is told as unconfirmed where the server cannot resume", async () => {
+  it("is listed as unconfirmed where the server cannot resume", async () => {
     const { heard, outcome } = await closing({ resume: false });
     expect(heard).toEqual([]);
     expect(outcome.error).toMatchObject({
@@ -106,7 +106,7 @@ describe("What is sent just before a channel is closed", () => {
     });
   });
 
-  it("is told as unconfirmed, with the cause, where the server is not reached again within the budget", async () => {
+  it("is listed as unconfirmed, with the cause, where the server is not reached again within the budget", async () => {
     const { heard, outcome } = await closing({ reconnectFor: 10_000 }, true);
     expect(heard).toEqual([]);
     expect(outcome.error).toMatchObject({
@@ -258,7 +258,7 @@ describe("A time that a hostile server names", () => {
 });
 
 describe("An ask with a signal", () => {
-  /** A based that answers when it is told to. */
+  /** A based that answers on demand. */
   async function asking() {
     const seen: string[] = [];
     const handlers: BasedHandlers = {

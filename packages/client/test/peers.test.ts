@@ -7,7 +7,7 @@ import { foldGateway } from "@parlance/protocols/fold-gateway";
 import type { Unknown } from "@parlance/wire";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 
-/** A peer that is not ours: it says these bytes to every request. */
+/** A peer that is not ours: it sends these bytes to every request. */
 function saying(body: string | Uint8Array, headers: Record<string, string> = SSE): ConnectOptions {
   return { fetch: async () => new Response(body as BodyInit, { headers }), retryWaits: [] };
 }
@@ -53,7 +53,7 @@ describe("A stream", () => {
   };
 
   it.each(Object.entries(streams))(
-    "of %s that is cut after any byte is Disconnected, with what was said before",
+    "of %s that is cut after any byte is Disconnected, with what was sent before",
     async (protocol, [blocks, read]) => {
       const bytes = new TextEncoder().encode(blocks.join(""));
       const block = new TextEncoder().encode(blocks[0]).length;

@@ -228,7 +228,7 @@ describe("A stream that is opened again", () => {
     }
   });
 
-  it("ends with what the function throws or rejects with that is told the loss", async () => {
+  it("ends with what the function that gets the loss throws or rejects with", async () => {
     for (const reopen of [
       () => {
         throw new Error("no more");
@@ -244,7 +244,7 @@ describe("A stream that is opened again", () => {
 
 describe("A stream is not opened again", () => {
   underAClockThatStands();
-  it("when it could not be opened at first: that is told", async () => {
+  it("when it could not be opened at first: that is an error", async () => {
     const { events, asked } = client([() => new Response("", { status: 502 })]);
     expect((await outcome(events.opened)).error).toMatchObject({ status: 502 });
     expect((await outcome(read(events))).error).toMatchObject({ status: 502 });

@@ -6,7 +6,7 @@ import { serve } from "@parlance/server";
 import { Refusal } from "@parlance/wire";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
-// Nobody waits for ever for somebody who says nothing. The clock is in our hand.
+// Every wait for a silent peer has a timeout. The clock is the test's.
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date"] });
 });
@@ -20,7 +20,7 @@ async function until(happened: () => boolean): Promise<void> {
   }
 }
 
-/** A fold-gateway whose handler thinks until it is told what to do. */
+/** A fold-gateway whose handler thinks until the test decides. */
 function thinking(heartbeat: number) {
   let decide!: (how: "speak" | "refuse") => void;
   const decision = new Promise<"speak" | "refuse">((resolve) => {
@@ -90,7 +90,7 @@ it("what others send to a session is heard while its events' handler has said no
         session = call.session(session_id);
         return { status: "accepted", agent_state: "thinking" };
       },
-      // biome-ignore lint/correctness/useYield: it says nothing
+      // biome-ignore lint/correctness/useYield: it sends nothing
       async *events() {
         if (!silent) await never;
       },

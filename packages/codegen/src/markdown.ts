@@ -24,8 +24,15 @@ export function markdown(document: ContractDocument): string {
       ? ["## Retries", `Waits ${contract.retry.waits.join(", ")} s. ${source.retry?.description ?? ""}`]
       : []),
   ];
-  return `${sections.filter((part) => part !== undefined && part !== "").join("\n\n")}\n`;
+  return `${sections
+    .filter((part): part is string => part !== undefined && part !== "")
+    .map((part) => (/^(```|<!--)/.test(part) ? part : escapeTags(part)))
+    .join("\n\n")}\n`;
 }
+
+/** A `<token>` in prose would be taken for an element, and not shown. Code shows it as it is. */
+const escapeTags = (text: string) =>
+  text.replace(/`[^`]*`|<(?=[a-z/!?])/gi, (found) => (found === "<" ? "&lt;" : found));
 
 function section<T>(
   title: string,
@@ -82,8 +89,8 @@ function channelOf(document: ContractDocument, name: string, channel: ChannelCon
     told.summary,
     told.description,
     parametersOf(told),
-    `The client says ${channel.client.map(link).join(", ")}${client ? `; first ${code(client)}` : ""}.`,
-    `The server says ${channel.server.map(link).join(", ")}${server ? `; first ${code(server)}` : ""}.`,
+    `The client sends ${channel.client.map(link).join(", ")}${client ? `; first ${code(client)}` : ""}.`,
+    `The server sends ${channel.server.map(link).join(", ")}${server ? `; first ${code(server)}` : ""}.`,
   ];
 }
 

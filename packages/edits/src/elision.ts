@@ -5,7 +5,7 @@ const COMMENT = /^\s*(?:\/\/|#|--|;|%|\/\*|\{\/\*|<!--)(.*?)(?:\*\/\}?|-->|--)?$
 /** Part of a text that is left out. Words that may be a heading are none: `// other methods`, `// the rest of the page`. */
 const PART =
   /^(?:the |all )?(?:(?:rest|remainder) of (?:the |this |your )?(?:code|file|function|method|class|component|implementation|body|module|script|logic)|(?:existing|previous|unchanged|original|remaining) (?:code|contents?|implementation|logic|lines|body|jsx|markup|html))$/i;
-/** What is said of such a part, with or without it. */
+/** The word for such a part, with or without it. */
 const SAME =
   /(?:^|^(?:the |all )?(?:rest|code|others?|everything else) |[a-z] )(?:(?:is|are|stays?|remains?) )?(?:the same|unchanged|no changes?|same as (?:before|above)|as before|as is|omitted|snip(?:ped)?)(?: here| above| for brevity)?$/i;
 /** Languages in which dots may be the last argument, and those in which they may be a body. */

@@ -266,7 +266,7 @@ test(`the message of one wrong old line names the line of the file that it stand
   expect(told).toBeGreaterThan(80);
 });
 
-test("a hunk that stands before one that came earlier in the patch is applied, and its order is told", () => {
+test("a hunk that stands before one that came earlier in the patch is applied, and its order is reported", () => {
   const after = before.replace("value5 = 5", "value5 = 6").replace("value30 = 30", "value30 = 31");
   const [file] = createPatch(before, after, { path: "a.ts" }).files;
   const result = applyPatch({ ...file!, hunks: [...file!.hunks].reverse() }, before);

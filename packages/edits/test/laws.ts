@@ -28,7 +28,7 @@ export function expectLaws(patch: Patch, before: string, after: string): void {
   const inverse = invertPatch(patch);
   const ids = patch.files.flatMap((file) => file.hunks.map((hunk) => hunk.id));
   expect(applied(patch, before)).toBe(after);
-  // Without context a place is only a number, which git takes for it only where it is told so.
+  // Without context a place is only a number, which git takes for it only with an option.
   const unidiffZero = patch.files.some(({ hunks }) =>
     hunks.some(({ lines }) => lines.every((line) => /^[-+]/.test(line))),
   );

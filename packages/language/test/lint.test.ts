@@ -31,7 +31,7 @@ describe.each(["contract.json", "exchanges", "schemas", "tags", "transcripts"])(
   },
 );
 
-test("many faults are told in one run, broken files or not", async () => {
+test("many faults are reported in one run, broken files or not", async () => {
   const findings = await lint(
     pets({
       text: { "messages/word.json": "{" },

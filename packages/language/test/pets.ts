@@ -142,7 +142,7 @@ const documents: Record<string, Loose> = {
   },
   "messages/talk.json": {
     title: "TalkBody",
-    description: "What is said.",
+    description: "The text.",
     type: "object",
     allOf: [{ $ref: "base.json" }],
     required: ["words"],
@@ -151,7 +151,7 @@ const documents: Record<string, Loose> = {
   },
   "messages/tell.json": {
     title: "TellBody",
-    description: "What is told.",
+    description: "The news.",
     type: "object",
     required: ["word", "stream"],
     properties: { word: { $ref: "word.json" }, stream: { const: false } },

@@ -527,7 +527,7 @@ export interface DialogHistory {
   last_idx: number;
 }
 
-/** One event of a dialog's history: what the stream said, whole instead of in pieces. */
+/** One event of a dialog's history: what the stream sent, whole instead of in pieces. */
 export interface HistoryEvent {
   /**
    * `user`, `chat`, `reasoning`, `tool_call` or `file_edit`.

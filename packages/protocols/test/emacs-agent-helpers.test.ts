@@ -183,7 +183,7 @@ describe.each<TranscriptFormat>(["json", "markdown", "org"])("A transcript as %s
   it("reads back as it was", () => expect(parseTranscript(formatTranscript(example, format), format)).toEqual(example));
 
   const seed = 20251114;
-  it(`reads back whatever is said in it (400 transcripts, seed ${seed})`, () => {
+  it(`reads back whatever is written in it (400 transcripts, seed ${seed})`, () => {
     const next = random(seed);
     for (let run = 0; run < 400; run++) {
       const transcript = sample(next);

@@ -103,7 +103,7 @@ describe("A policy is enforced on what the agent sends", () => {
     ["a blocked command, though the user would approve it", runner, [command("rm -rf src")], [no]],
     ["approval of a tool for a path outside", {}, [asking("write_file", { file_path: "../x" })], [no]],
     ["a command that runs unasked", runner, [tool("execute_command", make)], [no]],
-    ["one that is told only when it is over", runner, [tool("execute_command", make, "completed")], [no]],
+    ["one that is reported only when it is over", runner, [tool("execute_command", make, "completed")], [no]],
     [
       "a command on the server, where the terminal is the mode",
       {},

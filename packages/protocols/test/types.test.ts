@@ -94,7 +94,7 @@ const snippets: Record<string, readonly [code: string, error?: RegExp]> = {
   "a channel sends what the client may send": [
     `${channel} channel.send({ type: "client.user_message", message: "Fix the bug" });`,
   ],
-  "a channel does not send what only the server says": [
+  "a channel does not send what only the server sends": [
     `${channel} channel.send({ type: "assistant.token", token: "a" });`,
     /'"assistant.token"' is not assignable/,
   ],

@@ -22,7 +22,7 @@ test.each<[readonly Flaw[], string]>([
   [[flaw("", "type", { type: "object" })], "the body must be object"],
   [["a", "b", "c"].map((name) => missing(name)), "`a` is missing, `b` is missing, `c` is missing"],
   [["a", "b", "c", "d", "e"].map((name) => missing(name)), "`a` is missing, `b` is missing, `c` is missing, 2 more"],
-])("the flaws %j are told as %s", (flaws, words) => {
+])("the flaws %j are worded as %s", (flaws, words) => {
   expect(say(flaws)).toBe(words);
 });
 

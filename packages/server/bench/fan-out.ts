@@ -11,7 +11,7 @@ import { type Carrier, lengthOf, open, type Side, type Subject, stampOf, start }
 const ROUNDS = quick ? 3 : 7;
 /** Messages of one round, to all readers together. */
 const DELIVERIES = quick ? 16_000 : 64_000;
-/** Messages of one round by which latency is told, one tick at a time. */
+/** Messages of one round by which latency is measured, one tick at a time. */
 const TIMED = quick ? 4_000 : 8_000;
 const SIDES = ["parlance", "bare"] as const;
 

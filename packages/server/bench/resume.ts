@@ -1,5 +1,5 @@
 /**
- * How long a client that was cut takes to catch up: 10,000 messages were said while it was away, and the time runs from its first try to
+ * How long a client that was cut takes to catch up: 10,000 messages were sent while it was away, and the time runs from its first try to
  * come back until it has iterated the last of them. `tsx packages/server/bench/resume.ts`. The server has a process of its own. The
  * client's first wait, drawn by chance between 0 and 250 ms, is drawn as 0.
  */
@@ -26,7 +26,7 @@ const AIM = "(aim 300 ms)";
 if (process.argv[2] === "server") await beServer(process.argv[3]);
 else await measure();
 
-/** Says the first message at once, the others when it is told to, and reports when the log has them all. */
+/** Sends the first message at once, the others on demand, and reports when the log has them all. */
 async function beServer(redis: string | undefined): Promise<void> {
   const kept = redis === undefined ? memoryLog() : redisLog({ redis: new Redis(redis) });
   const said = () => void process.send!("said");

@@ -71,11 +71,11 @@ export function open(carrier: Carrier, port: number, headers: Record<string, str
   return readSocket({ port, path, headers }, JSON.stringify({ type: "client.hello", client_info }));
 }
 
-/** When it was said, by the clock that all processes of a machine share, and its number: both of fixed width, so that messages are. */
+/** When it was sent, by the clock that all processes of a machine share, and its number: both of fixed width, so that messages are. */
 const stamp = (number: number): string =>
   `${String(process.hrtime.bigint()).padStart(20, "0")} ${String(number).padStart(8, "0")}`;
 
-/** When the last message in a text was said, and its number. */
+/** When the last message in a text was sent, and its number. */
 export function stampOf(text: string): { readonly at: bigint; readonly number: number } | undefined {
   const [, at, number] = /.*(\d{20}) (\d{8})/s.exec(text) ?? [];
   return at === undefined ? undefined : { at: BigInt(at), number: Number(number) };

@@ -1,7 +1,7 @@
 import type { Pace } from "@parlance/wire/link";
 
 /**
- * Every limit of `serve`, with its default. Times are milliseconds; 0 or Infinity lifts a time limit where that is said.
+ * Every limit of `serve`, with its default. Times are milliseconds; 0 or Infinity lifts a time limit whose docstring allows it.
  * docs/limits.md lists what happens when each is reached.
  */
 export interface Limits {

@@ -67,7 +67,7 @@ export function agentOn(pubSub: PubSub, log: EventLog, options: ServeOptions = {
       const iterator = events[Symbol.asyncIterator]();
       await iterator.next();
       return {
-        leave: () => left.abort(),
+        detach: () => left.abort(),
         /** How the stream ends. */
         end: () =>
           iterator.next().then(
@@ -112,7 +112,7 @@ export function testCluster(make: () => Promise<Pair>): void {
     return { a, b, pubSubs, [Symbol.dispose]: close };
   }
 
-  test("what an agent says on one server is read on another, in order: what waited, and what comes", async () => {
+  test("what an agent sends on one server is read on another, in order: what waited, and what comes", async () => {
     using cluster = await agents();
     const { a, b } = cluster;
     const session = await a.session("s");
@@ -121,7 +121,7 @@ export function testCluster(make: () => Promise<Pair>): void {
     expect(await reader.take(50)).toEqual(numbers(1, 50));
     for (const word of numbers(51, 100)) session.send(say(word));
     expect(await reader.take(50)).toEqual(numbers(51, 100));
-    reader.leave();
+    reader.detach();
   });
 
   test("readers on both servers get everything, also from an agent that comes after them", async () => {
@@ -138,8 +138,8 @@ export function testCluster(make: () => Promise<Pair>): void {
     const back = await b.session("s");
     back.send(say("3"));
     expect([await near.take(1), await far.take(1)]).toEqual([["3"], ["3"]]);
-    near.leave();
-    far.leave();
+    near.detach();
+    far.detach();
   });
 
   test("sessions of different names do not meet", async () => {
@@ -148,8 +148,8 @@ export function testCluster(make: () => Promise<Pair>): void {
     const [one, two] = [await b.reader("one"), await b.reader("two")];
     for (const key of ["one", "two"]) (await a.session(key)).send(say(key));
     expect([await one.take(1), await two.take(1)]).toEqual([["one"], ["two"]]);
-    one.leave();
-    two.leave();
+    one.detach();
+    two.detach();
   });
 
   test("an approval that lands on another server reaches the agent; the first decision wins and late ones get 409", async () => {
@@ -167,7 +167,7 @@ export function testCluster(make: () => Promise<Pair>): void {
       for (const late of [a.client.approve, b.client.approve, a.client.reject, b.client.reject])
         expect(await statusOf(late({ session_id, tool_call_id }))).toBe(409);
     }
-    reader.leave();
+    reader.detach();
   });
 
   test("of decisions that come to both servers at once, exactly one counts", async () => {
@@ -188,7 +188,7 @@ export function testCluster(make: () => Promise<Pair>): void {
         statuses.indexOf(200) === 2 || statuses.indexOf(200) === 4 ? "reject" : "approve",
       );
     }
-    reader.leave();
+    reader.detach();
   });
 
   test("a fresh reader on any server is shown what is still open, and not what is decided", async () => {
@@ -199,13 +199,13 @@ export function testCluster(make: () => Promise<Pair>): void {
     const first = await b.reader(session_id);
     const asks = ["t1", "t2"].map((id) => session.ask(call(id)));
     expect(await first.take(2)).toEqual(["t1", "t2"]);
-    first.leave();
+    first.detach();
     await b.client.approve({ session_id, tool_call_id: "t1" });
     await asks[0];
     for (const server of [a, b]) {
       const reader = await server.reader(session_id);
       expect(await reader.take(1)).toEqual(["t2"]);
-      reader.leave();
+      reader.detach();
     }
     await b.client.reject({ session_id, tool_call_id: "t2" });
     expect((await asks[1]!).type).toBe("reject");
@@ -242,13 +242,13 @@ export function testCluster(make: () => Promise<Pair>): void {
     session.send(say("1"));
     expect(await reader.take(1)).toEqual(["1"]);
     await confirmed(a);
-    // As if B were killed: nobody hears what is said to it.
-    for (const leave of heldBy(pubSubs[1])) leave();
+    // As if B were killed: nothing that is sent to it arrives.
+    for (const unsubscribe of heldBy(pubSubs[1])) unsubscribe();
     for (const word of numbers(2, 20)) session.send(say(word));
     const next = await a.reader("s");
     expect(await next.take(19)).toEqual(numbers(2, 20));
-    next.leave();
-    reader.leave();
+    next.detach();
+    reader.detach();
   });
 
   test("a channel crosses servers: its socket may be on another one, and is cut again and again; nothing is lost and nothing done twice", async () => {
@@ -304,8 +304,8 @@ export function testCluster(make: () => Promise<Pair>): void {
       const session = await client.session();
       await session.ask({ type: "upload_file", filename: "1", content: "" });
       expect(seen.asked).toEqual(["GET A", "socket B"]);
-      // As if A were killed: it says nothing, and nobody hears what is said to it.
-      for (const leave of heldBy(pair.pubSubs[0])) leave();
+      // As if A were killed: it sends nothing, and nothing that is sent to it arrives.
+      for (const unsubscribe of heldBy(pair.pubSubs[0])) unsubscribe();
       await expect(session.closed).rejects.toMatchObject({ name: "Disconnected", code: "gap" });
     } finally {
       for (const server of servers) server.close();
@@ -435,15 +435,15 @@ const heldBy = (pubSub: PubSub) => held.get(pubSub) ?? [];
 
 /** A pubSub whose subscriptions a test can cut, as a killed server's are. */
 export function tracked(pubSub: PubSub): PubSub {
-  const leaves = new Set<() => void>();
+  const subscriptions = new Set<() => void>();
   const made: PubSub = {
     publish: (topic, text) => pubSub.publish(topic, text),
     async subscribe(topic, hear, onMissed) {
-      const leave = await pubSub.subscribe(topic, hear, onMissed);
-      leaves.add(leave);
-      return leave;
+      const unsubscribe = await pubSub.subscribe(topic, hear, onMissed);
+      subscriptions.add(unsubscribe);
+      return unsubscribe;
     },
   };
-  held.set(made, leaves);
+  held.set(made, subscriptions);
   return made;
 }

@@ -65,7 +65,7 @@ async function reader(app: App, asking?: Asking) {
     id: () => [...text.matchAll(/^id: (.*)$/gm)].at(-1)?.[1],
     contents,
     gets: (...wanted: string[]) => vi.waitFor(() => expect(contents()).toEqual(wanted), { timeout: 10_000 }),
-    leave: () => body.cancel(),
+    detach: () => body.cancel(),
   };
 }
 
@@ -124,11 +124,11 @@ test.each([
     await prompt(app, "2");
     await next.gets("1", "2");
     const cursor = next.id()!.replace(/\d+$/, "1");
-    await next.leave();
+    await next.detach();
     if (which === "other") return;
     const again = await reader(app, { headers: { ...headers, "Last-Event-ID": cursor } });
     await again.gets("2");
-    await again.leave();
+    await again.detach();
   },
 );
 
@@ -157,7 +157,7 @@ test("readers that join by key take places, call hooks.request, and may be refus
   }
   expect(statuses).toContain(429);
   expect(statuses.at(-1)).toBe(429);
-  for (const one of open) await one.leave();
+  for (const one of open) await one.detach();
   await vi.waitFor(() => expect(app.stats()).toMatchObject({ readers: 0, places: 1 }));
   refuse = true;
   expect((await app.fetch(requestOf("/events", { token, headers }))).status).toBe(429);
@@ -165,7 +165,7 @@ test("readers that join by key take places, call hooks.request, and may be refus
   refuse = false;
   const back = await reader(app, { token, headers });
   expect(back.response.status).toBe(200);
-  await back.leave();
+  await back.detach();
 });
 
 test.each([
@@ -196,7 +196,7 @@ test.each([
   asking.abort();
   await prompt(app, "1");
   await next.gets("1");
-  await next.leave();
+  await next.detach();
   await vi.waitFor(() => expect(app.stats()).toMatchObject({ sessions: 0, asks: 0, queued: 0 }));
 });
 
@@ -211,7 +211,7 @@ test.each([
   await prompt(app, "for b", { token: "b" });
   await b.gets(...seen, "for b");
   expect(a.contents()).toEqual(["for a", ...(sharedSessions ? ["for b"] : [])]);
-  await Promise.all([a.leave(), b.leave()]);
+  await Promise.all([a.detach(), b.detach()]);
 });
 
 test("a reader that comes while pub/sub is down is served once it is back", async () => {
@@ -230,7 +230,7 @@ test("a reader that comes while pub/sub is down is served once it is back", asyn
   down = false;
   await prompt(a, "1");
   await far.gets("1");
-  await far.leave();
+  await far.detach();
 });
 
 test("finished resumable streams keep no more than maxTotal together: the oldest go first, and their readers get a gap", async () => {

@@ -66,12 +66,12 @@ function faulty(pubSub: PubSub, fault: (call: Call) => Promise<number>, next: ()
       return next() < 2 / 3 ? arrive() : fault({ arrive, later, interrupt: () => interrupt(topic) });
     },
     async subscribe(topic, receive, onInterrupted = () => {}) {
-      const leave = await pubSub.subscribe(topic, receive);
+      const unsubscribe = await pubSub.subscribe(topic, receive);
       const all = subscribers.get(topic) ?? new Set();
       subscribers.set(topic, all.add(onInterrupted));
       return () => {
         all.delete(onInterrupted);
-        leave();
+        unsubscribe();
       };
     },
   };
@@ -97,7 +97,7 @@ test.each(Object.entries(FAULTS))(
     for (const reader of readers) expect(await reader.take(words.length)).toEqual(words);
     session.send(say("last"));
     for (const reader of readers) expect(await reader.take(1)).toEqual(["last"]);
-    for (const reader of readers) reader.leave();
+    for (const reader of readers) reader.detach();
   },
 );
 
@@ -116,7 +116,7 @@ test.each(Object.entries(FAULTS))(
     session.send(say("next"));
     for (const reader of [first, second]) {
       expect(await reader.take(1)).toEqual(["next"]);
-      reader.leave();
+      reader.detach();
     }
   },
 );

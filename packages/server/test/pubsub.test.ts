@@ -14,7 +14,7 @@ describe("two apps of one process, joined by memoryPubSub", () => {
   });
 });
 
-test("a late decision is told so, also after the last reader has left, and on another server", async () => {
+test("a late decision is refused, also after the last reader has left, and on another server", async () => {
   const pubSub = memoryPubSub();
   const [a, b] = [agentOn(pubSub, memoryLog()), agentOn(pubSub, memoryLog())];
   const session_id = "s";
@@ -24,7 +24,7 @@ test("a late decision is told so, also after the last reader has left, and on an
   await reader.take(1);
   await a.client.approve({ session_id, tool_call_id: "t1" });
   await asked;
-  reader.leave();
+  reader.detach();
   await reader.end();
   for (const { client } of [a, b])
     await expect(client.reject({ session_id, tool_call_id: "t1" })).rejects.toMatchObject({ status: 409 });
@@ -36,11 +36,11 @@ test("a server that closes leaves every topic", async () => {
   const counting: PubSub = {
     publish: pubSub.publish,
     async subscribe(topic, hear, onMissed) {
-      const leave = await pubSub.subscribe(topic, hear, onMissed);
+      const unsubscribe = await pubSub.subscribe(topic, hear, onMissed);
       topics++;
       return () => {
         topics--;
-        leave();
+        unsubscribe();
       };
     },
   };
@@ -80,7 +80,7 @@ test("an approval that comes while a pubSub is on its way back waits for the ser
   ofA.broken = false;
   await approved;
   expect((await asked).type).toBe("approve");
-  reader.leave();
+  reader.detach();
 });
 
 test("what a pubSub does not take is kept up to a limit, and then the far reader is given up", () => {

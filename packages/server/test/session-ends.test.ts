@@ -32,7 +32,7 @@ function start(events: Events, options: ServeOptions, resume: boolean) {
   const reading = (async () => {
     for await (const message of client.events({ session_id: "s" }, { signal: left.signal })) seen.got.push(message);
   })();
-  return { app, client, seen, reading, leave: () => left.abort() };
+  return { app, client, seen, reading, detach: () => left.abort() };
 }
 
 const whenAborted = (signal: AbortSignal) =>
@@ -83,13 +83,13 @@ describe.each([
   test("without heartbeats the headers and messages of a session reach the reader of a handler that only waits", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
-    const { client, seen, reading, leave } = start(kinds["only waits"]!.events, { heartbeat: 0 }, resume);
+    const { client, seen, reading, detach } = start(kinds["only waits"]!.events, { heartbeat: 0 }, resume);
     while (seen.called === 0) await new Promise(setImmediate);
     await client.prompt({ session_id: "s", text: "a" });
     await vi.advanceTimersByTimeAsync(5000);
     for (let turn = 0; seen.got.length === 0 && turn < 1000; turn++) await new Promise(setImmediate);
     expect(seen.got).toEqual([delta("a")]);
-    leave();
+    detach();
     await reading.catch(() => {});
   });
 });

@@ -49,7 +49,7 @@ test.each(PLACES)(
     await vi.waitFor(() => expect(servers[cutOn].app.stats().streams).toBe(cutOn === nextOn ? 1 : 0));
     session.send(say("last"));
     expect(await next.take(41)).toEqual([...numbers(1, 40), "last"]);
-    next.leave();
+    next.detach();
   },
 );
 
@@ -62,5 +62,5 @@ test.each(PLACES)("a cut reader that comes back gets the same (%o)", async ({ cu
   for (const word of numbers(21, 40)) session.send(say(word));
   expect(await next.take(40)).toEqual(numbers(1, 40));
   expect(await cut.rejoin("40")).toEqual(numbers(1, 40));
-  next.leave();
+  next.detach();
 });

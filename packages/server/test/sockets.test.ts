@@ -13,10 +13,10 @@ let refused: unknown[];
 let reason: unknown;
 let left: Promise<void>;
 beforeEach(async () => {
-  let leave = () => {};
+  let markLeft = () => {};
   refused = [];
   left = new Promise((resolve) => {
-    leave = resolve;
+    markLeft = resolve;
   });
   const app = serve(
     based,
@@ -24,7 +24,7 @@ beforeEach(async () => {
       async session(_, channel, { signal }) {
         signal.addEventListener("abort", () => {
           reason = signal.reason;
-          leave();
+          markLeft();
         });
         channel.send({ type: "initial_state", files: [], activeFile: null });
         for await (const message of channel)

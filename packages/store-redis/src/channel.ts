@@ -70,7 +70,7 @@ export function makeChannels(): Channels {
       if (!channel.subscriptions.delete(subscription) || channel.subscriptions.size > 0 || !isCurrent(channel)) return;
       channels.delete(channel.name);
       heal(channel);
-      if (channel.ready) channel.link?.leave(channel.name);
+      if (channel.ready) channel.link?.unsubscribe(channel.name);
     },
     interrupt(link) {
       const moving = [...channels.values()].filter((channel) => channel.link === link);

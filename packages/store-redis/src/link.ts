@@ -15,7 +15,7 @@ const OPTIONS: ConnectionOptions = {
 export interface Link {
   /** Resolves once everything published on these channels from now on is received. */
   join(channels: readonly string[]): Promise<void>;
-  leave(channel: string): void;
+  unsubscribe(channel: string): void;
   close(): void;
 }
 
@@ -74,7 +74,7 @@ export function openLink(node: RedisConnection, { calls, sharded, heartbeat, rec
         : connection.subscribe(...names);
       await calls.within(`subscribe to ${names.length} channels`, subscribed);
     },
-    leave(name) {
+    unsubscribe(name) {
       channels.delete(name);
       if (channels.size === 0) cancelBeat();
       // When the connection breaks the server forgets the subscription anyway.

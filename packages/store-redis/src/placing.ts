@@ -81,7 +81,7 @@ export function makePlacing({ redis, calls, channels, heartbeat }: PlacingOption
       return current;
     }
     for (const channel of current) {
-      if (!channels.get(channel.name)) link.leave(channel.name);
+      if (!channels.get(channel.name)) link.unsubscribe(channel.name);
       else if (channels.isCurrent(channel) && channel.link === link) channels.settle(channel);
     }
     return current.filter((channel) => !channel.ready);
@@ -99,6 +99,6 @@ export function makePlacing({ redis, calls, channels, heartbeat }: PlacingOption
 
 /** Ends the first waits of a channel that Redis does not let this client subscribe. */
 function refuse(channel: Channel, link: Link, error: unknown): void {
-  link.leave(channel.name);
+  link.unsubscribe(channel.name);
   for (const { wait } of [...channel.subscriptions]) wait?.reject(refusal(`subscribe to ${channel.name}`, error));
 }

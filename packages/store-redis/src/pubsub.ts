@@ -77,9 +77,9 @@ export function redisPubSub({ redis, prefix = "parlance:", timeout = 5000 }: Red
       });
     },
     async subscribe(topic, receive, onInterrupted = () => {}) {
-      const { ready, leave } = subscriptions.subscribe(prefix + topic, { receive, onInterrupted });
+      const { ready, unsubscribe } = subscriptions.subscribe(prefix + topic, { receive, onInterrupted });
       await ready;
-      return leave;
+      return unsubscribe;
     },
     stats: () => ({
       subscriptions: subscriptions.count(),

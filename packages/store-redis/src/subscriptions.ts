@@ -18,14 +18,14 @@ export interface Subscriptions {
   stop(): void;
 }
 
-/** A subscription that its owner leaves once, at any time. */
+/** A subscription that its owner ends once, at any time. */
 export interface Joining {
   /**
    * Resolves once everything published from now on is received, and also when it was left.
    * @throws {RedisStoreError} `timeout`, `refused` or `stopped`; it is left then
    */
   readonly ready: Promise<void>;
-  leave(): void;
+  unsubscribe(): void;
 }
 
 /** A node is checked every `heartbeat` milliseconds. */
@@ -40,16 +40,16 @@ export function makeSubscriptions(redis: RedisClient, calls: Calls, heartbeat: n
       const channel = known ?? channels.add(name);
       if (!known) void placing.place([channel]);
       channel.subscriptions.add(subscription);
-      const leave = () => channels.remove(channel, subscription);
-      if (channel.ready) return { ready: Promise.resolve(), leave };
+      const unsubscribe = () => channels.remove(channel, subscription);
+      if (channel.ready) return { ready: Promise.resolve(), unsubscribe };
       const first = new Promise<void>((resolve, reject) => {
         subscription.wait = { resolve, reject };
       });
       const ready = calls.within(`subscribe to ${name}`, first).catch((error) => {
-        leave();
+        unsubscribe();
         throw error;
       });
-      return { ready, leave };
+      return { ready, unsubscribe };
     },
     async settled() {
       if (channels.isWhole()) return;

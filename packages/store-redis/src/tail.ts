@@ -39,7 +39,7 @@ export async function* followStream(
   const waits = makeWaits(calls, signal);
   const position: Position = { at: after, epoch: undefined, proven: 0 };
   const isDropped = () => inbox.dropped(position.epoch ?? "");
-  const { ready, leave } = subscriptions.subscribe(scripts.channel(stream), {
+  const { ready, unsubscribe } = subscriptions.subscribe(scripts.channel(stream), {
     receive(text) {
       inbox.put(text);
       waits.wake();
@@ -52,7 +52,7 @@ export async function* followStream(
   const release = () => {
     waits.close();
     tails.delete(release);
-    leave();
+    unsubscribe();
   };
   tails.add(release);
   try {

@@ -186,10 +186,10 @@ async function serves({ log, other, pubSub, far, received }: Setting, subscriber
   await vi.waitFor(async () => expect(await far.publish("t", "again")).toBe(subscribers), 10_000);
   if (subscribers > 0) await vi.waitFor(() => expect(received).toContain("again"));
   const texts: string[] = [];
-  const leave = await pubSub.subscribe("v", (text) => texts.push(text));
+  const unsubscribe = await pubSub.subscribe("v", (text) => texts.push(text));
   expect(await far.publish("v", "fresh")).toBe(1);
   await vi.waitFor(() => expect(texts).toEqual(["fresh"]));
-  leave();
+  unsubscribe();
 }
 
 /** The stream has no hole: its writer goes on, or it got an error and the readers get what is held, and then one as well. */

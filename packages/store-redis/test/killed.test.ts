@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { run } from "../../server/test/resume/child.js";
 import { proxy } from "../../server/test/resume/proxy.js";
-import { HASTY, talks, texts } from "../../server/test/resume/talks.js";
+import { HASTY, runConversation, texts } from "../../server/test/resume/run-conversation.js";
 import { hasRedis, type RedisServer, startRedis } from "./redis.js";
 
 describe.runIf(hasRedis)("a server with its streams in Redis is killed and started again:", () => {
@@ -26,7 +26,7 @@ describe.runIf(hasRedis)("a server with its streams in Redis is killed and start
       ["40", "40-30"].map((rest) => {
         const tag = `${carrier}${rest.length}-${rest}`;
         const got: string[] = [];
-        const ended = talks[carrier](connection, tag, texts(tag), got).then(
+        const ended = runConversation[carrier](connection, tag, texts(tag), got).then(
           () => undefined,
           (error: unknown) => error,
         );

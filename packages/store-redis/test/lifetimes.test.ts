@@ -151,10 +151,10 @@ describe.runIf(hasRedis)("the lifetimes of what redisLog and redisPubSub hold:",
     const received: string[] = [];
     const subscribing = near.subscribe("topic", (text) => received.push(text));
     await server.start();
-    const leave = await subscribing;
+    const unsubscribe = await subscribing;
     expect(await far.publish("topic", "text")).toBe(1);
     await vi.waitFor(() => expect(received).toEqual(["text"]));
-    leave();
+    unsubscribe();
     expect(near.stats()).toEqual({ subscriptions: 0, calls: 0, timers: 0, connections: 1 });
   });
 

@@ -41,7 +41,7 @@ describe.runIf(hasRedis)("two apps, joined by redisPubSub and redisLog on one Re
     // A server that has just come back receives from the others a moment later. Until then the ask is unknown to it.
     await vi.waitFor(() => b.client.approve({ session_id, tool_call_id: "t1" }), { timeout: 10_000 });
     expect((await asked).type).toBe("approve");
-    reader.leave();
+    reader.detach();
     for (const { app } of [a, b]) app.close();
   });
 });

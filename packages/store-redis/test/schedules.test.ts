@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hold } from "../../server/test/resume/campaign.js";
 import { drawFaults, KINDS } from "../../server/test/resume/drawn.js";
+import { hold } from "../../server/test/resume/fault-schedule.js";
 import { random, seedsFor } from "../../server/test/resume/random.js";
 import { hasRedis } from "./redis.js";
 import { type RedisFault, TIMEOUT, type TwoServers, twoServers } from "./two-servers.js";

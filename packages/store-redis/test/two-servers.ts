@@ -1,7 +1,7 @@
 import type { ErrorContext } from "@parlance/server";
 import { redisLog, redisPubSub } from "@parlance/store-redis";
 import { Redis } from "ioredis";
-import { type Conversation, newLedger, type Scene, scene } from "../../server/test/resume/conversations.js";
+import { type Conversation, type Fixture, fixture, newLedger } from "../../server/test/resume/conversations.js";
 import { expectZero } from "./at-rest.js";
 import { startStore } from "./faulty.js";
 import { type Latency, latency } from "./latency.js";
@@ -59,11 +59,11 @@ export async function twoServers(): Promise<TwoServers> {
       };
       // Slow enough for a fault to come amid the messages.
       const pace = () => pause(2);
-      return { way, redis, log, pubSub, stage: await scene({ ...limits, log, pubSub, onError }, {}, ledger, pace) };
+      return { way, redis, log, pubSub, stage: await fixture({ ...limits, log, pubSub, onError }, {}, ledger, pace) };
     }),
   );
   const ways: readonly Latency[] = servers.map(({ way }) => way);
-  const { calls, ...streams } = (servers[0]!.stage satisfies Scene).conversations;
+  const { calls, ...streams } = (servers[0]!.stage satisfies Fixture).conversations;
 
   const happen: Readonly<Record<RedisFault["kind"], (milliseconds: number) => Promise<unknown> | undefined>> = {
     async pause(milliseconds) {

@@ -132,7 +132,7 @@ export function inputName(name: string, part: "Input" | "Headers" = "Input"): st
   return `${name[0]!.toUpperCase()}${name.slice(1)}${part}`;
 }
 
-/** The operation of a route whose constants are said; the first one where none is. */
+/** The operation of a route whose constants are sent; the first one where none is. */
 function choose(contract: Contract, names: readonly string[], { query, body }: Arrived): string {
   const [only = ""] = names;
   if (names.length === 1 && !contract.operations[only]?.when) return only;

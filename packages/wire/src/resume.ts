@@ -9,7 +9,7 @@
  */
 export const RESUME = "Parlance-Resume";
 
-/** What a server says of a stream that can be joined again. */
+/** What a server sends about a stream that can be joined again. */
 export interface Resumable {
   readonly epoch: string;
   /** Seconds that the stream goes on without a reader. */

@@ -13,20 +13,20 @@ export function sendAll<T>(messages: Iterable<T> | AsyncIterable<T>, { send, onE
   return new Promise<void>((resolve, reject) => {
     const source = iteratorOf(messages);
     let left = false;
-    function leave(error: unknown): void {
+    function finish(error: unknown): void {
       reject(error);
       if (left) return;
       left = true;
       // The caller has an error already: the source's own counts no more.
       (async () => source.return?.())().catch(() => {});
     }
-    const forget = onEnd(leave);
+    const forget = onEnd(finish);
     async function pass(): Promise<void> {
       for (let step = await source.next(); !left && !step.done; step = await source.next()) {
         try {
           await send(step.value);
         } catch (error) {
-          leave(error);
+          finish(error);
         }
       }
     }

@@ -21,7 +21,7 @@ export interface Sink {
   readonly fail: (error: unknown) => void;
 }
 
-/** What a stream said last: the end of its body is read by it. */
+/** What a stream sent last: the end of its body is read by it. */
 export interface Last {
   /** The last message's. */
   type?: string;

@@ -191,7 +191,7 @@ export class StreamReader {
     return this.#resumed?.silence || (this.#connection.idleTimeout ?? IDLE_TIMEOUT);
   }
 
-  /** Whether the end of the body is an end after what was said last. */
+  /** Whether the end of the body is an end after the last message. */
   get #mayBeOver(): boolean {
     const { type } = this.#last;
     return type !== undefined && this.#source.stream.mayEnd?.includes(type) === true;

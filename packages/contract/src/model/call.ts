@@ -13,7 +13,7 @@ export interface Operation {
   readonly parameters?: Readonly<Record<string, Parameter>>;
   /**
    * Constants of the body or the query that tell two operations of one route apart. Filled in on the way out, not part
-   * of the input. Where none of them is said on the wire, the first operation of the route is meant.
+   * of the input. Where none of them is sent, the first operation of the route is meant.
    */
   readonly when?: Readonly<Record<string, Json>>;
   /** An object schema; its properties join the parameters in one flat input. */
@@ -67,7 +67,7 @@ export interface Stream {
   readonly mayEnd?: readonly string[];
   /** The operation that ends the session, and with it this stream. */
   readonly closedBy?: string;
-  /** The message in which a server says that the work behind the stream failed. */
+  /** The message that a server sends when the work behind the stream has failed. */
   readonly fault?: string;
   readonly text?: TextPlaces;
 }

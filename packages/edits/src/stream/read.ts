@@ -34,7 +34,7 @@ export function readEdits(options: EditOptions = {}): EditReader {
  * Reads a whole text that may hold edits of any format, into one patch. All or nothing: a block that cannot be read refuses
  * the text. Several blocks for one file are all about the file as it was before the first: one that needs what an earlier
  * one made is a conflict when the patch is applied (apply the patches of `readEdits` in turn instead, if that is what the
- * model was told). A text in which nothing but
+ * model was asked for). A text in which nothing but
  * unified diffs without a fence can be meant is `parsePatch`'s, which sees the whole of it.
  */
 export function parseEdits(text: string, options: EditOptions = {}): Reading {

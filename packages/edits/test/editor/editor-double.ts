@@ -29,7 +29,7 @@ type Operation =
   | { readonly kind: "delete"; readonly uri: Uri }
   | { readonly kind: "rename"; readonly uri: Uri; readonly to: Uri; readonly options?: FileOptions };
 
-/** Records in order what it is told, as `vscode.WorkspaceEdit` does. */
+/** Records in order what it is called with, as `vscode.WorkspaceEdit` does. */
 export class WorkspaceEdit {
   readonly operations: (Operation & { readonly metadata?: VsCodeMetadata })[] = [];
   replace(uri: Uri, range: Range, newText: string, metadata?: VsCodeMetadata): void {

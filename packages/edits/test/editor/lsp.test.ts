@@ -68,7 +68,7 @@ describe(`against the protocol's own document (seed ${seed})`, () => {
   });
 });
 
-test("a conflict is told, not thrown", () => {
+test("a conflict is returned, not thrown", () => {
   expect(toTextEdits(createPatch("a\n", "b\n", { path }), "c\n")).toMatchObject({
     ok: false,
     conflicts: [{ reason: "not-found" }],

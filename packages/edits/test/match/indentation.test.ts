@@ -40,7 +40,7 @@ describe("context without its markers", () => {
     }
   });
 
-  test("is told from a dedent by one column by the new lines", () => {
+  test("is distinguished from a dedent by one column by the new lines", () => {
     const comment = "/**\n * one\n * two\n */\n";
     expect(block("* one\n* two\n", "* one\n* new\n* two\n", comment)).toBe(comment.replace(" * two", " * new\n * two"));
     expect(unified("  * one\n+ * new\n  * two\n", comment)).toBe(comment.replace(" * two", " * new\n * two"));

@@ -21,7 +21,7 @@ const patches: Patch[] = [
   { files: [{ kind: "rename", before: "move", after: "x/moved", hunks: [] }] },
 ];
 
-interface Scene {
+interface Fixture {
   readonly root: string;
   readonly plan: Plan;
   readonly old: Record<string, string>;
@@ -30,7 +30,7 @@ interface Scene {
 let planned: Plan | undefined;
 
 /** A plan is data: it is made once and carried out in one fresh root after another. */
-async function setUp(): Promise<Scene> {
+async function setUp(): Promise<Fixture> {
   const root = makeWorkspace(texts);
   chmodSync(join(root, "a.txt"), 0o600);
   planned ??= await planEdits(patches, { root });
@@ -81,7 +81,7 @@ describe("all or none", () => {
   );
 });
 
-test("what the system refuses is told in its words", async () => {
+test("what the system refuses is reported in its words", async () => {
   const { root, plan } = await setUp();
   const result = await applyPlan(plan, { root, files: faultyFiles(1, "error-before") });
   expect(result).toMatchObject({

@@ -70,7 +70,7 @@ test("what somebody wrote after the crash stays, and the old text is beside it",
   expect(snapshot(root)).toEqual({ a: "644 mine\n", b: "644 b\n", [recovery.kept[0]!.old]: "644 a\n" });
 });
 
-test("two plans carried out at once in one process: one is done, the other is told that the root is busy or has changed", async () => {
+test("two plans carried out at once in one process: one is done, the other is refused because the root is busy or has changed", async () => {
   const root = makeWorkspace({ a: "a\n" });
   const plans = await Promise.all(
     ["b\n", "c\n", "d\n"].map((text) => planEdits(createPatch("a\n", text, { path: "a" }), { root })),

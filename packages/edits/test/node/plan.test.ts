@@ -289,7 +289,7 @@ test("a whole file replaces what is there, and makes what is not", async () => {
   expect(after).toEqual({ old: "644 new\n", fresh: expect.stringContaining("text\n") });
 });
 
-describe("what stands in the way is told, all of it, and nothing is written", () => {
+describe("every conflict is listed, and nothing is written", () => {
   const binary = Uint8Array.of(0x61, 0xff, 0x0a);
   const change = (path: string) => createPatch("a\n", "b\n", { path });
   const cases: [string, string, Patch | readonly Patch[], Partial<PlanOptions>?][] = [

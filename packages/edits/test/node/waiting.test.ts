@@ -120,7 +120,7 @@ describe("a root that another call holds", () => {
     expect((await first).ok).toBe(true);
   });
 
-  test("whatever else stands in the way is told at once", async () => {
+  test("any other conflict is reported at once", async () => {
     const root = makeWorkspace({ a: "a\n" });
     const { clock, sleeps } = fakeClock();
     const plan = await planEdits(change("other\n", "A\n"), { root, wait: 60_000, clock });

@@ -46,7 +46,7 @@ const HEADERS: { name: string; text: string; says: string }[] = [
   { name: "a rename without its new name", text: "diff --git a/x b/y\nrename from x\n", says: "bad-header" },
   { name: "a rename without its old name", text: "diff --git a/x b/y\nrename to y\n", says: "bad-header" },
   {
-    name: "two names of which none is said to be new",
+    name: "two names of which none is marked as new",
     text: "diff --git a/x b/y\nold mode 100644\nnew mode 100755\n",
     says: "bad-header",
   },

@@ -33,7 +33,7 @@ export function form(source: Source): { findings: Finding[]; sound: boolean } {
   };
 }
 
-/** An alternative's own errors, and those of a condition around others, repeat what is said once. */
+/** An alternative's own errors, and those of a condition around others, repeat what is reported once. */
 const tells = ({ keyword, schemaPath }: ErrorObject) =>
   keyword !== "if" && keyword !== "propertyNames" && !schemaPath.includes("/oneOf/");
 

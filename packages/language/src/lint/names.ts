@@ -4,7 +4,7 @@ import { didYouMean } from "../nearest.js";
 import { escapePointer } from "../walk.js";
 import { inContract, list, membersOf, type Subject } from "./subject.js";
 
-/** Everything that contract.json names is there, and every message is said by somebody. */
+/** Everything that contract.json names is there, and every message is sent by one side. */
 export function* names(subject: Subject): Generator<Finding> {
   const { contract, source, schemas } = subject;
   if (contract.name !== subject.name)

@@ -94,7 +94,7 @@ overEachCarrier("emacs-agent", (carrier) => {
     expect(seen).toContain("close events done");
   });
 
-  it("what is said before anybody listens waits for the listener", async () => {
+  it("what is sent before anybody reads waits for the reader", async () => {
     const { client } = await hold(carrier, emacsAgent, handlers);
     for (const text of ["1", "2", "3"]) await client.prompt({ session_id, text });
     const texts: string[] = [];
@@ -147,7 +147,7 @@ overEachCarrier("emacs-agent", (carrier) => {
       break;
     }
     expect(await answered.promise).toEqual(answer);
-    // Nobody reads the session any more, and a late decision is told so all the same.
+    // Nobody reads the session any more, and a late decision is refused all the same.
     await expect(client[operation]({ session_id, tool_call_id: "t1" })).rejects.toMatchObject({
       status: 409,
       code: "CONFLICT",
@@ -299,7 +299,7 @@ overEachCarrier("emacs-agent", (carrier) => {
     expect(tokens).toBe(2);
   });
 
-  it("what handlers say at once arrives in the order in which it was said", async () => {
+  it("what handlers send at once arrives in the order in which it was sent", async () => {
     const sent: string[] = [];
     const { client } = await hold(carrier, emacsAgent, {
       ...handlers,

@@ -25,7 +25,7 @@ const post = (url: string, body: object, signal?: AbortSignal) =>
   });
 
 overEachCarrier("What other peers fell into", (carrier) => {
-  it("a proxy that buffers or compresses is told not to, and a silent stream has a heartbeat", async () => {
+  it("headers keep a proxy from buffering and compressing, and a silent stream has a heartbeat", async () => {
     const beaten = deferred();
     const { connection } = await hold(
       carrier,

@@ -100,7 +100,7 @@ overEachCarrier("loco", (carrier) => {
     expect(new Set(seen)).toEqual(new Set(["refuse health 401", "refuse stream 401"]));
   });
 
-  it("what the client sends arrives in order, and what the server says too", async () => {
+  it("what the client sends arrives in order, and what the server sends too", async () => {
     const heard: StreamClientMessage[] = [];
     const over = deferred();
     const { client } = await hold(

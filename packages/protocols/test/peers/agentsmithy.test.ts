@@ -35,7 +35,7 @@ const diff = [
   "+print(add(1, 2))\n",
 ].join("\n");
 
-/** AgentSmithy's server as it frames and orders what it says. A prompt of `fail` fails, one of `vanish` is cut. */
+/** AgentSmithy's server as it frames and orders what it sends. A prompt of `fail` fails, one of `vanish` is cut. */
 async function agentSmithysServer(): Promise<string> {
   const answer = (response: ServerResponse, status: number, body: unknown) =>
     response.writeHead(status, { "content-type": "application/json" }).end(dumps(body));

@@ -55,7 +55,7 @@ const answers: Readonly<Record<string, unknown>> = {
   "GET /v1/workspaces/w1/watch/status": { running: true, module_id: "vscode" },
 };
 
-/** LoCo's backend as it frames and orders what it says, with a token at the socket where it is given one. */
+/** LoCo's backend as it frames and orders what it sends, with a token at the socket where it is given one. */
 export async function locoBackend(token?: string): Promise<string> {
   const server = createServer(async (request, response) => {
     for await (const _ of request);

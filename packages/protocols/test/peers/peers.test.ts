@@ -22,7 +22,7 @@ const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 const run = promisify(execFile);
 const works = (program: string, ...args: string[]) => spawnSync(program, args, { stdio: "ignore" }).status === 0;
 
-/** A test that needs a program; its absence is said, not passed over. */
+/** A test that needs a program; its absence is printed, not passed over. */
 function needs(program: string, present: boolean): typeof it | typeof it.skip {
   if (!present) console.warn(`SKIPPED: ${program} is not on this machine, so what real peers do with it is not tested`);
   return present ? it : it.skip;
@@ -101,7 +101,7 @@ beforeAll(async () => {
 afterAll(() => stop());
 
 describe("Against several apps on one port,", () => {
-  needs("curl", works("curl", "--version"))("curl -N shows events as they are said", async () => {
+  needs("curl", works("curl", "--version"))("curl -N shows events as they are sent", async () => {
     const curl = spawn("curl", [
       "-sN",
       "-X",
@@ -115,7 +115,7 @@ describe("Against several apps on one port,", () => {
     let output = "";
     curl.stdout.setEncoding("utf8").on("data", (chunk: string) => {
       output += chunk;
-      // The rest is said only once the first event is seen here: nothing holds it back.
+      // The rest is sent only once the first event is seen here: nothing holds it back.
       if (output.includes("\n\n")) heardFirst();
     });
     const code = await new Promise((resolve) => curl.on("close", resolve));

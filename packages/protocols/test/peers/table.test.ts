@@ -77,7 +77,7 @@ const peers: readonly (readonly [peer: string, ours: string, file: string, test:
   ["The gateway's documented client", "server of coven", "gateway", "hears every event of a server of coven"],
   ["The gateway's Python client", "server of fold-gateway", "peers", "the Python loop hears every event"],
   ["The gateway's browser client", "server of fold-gateway", "peers", "the documents' loops hear every event"],
-  ["curl -N", "server of fold-gateway", "peers", "curl -N shows events as they are said"],
+  ["curl -N", "server of fold-gateway", "peers", "curl -N shows events as they are sent"],
   [
     "Emacs-Agent's backend on axum",
     "client of emacs-agent",

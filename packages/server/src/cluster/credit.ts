@@ -1,7 +1,7 @@
 import { type Waiter, waiter } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 
-/** Characters that are taken before the other end is told, in a packet of its own. Less than it sends at a time without being told. */
+/** Characters that are taken before the other end gets credit, in a packet of its own. Less than it sends at a time without new credit. */
 const TOLD = 64 * 1024;
 
 /** Characters that went into one end of a tunnel and came out of it, and how many of them there was room for. */

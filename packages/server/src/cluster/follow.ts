@@ -8,12 +8,12 @@ export interface Followed {
 }
 
 /** The sessions that this server has a part in. */
-export interface Following {
+export interface FollowedSessions {
   /** Subscribes to a session. False where it is subscribed already. */
   follow(key: string): boolean;
   /** Unsubscribes after a while: a decision may come late. */
-  leave(key: string): void;
-  /** Takes `leave` back. */
+  unsubscribe(key: string): void;
+  /** Takes `unsubscribe` back. */
   stay(key: string): void;
   get(key: string): Followed | undefined;
   keys(): Iterable<string>;
@@ -28,7 +28,10 @@ export interface FollowOptions<M> {
   readonly ready: () => Promise<void>;
 }
 
-export function following<M>(wiring: Wiring, { topicOf, receive, introduce, ready }: FollowOptions<M>): Following {
+export function followSessions<M>(
+  wiring: Wiring,
+  { topicOf, receive, introduce, ready }: FollowOptions<M>,
+): FollowedSessions {
   const { root, limits } = wiring;
   const sessions = new Map<string, Followed & { stay: () => void; subscribed: boolean }>();
 
@@ -63,7 +66,7 @@ export function following<M>(wiring: Wiring, { topicOf, receive, introduce, read
       ]).then(introduced, () => {});
       return true;
     },
-    leave(key) {
+    unsubscribe(key) {
       const session = sessions.get(key);
       if (!session) return;
       session.stay();

@@ -2,7 +2,7 @@ import { type AnyContract, type AnyMessage, Disconnected, newKey, Refusal } from
 import type { Scope } from "@parlance/wire/scope";
 import type { AnySession, OpenAskFound, Sent, SessionStore, Subscriber } from "../ports.js";
 import { type LocalSessions, SETTLED } from "../session/local.js";
-import { type Following, following } from "./follow.js";
+import { type FollowedSessions, followSessions } from "./follow.js";
 import { type Outbox, outbox } from "./outbox.js";
 import { type Answer, type Packet, type Progress, type Reader, Received } from "./packet.js";
 import type { Wiring } from "./publish.js";
@@ -27,7 +27,7 @@ export class ClusterSessions implements SessionStore {
   readonly #name: string;
   readonly #wiring: Wiring;
   readonly #local: LocalSessions;
-  readonly #followed: Following;
+  readonly #followed: FollowedSessions;
   /** The topic of this server alone. */
   readonly #me: string;
   /** Operations that answer an ask. */
@@ -47,10 +47,10 @@ export class ClusterSessions implements SessionStore {
     this.#name = name;
     this.#wiring = wiring;
     this.#me = `${name}/server/${newKey()}`;
-    this.#local = makeLocal((key) => this.#followed.leave(key));
+    this.#local = makeLocal((key) => this.#followed.unsubscribe(key));
     this.#answering = new Set(exchanges.flatMap(({ answers }) => answers.flatMap(({ operation }) => operation ?? [])));
     this.#queries = query<Answer>(wiring.limits, wiring.root, UNANSWERED);
-    this.#followed = following<Packet>(wiring, {
+    this.#followed = followSessions<Packet>(wiring, {
       topicOf: (key) => this.#topicOf(key),
       receive: (packet) => this.#receive(packet),
       introduce: (key) => this.#introduce(key),

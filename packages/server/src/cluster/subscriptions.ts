@@ -32,11 +32,11 @@ export function subscribe<M>(wiring: Wiring, options: SubscribeOptions<M>): Prom
   };
 
   async function attempt(): Promise<void> {
-    const leave = (unsubscribe: () => void): void => {
+    const own = (unsubscribe: () => void): void => {
       scope.add(() => invoke(unsubscribe, report), "subscriptions");
     };
     // A subscription that comes too late is not wanted: another try is on its way.
-    leave(
+    own(
       await within(
         scope,
         limits.storeWithin,

@@ -7,7 +7,7 @@ import { FULL, type Sink, type SseWriter } from "../stream/writer.js";
 import type { Answer } from "./answer.js";
 
 /**
- * Python's requests reads Latin-1 where no charset is said. A default nginx holds events back for seconds without the third, and a
+ * Python's requests reads Latin-1 where no charset is sent. A default nginx holds events back for seconds without the third, and a
  * compressing proxy without the second.
  */
 export const STREAM_HEADERS = {

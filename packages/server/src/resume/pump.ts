@@ -56,7 +56,7 @@ export async function pump(context: Context, run: Run, production: Production, w
   await within(life, limits.storeWithin, "the event log", () => writer.close()).catch((error) => {
     if (life.closed) return;
     callbacks.report(error, "log", called.operation);
-    // Readers here are told at least, and find a gap when they join again.
+    // Readers here get an error at least, and find a gap when they join again.
     run.lost = true;
     for (const reader of [...run.readers]) reader.close(error);
   });

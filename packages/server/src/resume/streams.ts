@@ -150,7 +150,7 @@ export class ResumableStreams implements StreamDelivery {
     const writer = await this.#open(this.#context.root, name);
     // Taken: it is over, or another server has begun it this moment and listens by now.
     if (!writer) return (await this.#remote?.cancel(name)) ?? false;
-    await this.#store(this.#context.root, () => this.#tombstones.bury(writer, 0));
+    await this.#store(this.#context.root, () => this.#tombstones.mark(writer, 0));
     return false;
   }
 
@@ -194,7 +194,7 @@ export class ResumableStreams implements StreamDelivery {
       });
       const writer = await this.#open(life, name);
       if (!writer || run.handler.closed) {
-        if (writer) await this.#store(life, () => this.#tombstones.bury(writer, 0));
+        if (writer) await this.#store(life, () => this.#tombstones.mark(writer, 0));
         life.close();
         return undefined;
       }
@@ -295,6 +295,6 @@ export class ResumableStreams implements StreamDelivery {
     const writer = await run.opened;
     run.discard = () => {};
     run.life.close();
-    if (writer) await this.#store(this.#context.root, () => this.#tombstones.bury(writer, run.last));
+    if (writer) await this.#store(this.#context.root, () => this.#tombstones.mark(writer, run.last));
   }
 }

@@ -8,13 +8,13 @@ import type { EventWriter } from "./event-log.js";
  */
 export interface Tombstones {
   /** Closes a stream, forgets its entries up to `last`, and drops it later. Rejects where the log cannot be told. */
-  bury(writer: EventWriter, last: number): Promise<void>;
+  mark(writer: EventWriter, last: number): Promise<void>;
 }
 
 export function tombstones({ tombstoneLife, maxTombstones }: Limits, root: Scope): Tombstones {
   const scopes = new Set<Scope>();
   return {
-    async bury(writer, last) {
+    async mark(writer, last) {
       const scope = root.child();
       scopes.add(scope);
       scope.add(() => {

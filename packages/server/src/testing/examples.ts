@@ -102,7 +102,7 @@ async function messagesOf(
   });
 }
 
-/** An example is of a session of its own: it is told of the one that was asked for. */
+/** An example names a session of its own: it gets the name that was asked for. */
 function ofSession({ session }: AnyContract, example: unknown, input: Input): unknown {
   const has = session !== undefined && isRecord(example) && Object.hasOwn(example, session);
   return has && input[session] !== undefined ? { ...example, [session]: input[session] } : example;

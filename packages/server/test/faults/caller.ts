@@ -3,7 +3,7 @@ import { newKey, type Port, RESUME } from "@parlance/wire";
 import { pair } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import { isStream } from "./cases.js";
-import { type Scene, TOKEN } from "./scene.js";
+import { type Fixture, TOKEN } from "./fixture.js";
 import { atMost, pass, until } from "./time.js";
 
 /** Longer than all limits of one answer together. */
@@ -29,7 +29,7 @@ export interface Caller {
   /** Begins another conversation, gets its first message, and leaves. False where it did not get it. */
   greet(app: App): Promise<boolean>;
   /** Leaves everything, as a cut does. */
-  leave(): void;
+  detach(): void;
 }
 
 const gone = () => new Disconnected("the caller has gone", { code: "closed", retryable: false });
@@ -37,14 +37,14 @@ const gone = () => new Disconnected("the caller has gone", { code: "closed", ret
 interface Reading {
   text: string;
   over?: "ended" | "cut" | "failed";
-  leave(): void;
+  detach(): void;
 }
 
-export function caller(scene: Scene): Caller {
-  const { one, injection, apps } = scene;
+export function caller(fixture: Fixture): Caller {
+  const { one, injection, apps } = fixture;
   const [a, b] = apps;
   const outcome: Outcome = { begin: "hung", texts: [], ends: [] };
-  const leaving = new Set<() => void>();
+  const detaching = new Set<() => void>();
   /** `hooks.refuse` needs a refusal. */
   const credentials = () => (one.port === "hooks.refuse" && injection.armed ? {} : TOKEN);
   const path = { operation: "approve", "SSE on POST": "", "SSE on GET": "events", channel: "" }[one.carrier];
@@ -63,9 +63,9 @@ export function caller(scene: Scene): Caller {
 
   function open(app: App): Scope {
     const call = app.open();
-    const leave = () => call.close(gone());
-    leaving.add(leave);
-    call.add(() => leaving.delete(leave));
+    const detach = () => call.close(gone());
+    detaching.add(detach);
+    call.add(() => detaching.delete(detach));
     return call;
   }
 
@@ -85,7 +85,7 @@ export function caller(scene: Scene): Caller {
   }
 
   function read(body: { run(sink: Sink): Promise<void> }, call: Scope): Reading {
-    const reading: Reading = { text: "", leave: () => call.close(gone()) };
+    const reading: Reading = { text: "", detach: () => call.close(gone()) };
     const finish = (how: Reading["over"]): void => {
       reading.over ??= how;
     };
@@ -134,7 +134,7 @@ export function caller(scene: Scene): Caller {
     if (!reading) return;
     await take(reading, one.mode === "base" ? 2 : 1);
     let last = /^id: (.*)$/m.exec(reading.text)?.[1];
-    reading.leave();
+    reading.detach();
     if (one.mode === "base") return;
     for (let i = 0; i < 2 && outcome.texts.length < 2; i++) {
       // A client that has no message asks for the stream by its key alone.
@@ -148,7 +148,7 @@ export function caller(scene: Scene): Caller {
       }
       await take(joined.reading, 2);
       last = [...joined.reading.text.matchAll(/^id: (.*)$/gm)].at(-1)?.[1] ?? last;
-      joined.reading.leave();
+      joined.reading.detach();
     }
     const cancel = await ask(b, requestOf(streamPath, { method: "DELETE", headers: key }));
     outcome.ends.push(`cancel ${cancel.status}`);
@@ -172,11 +172,11 @@ export function caller(scene: Scene): Caller {
       frame: (text) => void frames.push(text),
       close(code) {
         seen.closed ??= code;
-        leaving.delete(cut);
+        detaching.delete(cut);
       },
     });
     const cut = () => near.close(1006, "");
-    leaving.add(cut);
+    detaching.add(cut);
     const { call: inject } = injection;
     const port: Port = {
       send: (frame) => inject("socket.send", () => far.send(frame)),
@@ -241,15 +241,15 @@ export function caller(scene: Scene): Caller {
       if (isStream(one.carrier)) {
         const { reading } = await ask(app, begin(headers, "short"));
         const heard = await until(() => reading?.text.includes("data: ") === true, READ);
-        reading?.leave();
+        reading?.detach();
         return heard;
       }
       const approve = { method: "POST", body: { tool_call_id: crypto.randomUUID() } };
       return (await ask(app, requestOf("/api/sessions/s/approve", approve))).status === 200;
     },
-    leave() {
-      for (const leave of [...leaving]) leave();
-      leaving.clear();
+    detach() {
+      for (const detach of [...detaching]) detach();
+      detaching.clear();
     },
   };
 }

@@ -75,7 +75,7 @@ function exists({ port, fault, carrier, mode }: Case): boolean {
   if (owner !== "handler") return true;
   // A generator's call gives the generator at once, or throws.
   if (name === "call") return !isStream(carrier) || fault === "throws";
-  // An operation has one step, and a channel's first step is its call; only a generator is told to return.
+  // An operation has one step, and a channel's first step is its call; only a generator's `return` is called.
   if (carrier === "operation") return false;
   return isStream(carrier) || name === "later";
 }

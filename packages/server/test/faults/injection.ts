@@ -13,18 +13,18 @@ export interface Injection {
   /** Runs a call of a port, with the fault where it is the one that has it. */
   call<T>(port: PortName, run: () => T): T;
   /** The caller has left: waits for that settle. */
-  leave(): void;
+  release(): void;
 }
 
 export function injection({ port: faulty, fault }: Case): Injection {
-  let leave = (): void => {};
+  let release = (): void => {};
   const left = new Promise<void>((resolve) => {
-    leave = resolve;
+    release = resolve;
   });
   let hits = 0;
   const own: Injection = {
     armed: false,
-    leave,
+    release,
     get hits() {
       return hits;
     },

@@ -5,9 +5,9 @@ import type { App } from "@parlance/server";
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { ANSWER, caller, type Outcome } from "./caller.js";
 import { CARRIERS, type Case, casesOf, FAULTS, MODES, PORTS } from "./cases.js";
+import { type Fixture, fixture, LIMITS } from "./fixture.js";
 import { LATE } from "./injection.js";
 import { problemsOf } from "./law.js";
-import { LIMITS, type Scene, scene } from "./scene.js";
 import { atMost, pass, underClock, until } from "./time.js";
 
 /** No conversation takes longer than this: every limit in it is short. */
@@ -41,7 +41,7 @@ for (const port of PORTS.filter((port) => casesOf(port).length > 0))
 
 /** Runs one case; what is wrong with it. */
 async function problems(one: Case): Promise<string> {
-  const here = scene(one);
+  const here = fixture(one);
   const found: string[] = [];
   const { injection, apps } = here;
   const peer = caller(here);
@@ -51,23 +51,23 @@ async function problems(one: Case): Promise<string> {
   if (one.fault === "settles after abort") {
     await Promise.race([talking, until(() => injection.hits > 0, TALK)]);
     await pass(3);
-    peer.leave();
+    peer.detach();
   }
   const talked = await atMost(
     TALK,
     talking.catch((error) => `threw ${error}`),
   );
   if (talked !== undefined) found.push(`the conversation ${talked}`);
-  peer.leave();
+  peer.detach();
   here.withdraw();
   // The grace period, and the calls that follow it.
   await pass(LIMITS.grace + LIMITS.tombstoneLife + 4 * LATE);
-  injection.leave();
+  injection.release();
   await pass(LATE);
   injection.armed = false;
   await rested(here, found);
   for (const app of apps) if (!(await peer.greet(app))) found.push("it serves no more");
-  peer.leave();
+  peer.detach();
   await rested(here, found);
   for (const app of apps) app.close();
   await pass(LATE);
@@ -77,7 +77,7 @@ async function problems(one: Case): Promise<string> {
   return found.length > 0 ? `${nameOf(one, peer.outcome, here)}: ${[...new Set(found)].join("; ")}` : "";
 }
 
-const nameOf = ({ fault, carrier, mode }: Case, { begin, texts, ends }: Outcome, { reported }: Scene): string =>
+const nameOf = ({ fault, carrier, mode }: Case, { begin, texts, ends }: Outcome, { reported }: Fixture): string =>
   `${fault}, ${carrier}, ${mode}: ${begin} [${texts}] ${ends.join(" ")} {${[...reported].join()}}`;
 
 /** Has the agent ask for a decision. */
@@ -95,12 +95,12 @@ async function prompt(app: App, text: string): Promise<void> {
 }
 
 /** Waits until the servers hold nothing but the subscriptions by which the others reach them. */
-async function rested({ apps, one }: Scene, found: string[]): Promise<void> {
+async function rested({ apps, one }: Fixture, found: string[]): Promise<void> {
   const held = (): string[] =>
     apps.flatMap((app) =>
       Object.entries(app.stats())
         .filter(([name, value]) => value > (name === "subscriptions" && one.mode === "cluster" ? INBOXES : 0))
-        // A log that does not drop what it is told to drop holds it.
+        // A log whose `drop` fails holds it.
         .filter(([name]) => name !== "logged" || !/^log\.(close|drop|trim|open)$/.test(one.port))
         .map(([name, value]) => `${value} ${name}`),
     );

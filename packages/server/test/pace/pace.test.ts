@@ -45,7 +45,7 @@ describe.each(Object.entries<Way>(WAYS))("%s", (_, way) => {
   });
 });
 
-/** A socket that stops reading when it is told to. */
+/** A socket that stops reading on demand. */
 function pausable(): { open: OpenSocket; pause(): void; cut(): void } {
   let socket: WebSocket;
   return {

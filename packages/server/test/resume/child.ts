@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 
 /** A script of these tests as a process of its own. */
 export interface Child {
-  /** The next line that it says. */
+  /** The next line that it prints. */
   line(): Promise<string>;
   signal(name: NodeJS.Signals): void;
   /** Ends it without a word. */

@@ -4,7 +4,7 @@ import { onTestFinished, vi } from "vitest";
 const TICK = 10;
 
 /**
- * Time that goes by only when it is told to, for `setTimeout` and `Date.now` until the test is over. Unlike a general fake clock it
+ * Time that goes by on demand only, for `setTimeout` and `Date.now` until the test is over. Unlike a general fake clock it
  * holds many thousand timers without looking through them.
  */
 export function clock(): { readonly now: number; tick(): void } {

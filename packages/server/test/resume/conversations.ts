@@ -11,7 +11,7 @@ import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { Refusal, type ServeOptions, serve } from "@parlance/server";
 import { type Listening, type ListenOptions, listen } from "@parlance/server/node";
 import type { Outcome } from "./oracle.js";
-import { ASKS, HASTY, type Talk, talks, texts } from "./talks.js";
+import { ASKS, HASTY, type RunConversation, runConversation, texts } from "./run-conversation.js";
 
 /** One way to hold a conversation: who says what, and what the client heard. */
 export interface Conversation {
@@ -23,11 +23,11 @@ export interface Conversation {
 }
 
 /** A server of the four protocols that stream, and what it has seen. */
-export interface Scene {
+export interface Fixture {
   readonly server: Listening;
   /** The same without a socket. */
   readonly memory: Required<Pick<ConnectOptions, "baseUrl" | "fetch" | "webSocket">>;
-  readonly conversations: Readonly<Record<keyof typeof talks, Conversation>>;
+  readonly conversations: Readonly<Record<keyof typeof runConversation, Conversation>>;
   /** How often the handler of a tag was begun, and how often each command was heard. */
   seen(tag: string): Pick<Outcome, "begun" | "commands">;
   /** Ends all pauses. */
@@ -48,13 +48,13 @@ export function newLedger(): Ledger {
   return { begun: new Map(), heard: new Map(), plain: new Map(), agents: new Set() };
 }
 
-export async function scene(
+export async function fixture(
   options: ServeOptions = {},
   listening: ListenOptions = {},
   { begun, heard, plain, agents }: Ledger = newLedger(),
   /** Awaited before each text. */
   pace?: () => Promise<unknown>,
-): Promise<Scene> {
+): Promise<Fixture> {
   const add = (counts: Map<string, number>, key: string) => void counts.set(key, (counts.get(key) ?? 0) + 1);
   function hear(tag: string, command: string): void {
     const counts = heard.get(tag) ?? new Map<string, number>();
@@ -71,7 +71,7 @@ export async function scene(
   }
 
   const pauses = new AbortController();
-  /** The texts of a tag, with its pause until it is told to go on. */
+  /** The texts of a tag, with its pause until the test goes on. */
   async function* say(tag: string, signal: AbortSignal): AsyncGenerator<string> {
     for (const [i, text] of texts(tag).entries()) {
       await pause(tag, i, signal);
@@ -153,24 +153,24 @@ export async function scene(
   apps.push(serve(based, uploads, all), serve(loco, speech, { ...all, allowAnonymous: true }));
   const server = await listen(apps, { port: 0, closeAfter: 0, ...listening });
   const app = (url: string) => apps.find((one) => one.knows(new URL(url).pathname))!;
-  const memory: Scene["memory"] = {
+  const memory: Fixture["memory"] = {
     baseUrl: "http://localhost",
     fetch: (request) => app(request.url).fetch(request),
     webSocket: (url, init) => app(url).webSocket(url, init),
   };
   const seen = (tag: string) => ({ commands: heard.get(tag) ?? new Map(), begun: begun.get(tag) ?? 0 });
 
-  function conversation(name: string, talk: Talk, prefix = ""): Conversation {
+  function conversation(name: string, run: RunConversation, prefix = ""): Conversation {
     return {
       name,
-      logged: talk === talks.post || talk === talks.get || talk === talks.asks,
+      logged: run === runConversation.post || run === runConversation.get || run === runConversation.asks,
       async hold(baseUrl, tag, count, options) {
         const named = `${prefix}${tag}-${count}`;
         const wanted = texts(named);
         const got: string[] = [];
         let error: unknown;
         try {
-          await talk({ baseUrl, ...HASTY, ...options }, named, wanted, got);
+          await run({ baseUrl, ...HASTY, ...options }, named, wanted, got);
         } catch (thrown) {
           error = thrown;
         }
@@ -185,12 +185,12 @@ export async function scene(
     seen,
     goOn: () => pauses.abort(),
     conversations: {
-      post: conversation("SSE on POST", talks.post),
-      get: conversation("SSE on GET", talks.get),
-      based: conversation("WebSocket (based)", talks.based),
-      loco: conversation("WebSocket (loco)", talks.loco),
-      calls: conversation("plain calls", talks.calls),
-      asks: conversation("asks and approvals", talks.asks, ASKS),
+      post: conversation("SSE on POST", runConversation.post),
+      get: conversation("SSE on GET", runConversation.get),
+      based: conversation("WebSocket (based)", runConversation.based),
+      loco: conversation("WebSocket (loco)", runConversation.loco),
+      calls: conversation("plain calls", runConversation.calls),
+      asks: conversation("asks and approvals", runConversation.asks, ASKS),
     },
   };
 }

@@ -4,15 +4,15 @@ import { memoryPubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import { newKey, RESUME } from "@parlance/wire";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { newLedger, scene } from "./conversations.js";
-import { texts } from "./talks.js";
+import { fixture, newLedger } from "./conversations.js";
+import { texts } from "./run-conversation.js";
 
 // A proxy may bring the copy of a request before the request itself: both are read, and the handler runs once.
 it.each([1, 2])(
   "each copy of a POST is answered with the same stream, which is begun once (%i servers)",
   async (count) => {
     const [log, ledger, tag] = [memoryLog(), newLedger(), `copied${count}-40`];
-    const stages = await Promise.all(Array.from({ length: count }, () => scene({ log }, {}, ledger)));
+    const stages = await Promise.all(Array.from({ length: count }, () => fixture({ log }, {}, ledger)));
     onTestFinished(async () => {
       for (const { server } of stages) await server.close();
     });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { hold, holdAll, type Run } from "./campaign.js";
-import { type Conversation, type Scene, scene } from "./conversations.js";
+import { type Conversation, type Fixture, fixture } from "./conversations.js";
+import { hold, holdAll, type Run } from "./fault-schedule.js";
 import { judge } from "./oracle.js";
 import { type Fault, proxy } from "./proxy.js";
 import { random } from "./random.js";
@@ -10,9 +10,9 @@ const carriers = ["post", "get", "based", "loco"] as const;
 const channels = new Set<string>(["based", "loco"]);
 const long = process.env.PARLANCE_LONG !== undefined;
 
-let stage: Scene;
+let stage: Fixture;
 beforeAll(async () => {
-  stage = await scene({ grace: 5000, heartbeat: 500 });
+  stage = await fixture({ grace: 5000, heartbeat: 500 });
 });
 afterAll(() => stage.server.close());
 
@@ -20,7 +20,7 @@ const cut = (at: number): Fault => ({ kind: "cut", at, of: "server", millisecond
 
 let overheardSoFar = 0;
 
-/** What the server says on each connection, in latin1 so that a character is a byte. */
+/** What the server sends on each connection, in latin1 so that a character is a byte. */
 async function overheard(conversation: Conversation, count: number, faults: readonly (Fault | undefined)[] = []) {
   const said: string[] = [];
   const between = await proxy(

@@ -82,7 +82,7 @@ describe.each([
 ] as const)("$contract.name exchanges the documented frames", async ({ channel: name, path, ...one }) => {
   const contract = one.contract as unknown as AnyContract;
   const { client, server } = contract.channels[name]!;
-  // An error of the protocol is said by the runtime itself, and tested where that is.
+  // An error of the protocol is sent by the runtime itself, and tested where that is.
   const conversations = Object.entries(await golden(contract)).filter(
     ([title, lines]) => lines.length > 0 && !title.startsWith("errors"),
   );

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { holdAll, type Run } from "./campaign.js";
-import { type Scene, scene } from "./conversations.js";
+import { type Fixture, fixture } from "./conversations.js";
 import { drawFaults, KINDS } from "./drawn.js";
+import { holdAll, type Run } from "./fault-schedule.js";
 import { random, seedsFor } from "./random.js";
 
 const count = process.env.PARLANCE_LONG === undefined ? 100 : 2000;
 
-let stage: Scene;
+let stage: Fixture;
 beforeAll(async () => {
-  stage = await scene({ grace: 5000, heartbeat: 500 });
+  stage = await fixture({ grace: 5000, heartbeat: 500 });
 });
 afterAll(() => stage.server.close());
 

@@ -1,11 +1,11 @@
 import type { ConnectOptions } from "@parlance/client";
 import { expect, it, onTestFinished } from "vitest";
 import { clock } from "./clock.js";
-import { scene } from "./conversations.js";
+import { fixture } from "./conversations.js";
 import { judge } from "./oracle.js";
 import { type Fault, proxy } from "./proxy.js";
 import { random } from "./random.js";
-import { HASTY, talks, texts } from "./talks.js";
+import { HASTY, runConversation, texts } from "./run-conversation.js";
 
 /** The way to a server in memory: it can be down, which cuts everything that is open and refuses what comes. */
 function road(
@@ -65,7 +65,7 @@ const herd = long ? 2000 : 500;
 it(`${herd} clients that come back after five seconds all go on, and do not come at once`, async () => {
   const time = clock();
   const seed = Number(process.env.PARLANCE_SEED ?? 1);
-  const stage = await scene({ grace: 60_000 });
+  const stage = await fixture({ grace: 60_000 });
   onTestFinished(() => stage.server.close());
   const way = road(() => time.now, stage.memory);
   const clients = Array.from({ length: herd }, (_, i) => {
@@ -74,7 +74,7 @@ it(`${herd} clients that come back after five seconds all go on, and do not come
     const got: string[] = [];
     const wanted = texts(tag);
     const connection = { ...HASTY, ...way.options, random: random(seed + i) };
-    const ended = talks[carrier](connection, tag, wanted, got).then(
+    const ended = runConversation[carrier](connection, tag, wanted, got).then(
       () => undefined,
       (error: unknown) => error,
     );
@@ -125,7 +125,7 @@ it(`${herd} clients that come back after five seconds all go on, and do not come
 
 const [clients, downtime] = long ? [2000, 5000] : [100, 500];
 it(`${clients} clients that are cut within ${downtime} ms all go on, over sockets`, async () => {
-  const stage = await scene({ grace: 60_000 });
+  const stage = await fixture({ grace: 60_000 });
   let up: number | undefined;
   const between = await proxy(
     () => stage.server.port,

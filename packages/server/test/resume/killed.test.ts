@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import { run } from "./child.js";
 import { proxy } from "./proxy.js";
-import { type Carrier, GREETINGS, HASTY, talks, texts } from "./talks.js";
+import { type Carrier, GREETINGS, HASTY, runConversation, texts } from "./run-conversation.js";
 
-it("the clients of a server that is killed and started again without its memory are told what is missing, on every carrier", async () => {
+it("the clients of a server that is killed and started again without its memory get what is missing in their error, on every carrier", async () => {
   const script = new URL("./serving.ts", import.meta.url);
   const first = run(script);
   let port = Number(await first.line());
@@ -16,7 +16,7 @@ it("the clients of a server that is killed and started again without its memory 
   const talking = (Object.keys(GREETINGS) as Carrier[]).map((carrier) => {
     const tag = `${carrier}-4000-10`;
     const got: string[] = [];
-    const ended = talks[carrier](connection, tag, texts(tag), got).then(
+    const ended = runConversation[carrier](connection, tag, texts(tag), got).then(
       () => undefined,
       (error: unknown) => error,
     );

@@ -97,7 +97,7 @@ function asking() {
   return { decisions, app: serve(emacsAgent, handlers) };
 }
 
-it("an open ask is shown to a fresh connection, one decision counts, and a late one is told so", async () => {
+it("an open ask is shown to a fresh connection, one decision counts, and a late one is refused", async () => {
   const { decisions, app } = asking();
   const input = { session_id: "s" };
   const session = () => connect(emacsAgent, { fetch: app.fetch });

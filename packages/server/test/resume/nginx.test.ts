@@ -25,7 +25,7 @@ it.skipIf(!hasNginx)(
     const nginx = await startNginx(server.url);
     try {
       const reader = connect(foldGateway, { baseUrl: nginx.url }).send({ content: "x" })[Symbol.asyncIterator]();
-      // The second is said only once the first was read: held back, this never ends.
+      // The second is sent only once the first was read: held back, this never ends.
       expect((await reader.next()).value).toEqual({ type: "text", text: "one" });
       go();
       expect((await reader.next()).value).toMatchObject({ type: "done" });

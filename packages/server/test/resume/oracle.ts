@@ -45,7 +45,7 @@ export function judge(outcome: Outcome, excuses: Excuses = {}): string[] {
 
 /** An error that says what happened: a gap right after what was got, or a request that never reached its handler. */
 function excused(error: unknown, got: number, begun: number, { logFailed = false }: Excuses): boolean {
-  // 400 is what a server says to a request of which it got the beginning, and 503 what it says without its log: also to the second GET of a client
+  // 400 is what a server answers to a request of which it got the beginning, and 503 what it answers without its log: also to the second GET of a client
   // whose first one began the handler and was cut before it was answered.
   if (error instanceof Refusal)
     return got === 0 && ((error.status === 400 && begun === 0) || (error.status === 503 && logFailed));

@@ -5,7 +5,7 @@ export interface Fault {
   /**
    * `cut`: both ends closed; `reset`: the same by RST; `half-close`: the receiver hears the end, the sender nothing for a while;
    * `stall`: nothing passes any more, until the cut that follows after `milliseconds`; `delay`: nothing passes for so long, and then
-   * everything; `duplicate`: what the client said so far is said again on a connection of its own.
+   * everything; `duplicate`: what the client sent so far is sent again on a connection of its own.
    */
   readonly kind: "cut" | "reset" | "half-close" | "stall" | "delay" | "duplicate";
   readonly at: number;
@@ -23,7 +23,7 @@ export interface Proxy {
 
 /**
  * A TCP proxy on loopback to a port, which is asked for at each connection: the fault of each connection is asked for by its number,
- * from 0. `hear` gets what the server says.
+ * from 0. `hear` gets what the server sends.
  */
 export async function proxy(
   target: () => number,

@@ -1,5 +1,5 @@
-// The server of the conversations as a process with a memory log: `tsx serving.ts`. It says the port.
-import { scene } from "./conversations.js";
+// The server of the conversations as a process with a memory log: `tsx serving.ts`. It prints the port.
+import { fixture } from "./conversations.js";
 
-const { server } = await scene();
+const { server } = await fixture();
 console.log(server.port);

@@ -53,7 +53,7 @@ function metered(listening: Listening): Meter {
       return carrier?.destroyed ?? false;
     },
     say(bytes) {
-      // What is said after the cut goes another way.
+      // What is sent after the cut goes another way.
       if (!carrier?.destroyed) {
         carrier = sockets.reduce((most, socket) => (left(socket) > left(most) ? socket : most));
         most = Math.max(most, said - left(carrier));
@@ -143,7 +143,7 @@ function pausable(): { open: OpenSocket; sockets: WebSocket[] } {
   return { open, sockets };
 }
 
-/** A channel on which `more` messages are said after its socket was cut for want of a reader. */
+/** A channel on which `more` messages are sent after its socket was cut for want of a reader. */
 async function speaking(resume: boolean, more: number) {
   let failed: unknown;
   let go = () => {};
@@ -211,13 +211,13 @@ it("a channel whose reader stops makes its sender wait at a megabyte, is cut, an
   expect(got).toHaveLength(count!);
 });
 
-it("a channel whose reader stops until more is said than is kept ends in a gap that names it", async () => {
+it("a channel whose reader stops until more is sent than is kept ends in a gap that names it", async () => {
   const { got, error } = await speaking(true, 400);
   const missing = { after: got.length + 1, first: expect.any(Number) };
   expect(error).toMatchObject({ name: "Disconnected", code: "gap", missing });
 });
 
-it("a channel as documented whose reader stops makes its sender wait at a megabyte, is cut, and its handler is told", async () => {
+it("a channel as documented whose reader stops makes its sender wait at a megabyte, is cut, and its handler is aborted", async () => {
   const { error, failed } = await speaking(false, 1);
   expect(error).toMatchObject({ name: "Disconnected", code: "closed" });
   expect(failed).toMatchObject({ name: "Disconnected", code: "slow_reader" });

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import { run } from "./child.js";
-import { scene } from "./conversations.js";
-import { type Carrier, GREETINGS } from "./talks.js";
+import { fixture } from "./conversations.js";
+import { type Carrier, GREETINGS } from "./run-conversation.js";
 
 interface Told {
   readonly tag: string;
@@ -24,7 +24,7 @@ async function stopped(grace: number, isTime: (closed: number) => boolean): Prom
   let closed = 0;
   const hooks = { close: () => void closed++ };
   // A reader that takes nothing is cut soon, and so is a socket that answers no ping.
-  const stage = await scene({ grace, stall: 300, heartbeat: 200, hooks });
+  const stage = await fixture({ grace, stall: 300, heartbeat: 200, hooks });
   const { server } = stage.server;
   server.keepAliveTimeout = 100;
   onTestFinished(() => stage.server.close());
@@ -53,11 +53,11 @@ it("a client that was stopped while the server dropped it loses nothing when it 
   expect(told).toEqual(carriers.map((one) => ({ tag: all[one], heard: Number(all[one].split("-")[1]), right: true })));
 }, 180_000);
 
-it("a client that wakes too late is told what is missing", async () => {
+it("a client that wakes too late gets what is missing in its error", async () => {
   const told = await stopped(2000, (closed) => closed === carriers.length);
   for (const [i, { tag, heard, right, error }] of told.entries()) {
     const after = heard + GREETINGS[carriers[i]!];
-    // Two sockets may hold all that the last one is told.
+    // Two sockets may hold all that the last one is sent.
     const whole = tag === all.loco && heard === 200;
     const expected = whole ? undefined : { name: "Disconnected", code: "gap", missing: { after } };
     expect({ tag, right, error }).toEqual({ tag, right: true, error: expected });

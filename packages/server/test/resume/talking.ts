@@ -1,6 +1,6 @@
 // A client as a process that can be stopped: `tsx talking.ts <url> <carrier>:<tag> …`. Says "begun" when every conversation has heard
 // something, and when all are over what came of each.
-import { type Carrier, HASTY, talks, texts } from "./talks.js";
+import { type Carrier, HASTY, runConversation, texts } from "./run-conversation.js";
 
 const [url, ...named] = process.argv.slice(2) as [string, ...string[]];
 const connection = { ...HASTY, baseUrl: url, random: () => 0.1 };
@@ -22,7 +22,7 @@ function heard(): { got: string[]; first: Promise<void> } {
 const talking = named.map((one) => {
   const [carrier, tag] = one.split(":") as [Carrier, string];
   const { got, first } = heard();
-  const over = talks[carrier](connection, tag, texts(tag), got).then(
+  const over = runConversation[carrier](connection, tag, texts(tag), got).then(
     () => undefined,
     ({ name, code, missing }: { name: string; code?: string; missing?: unknown }) => ({ name, code, missing }),
   );
@@ -32,7 +32,7 @@ const talking = named.map((one) => {
   };
 });
 
-/** Whether what was heard is what is said first, in order. */
+/** Whether what was received is the beginning of what is sent, in order. */
 function right(tag: string, got: readonly string[]): boolean {
   const wanted = texts(tag);
   return got.every((text, i) => text === wanted[i]);

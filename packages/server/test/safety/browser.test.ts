@@ -61,7 +61,7 @@ it.skipIf(absent)(
           ({ status }) => status,
           () => "refused",
         );
-      // What a page is told of an opaque answer is 0; what counts is that no handler ran.
+      // What a page sees of an opaque answer is 0; what counts is that no handler ran.
       expect(await tab.evaluate(reach, { url: `http://${target}/api/send`, init: simple })).toBe(0);
       expect(await tab.evaluate(reach, { url: `http://${target}/api/agents`, init: {} })).toBe("refused");
       const socket = await tab.evaluate(

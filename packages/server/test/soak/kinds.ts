@@ -46,7 +46,7 @@ export function conversations(
   const reach = (app: App) =>
     place === "memory" ? { fetch: app.fetch, webSocket: app.webSocket } : { baseUrl, webSocket };
   const plain = connect(foldGateway, { ...reach(apps.fold), resume: false });
-  const lasting = connect(foldGateway, reach(apps.fold));
+  const resumable = connect(foldGateway, reach(apps.fold));
   const sitting = connect(based, { ...reach(apps.sockets), resume: false });
   const returning = connect(based, reach(apps.sockets));
 
@@ -64,7 +64,7 @@ export function conversations(
   return {
     operations: async () => void (await plain.listAgents()),
     streams: () => stream(plain),
-    "resumable streams": () => stream(lasting),
+    "resumable streams": () => stream(resumable),
     channels: () => channel(sitting),
     "resumable channels": () => channel(returning),
   };

@@ -8,10 +8,15 @@ import { Refusal } from "@parlance/wire";
 
 /**
  * The client's part of a conversation: it asks for what is wanted under a tag, and puts what it hears into `got`. A tag is
- * `name-count`, or `name-count-pause` where the server says so many messages and then waits, or `name-count-pause-size` where each is
+ * `name-count`, or `name-count-pause` where the server sends so many messages and then waits, or `name-count-pause-size` where each is
  * so many characters longer.
  */
-export type Talk = (connection: ConnectOptions, tag: string, wanted: readonly string[], got: string[]) => Promise<void>;
+export type RunConversation = (
+  connection: ConnectOptions,
+  tag: string,
+  wanted: readonly string[],
+  got: string[],
+) => Promise<void>;
 
 export type Carrier = "post" | "get" | "based" | "loco";
 
@@ -22,7 +27,7 @@ export function texts(tag: string): string[] {
   return Array.from({ length: Number(count) }, (_, i) => `${tag}:${i}${padding}`);
 }
 
-/** Waits as short as can be, so that a campaign ends; a test that is about waits says its own. */
+/** Waits as short as can be, so that a fault schedule ends; a test that is about waits says its own. */
 /** Messages of the server before those, which the client counts as well. */
 export const GREETINGS: Readonly<Record<Carrier, number>> = { post: 0, get: 0, based: 1, loco: 1 };
 
@@ -31,7 +36,7 @@ export const HASTY: ConnectOptions = { webSocket, random: () => 0, retryWaits: [
 /** Tags that begin so are of conversations that ask. */
 export const ASKS = "ask";
 
-export const talks: Readonly<Record<Carrier | "calls" | "asks", Talk>> = {
+export const runConversation: Readonly<Record<Carrier | "calls" | "asks", RunConversation>> = {
   async post(connection, tag, _, got) {
     for await (const message of connect(foldGateway, connection).send({ content: tag }))
       if (message.type === "text") got.push(message.text);
@@ -61,7 +66,7 @@ export const talks: Readonly<Record<Carrier | "calls" | "asks", Talk>> = {
   },
   async calls(connection, tag, wanted, got) {
     const client = connect(emacsAgent, connection);
-    // A call may be lost, and its caller is told so; it may not be done twice.
+    // A call may be lost, and its caller gets an error; it may not be done twice.
     await Promise.allSettled(wanted.map((text) => client.prompt({ session_id: tag, text })));
     got.push(...wanted);
   },

@@ -28,7 +28,7 @@ export const LIMITS = {
 export const TOKEN = { Authorization: "Bearer me" };
 
 /** Servers with one fault planted in one of their ports. */
-export interface Scene {
+export interface Fixture {
   readonly one: Case;
   readonly injection: Injection;
   /** The server that begins conversations, and the one that they go on at: the same one without a cluster. */
@@ -41,7 +41,7 @@ export interface Scene {
   withdraw(): void;
 }
 
-export function scene(one: Case): Scene {
+export function fixture(one: Case): Fixture {
   const planted = injection(one);
   const reported = new Set<string>();
   const log = faultyLog(memoryLog(), planted);
