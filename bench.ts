@@ -1,22 +1,113 @@
-/** Every bench, one after the other, on the built packages: `pnpm bench`, or `pnpm bench --quick` for rougher figures. */
-import { spawnSync } from "node:child_process";
+/**
+ * Every bench, one after the other, on the built packages, and then a table a topic: `pnpm bench`. `--quick` takes rougher figures, `--json FILE`
+ * writes them, `--docs` puts them into docs/bench.md, and names such as `server/operations` run those alone. A row that is more than 15 % worse than in bench.json is marked.
+ */
+import { fork } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { parseArgs } from "node:util";
+import { build } from "esbuild";
+import type { Row } from "./packages/server/bench/row.js";
 
 const programs = [
   "client/bench/receive.ts",
   "client/bench/sockets.ts",
+  "server/bench/operations.ts",
   "server/bench/send.ts",
   "server/bench/fan-out.ts",
   "server/bench/memory.ts",
   "server/bench/resume.ts",
   "server/bench/log.ts",
   "server/bench/asks.ts",
+  "server/bench/start-up.ts",
   "server/bench/cancel.ts",
   "server/bench/first-event.ts",
   "edits/bench/speed.ts",
 ];
 
+const MARKED = 0.15;
+/** In docs/bench.md, before the figures. */
+const FIGURES = "## Figures\n";
+
+/** Figures of one run, as they are written to a file. */
+interface Figures {
+  readonly machine: string;
+  readonly node: string;
+  readonly date: string;
+  readonly rows: readonly Row[];
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: "boolean" }, json: { type: "string" }, docs: { type: "boolean" } },
+});
+const rows: Row[] = [];
 for (const program of programs) {
-  const command = ["--tsconfig", "tsconfig.base.json", `packages/${program}`, ...process.argv.slice(2)];
-  const { status } = spawnSync("tsx", command, { stdio: "inherit" });
+  const name = program.replace("/bench/", "/").replace(".ts", "");
+  if (positionals.length === 0 || positionals.includes(name)) await run(program);
+}
+print(rows, existsSync("bench.json") ? (JSON.parse(readFileSync("bench.json", "utf8")) as Figures) : undefined);
+const figures: Figures = {
+  machine: `${cpus().length} × ${cpus()[0]?.model ?? process.arch}`,
+  node: process.version,
+  date: new Date().toISOString().slice(0, 10),
+  rows,
+};
+if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(figures, null, 2)}\n`);
+if (values.docs) {
+  const [about] = readFileSync("docs/bench.md", "utf8").split(FIGURES);
+  writeFileSync("docs/bench.md", `${about}${FIGURES}\n${markdown(figures)}`);
+}
+
+/** Runs a program as plain JavaScript: what runs TypeScript as it is names every function when it is made, which falls on the figures. */
+async function run(program: string): Promise<void> {
+  const outfile = `node_modules/.bench/${program.replace(".ts", ".mjs")}`;
+  await build({
+    entryPoints: [`packages/${program}`],
+    outfile,
+    bundle: true,
+    packages: "external",
+    platform: "node",
+    format: "esm",
+    logLevel: "error",
+  });
+  const child = fork(outfile, values.quick ? ["--quick"] : []);
+  child.on("message", (message: { readonly row?: Row }) => message.row && rows.push(message.row));
+  const status = await new Promise((resolve) => child.on("exit", resolve));
   if (status !== 0) process.exit(1);
+}
+
+function print(found: readonly Row[], committed: Figures | undefined): void {
+  for (const [topic, of] of grouped(found)) {
+    console.log(`\n${topic}`);
+    for (const row of of) {
+      const before = committed?.rows.find(({ topic, name }) => topic === row.topic && name === row.name);
+      console.log(`  ${lineOf(row, before)}`);
+    }
+  }
+}
+
+function grouped(found: readonly Row[]): Map<string, Row[]> {
+  const topics = new Map<string, Row[]>();
+  for (const row of found) topics.set(row.topic, [...(topics.get(row.topic) ?? []), row]);
+  return topics;
+}
+
+function lineOf(row: Row, before: Row | undefined): string {
+  const unit = row.unit === undefined ? "" : ` ${row.unit}`;
+  const shown = (value: number) => `${value.toFixed(2)}${unit}`.padStart(12);
+  const worse = before && (row.less ? row.value / before.value : before.value / row.value) - 1;
+  const mark = worse !== undefined && worse > MARKED ? `  << ${Math.round(worse * 100)} % worse` : "";
+  const aim = row.aim === undefined ? "" : `  aim ${row.aim}${unit}`;
+  return `${row.name.padEnd(48)}${shown(row.value)}${before ? `  was ${shown(before.value)}` : ""}${aim}${mark}`;
+}
+
+function markdown({ machine, node, date, rows }: Figures): string {
+  const tables = [...grouped(rows)].map(([topic, of]) => {
+    const lines = of.map(
+      ({ name, value, unit = "", aim = "" }) => `| ${name} | ${value.toFixed(2)} ${unit} | ${aim} |`,
+    );
+    return `| ${topic} | | aim |\n|---|---|---|\n${lines.join("\n")}\n`;
+  });
+  return `Measured on ${date}: ${machine}, Node ${node}.\n\n${tables.join("\n")}`;
 }

@@ -6,6 +6,7 @@
  */
 import { interleave, median, quantile, quick, thousands } from "./measure.js";
 import type { RawReader } from "./raw.js";
+import { row } from "./row.js";
 import { type Carrier, lengthOf, open, type Side, type Subject, stampOf, start } from "./subject.js";
 
 const ROUNDS = quick ? 3 : 7;
@@ -51,7 +52,7 @@ for (const carrier of ["sse", "websocket"] as const) {
         const timed = together * Math.ceil(TIMED / count / together);
         return { rate, byCpu, latencies: (await round(sides[side], timed, together, together)).latencies };
       });
-      print(count, together, figures);
+      print(carrier, count, together, figures);
     }
     for (const side of SIDES) {
       for (const { socket } of sides[side].readers) socket.destroy();
@@ -106,9 +107,16 @@ async function round(
   return { rate: messages / seconds, byCpu: (messages / (await subject.cpu())) * 1e6, latencies };
 }
 
-function print(count: number, together: number, { parlance, bare }: Record<Side, readonly Figure[]>): void {
+function print(
+  carrier: Carrier,
+  count: number,
+  together: number,
+  { parlance, bare }: Record<Side, readonly Figure[]>,
+): void {
   const rates = (figures: readonly Figure[], of: "rate" | "byCpu") => median(figures.map((figure) => figure[of]));
   const ratio = (of: "rate" | "byCpu") => (rates(parlance, of) / rates(bare, of)).toFixed(2);
+  const name = `${carrier}, ${count} readers, ${together} a tick`;
+  row({ topic: "fan-out beside node:http and ws, by processor time", name, value: Number(ratio("byCpu")) });
   const times = (figures: readonly Figure[]) => {
     const all = figures.flatMap(({ latencies }) => latencies);
     return `${quantile(all, 0.5).toFixed(2)}/${quantile(all, 0.99).toFixed(2)} ms`;

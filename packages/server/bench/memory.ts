@@ -5,6 +5,7 @@
  */
 import { quick } from "./measure.js";
 import type { RawReader } from "./raw.js";
+import { row } from "./row.js";
 import { type Carrier, open, type Side, stampOf, start } from "./subject.js";
 
 const CONNECTIONS = quick ? 1000 : 5000;
@@ -53,6 +54,11 @@ async function weigh(side: Side, carrier: Carrier, resumes = false): Promise<str
     await Promise.race([got, ...readers.map(({ lost }) => lost)]);
     const after = await subject.memory();
     for (const { socket } of readers) socket.destroy();
+    const held = (after.held - before.held) / CONNECTIONS / 1000;
+    const rss = (after.rss - before.rss) / CONNECTIONS / 1000;
+    const name = `${carrier}, ${side}${resumes ? " with a key" : ""}`;
+    row({ topic: "memory of a connection", name: `${name}, held`, value: held, unit: "kB", less: true });
+    row({ topic: "memory of a connection", name: `${name}, RSS`, value: rss, unit: "kB", less: true });
     const each = (of: "rss" | "held") => `${((after[of] - before[of]) / CONNECTIONS / 1000).toFixed(1)} kB`;
     return `held ${each("held")}, RSS ${each("rss")}`;
   } finally {

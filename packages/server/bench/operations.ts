@@ -15,6 +15,7 @@ import { Ajv } from "ajv";
 import fastify from "fastify";
 import { Hono } from "hono";
 import { interleave, median, quick } from "./measure.js";
+import { row } from "./row.js";
 
 const REQUESTS = quick ? 4_000 : 16_000;
 const ROUNDS = quick ? 5 : 11;
@@ -177,6 +178,15 @@ async function measure(): Promise<void> {
   for (const [name, request] of Object.entries(REQUESTED)) {
     const figures = await interleave(SIDES, ROUNDS, (side) => round(running[side], request));
     const bare = median(figures.bare);
+    for (const side of SIDES.slice(1)) {
+      const value = bare / median(figures[side]);
+      row({
+        topic: "JSON operations beside node:http",
+        name: `${name}, ${side}`,
+        value,
+        ...(side === "parlance" && { aim: 0.6 }),
+      });
+    }
     const ratios = SIDES.slice(1).map((side) => `${side} ${(bare / median(figures[side])).toFixed(2)}`);
     console.log(`  ${name}: ${ratios.join("   ")}   (bare ${bare.toFixed(1)} µs)`);
   }

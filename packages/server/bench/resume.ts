@@ -17,11 +17,11 @@ import { redisLog } from "@parlance/store-redis";
 import { Redis } from "ioredis";
 import { hasRedis, startRedis } from "../../store-redis/test/redis.js";
 import { median, milliseconds, quick } from "./measure.js";
+import { row } from "./row.js";
 
 const MESSAGES = 10_000;
 const ROUNDS = quick ? 3 : 9;
 const TEXT = "a piece of an answer, as models say it";
-const AIM = "(aim 300 ms)";
 
 if (process.argv[2] === "server") await beServer(process.argv[3]);
 else await measure();
@@ -69,14 +69,14 @@ async function beServer(redis: string | undefined): Promise<void> {
 async function measure(): Promise<void> {
   console.log(`resume: a client that was cut gets ${MESSAGES.toLocaleString("en")} messages`);
   await withServer([], async (server, url) => {
-    console.log(`  memory log: SSE ${await several(() => stream(server, url))} ${AIM}`);
-    console.log(`  WebSocket ${await several(() => channel(server, url))} ${AIM}`);
+    console.log(`  memory log: SSE ${await several("memory log, SSE", 60, () => stream(server, url))}`);
+    console.log(`  WebSocket ${await several("socket", 150, () => channel(server, url))}`);
   });
   if (!hasRedis) return console.log("  SKIPPED: Redis, for want of redis-server");
   const redis = await startRedis();
   try {
     await withServer([redis.path], async (server, url) => {
-      console.log(`  Redis log: SSE ${await several(() => stream(server, url))}`);
+      console.log(`  Redis log: SSE ${await several("Redis log, SSE", undefined, () => stream(server, url))}`);
     });
   } finally {
     await redis.remove();
@@ -90,11 +90,12 @@ async function withServer(args: readonly string[], run: (server: ChildProcess, u
   server.disconnect();
 }
 
-async function several(run: () => Promise<number>): Promise<string> {
+async function several(name: string, aim: number | undefined, run: () => Promise<number>): Promise<string> {
   await run();
   const times: number[] = [];
   while (times.length < ROUNDS) times.push(await run());
-  return milliseconds(median(times));
+  row({ topic: "resume of 10,000 messages", name, value: median(times), unit: "ms", less: true, ...(aim && { aim }) });
+  return `${milliseconds(median(times))}${aim ? ` (aim ${aim} ms)` : ""}`;
 }
 
 /** A network that is there, is cut, and comes back. */

@@ -66,7 +66,8 @@ export interface MemoryLogOptions {
 interface Held {
   readonly name: string;
   readonly epoch: string;
-  entries: Entry[];
+  /** The texts of the entries up to `last`: entries of their own would be one more object each for the collector to move. */
+  texts: string[];
   last: number;
   size: number;
   closed: boolean;
@@ -114,7 +115,7 @@ class MemoryStore {
     const held: Held = {
       name,
       epoch,
-      entries: [],
+      texts: [],
       last: 0,
       size: 0,
       closed: false,
@@ -139,7 +140,7 @@ class MemoryStore {
       return Promise.reject(new Error(`entry ${seq} does not follow ${held.last} in ${held.name}`));
     // Reading a character makes one string of the pieces that the text was joined from: kept for long, each costs the collector.
     text.charCodeAt(0);
-    held.entries.push({ seq, text });
+    held.texts.push(text);
     held.last = seq;
     held.size += text.length;
     this.total += text.length;
@@ -152,10 +153,10 @@ class MemoryStore {
   }
 
   #trim(held: Held, seq: number): void {
-    const kept = held.entries.filter((entry) => entry.seq > seq);
-    const size = kept.reduce((sum, { text }) => sum + text.length, 0);
+    const kept = held.texts.slice(Math.max(0, seq + 1 - firstOf(held)));
+    const size = kept.reduce((sum, { length }) => sum + length, 0);
     if (this.#holds(held)) this.total -= held.size - size;
-    held.entries = kept;
+    held.texts = kept;
     held.size = size;
   }
 
@@ -175,11 +176,11 @@ class MemoryStore {
   #shorten(held: Held, size: number, least: number): void {
     let dropped = 0;
     let left = held.size;
-    while (dropped < held.entries.length - least && left > size) left -= held.entries[dropped++]!.text.length;
+    while (dropped < held.texts.length - least && left > size) left -= held.texts[dropped++]!.length;
     if (dropped === 0) return;
     this.total -= held.size - left;
     held.size = left;
-    held.entries = held.entries.slice(dropped);
+    held.texts = held.texts.slice(dropped);
   }
 
   /** A quarter goes at once: making room for each entry alone would walk all streams each time. */
@@ -195,13 +196,14 @@ class MemoryStore {
   }
 }
 
-function firstOf({ entries, last }: Held): number {
-  return entries[0]?.seq ?? last + 1;
+function firstOf({ texts, last }: Held): number {
+  return last + 1 - texts.length;
 }
 
 function after(held: Held, cursor: number, limit = Number.POSITIVE_INFINITY): Entry[] {
-  const from = Math.max(0, cursor + 1 - firstOf(held));
-  return held.entries.slice(from, from + limit);
+  const first = Math.max(cursor + 1, firstOf(held));
+  const from = first - firstOf(held);
+  return held.texts.slice(from, from + limit).map((text, i) => ({ seq: first + i, text }));
 }
 
 /** Once a tick, so that all entries of a tick are read as one batch. */

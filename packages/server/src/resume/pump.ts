@@ -5,6 +5,21 @@ import type { Production } from "../ports.js";
 import type { EventWriter } from "./event-log.js";
 import type { Run } from "./run.js";
 
+/** Gives live readers what the log has kept. True where one of them has everything now. */
+function handOver(run: Run, blocks: readonly string[]): boolean {
+  let taken = false;
+  for (const live of run.live) {
+    if (run.keepsAtOnce && live.take(blocks, run.last)) taken = true;
+    else live.leave();
+  }
+  if (!taken) return false;
+  if (run.ahead > 0) run.sizes.length = 0;
+  run.ahead = 0;
+  run.delivered = run.last;
+  run.production?.delivered(run.last);
+  return true;
+}
+
 /** Writes a production to its log until its handler is done, then closes the log. Never rejects. */
 export async function pump(context: Context, run: Run, production: Production, writer: EventWriter): Promise<void> {
   const { limits, callbacks } = context;
@@ -33,13 +48,19 @@ export async function pump(context: Context, run: Run, production: Production, w
 
   async function write(): Promise<void> {
     for (let step = await blocks.next(); !step.done && !handler.closed; step = await blocks.next()) {
+      run.keepsAtOnce = true;
       for (const text of step.value) {
         // Readers see only what the log has; how far it may be behind is bounded below.
         const appended = writer.append(++run.last, text);
-        if (appended) watch(appended);
-        run.sizes.push(text.length);
-        run.ahead += text.length;
+        if (!appended) continue;
+        run.keepsAtOnce = false;
+        watch(appended);
       }
+      if (!handOver(run, step.value))
+        for (const { length } of step.value) {
+          run.sizes.push(length);
+          run.ahead += length;
+        }
       while (!handler.closed && run.ahead > limits.maxQueued)
         await new Promise<void>((resolve) => {
           run.wake = resolve;

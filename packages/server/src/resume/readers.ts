@@ -2,13 +2,14 @@ import { Disconnected } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
 import { invoke } from "../callback.js";
+import type { BlockSource, Push } from "../stream/writer.js";
 import type { Entry, EventLog } from "./event-log.js";
 import type { RemoteStreams, Run } from "./run.js";
 
 /** Reads resumable streams from the log, one iterator a reader. */
 export interface Readers {
   /** The stream after a place, until the reader's scope closes. `run` is absent for a stream of another server. */
-  read(run: Run | undefined, name: string, after: number, reader: Scope): AsyncIterator<readonly string[]>;
+  read(run: Run | undefined, name: string, after: number, reader: Scope): BlockSource;
   /** A reader of the run has everything up to a place. */
   advance(run: Run, seq: number): void;
 }
@@ -90,14 +91,22 @@ export function readers(
       watch(reading);
       const reach = run ? (seq: number) => advance(run, seq) : remote?.report(name, after, reader);
       const failed = (error: unknown) => callbacks.report(error, "log", run?.called.operation);
-      const step = tailOf(log, name, after, reader, failed);
+      const step = tailOf(log, name, reader, failed);
+      let push: Push | undefined;
       // An iterator by hand, as in stream/produce.ts: every message goes this way.
       return {
+        onPush(use) {
+          push = use;
+        },
         async next() {
           // The reader has taken what it had, or it would not ask for more.
           if (reading.taken > after) reach?.(reading.taken);
+          if (run && push && isLive(run, reading.taken)) {
+            await live(run, reading, push);
+            return { done: false, value: NOTHING };
+          }
           reading.waiting = true;
-          const { done, value: entries } = await step();
+          const { done, value: entries } = await step(reading.taken);
           if (done) return { done, value: undefined };
           reading.taken = entries.at(-1)!.seq;
           reading.waiting = false;
@@ -109,28 +118,65 @@ export function readers(
   };
 }
 
+const NOTHING: readonly string[] = [];
+
+/** Whether a reader has everything that is written, and the log does not delay what is to come. */
+function isLive(run: Run, taken: number): boolean {
+  return run.keepsAtOnce && taken === run.last && !run.handler.closed;
+}
+
+/** Takes messages as they are written, until the stream is over, the reader is closed, or has no room. */
+function live(run: Run, reading: Reading, push: Push): Promise<void> {
+  return new Promise((resolve) => {
+    let stops: (() => void)[] = [];
+    const taking = {
+      take(blocks: readonly string[], last: number): boolean {
+        if (!push(blocks)) return false;
+        reading.taken = last;
+        return true;
+      },
+      leave(): void {
+        if (!run.live.delete(taking)) return;
+        for (const stop of stops) stop();
+        resolve();
+      },
+    };
+    run.live.add(taking);
+    stops = [run.handler.hold(taking.leave), reading.reader.hold(taking.leave)];
+  });
+}
+
 /** The last entry that was written. A stream that is over has its end still to come. */
 function writtenOf({ run, last }: Reading): number {
   if (!run) return last;
   return run.handler.closed ? Number.POSITIVE_INFINITY : run.last;
 }
 
-/** Steps through a log's tail until the reader's scope closes. A log that fails ends the reader, which may come back for the rest. */
-function tailOf(log: EventLog, name: string, after: number, reader: Scope, failed: (error: unknown) => void) {
+/**
+ * Steps through a log's tail until the reader's scope closes, anew where the reader has got more than the last step gave. A log that fails ends
+ * the reader, which may come back for the rest.
+ */
+function tailOf(log: EventLog, name: string, reader: Scope, failed: (error: unknown) => void) {
   const left = new AbortController();
   reader.add(() => left.abort());
   let tail: AsyncIterator<readonly Entry[]> | undefined;
+  let at = -1;
   // A tail that waits for its reader to take an entry has resources too. What it throws then has no reader.
-  reader.add(() =>
+  const stop = () =>
     invoke(
       () => tail?.return?.(),
       () => {},
-    ),
-  );
-  return async (): Promise<IteratorResult<readonly Entry[]>> => {
+    );
+  reader.add(stop);
+  return async (after: number): Promise<IteratorResult<readonly Entry[]>> => {
     try {
-      tail ??= iteratorOf(log.tail(name, after, left.signal));
-      return await tail.next();
+      if (after !== at) {
+        stop();
+        tail = iteratorOf(log.tail(name, after, left.signal));
+      }
+      const step = await tail!.next();
+      at = step.done ? -1 : step.value.at(-1)!.seq;
+      return step;
     } catch (error) {
       if (!reader.closed) failed(error);
       throw error;

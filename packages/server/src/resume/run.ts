@@ -23,6 +23,13 @@ export interface RemoteStreams {
   cancel(name: string): Promise<boolean>;
 }
 
+/** A reader that has every message so far, and takes what comes beside the log. */
+export interface Live {
+  /** False where it has no room: it reads the log again then. */
+  take(blocks: readonly string[], last: number): boolean;
+  leave(): void;
+}
+
 /** A stream that runs here, or has run and is kept for its readers. */
 export interface Run {
   readonly name: string;
@@ -34,6 +41,9 @@ export interface Run {
   /** Settles when the log has opened it. */
   readonly opened: Promise<EventWriter | undefined>;
   readonly readers: Set<Scope>;
+  readonly live: Set<Live>;
+  /** The log keeps what it is given at once, so that readers need not wait for it. */
+  keepsAtOnce: boolean;
   /** The last place that was written, and the last one that the furthest reader has. */
   last: number;
   delivered: number;
@@ -78,6 +88,8 @@ export function newRun(
     handler: life.child("streams"),
     opened: opening,
     readers: new Set(),
+    live: new Set(),
+    keepsAtOnce: false,
     last: 0,
     delivered: 0,
     sizes: [],

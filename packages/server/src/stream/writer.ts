@@ -30,12 +30,20 @@ export interface SseWriter {
   run(sink: Sink): Promise<void>;
 }
 
+/** Takes blocks that were not asked for. False where there is no room: their source keeps them. */
+export type Push = (blocks: readonly string[]) => boolean;
+
+/** Where blocks come from: they are asked for, and while that waits, they may also be pushed. */
+export interface BlockSource extends AsyncIterator<readonly string[]> {
+  onPush?(push: Push): void;
+}
+
 /**
  * Writes one stream of text blocks to one sink. All blocks of one tick are one write, because joined events cost a third of single ones. The
  * source is read only while the sink has room, so a slow reader pauses a generator. `reader` closes with the last block.
  */
 export class BlockWriter implements SseWriter {
-  readonly #blocks: AsyncIterator<readonly string[]>;
+  readonly #blocks: BlockSource;
   readonly #reader: Scope;
   readonly #options: WriterOptions;
   #sink!: Sink;
@@ -48,7 +56,7 @@ export class BlockWriter implements SseWriter {
   #room: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(blocks: AsyncIterator<readonly string[]>, reader: Scope, options: WriterOptions) {
+  constructor(blocks: BlockSource, reader: Scope, options: WriterOptions) {
     this.#blocks = blocks;
     this.#reader = reader;
     this.#options = options;
@@ -68,6 +76,11 @@ export class BlockWriter implements SseWriter {
       if (reader.closed) return;
       if (limits.heartbeat > 0) reader.interval(limits.heartbeat, () => this.#beat());
       if (headersDue) this.#write(encodeComment(""));
+      this.#blocks.onPush?.((blocks) => {
+        if (this.#over || this.#room) return false;
+        this.#push(blocks, false);
+        return true;
+      });
       void this.#pass();
     });
   }
@@ -89,7 +102,7 @@ export class BlockWriter implements SseWriter {
       while (!this.#reader.closed) {
         const step = await this.#blocks.next();
         if (step.done || this.#reader.closed) break;
-        this.#push(step.value);
+        this.#push(step.value, this.#options.batched === true);
         if (this.#room) await this.#writable(this.#room);
       }
     } catch (error) {
@@ -99,12 +112,14 @@ export class BlockWriter implements SseWriter {
     }
   }
 
-  #push(blocks: readonly string[]): void {
+  /** `batched`: they are all of this tick. */
+  #push(blocks: readonly string[], batched: boolean): void {
+    if (blocks.length === 0) return;
     const first = this.#size === 0;
     if (first) this.#buffer = [...blocks];
     else this.#buffer.push(...blocks);
     for (const { length } of blocks) this.#size += length;
-    if (this.#options.batched || this.#size >= FULL) this.flush();
+    if (batched || this.#size >= FULL) this.flush();
     else if (first && !sharesTimers) defer(() => this.flush());
     else if (first && due.push(this) === 1) defer(flushAll);
   }
