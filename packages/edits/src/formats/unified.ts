@@ -4,7 +4,6 @@ import { parseGitNames, parseNameLine } from "../unified/name.js";
 import { parsePatch } from "../unified/parse.js";
 import type { Format, Taken } from "./block.js";
 import { closesFence, openFence } from "./fence.js";
-import { refuseDotsIn } from "./file-patch.js";
 import { refuse, Unreadable } from "./message.js";
 
 /** The path of a `---` or `+++` line, without its prefix; null for /dev/null. */
@@ -43,7 +42,8 @@ export const unifiedDiffs: Format = {
     // A diff goes on behind prose: as a text on its own this would be a hunk of the same file.
     const more = fence === null && previousFormat === "unified" && /^@@(?:\s|$|-\d)/.test(opening);
     if (!named && !bare && !git && !glued && !more) return null;
-    const known = innerPath ?? path ?? (more ? previousPath : null) ?? defaultPath;
+    const isNext = more || (bare && previousFormat === "unified");
+    const known = innerPath ?? path ?? (isNext ? previousPath : null) ?? defaultPath;
     const first = named ? pathOf(before) : bare || more ? known : null;
     /** Path of the `---` line just before; a file that is deleted has no other. */
     let dashes = first;
@@ -137,7 +137,11 @@ export const unifiedDiffs: Format = {
       settle: () => (completes() && !held.fence ? "kept" : "past"),
       read({ lines, start, end, repairs }) {
         const last = lines.length - 1;
-        const unfinished = fence !== null ? end !== "closed" : end === "torn" || (end === "cut" && owes(count()));
+        const unfinished =
+          fence !== null
+            ? end !== "closed"
+            : end === "torn" ||
+              (end === "cut" && (left === null ? inHunk && /^[-+]/.test(lines[last]!) : owes(count())));
         if (unfinished) refuse(last, "unfinished");
         // Too large a count, or context that lost its blanks: reading on, or stopping, may be wrong.
         if (fence === null && end === "closed" && owes(count())) refuse(last, "bad-hunk");
@@ -151,7 +155,6 @@ export const unifiedDiffs: Format = {
         }
         for (const repair of reading.repairs)
           if (repair.kind !== "fence" && repair.kind !== "prose") repairs.push({ ...repair, line: repair.line - 1 });
-        refuseDotsIn(reading.patch.files, lines);
         return reading.patch.files;
       },
     };

@@ -1,3 +1,4 @@
+import { needPatch, needText } from "../need.js";
 import { type FilePatch, filesOf, type Hunk, type Patch } from "../patch.js";
 import type { ApplyResult, Conflict, ConflictReason, Rung } from "../result.js";
 import { takeApart } from "../sides.js";
@@ -9,6 +10,8 @@ export function applyFile(
   text: string,
   apply: (hunks: readonly Hunk[], text: string, path: string) => ApplyResult,
 ): ApplyResult {
+  needPatch({ patch });
+  needText({ text });
   const [file, another] = filesOf(patch);
   if (another) return refuse("not-found");
   if (!file) return { ok: true, text, hunks: [] };

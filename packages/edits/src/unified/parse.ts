@@ -1,3 +1,4 @@
+import { findElision } from "../elision.js";
 import { ordinals } from "../hunk.js";
 import { isSamePath, listPaths } from "../mentions.js";
 import { quote, type Reading } from "../reading.js";
@@ -47,7 +48,19 @@ export function parsePatch(text: string, { strict = false, path, strip }: ParseO
   }
   closeFile(input);
   if (errors.length === 0 && files.length === 0) refuse(input, 0, "no-hunk");
+  if (!strict) refuseElisions(input);
   return errors.length > 0 ? { ok: false, errors } : { ok: true, patch: { files }, repairs };
+}
+
+/** A new line that stands for others would be written in place of them. */
+function refuseElisions(input: Input): void {
+  for (const { before, after, hunks } of input.files)
+    for (const { lines } of hunks) {
+      const dots = findElision(lines, after ?? before!);
+      if (dots === null) continue;
+      const at = input.lines.findIndex((line) => line.startsWith(dots));
+      return refuse(input, Math.max(0, at), "ambiguous", quote(dots.slice(1)));
+    }
 }
 
 /** Opens the file of hunks that have no header. */
