@@ -36,7 +36,7 @@ const CALLS: Record<string, (wrong: never) => unknown> = {
   "mergePatches ours": (wrong) => edits.mergePatches(wrong, patch),
   "toTextEdits text": (wrong) => edits.toTextEdits(file!, wrong),
   "fromTextEdits text": (wrong) => edits.fromTextEdits([], wrong, { path: "x" }),
-  "toWorkspaceEdit patch": (wrong) => edits.toWorkspaceEdit(wrong, () => ({ uri: "file:///x", text })),
+  "toWorkspaceEdit patch": (wrong) => edits.toWorkspaceEdit(wrong, () => ({ uri: "file:///x", version: 1, text })),
   "splitLines text": (wrong) => edits.splitLines(wrong),
 };
 

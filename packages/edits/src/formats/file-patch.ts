@@ -57,6 +57,16 @@ export function refuseDots(changes: readonly string[], path: string, line: numbe
   refuse(line, "ambiguous", `${quote(dots.slice(1))} stands in the new text alone; write the lines that it stands for`);
 }
 
+/** The same for the files of a diff, whose lines stand in this text. */
+export function refuseDotsIn(files: readonly FilePatch[], text: readonly string[]): void {
+  for (const { before, after, hunks } of files)
+    for (const { lines } of hunks) {
+      const path = after ?? before!;
+      const dots = findElision(lines, path);
+      if (dots !== null) refuseDots(lines, path, Math.max(0, text.indexOf(dots)));
+    }
+}
+
 export function create(path: string, text: string): FilePatch {
   const hunk = changeOf("", text, 1);
   return { kind: "create", before: null, after: path, hunks: hunk === null ? [] : [hunk] };

@@ -4,6 +4,7 @@ import { parseGitNames, parseNameLine } from "../unified/name.js";
 import { parsePatch } from "../unified/parse.js";
 import type { Format, Taken } from "./block.js";
 import { closesFence, openFence } from "./fence.js";
+import { refuseDotsIn } from "./file-patch.js";
 import { refuse, Unreadable } from "./message.js";
 
 /** The path of a `---` or `+++` line, without its prefix; null for /dev/null. */
@@ -155,6 +156,7 @@ export const unifiedDiffs: Format = {
         }
         for (const repair of reading.repairs)
           if (repair.kind !== "fence" && repair.kind !== "prose") repairs.push({ ...repair, line: repair.line - 1 });
+        refuseDotsIn(reading.patch.files, lines);
         return reading.patch.files;
       },
     };

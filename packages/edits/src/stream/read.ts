@@ -2,7 +2,8 @@ import { beginPatch } from "../formats/begin-patch.js";
 import type { Format } from "../formats/block.js";
 import { callFences } from "../formats/call-fence.js";
 import { editBlocks } from "../formats/edit-block.js";
-import { gather } from "../formats/file-patch.js";
+import { gather, refuseDotsIn } from "../formats/file-patch.js";
+import { attempt, Unreadable } from "../formats/message.js";
 import { searchReplace } from "../formats/search-replace.js";
 import { unifiedDiffs } from "../formats/unified.js";
 import { wholeFiles } from "../formats/whole-file.js";
@@ -40,13 +41,26 @@ export function parseEdits(text: string, options: EditOptions = {}): Reading {
   const { files, repairs, errors, found } = readAll(formatsOf(options), text, options);
   const plain = found.size === 0 || (found.size === 1 && found.has("unified"));
   if (plain && files.length === 0 && errors.every(({ reason }) => reason === "bad-hunk"))
-    return parsePatch(text, options);
+    return refuseLost(parsePatch(text, options), text);
   if (plain && errors.length === 0 && !FENCE.test(text)) {
     const whole = parsePatch(text, options);
     // The reader alone sees a path above a hunk behind prose, and that prose is no context.
     if (!whole.ok || meaningOf(whole.patch.files) === meaningOf(files)) return whole;
   }
   return errors.length > 0 ? { ok: false, errors } : { ok: true, patch: gather(files), repairs };
+}
+
+/** A diff in which dots stand for lines that would be lost is an error, as in any other format. */
+function refuseLost(reading: Reading, text: string): Reading {
+  if (!reading.ok) return reading;
+  const { files } = reading.patch;
+  const read = attempt(() => {
+    refuseDotsIn(files, text.split("\n"));
+    return files;
+  });
+  if (!(read instanceof Unreadable)) return reading;
+  const { line, reason, message } = read;
+  return { ok: false, errors: [{ line: line + 1, reason, message }] };
 }
 
 /** A fence, or the end of a tag that stands for one: what is behind it is no part of a diff. */

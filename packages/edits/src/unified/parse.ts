@@ -1,4 +1,4 @@
-import { findElision } from "../elision.js";
+import { areWordyDots } from "../dots.js";
 import { ordinals } from "../hunk.js";
 import { isSamePath, listPaths } from "../mentions.js";
 import { quote, type Reading } from "../reading.js";
@@ -52,14 +52,14 @@ export function parsePatch(text: string, { strict = false, path, strip }: ParseO
   return errors.length > 0 ? { ok: false, errors } : { ok: true, patch: { files }, repairs };
 }
 
-/** A new line that stands for others would be written in place of them. */
+/** A new line with words between dots would be written in place of the lines that it stands for. */
 function refuseElisions(input: Input): void {
-  for (const { before, after, hunks } of input.files)
+  if (!/\.{3}|…/.test(input.text)) return;
+  for (const { hunks } of input.files)
     for (const { lines } of hunks) {
-      const dots = findElision(lines, after ?? before!);
-      if (dots === null) continue;
-      const at = input.lines.findIndex((line) => line.startsWith(dots));
-      return refuse(input, Math.max(0, at), "ambiguous", quote(dots.slice(1)));
+      const dots = lines.filter((line) => areWordyDots(line.slice(1)));
+      if (dots.length === 0 || dots.some((line) => line[0] !== "+") || !lines.some((line) => line[0] === "-")) continue;
+      return refuse(input, Math.max(0, input.lines.indexOf(dots[0]!)), "ambiguous", quote(dots[0]!.slice(1)));
     }
 }
 
