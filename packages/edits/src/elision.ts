@@ -11,11 +11,14 @@ const SAME =
 /** Languages in which dots may be the last argument, and those in which they may be a body. */
 const VARIADIC = /\.(?:c|h|cc|cpp|cxx|hh|hpp|hxx|m|mm|r|lua)$/i;
 const PYTHON = /\.(?:py|pyx)$/i;
+/** A line of Python that does nothing, or is a signature. */
+const NOTHING = /^-\s*(?:pass|\.{3}|raise NotImplementedError\b.*|>>>.*)$/;
 const STUB = /\.(?:pyi|pxd)$/i;
 
 /** Whether a line says nothing but that lines are left out: `...`, `// ...`, `(...)`, `// rest of the function unchanged`. */
 export function isElision(line: string): boolean {
-  if (line.length > 120) return false;
+  // Most lines begin as none of these does.
+  if (line.length > 120 || !/^\s*[/#\-;%{<(.[…]/.test(line)) return false;
   if (areDots(line) || line.trim() === "(...)") return true;
   const said = COMMENT.exec(line.trimEnd())?.[1]?.trim();
   if (said === undefined) return false;
@@ -31,15 +34,21 @@ export function isElision(line: string): boolean {
  * The first added line that stands for lines which would be lost; null where there is none. Where old lines have such a line as
  * well it may be one of the file, and it is none where nothing is deleted, nor where dots are code of the file's language.
  */
-export function findElision(changes: readonly string[], path: string, isProse: boolean): string | null {
+export function findElision(changes: readonly string[], path: string): string | null {
   if (!changes.some((line) => line[0] === "-")) return null;
   const found = changes.findIndex(
     (line, i) =>
       line[0] === "+" &&
       isElision(line.slice(1)) &&
-      (areWordyDots(line.slice(1)) || !(isProse || mayBeCode(changes, i, path))),
+      (areWordyDots(line.slice(1)) || !(isProse(path) || mayBeCode(changes, i, path))),
   );
   return found < 0 || changes.some((line) => line[0] !== "+" && isElision(line.slice(1))) ? null : changes[found]!;
+}
+
+/** Whether a file is text more than code, by its name: it may have headings underlined with `=`, and dots as examples. */
+export function isProse(path: string): boolean {
+  const name = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
+  return !name.includes(".") || /\.(?:md|mdx|markdown|rst|txt|adoc|org|pod|rdoc)$/i.test(name);
 }
 
 /** Whether dots alone may be code here: a body in Python, the last argument in C, the end of a document in YAML. */
@@ -56,12 +65,12 @@ function mayBeCode(changes: readonly string[], at: number, path: string): boolea
     ?.slice(1);
   if (VARIADIC.test(path)) return /[,(]$/.test(before ?? "") && /^\s*[)\]]/.test(behind ?? "");
   if (!PYTHON.test(path)) return false;
-  // In place of one line, as `pass` is one; in place of several they stand for these.
+  // In place of a line that does nothing; in place of others they may stand for these.
   let from = at;
   let to = at;
   while (/^[-+]/.test(changes[from - 1] ?? "")) from--;
   while (/^[-+]/.test(changes[to + 1] ?? "")) to++;
-  const count = (mark: string) =>
-    changes.slice(from, to + 1).filter((each) => each[0] === mark && each.slice(1).trim() !== "").length;
-  return count("-") <= count("+") && /(?::|"""|''')$|^(?:>>>|\.\.\.)/.test(before ?? ":");
+  const indent = line.search(/\S/);
+  const isBody = (each: string) => each[0] === "-" && each.slice(1).search(/\S/) >= indent && !NOTHING.test(each);
+  return !changes.slice(from, to + 1).some(isBody) && /(?::|"""|''')$|^(?:>>>|\.\.\.)/.test(before ?? ":");
 }

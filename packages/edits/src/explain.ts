@@ -1,6 +1,7 @@
 import { areDots } from "./dots.js";
 import { splitLines, withoutReturn } from "./lines.js";
 import { looseLine } from "./match/normal.js";
+import { needPatch, needText } from "./need.js";
 import { type FilePatch, filesOf, type Hunk, type Patch } from "./patch.js";
 import type { Conflict, ConflictReason } from "./result.js";
 import { type Sides, takeApart } from "./sides.js";
@@ -59,6 +60,8 @@ const ACCOUNTS: Record<ConflictReason, (facts: Facts) => Account> = {
  * line numbers, and what to send instead. `text` is the text that the patch was refused for.
  */
 export function explainConflict(conflict: Conflict, patch: FilePatch | Patch, text: string): string {
+  needPatch({ patch });
+  needText({ text });
   const files = filesOf(patch);
   const file = files.find(({ hunks }) => hunks.some(({ id }) => id === conflict.hunk)) ?? files[0];
   const index = file?.hunks.findIndex(({ id }) => id === conflict.hunk) ?? -1;

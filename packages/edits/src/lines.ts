@@ -1,3 +1,4 @@
+import { needText } from "./need.js";
 /**
  * A text as lines. Only a line feed ends a line: a carriage return before it belongs to the line, so no byte is lost.
  * Law: `joinLines(splitLines(text)) === text`. The empty text has no lines and ends, by convention, with a newline.
@@ -9,6 +10,7 @@ export interface Lines {
 }
 
 export function splitLines(text: string): Lines {
+  needText({ text });
   const lines = text.split("\n");
   if (lines[lines.length - 1] !== "") return { lines, newlineAtEnd: false };
   lines.pop();

@@ -63,6 +63,7 @@ export type UnifiedErrorReason =
   | "glued-header" // header lines without a line break between them
   | "bad-header" // a header that contradicts itself or cannot be read
   | "bad-hunk" // a hunk that cannot be read; in strict reading also any hunk that would need a repair
+  | "ambiguous" // a new line alone stands for lines that would be lost: `// ... existing code ...`
   | "stray-line" // an added or deleted line outside of any hunk
   | "binary" // a binary patch
   | "combined-diff"; // a diff of a merge commit (`@@@`)

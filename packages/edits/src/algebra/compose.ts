@@ -1,5 +1,6 @@
 import { applyPatch } from "../apply.js";
 import { createPatch } from "../diff/create.js";
+import { needPatch } from "../need.js";
 import type { FileKind, FilePatch, Hunk, Patch } from "../patch.js";
 import { invertPatch } from "./invert.js";
 import { linesOf, meet, readChanges, writeHunks } from "./spans.js";
@@ -19,6 +20,7 @@ export type Composition =
  * lines exactly, as patches made by `createPatch` do; hunks that only a tolerant reading can place do not compose.
  */
 export function composePatches(first: Patch, second: Patch): Composition {
+  needPatch({ first, second });
   const files: FilePatch[] = [];
   const waiting = [...second.files];
   for (const file of first.files) {

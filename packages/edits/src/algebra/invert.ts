@@ -1,4 +1,5 @@
 import { hashParts, ordinals } from "../hunk.js";
+import { needPatch } from "../need.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
 
 const PLUS = 43;
@@ -10,6 +11,7 @@ const MINUS = 45;
  * its inverse has no hunks, and applying it is refused as stale. Files come in reverse order.
  */
 export function invertPatch(patch: Patch): Patch {
+  needPatch({ patch });
   return { files: patch.files.map(invertFile).reverse() };
 }
 

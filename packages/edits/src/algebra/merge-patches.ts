@@ -1,3 +1,4 @@
+import { needPatch } from "../need.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
 import { linesOf, meet, readChanges, type Turn, writeHunks } from "./spans.js";
 
@@ -23,6 +24,7 @@ export interface PatchConflict {
  * or touch are a conflict unless they are the same.
  */
 export function mergePatches(ours: Patch, theirs: Patch): PatchMerge {
+  needPatch({ ours, theirs });
   const files: FilePatch[] = [];
   const conflicts: PatchConflict[] = [];
   const others = new Map(theirs.files.map((file) => [pathOf(file), file]));

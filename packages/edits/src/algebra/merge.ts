@@ -1,5 +1,6 @@
 import { type Change, diffLines } from "../diff/diff.js";
 import { readSource, type Source } from "../diff/source.js";
+import { needText } from "../need.js";
 import { meet } from "./spans.js";
 
 export type Merge =
@@ -26,6 +27,7 @@ export interface MergeConflict {
  * swapped give the same text, or the same conflicts swapped.
  */
 export function merge3(base: string, ours: string, theirs: string): Merge {
+  needText({ base, ours, theirs });
   if (ours === theirs || theirs === base) return { ok: true, text: ours };
   if (ours === base) return { ok: true, text: theirs };
   const [b, o, t] = [readSource(base), readSource(ours), readSource(theirs)];

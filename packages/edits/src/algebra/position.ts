@@ -1,3 +1,4 @@
+import { needPatch } from "../need.js";
 import type { FilePatch } from "../patch.js";
 import { readChanges } from "./spans.js";
 
@@ -18,6 +19,7 @@ export interface MappedPosition extends Position {
  * it. An insertion in front of a line moves the line. The order of positions is kept. Null where a hunk names no line, or the hunks are not of one text.
  */
 export function mapPosition(file: FilePatch, position: Position, side: -1 | 1 = -1): MappedPosition | null {
+  needPatch({ file });
   const changes = readChanges(file.hunks);
   if (typeof changes === "string") return null;
   let moved = 0;

@@ -1,4 +1,5 @@
 import { countLines } from "../hunk.js";
+import { needPatch } from "../need.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
 
 /**
@@ -7,6 +8,7 @@ import type { FilePatch, Hunk, Patch } from "../patch.js";
  * choose it by. Ids are unique within a file; to choose file by file, select from a patch of one file.
  */
 export function selectHunks(patch: Patch, ids: Iterable<string>): Patch {
+  needPatch({ patch });
   const chosen = new Set(ids);
   return { files: patch.files.flatMap((file) => selectInFile(file, chosen)) };
 }

@@ -1,4 +1,5 @@
 import { hunkIds } from "../hunk.js";
+import { needText } from "../need.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
 import { type Change, type DiffOptions, diffLines } from "./diff.js";
 import { endsInNewline, lineAt, readSource, type Source } from "./source.js";
@@ -21,6 +22,7 @@ export interface CreateOptions extends DiffOptions {
  * path give a patch without files; a file that is created, deleted or renamed is in the patch even if it has no hunks.
  */
 export function createPatch(before: string, after: string, options: CreateOptions = {}): Patch {
+  needText({ before, after });
   const path = options.path ?? "file";
   const oldPath = options.oldPath === undefined ? path : options.oldPath;
   const newPath = options.newPath === undefined ? path : options.newPath;

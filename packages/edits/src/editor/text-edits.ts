@@ -3,6 +3,7 @@ import { createPatch } from "../diff/create.js";
 import { diffLines } from "../diff/diff.js";
 import { readSource } from "../diff/source.js";
 import type { ApplyOptions } from "../match/aligner.js";
+import { needText } from "../need.js";
 import type { FilePatch, Patch } from "../patch.js";
 import type { AppliedHunk, Conflict } from "../result.js";
 import { spliceText } from "../splice.js";
@@ -56,6 +57,7 @@ export type TextEditsPatch =
  * position behind a line's end is its end, one behind the text is the text's end, and inserts at one place keep their order.
  */
 export function fromTextEdits(edits: readonly TextEdit[], text: string, options: { path: string }): TextEditsPatch {
+  needText({ text });
   const starts = lineStarts(text);
   const offsetAt = ({ line, character }: Position): number => {
     const start = starts[Math.max(0, line)];

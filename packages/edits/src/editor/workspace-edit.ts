@@ -1,6 +1,7 @@
 import { applyPatch } from "../apply.js";
 import type { ApplyOptions } from "../match/aligner.js";
 import { fileConflict } from "../match/file.js";
+import { needPatch } from "../need.js";
 import type { FilePatch, Patch } from "../patch.js";
 import type { AppliedHunk, Conflict, Rung } from "../result.js";
 import type { ChangeAnnotation, WorkspaceEdit } from "./protocol.js";
@@ -48,6 +49,7 @@ export function toWorkspaceEdit(
   find: (path: string) => LspDocument,
   options: WorkspaceOptions = {},
 ): WorkspaceEditing {
+  needPatch({ patch });
   const documentChanges: WorkspaceEdit["documentChanges"] = [];
   const changeAnnotations: Record<string, ChangeAnnotation> = {};
   const conflicts: FileConflict[] = [];

@@ -2,6 +2,7 @@ import { applyPatch } from "../apply.js";
 import { createPatch } from "../diff/create.js";
 import { countLines, identifyHunks } from "../hunk.js";
 import type { ApplyOptions } from "../match/aligner.js";
+import { needPatch, needText } from "../need.js";
 import { type FilePatch, filesOf, type Hunk, type Patch } from "../patch.js";
 import type { Conflict } from "../result.js";
 import { formatPatch } from "../unified/format.js";
@@ -36,6 +37,8 @@ const CONTEXT = 3;
  * cannot say is refused: send the whole file then.
  */
 export function formatForBased(patch: FilePatch | Patch, text: string, options: ApplyOptions = {}): BasedWriting {
+  needPatch({ patch });
+  needText({ text });
   const files = filesOf(patch);
   const [file] = files;
   if (!file) return { ok: true, diff: "" };

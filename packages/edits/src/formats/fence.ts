@@ -74,7 +74,9 @@ export function formatFence(lines: readonly string[], info = ""): string {
 const LABEL =
   /^\s*(?:(?:#{1,6}|\/\/|\d+\.|[-*])\s+){0,2}(?:\*{0,2}(?:filename|filepath|file|path)\*{0,2}\s*:\*{0,2}\s*)?/i;
 /** What may stand behind a path: `(new)`, `(new file)`. */
-const REMARK = /\s\([\w ]{1,20}\)(?=:?$)/;
+const REMARK = /\s\([\w –-]{1,20}\)(?=:?$)/;
+/** A line, or lines, of the file. */
+const PLACE = /(?::\d+(?:[-–:]\d+)?|#L\d+(?:-L?\d+)?)$/;
 /** Names of files without an extension. */
 const NAME =
   /^(?:[A-Z][a-z]+file|LICEN[CS]E|README|NOTICE|AUTHORS|CONTRIBUTORS|MAINTAINERS|CHANGELOG|CHANGES|COPYING|INSTALL|NEWS|TODO|VERSION|(?:CODE)?OWNERS|BUILD|WORKSPACE)$/;
@@ -90,9 +92,12 @@ export function parsePathLine(line: string): string | null {
   if (line.length > HEAD_LIMIT) return null;
   const label = LABEL.exec(line)![0];
   const rest = line.slice(label.length).trim().replace(REMARK, "");
-  const quoted = /^(?:\*\*)?`([^`]+)`(?:\*\*)?:?$/.exec(rest) ?? /^<path>(.+)<\/path>$/.exec(rest);
-  if (quoted !== null) return /\w/.test(quoted[1]!) ? quoted[1]! : null;
-  const path = /^\*\*([^\s*]+)\*\*:?$/.exec(rest)?.[1] ?? rest.replace(/:$/, "").replace(/\*\*$/, "");
+  const [, exact] = /^<path>(.+)<\/path>$/.exec(rest) ?? [];
+  if (exact !== undefined) return /\w/.test(exact) ? exact : null;
+  const quoted = /^(?:\*\*)?`([^`]+)`(?:\*\*)?:?$/.exec(rest)?.[1]?.replace(PLACE, "");
+  if (quoted !== undefined) return /\w/.test(quoted) ? quoted : null;
+  const bare = /^\*\*([^\s*]+)\*\*:?$/.exec(rest)?.[1] ?? rest.replace(/:$/, "").replace(/\*\*$/, "");
+  const path = bare.replace(PLACE, "");
   if (WORDS.test(path)) return /[^.]\.[A-Za-z]\w{0,9}$/.test(path) && !PROSE.test(path) ? path : null;
   if (!/^[^\s`*<>|"?]+$/.test(path) || !/\w/.test(path) || path.includes("://")) return null;
   const shaped = /(?:^|[^.])\.[\w-]+$/.test(path) || (/[/\\]/.test(path) && /\w$/.test(path)) || NAME.test(path);
@@ -101,7 +106,7 @@ export function parsePathLine(line: string): string | null {
 
 /** Writes a path as a line of its own, so that `parsePathLine` gives it back. */
 export function formatPathLine(path: string): string {
-  return parsePathLine(path) === path ? path : `\`${path}\``;
+  return [path, `\`${path}\``].find((line) => parsePathLine(line) === path) ?? `<path>${path}</path>`;
 }
 
 /** The path in a fence's info string: `ts:src/a.ts`, `src/a.ts`, `ts src/a.ts`, `ts title="src/a.ts"`, `12:20:src/a.ts`. */
@@ -122,7 +127,7 @@ export function mayOpen(start: string): boolean {
   const rest = start
     .slice(label.length)
     .trimEnd()
-    .replace(/ \([\w ]*\)?:?$/, "");
+    .replace(/ \([\w –-]*\)?:?$/, "");
   // One word, or a few, with or without a label; quoted paths may contain blanks.
   if (/^(?:\S*|\*{0,2}`[^`]*`?[*:]*|[\da-z_.][\w./-]*(?: [\w./-]+){1,3}:?)$|^<path>/.test(rest)) return true;
   const text = start.trimStart();

@@ -52,7 +52,7 @@ export function modifyBy(path: string, hunk: Hunk | null, repairs: Repair[], lin
 
 /** Dots that only new text has stand for lines of the old one that would be lost. */
 export function refuseDots(changes: readonly string[], path: string, line: number): void {
-  const dots = findElision(changes, path, isProse(path));
+  const dots = findElision(changes, path);
   if (dots === null) return;
   refuse(line, "ambiguous", `${quote(dots.slice(1))} stands in the new text alone; write the lines that it stands for`);
 }
@@ -62,15 +62,9 @@ export function refuseDotsIn(files: readonly FilePatch[], text: readonly string[
   for (const { before, after, hunks } of files)
     for (const { lines } of hunks) {
       const path = after ?? before!;
-      const dots = findElision(lines, path, isProse(path));
+      const dots = findElision(lines, path);
       if (dots !== null) refuseDots(lines, path, Math.max(0, text.indexOf(dots)));
     }
-}
-
-/** Whether a file is text more than code, by its name: it may have headings underlined with `=`, and dots as examples. */
-export function isProse(path: string): boolean {
-  const name = path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
-  return !name.includes(".") || /\.(?:md|mdx|markdown|rst|txt|adoc|org|pod|rdoc)$/i.test(name);
 }
 
 export function create(path: string, text: string): FilePatch {

@@ -31,15 +31,27 @@ export function followPaths() {
   let doubtful = false;
   let line = "";
   let shown: Fence | null = null;
+  /** The only line in it, or a line feed for several. */
+  let inner = "";
   function endLine(): void {
     if (shown !== null) {
-      if (closesFence(line, shown)) shown = null;
+      // A path alone in a fence leads up to what is behind it: the fence may be one end too many.
+      if (!closesFence(line, shown)) inner = line.trim() === "" ? inner : inner === "" ? line : "\n";
+      else {
+        shown = null;
+        const alone = parsePathLine(inner);
+        if (alone !== null) follow(plainPath(alone), [plainPath(alone)]);
+      }
       return;
     }
     shown = openFence(line);
+    inner = "";
     if (shown !== null) return;
     const lead = parseLead(line);
     const named = lead === null ? listPaths(line) : [lead];
+    follow(lead, named);
+  }
+  function follow(lead: string | null, named: readonly string[]): void {
     if (named.every((each) => path !== null && isSamePath(each, path))) return;
     path = lead;
     doubtful = lead === null;

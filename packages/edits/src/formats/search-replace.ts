@@ -1,3 +1,4 @@
+import { isProse } from "../elision.js";
 import type { FilePatch, Patch } from "../patch.js";
 import type { Reading, Repair } from "../reading.js";
 import { quote } from "../reading.js";
@@ -6,7 +7,7 @@ import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
 import type { Format, Written } from "./block.js";
 import { formatFence, formatPathLine, indentOf, unindent } from "./fence.js";
-import { asText, changeOf, create, isProse, modifyBy } from "./file-patch.js";
+import { asText, changeOf, create, modifyBy } from "./file-patch.js";
 import { takeOffGutter } from "./gutter.js";
 import { refuse, repair } from "./message.js";
 import { type Writing, wordless, writeBlocks } from "./write.js";

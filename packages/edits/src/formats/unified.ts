@@ -43,7 +43,8 @@ export const unifiedDiffs: Format = {
     // A diff goes on behind prose: as a text on its own this would be a hunk of the same file.
     const more = fence === null && previousFormat === "unified" && /^@@(?:\s|$|-\d)/.test(opening);
     if (!named && !bare && !git && !glued && !more) return null;
-    const known = innerPath ?? path ?? (more ? previousPath : null) ?? defaultPath;
+    const isNext = more || (bare && previousFormat === "unified");
+    const known = innerPath ?? path ?? (isNext ? previousPath : null) ?? defaultPath;
     const first = named ? pathOf(before) : bare || more ? known : null;
     /** Path of the `---` line just before; a file that is deleted has no other. */
     let dashes = first;
@@ -137,7 +138,11 @@ export const unifiedDiffs: Format = {
       settle: () => (completes() && !held.fence ? "kept" : "past"),
       read({ lines, start, end, repairs }) {
         const last = lines.length - 1;
-        const unfinished = fence !== null ? end !== "closed" : end === "torn" || (end === "cut" && owes(count()));
+        const unfinished =
+          fence !== null
+            ? end !== "closed"
+            : end === "torn" ||
+              (end === "cut" && (left === null ? inHunk && /^[-+]/.test(lines[last]!) : owes(count())));
         if (unfinished) refuse(last, "unfinished");
         // Too large a count, or context that lost its blanks: reading on, or stopping, may be wrong.
         if (fence === null && end === "closed" && owes(count())) refuse(last, "bad-hunk");

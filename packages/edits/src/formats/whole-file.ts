@@ -1,3 +1,4 @@
+import { isProse } from "../elision.js";
 import { splitLines } from "../lines.js";
 import type { Patch } from "../patch.js";
 import type { Reading } from "../reading.js";
@@ -5,7 +6,7 @@ import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
 import type { Format } from "./block.js";
 import { closesFence, type Fence, formatFence, formatPathLine, openFence, openInner } from "./fence.js";
-import { asText, create, isProse, newText, refuseDots } from "./file-patch.js";
+import { asText, create, newText, refuseDots } from "./file-patch.js";
 import { refuse } from "./message.js";
 import { type Writing, writeBlocks } from "./write.js";
 

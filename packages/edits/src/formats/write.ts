@@ -1,3 +1,4 @@
+import { needPatch } from "../need.js";
 import type { FileKind, FilePatch, Patch } from "../patch.js";
 import { endMatters } from "./file-patch.js";
 
@@ -6,11 +7,12 @@ export type Writing = { readonly ok: true; readonly text: string } | { readonly 
 
 /** Writes each file as the pieces that `write` makes of it, or says what in it `write` has no word for. */
 export function writeFiles<Piece>(
-  { files }: Patch,
+  patch: Patch,
   write: (file: FilePatch, path: string) => readonly Piece[] | string,
 ): { readonly ok: true; readonly pieces: readonly Piece[] } | { readonly ok: false; readonly message: string } {
+  needPatch({ patch });
   const pieces: Piece[] = [];
-  for (const file of files) {
+  for (const file of patch.files) {
     const path = file.after ?? file.before!;
     const written = write(file, path);
     if (typeof written === "string") return { ok: false, message: `This format has no word for ${written} (${path}).` };

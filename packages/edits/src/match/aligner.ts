@@ -28,6 +28,6 @@ export interface ApplyOptions {
    * replaced as a whole.
    */
   readonly at?: LineRange | undefined;
-  /** One more rung, for what "context" does not find: `anchored`. Never used by default. */
+  /** One more rung, for what "context" does not find: `misspelt` or `anchored`. Never used by default. */
   readonly beyond?: Aligner;
 }

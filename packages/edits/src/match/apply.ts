@@ -11,10 +11,16 @@ export function applyBy(ladder: Ladder, patch: FilePatch | Patch, text: string, 
   const { at } = options;
   if (at !== undefined)
     return applyInRange(patch, text, at, (part) => applyBy(ladder, patch, part, { ...options, at: undefined }));
-  return applyFile(patch, text, (hunks, text) => applyHunks(ladder, hunks, text, options));
+  return applyFile(patch, text, (hunks, text, path) => applyHunks(ladder, hunks, text, path, options));
 }
 
-function applyHunks(ladder: Ladder, hunks: readonly Hunk[], text: string, options: ApplyOptions): ApplyResult {
+function applyHunks(
+  ladder: Ladder,
+  hunks: readonly Hunk[],
+  text: string,
+  path: string,
+  options: ApplyOptions,
+): ApplyResult {
   // Lines inserted by number alone match nothing that would show the text's byte order mark and line endings.
   const bare = hunks.some(({ lines }) => lines.every((line) => line[0] === "+"));
   const plain = !bare || (text[0] !== "\ufeff" && !text.includes("\r"));
@@ -25,6 +31,6 @@ function applyHunks(ladder: Ladder, hunks: readonly Hunk[], text: string, option
   // A byte order mark belongs to no line, unless the patch itself writes one.
   const mark = text[0] === "\ufeff" && !hunks.some(({ lines }) => lines.some((line) => line.includes("\ufeff")));
   const body = mark ? text.slice(1) : text;
-  const result = ladder.stand?.(even, body, repairs, false) ?? climb(even, body, repairs, ladder, options);
+  const result = ladder.stand?.(even, body, repairs, false) ?? climb(even, body, path, repairs, ladder, options);
   return mark && result.ok ? { ...result, text: `\ufeff${result.text}` } : result;
 }

@@ -1,11 +1,11 @@
 import { commonEnds } from "../same-ends.js";
 import type { Change, Sides } from "../sides.js";
 import type { Aligner, Alignment } from "./aligner.js";
+import { isReworded } from "./comment.js";
 import { looseLine } from "./normal.js";
 import { indexBy, type LineIndex, type Target } from "./target.js";
-import { isSlip, readWords } from "./typo.js";
 
-/** A context line may be mistyped or missing if this many other lines that are not blank hold for it. */
+/** A context line may be written otherwise or missing if this many other lines that are not blank hold for it. */
 const HOLDS = 3;
 /** One line of so many that are not blank; one in any case. */
 const EACH = 4;
@@ -20,35 +20,35 @@ const STARTS = 400;
 
 /**
  * Aligns a hunk whose context is not quite the text's. All deleted lines must be there, in a row as the hunk has them; of the
- * context one line may be mistyped (see `isSlip`) or missing, and blank lines may be dropped or added. Where lines are
+ * context one line may be written otherwise (`isAlike`) or missing, and blank lines may be dropped or added. Where lines are
  * inserted the neighbours must touch in the text, so that there is no doubt where the new lines go.
  */
-function alignContext(sides: Sides, target: Target): Alignment[] | null {
+export function alignContext(sides: Sides, target: Target, isAlike: IsAlike): Alignment[] | null {
   const index = indexBy(looseLine, target);
   const { effort } = target;
   const keys = sides.old.map(looseLine);
   const anchors = pickAnchors(keys, sides, index);
   const found = new Map<string, Alignment>();
   let starts = 0;
-  let own: ReadonlySet<string> | undefined;
-  const isWord = (word: string) => {
-    target.words ??= readWords(target.text);
-    own ??= readWords(sides.changes.flatMap(({ insert }) => insert).join("\n"));
-    return target.words.has(word) || own.has(word);
-  };
   for (const anchor of anchors) {
     for (const row of index.places.get(keys[anchor]!) ?? []) {
       starts++;
       effort.left -= keys.length;
       if (starts > STARTS || effort.left < 0) return null;
-      const rows = walk(keys, sides, index, anchor, row, isWord);
+      const rows = walk(keys, sides, index, anchor, row, isAlike);
       if (rows && isSettled(rows.rows, sides, false, index.keys)) found.set(rows.rows.join(), rows);
     }
   }
   return [...found.values()];
 }
 
-export const contextual: Aligner = { rung: "context", align: alignContext };
+/** Whether a context line of a patch is a line of the text. */
+type IsAlike = (patch: string, text: string) => boolean;
+
+export const contextual: Aligner = {
+  rung: "context",
+  align: (sides, target) => alignContext(sides, target, (patch, text) => isReworded(patch, text, target.path)),
+};
 
 /** The rarest deleted line, which must be matched; or the two rarest of the context, one of which must be. */
 function pickAnchors(keys: readonly string[], sides: Sides, index: LineIndex): number[] {
@@ -73,7 +73,7 @@ function walk(
   index: LineIndex,
   anchor: number,
   row: number,
-  isWord: (word: string) => boolean,
+  isAlike: IsAlike,
 ): Alignment | null {
   const rows = new Array<number>(keys.length).fill(-1);
   const mistyped = new Set<number>();
@@ -106,7 +106,7 @@ function walk(
         left.push(i - step / 2);
         at += step;
         continue;
-      } else if (!sides.deleted[i] && isSlip(key, there, isWord)) {
+      } else if (!sides.deleted[i] && isAlike(key, there)) {
         rows[i] = at;
         mistyped.add(i);
       } else return null;

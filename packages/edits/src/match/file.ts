@@ -1,3 +1,4 @@
+import { needPatch, needText } from "../need.js";
 import { type FilePatch, filesOf, type Hunk, type Patch } from "../patch.js";
 import type { ApplyResult, Conflict, ConflictReason, Rung } from "../result.js";
 import { takeApart } from "../sides.js";
@@ -7,23 +8,26 @@ import { hasReturns } from "./endings.js";
 export function applyFile(
   patch: FilePatch | Patch,
   text: string,
-  apply: (hunks: readonly Hunk[], text: string) => ApplyResult,
+  apply: (hunks: readonly Hunk[], text: string, path: string) => ApplyResult,
 ): ApplyResult {
+  needPatch({ patch });
+  needText({ text });
   const [file, another] = filesOf(patch);
   if (another) return refuse("not-found");
   if (!file) return { ok: true, text, hunks: [] };
   if (file.whole) return replaceWhole(file, text);
   const { hunks, kind } = file;
+  const path = file.before ?? file.after ?? "";
   const index = file.git?.index;
   // Nearly every index line is of other texts: then it is not taken apart.
   const [from = "", to = ""] = index?.includes(EMPTY.slice(0, 7)) ? index.split("..") : [];
   const empty = isEmptyBlob(from);
   if (hunks.length === 0 && !empty) return { ok: true, text: kind === "delete" ? "" : text, hunks: [] };
   if ((kind === "create" || empty) && text !== "") {
-    const made = apply(hunks, "");
+    const made = apply(hunks, "", path);
     return refuse(made.ok && made.text === text ? "already-applied" : "stale");
   }
-  const result = apply(hunks, text);
+  const result = apply(hunks, text, path);
   return (kind === "delete" || isEmptyBlob(to)) && result.ok && result.text !== "" ? refuse("stale") : result;
 }
 

@@ -58,12 +58,17 @@ function loseMarkers(pairs: readonly IndentPair[], inserts: readonly NewIndent[]
   const isLost = ({ patch, text }: IndentPair) => text === ` ${patch}`;
   const isKept = ({ patch, text, deleted }: IndentPair) => patch === text && (deleted || text[0] !== " ");
   if (!pairs.every((pair) => isKept(pair) || (!pair.deleted && isLost(pair)))) return null;
-  // A dedent would have moved these as well.
-  if (pairs.some((pair) => isKept(pair)) || inserts.length === 0) return true;
-  const columns = new Set(pairs.map(({ text }) => text.length));
-  const own = inserts.map(({ own }) => own.length);
+  // A dedent would have moved these as well; what stands at the left cannot be moved.
+  if (pairs.some((pair) => isKept(pair) && pair.text[0] === " ")) return true;
+  const moved = pairs.filter((pair) => !isKept(pair));
+  const columns = new Set(moved.map(({ text }) => text.length));
+  const own = inserts.map(({ own }) => own.length).filter((column) => column > 0 || moved.length === pairs.length);
+  if (own.length === 0) return true;
   const least = Math.min(...own);
-  if (columns.has(least) !== columns.has(least + 1)) return columns.has(least) ? true : null;
+  if (own.some((column) => columns.has(column) !== columns.has(column + 1))) {
+    const isDedent = own.some((column) => !columns.has(column) && columns.has(column + 1));
+    return isDedent ? null : columns.has(least);
+  }
   const parities = new Set([...columns].map((column) => column % 2));
   const [parity] = parities;
   if (parities.size > 1 || columns.has(least)) return false;

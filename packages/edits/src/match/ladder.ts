@@ -62,11 +62,12 @@ const LOOKS = 1000;
 export function climb(
   hunks: readonly Hunk[],
   text: string,
+  path: string,
   given: readonly Rung[],
   ladder: Ladder,
   { loosest = "context", beyond }: ApplyOptions,
 ): ApplyResult {
-  const target = readTarget(text, hunks);
+  const target = readTarget(text, hunks, path);
   const candidates = hunks.map((hunk): Candidate => {
     const sides = takeApart(hunk);
     const found =

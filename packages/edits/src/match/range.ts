@@ -1,3 +1,4 @@
+import { needPatch, needText } from "../need.js";
 import { type FilePatch, filesOf, type Patch } from "../patch.js";
 import type { ApplyResult, Conflict } from "../result.js";
 import type { LineRange } from "./aligner.js";
@@ -12,6 +13,8 @@ export function applyInRange(
   { line_start, line_end }: LineRange,
   apply: (part: string) => ApplyResult,
 ): ApplyResult {
+  needPatch({ patch });
+  needText({ text });
   const [file] = filesOf(patch);
   if (file?.whole || file?.kind === "create" || file?.kind === "delete") return apply(text);
   const starts = lineStarts(text);

@@ -1,3 +1,4 @@
+import { needPatch } from "../need.js";
 import { type FilePatch, filesOf, type Patch } from "../patch.js";
 import type { ApplyResult, Conflict } from "../result.js";
 import { type Sides, takeApart } from "../sides.js";
@@ -28,6 +29,7 @@ interface Taken {
  * an overlap (git puts it between them), and an `index` line that calls a text empty is trusted.
  */
 export function applyStrictly(patch: FilePatch | Patch, text: string, options: StrictOptions = {}): ApplyResult {
+  needPatch({ patch });
   const { kind, hunks, whole } = filesOf(patch)[0] ?? {};
   // Where no hunk says what is taken or made, git takes and makes an empty file only.
   if ((kind === "delete" || kind === "create") && !whole && hunks?.length === 0 && text !== "") return refuse("stale");

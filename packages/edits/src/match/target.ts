@@ -15,6 +15,8 @@ export type Below = (row: number, change: number) => boolean;
 /** A text as hunks are matched against it: its lines, where they start, and how much searching it may still cost. */
 export interface Target {
   readonly text: string;
+  /** The file that it is the text of, or empty. */
+  readonly path: string;
   readonly lines: readonly string[];
   /** See `lineStarts`. */
   readonly starts: readonly number[];
@@ -35,10 +37,11 @@ export interface LineIndex {
   readonly places: ReadonlyMap<string, readonly number[]>;
 }
 
-export function readTarget(text: string, hunks: readonly Hunk[]): Target {
+export function readTarget(text: string, hunks: readonly Hunk[], path = ""): Target {
   const { lines, newlineAtEnd } = splitLines(text);
   const effort = startEffort(lines.length);
-  return { text, lines, starts: lineStarts(text), newlineAtEnd, hunks, indexes: new Map(), effort, belows: new Map() };
+  const starts = lineStarts(text);
+  return { text, path, lines, starts, newlineAtEnd, hunks, indexes: new Map(), effort, belows: new Map() };
 }
 
 /** Offset at which each line starts, and one more: the text's length. */

@@ -5,6 +5,7 @@ import {
   HEAD_LIMIT,
   mayOpen,
   openFence,
+  openInner,
   openTag,
   outdent,
   parseInfoPath,
@@ -12,6 +13,7 @@ import {
 } from "../formats/fence.js";
 import { followPaths } from "../formats/lead.js";
 import { withoutReturn } from "../lines.js";
+import { needText } from "../need.js";
 import type { EditEvent, EditReader, ReadOptions } from "./event.js";
 import { closeBlock, lineOf, type OpenBlock, overflow, tell } from "./open-block.js";
 
@@ -23,9 +25,11 @@ interface Held {
   readonly fence: Fence | null;
   /** Lines between the fence and the line at hand, blank ones left out. */
   readonly inner: number;
+  /** The fence stands right behind that of a block, so it may be one end too many. */
+  readonly stray: boolean;
 }
 
-const NOTHING: Held = { raws: [], path: null, innerPath: null, fence: null, inner: 0 };
+const NOTHING: Held = { raws: [], path: null, innerPath: null, fence: null, inner: 0, stray: false };
 
 /**
  * Reads a model's output in pieces, in time linear in its length; memory is that of one block.
@@ -63,6 +67,10 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
   let held = NOTHING;
   /** A code fence that is prose: nothing in it opens a block. */
   let prose: Fence | null = null;
+  /** What opened it may have been no opening, see `Held.stray`. */
+  let stray = false;
+  /** The fence that has ended last, with nothing but blank lines behind it. */
+  let ended: Fence | null = null;
   /** The fence around a finished block: more blocks may follow in it, and its end is no text. */
   let wrapper: Fence | null = null;
   const paths = followPaths();
@@ -72,6 +80,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
 
   return {
     push(text: string): void {
+      needText({ text });
       let from = 0;
       for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", from)) {
         takePiece(text.slice(from, end + 1));
@@ -111,6 +120,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
 
   function emitText(text: string): void {
     if (text === "") return;
+    if (ended !== null && text.trim() !== "") ended = null;
     paths.pass(text);
     emit({ type: "text", text });
   }
@@ -150,10 +160,15 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
   function route(raw: string): void {
     if (open !== null) feed(open, raw);
     else if (prose !== null) {
+      if (stray && openInner(raw, prose)) {
+        prose = null;
+        return route(raw);
+      }
       if (closesFence(raw, prose)) prose = null;
       emitText(raw);
     } else if (held.fence === null && wrapper !== null && closesFence(raw, wrapper)) {
       release();
+      ended = wrapper;
       wrapper = null;
     } else if (held.fence !== null && raw.replace(/\n$/, "").length > limit) {
       release();
@@ -223,7 +238,8 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     const named = parsePathLine(line);
     if (opened !== null) {
       if (fence !== null || (raws.length > 0 && path === null)) return false;
-      held = { ...held, raws: [...raws, raw], fence: opened, path: parseInfoPath(opened.info) ?? path };
+      const stray = ended !== null && closesFence(line, ended);
+      held = { ...held, raws: [...raws, raw], fence: opened, path: parseInfoPath(opened.info) ?? path, stray };
     } else if (line.trim() === "") {
       if ((path === null && fence === null) || raws.length > 4) return false;
       held = { ...held, raws: [...raws, raw] };
@@ -240,6 +256,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
   /** What was held back is text after all. */
   function release(): void {
     const { raws, fence } = held;
+    stray = held.stray;
     held = NOTHING;
     // What a tag holds is no code that could show a block.
     if (fence !== null && fence.length > 0) prose = fence;

@@ -1,4 +1,5 @@
 import { countLines, lastLines } from "../hunk.js";
+import { needPatch } from "../need.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
 import { quoteName } from "./quote.js";
 
@@ -9,6 +10,7 @@ import { quoteName } from "./quote.js";
  * Hunks without a place are written as `@@ ... @@`, which only lenient readers understand.
  */
 export function formatPatch(patch: Patch): string {
+  needPatch({ patch });
   const out: string[] = [];
   let open = false;
   for (const file of patch.files) {

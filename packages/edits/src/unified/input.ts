@@ -1,4 +1,5 @@
 import { hashParts } from "../hunk.js";
+import { needText } from "../need.js";
 import type { FilePatch, Hunk } from "../patch.js";
 import {
   MOST_REPAIRS,
@@ -59,6 +60,7 @@ export interface Input {
 
 /** Opens the text: line endings of the patch itself, doubled lines and the final newline are put right here. */
 export function openInput(source: string, strict: boolean, strip: number | undefined): Input {
+  needText({ text: source });
   const clean = !strict && source.startsWith("\ufeff") ? source.slice(1) : source;
   const onlyReturns = !strict && !clean.includes("\n") && clean.includes("\r");
   const text = onlyReturns ? clean.replaceAll("\r", "\n") : clean;

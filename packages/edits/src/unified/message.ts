@@ -23,6 +23,7 @@ export const SENTENCES: Record<UnifiedRepairKind | UnifiedErrorReason, string> =
   "stray-line": "A changed line stands in no hunk; the counts of the hunk before it may be too small.",
   "bad-header": "The header contradicts itself or cannot be read.",
   "bad-hunk": "The hunk does not fit its header.",
+  ambiguous: "This stands in the new text alone; write the lines that it stands for.",
   binary: "A binary patch cannot be read as lines.",
   "combined-diff": "A merge's diff has several old sides and cannot be applied.",
 };

@@ -16,6 +16,9 @@ export function parseNameLine(text: string, strict: boolean): NameLine {
   if (!strict && quoted === null)
     while (end >= 0 && !STAMP.test(text.slice(end + 1, end + 80))) end = text.indexOf("\t", end + 1);
   if (end < 0) end = text.length;
+  // Some programs write a blank where the tab should be.
+  const blank = strict || quoted !== null || end < text.length ? -1 : text.search(TIME);
+  if (blank > 0) end = blank;
   const name = quoted?.name ?? text.slice(0, end);
   const stamp = text.slice(end + 1) || undefined;
   if (quoted === null && name[0] === '"') return { name: undefined };
@@ -24,6 +27,8 @@ export function parseNameLine(text: string, strict: boolean): NameLine {
 
 /** What tools write behind a name and its tab: nothing, a date, a time, or what Subversion calls a revision. */
 const STAMP = /^\s*(?:$|\(|\d{4}-|[A-Z][a-z]{2},? |\d+[:/.]\d)/;
+
+const TIME = / \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.\d]*(?: ?[-+]\d\d:?\d\d|Z)?$/;
 
 /**
  * Reads what stands behind `diff --git `. Unquoted names may contain blanks: then only the split that gives the same name

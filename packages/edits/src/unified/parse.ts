@@ -1,3 +1,4 @@
+import { areWordyDots } from "../dots.js";
 import { ordinals } from "../hunk.js";
 import { isSamePath, listPaths } from "../mentions.js";
 import { quote, type Reading } from "../reading.js";
@@ -47,7 +48,19 @@ export function parsePatch(text: string, { strict = false, path, strip }: ParseO
   }
   closeFile(input);
   if (errors.length === 0 && files.length === 0) refuse(input, 0, "no-hunk");
+  if (!strict) refuseElisions(input);
   return errors.length > 0 ? { ok: false, errors } : { ok: true, patch: { files }, repairs };
+}
+
+/** A new line with words between dots would be written in place of the lines that it stands for. */
+function refuseElisions(input: Input): void {
+  if (!/\.{3}|…/.test(input.text)) return;
+  for (const { hunks } of input.files)
+    for (const { lines } of hunks) {
+      const dots = lines.filter((line) => areWordyDots(line.slice(1)));
+      if (dots.length === 0 || dots.some((line) => line[0] !== "+") || !lines.some((line) => line[0] === "-")) continue;
+      return refuse(input, Math.max(0, input.lines.indexOf(dots[0]!)), "ambiguous", quote(dots[0]!.slice(1)));
+    }
 }
 
 /** Opens the file of hunks that have no header. */

@@ -47,6 +47,25 @@ describe("context without its markers", () => {
     expect(unified(" * one\n+ * new\n * two\n", comment)).toBe(comment.replace(" * two", " * new\n * two"));
   });
 
+  test("is told from a dedent beside a line at the left by the new lines as well", () => {
+    expect(unified("def a():\n    x = 1\n+    z = 3\n    if x:\n", python)).toBe(
+      python.replace("    if", "    z = 3\n    if"),
+    );
+    for (const apply of [
+      block.bind(null),
+      (search: string, replace: string, text: string) => {
+        const old = search.replace(/^/gm, " ").slice(0, -1);
+        const now = replace.split("\n").filter((line) => line !== "" && !search.split("\n").includes(line));
+        return unified(`${old}${now.map((line) => `+${line}\n`).join("")}`, text);
+      },
+    ]) {
+      const search = "def a():\n   x = 1\n";
+      expect(apply(search, `${search}   z = 3\n`, python)).toBe("not-found");
+      expect(apply(search, `${search}   z = 3\ndef b():\n   y = 4\n`, python)).toBe("not-found");
+      expect(apply(search, `${search}   if z:\n       y = 4\n`, python)).toBe("not-found");
+    }
+  });
+
   test("is refused where it may be either", () => {
     expect(unified("    a\n     b\n+    c\n", "    a\n     b\n")).toBe("not-found");
   });

@@ -39,7 +39,7 @@ test("hunks that are found without a look at every line are written where the la
     const standing = hunks.length > 0 && standMoved(hunks, text);
     if (!standing) continue;
     taken++;
-    const result = climb(hunks, text, [], looseLadder, {});
+    const result = climb(hunks, text, "", [], looseLadder, {});
     // Of several hunks the ladder refuses some that moved with those before them.
     if (hunks.length === 1 || result.ok)
       expect(result, `seed ${seed}`).toMatchObject({ ok: true, text: spliceText(text, standing.splices) });

@@ -1,4 +1,7 @@
 import { commonEnds } from "../same-ends.js";
+import type { Aligner } from "./aligner.js";
+import { isReworded } from "./comment.js";
+import { alignContext } from "./context.js";
 
 /** Words of the languages: a slip in one of them is seldom a word of its own. */
 const RESERVED = new Set(
@@ -28,15 +31,32 @@ const TOKEN = /[\p{L}_$][\p{L}\p{M}\p{N}_$]*|\p{N}[\p{L}\p{N}._]*|[^\s]/gu;
 const PART = /\p{Lu}?[\p{Ll}\p{M}]+|\p{Lu}+(?!\p{Ll})|\p{Lo}+/gu;
 /** Endings by which one word becomes another. */
 const INFLECTION = /^[sdrnyte]$/i;
-/** A comment that a tool reads is code. */
-const DIRECTIVE =
-  /[@#]\w+[-:]|\b(?:eslint|prettier|noqa|pragma|pylint|mypy|type:|istanbul|c8|v8|nolint|rubocop|biome|ts-\w+)\b|^#[!\w]/i;
 /** Characters of a line: a shorter one is another line, and a longer one is generated, not typed. */
 const SHORTEST = 8;
 const LONGEST = 1_000;
 
+/**
+ * A rung beyond "context", for `applyPatch(patch, text, { beyond: misspelt })`; it is used only where it is passed. One
+ * context line may have a misspelt word (see `isTypo`). No rule tells every misspelt word from another one: `strcpy` is
+ * a letter away from `strncpy`, so a hunk may be applied that was meant for other code.
+ */
+export const misspelt: Aligner = {
+  rung: "misspelt",
+  align(sides, target) {
+    target.words ??= readWords(target.text);
+    const { words } = target;
+    const own = readWords(sides.changes.flatMap(({ insert }) => insert).join("\n"));
+    const isWord = (word: string) => words.has(word) || own.has(word);
+    return alignContext(
+      sides,
+      target,
+      (patch, text) => isReworded(patch, text, target.path) || isTypo(patch, text, isWord),
+    );
+  },
+};
+
 /** The words of a text, and the parts that its identifiers are made of. */
-export function readWords(text: string): ReadonlySet<string> {
+function readWords(text: string): ReadonlySet<string> {
   const words = new Set<string>();
   for (const [word] of text.matchAll(/[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu)) {
     if (words.has(word)) continue;
@@ -47,19 +67,18 @@ export function readWords(text: string): ReadonlySet<string> {
 }
 
 /**
- * Whether a context line of a patch is the text's line, written slightly wrong. They may differ in white space and in the
- * words of a comment. In code one word may have a letter too many, too few, another or two of them swapped, if the word as
- * the patch has it means nothing: it is no word of the text nor of the patch's new lines (`isWord`), no keyword, and no
- * other form of the right word. No operator, digit or letter case may differ. A short line is another line.
+ * Whether a line of a patch is the text's line with one word misspelt: a letter too many, too few, another, or two of them
+ * swapped. The word as the patch has it must mean nothing that can be known here: it is no word of the text nor of the
+ * patch's new lines (`isWord`), no keyword, and no other form of the right word. No operator, digit or letter case may differ.
  */
-export function isSlip(patch: string, text: string, isWord: (word: string) => boolean): boolean {
+function isTypo(patch: string, text: string, isWord: (word: string) => boolean): boolean {
   if (Math.min(patch.length, text.length) < SHORTEST || Math.max(patch.length, text.length) > LONGEST) return false;
-  if (
-    Math.abs(patch.length - text.length) <= 2 &&
-    isMistyped(patch.match(TOKEN) ?? [], text.match(TOKEN) ?? [], isWord)
-  )
-    return true;
-  return isSwapped(patch, text, isWord) || isReworded(patch, text);
+  if (Math.abs(patch.length - text.length) > 2) return false;
+  if (isSwapped(patch, text, isWord)) return true;
+  const [own, there] = [patch, text].map((line) => line.match(TOKEN) ?? []);
+  if (own!.length !== there!.length) return false;
+  const wrong = own!.flatMap((token, i) => (token === there![i] ? [] : [i]));
+  return wrong.length === 1 && isMisspelt(own![wrong[0]!]!, there![wrong[0]!]!, isWord);
 }
 
 /**
@@ -67,20 +86,9 @@ export function isSlip(patch: string, text: string, isWord: (word: string) => bo
  * `typ eA`. One of the words that this makes must be long enough, and none that is known.
  */
 function isSwapped(patch: string, text: string, isWord: (word: string) => boolean): boolean {
-  let at = 0;
-  while (at < patch.length && patch[at] === text[at]) at++;
+  const { head: at } = commonEnds(patch, text);
   const pair = patch.slice(at, at + 2);
-  if (
-    patch !==
-    text.slice(0, at) +
-      text
-        .slice(at, at + 2)
-        .split("")
-        .reverse()
-        .join("") +
-      text.slice(at + 2)
-  )
-    return false;
+  if (patch !== text.slice(0, at) + (text[at + 1] ?? "") + (text[at] ?? "") + text.slice(at + 2)) return false;
   if (!/\p{L}/u.test(pair) || /\p{N}|\p{Lu}\p{Lu}|\p{Ll}\p{Ll}/u.test(pair)) return false;
   const words = [...patch.matchAll(/[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu)].filter(
     ({ 0: word, index }) => index <= at + 2 && index + word.length >= at,
@@ -88,14 +96,6 @@ function isSwapped(patch: string, text: string, isWord: (word: string) => boolea
   return words.some(
     ([word]) => word.length > 2 && !isWord(word) && !KEYWORDS.has(word.toLowerCase()) && !RESERVED.has(word),
   );
-}
-
-function isMistyped(patch: readonly string[], text: readonly string[], isWord: (word: string) => boolean): boolean {
-  if (patch.length !== text.length)
-    return patch.join("") === text.join("") && patch.every((token) => !/\w/.test(token));
-  const wrong = patch.flatMap((token, i) => (token === text[i] ? [] : [i]));
-  if (wrong.length === 0) return true;
-  return wrong.length === 1 && isMisspelt(patch[wrong[0]!]!, text[wrong[0]!]!, isWord);
 }
 
 /** Both words are letters alone where they differ, and differ inside one of the parts that they are made of. */
@@ -122,23 +122,4 @@ function isOneSlip(a: string, b: string, isReserved: boolean): boolean {
   if (left.length + right.length !== 1) return false;
   if (left !== "" && (a[head - 1] === left || a[head + 1] === left)) return true;
   return (head > 0 || isReserved) && !(tail === 0 && INFLECTION.test(left + right) && !isReserved);
-}
-
-const COMMENT = /^(.*?)(\/\/|#|--|\/\*|<!--)(?=\s|$|\*)(.*)$/;
-
-/** The same code, and comments that have most of their words in common. */
-function isReworded(patch: string, text: string): boolean {
-  const [, code, mark, words = ""] = COMMENT.exec(patch) ?? [];
-  const [, there, other, right = ""] = COMMENT.exec(text) ?? [];
-  if (code === undefined || code.trim() !== there?.trim() || mark !== other) return false;
-  // An uneven number of quotes: the mark stands in a string.
-  if ((code.match(/["'`]/g)?.length ?? 0) % 2 === 1 || DIRECTIVE.test(words.trim()) || DIRECTIVE.test(right.trim()))
-    return false;
-  // Headings begin like comments: what is not a word is no matter of wording there.
-  const [signs, others] = [words, right].map((line) => line.replace(/[\p{L}\s.,:;]+/gu, ""));
-  if (signs !== others) return false;
-  const [own, known] = [words, right].map((line) => line.toLowerCase().match(/[\p{L}_$]+/gu) ?? []);
-  const all = new Set(known);
-  const same = new Set(own!.filter((word) => all.has(word))).size;
-  return same >= 2 && 2 * same > Math.max(new Set(own).size, all.size);
 }

@@ -1,0 +1,140 @@
+import { describe, expect, test } from "vitest";
+import { applyPatch } from "../../src/apply.js";
+import type { ApplyOptions } from "../../src/match/aligner.js";
+import { misspelt } from "../../src/match/misspelt.js";
+import { parsePatch } from "../../src/unified/parse.js";
+
+/** Applies a hunk whose first context line is another than the text's. */
+function applyWith(
+  line: string,
+  there: string,
+  { rest = "", path = "x.ts", ...options }: ApplyOptions & { rest?: string; path?: string } = {},
+) {
+  const body = `const first = one();\nconst second = two();\nold(line);\nconst third = three();\nconst fourth = four();\n`;
+  const text = `${there}\n${body}${rest}`;
+  const hunk = ` ${line}\n${body.replace(/^/gm, " ").trimEnd()}\n`.replace(" old(line);", "-old(line);\n+now(line);");
+  const reading = parsePatch(`--- a/${path}\n+++ b/${path}\n@@ ... @@\n${hunk}`);
+  if (!reading.ok) expect.fail(JSON.stringify(reading.errors));
+  const result = applyPatch(reading.patch, text, options);
+  if (result.ok) expect(result.text).toBe(text.replace("old(line)", "now(line)"));
+  return result;
+}
+
+describe("a context line of another meaning is another line", () => {
+  test.each([
+    ["an operator more", "if (!user.ok) return;", "if (user.ok) return;"],
+    ["another operator", "if (count == limit) return;", "if (count != limit) return;"],
+    ["an operator for two", "if (count > limit) return;", "if (count >= limit) return;"],
+    ["another sign", "const total = price + margin;", "const total = price - margin;"],
+    ["a bracket more", "const total = call((price);", "const total = call(price);"],
+    ["another digit", "const total = price * 10;", "const total = price * 20;"],
+    ["a digit more", "const total = price * 10;", "const total = price * 100;"],
+    ["a digit in a name", "const value1 = compute();", "const value2 = compute();"],
+    ["another word of two letters", "const bound = getMin(values);", "const bound = getMax(values);"],
+    ["another short name", "const bound = rows[i][k];", "const bound = rows[i][j];"],
+    ["another keyword", "let total = price(margin);", "set total = price(margin);"],
+    ["a keyword more", "await async total(margin);", "async total(margin);"],
+    ["true for false", "const isOpen = true; // now", "const isOpen = false; // now"],
+    ["another case", "const User = find(margin);", "const user = find(margin);"],
+    ["more than one of it", "const users = find(margin);", "const user = find(margin);"],
+    ["another time", "const closed = find(margin);", "const close = find(margin);"],
+    ["the host for the port", "const post = find(margin);", "const port = find(margin);"],
+    ["another string", 'const mode = "read only";', 'const mode = "road only";'],
+    ["other quotes", "const mode = 'read only';", 'const mode = "read only";'],
+    [
+      "a comment that a tool reads",
+      "open(); // eslint-disable-line no-alert",
+      "open(); // eslint-disable-line no-eval",
+    ],
+    ["a comment about something else", "open(); // the first of the rows", "open(); // tells why nobody is there"],
+    ["a letter before a sign that is a word of its own", "const total = a -b.margin;", "const total = -ab.margin;"],
+    ["an operator on the other side of a name", "total = i++ + margin;", "total = +i+ + margin;"],
+    ["a digit on the other side of a letter", "const total = sh1a(margin);", "const total = sha1(margin);"],
+    ["two words misspelt", "const totol = prcie(margin);", "const total = price(margin);"],
+  ])("with %s", (_, line, there) => {
+    for (const beyond of [undefined, misspelt]) {
+      const refused = { ok: false, conflicts: [{ reason: "not-found" }] };
+      expect(applyWith(line, there, beyond && { beyond })).toMatchObject(refused);
+      expect(applyWith(there, line, beyond && { beyond })).toMatchObject(refused);
+    }
+  });
+
+  /** Words a letter or two apart, all of which mean something. */
+  const PAIRS = (
+    "ifdef ifndef|strcpy strncpy|sprintf snprintf|cars cards|enable disable|min max|lock unlock|retries retires|files flies|" +
+    "message massage|compliant complaint|discrete discreet|contact contract|import impart|perform preform|center centre|" +
+    "striped stripped|chose choose|catching caching|internal interval|equality quality|onerror noerror|user users|" +
+    "calculate calcualte|return retrun|total totall"
+  ).split("|");
+
+  test.each(PAIRS)("with a letter more, fewer or another: %s", (pair) => {
+    const [one, other] = pair.split(" ").map((word) => `  ${word}(total, margin);`) as [string, string];
+    expect(applyWith(one, other)).toMatchObject({ ok: false });
+    expect(applyWith(other, one)).toMatchObject({ ok: false });
+  });
+
+  test("with white space where there is none", () => {
+    expect(applyWith("color = a .b;", "color = a.b;")).toMatchObject({ ok: false });
+    expect(applyWith("total = i++ + j;", "total = i + ++j;")).toMatchObject({ ok: false });
+    expect(applyWith("total  =  i;", "total = i;")).toMatchObject({ ok: true });
+  });
+});
+
+describe("a comment of a context line", () => {
+  test.each([
+    ["x.ts", "open(); // takes the first of all rows", "open(); // takes the first row of all"],
+    ["x.go", "// takes the frst of all rows", "// takes the first of all rows"],
+    ["x.ts", "* Takes the first of `all` rows.", "* Takes the first of all the `all` rows."],
+    ["x.py", "# takes the first of all rows", "# takes the first row of all rows"],
+  ])("may have other words: %s, %s", (path, line, there) => {
+    expect(applyWith(line, there, { path })).toMatchObject({ ok: true, hunks: [{ repairs: ["context"] }] });
+  });
+
+  test.each([
+    ["a heading", "x.md", "# Enable the cache of rows", "# Disable the cache of rows"],
+    ["a division", "x.py", "total = (a // rows if wide else columns)", "total = (a // lines if wide else columns)"],
+    ["a preprocessor's line", "x.c", "# define some limit of rows", "# define other limit of rows"],
+    ["a shell's pattern", "x.sh", "cp src/* build and the target", "cp src/* debug and the target"],
+    ["a string", "x.ts", 'open("// takes the first of rows', 'open("// takes the last of rows'],
+    [
+      "what a tool reads",
+      "x.ts",
+      "// eslint-disable-next-line no-alert in this",
+      "// eslint-disable-next-line no-eval in this",
+    ],
+    ["a tag with a type", "x.js", " * @param {min} limit of the rows", " * @param {max} limit of the rows"],
+    ["about something else", "x.ts", "// the first of the rows", "// tells why nobody is there"],
+  ])("is none, or another one: %s", (_, path, line, there) => {
+    expect(applyWith(line, there, { path })).toMatchObject({ ok: false });
+  });
+});
+
+describe("a context line may be misspelt where that is asked for", () => {
+  const beyond = misspelt;
+
+  test("but not with a word that the text has, or that the patch writes", () => {
+    const [line, there] = ["const margni = price();", "const margin = price();"];
+    expect(applyWith(line, there, { beyond })).toMatchObject({ ok: true });
+    expect(applyWith(line, there, { beyond, rest: "use(margni);\n" })).toMatchObject({ ok: false });
+    expect(applyWith(line, there, { beyond, rest: "use(margniOf);\n" })).toMatchObject({ ok: false });
+    const text = "const a = margin(1);\nconst b = 2;\nconst c = 3;\nconst d = 4;\n";
+    const patch =
+      "--- a/x\n+++ b/x\n@@ ... @@\n const a = margins(1);\n const b = 2;\n+use(margins);\n const c = 3;\n const d = 4;\n";
+    const reading = parsePatch(patch);
+    expect(reading.ok && applyPatch(reading.patch, text, { beyond })).toMatchObject({ ok: false });
+  });
+
+  test.each([
+    ["a letter too few", "const total = calcuateMargin;", "const total = calculateMargin;"],
+    ["a letter twice", "const totall = price(margin);", "const total = price(margin);"],
+    ["two letters swapped", "const total = calcualteMargin;", "const total = calculateMargin;"],
+    ["another letter in a long word", "const total = calcelateMargin;", "const total = calculateMargin;"],
+    ["a letter before its quote", "import {total} from './margi'n;", "import {total} from './margin';"],
+    ["a letter behind a blank", "export typ e{Margin};", "export type {Margin};"],
+    ["a capital before its neighbour", "const total = calculatMeargin;", "const total = calculateMargin;"],
+    ["a keyword misspelt", "retrun total(margin);", "return total(margin);"],
+  ])("with %s", (_, line, there) => {
+    expect(applyWith(line, there)).toMatchObject({ ok: false });
+    expect(applyWith(line, there, { beyond })).toMatchObject({ ok: true, hunks: [{ repairs: ["misspelt"] }] });
+  });
+});
