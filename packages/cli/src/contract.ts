@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { assemble } from "@parlance/language/load";
-import { type LoadedContract, valueOf } from "@parlance/language/value";
+import { contractValue, type LoadedContract } from "@parlance/language/value";
 import { contractsAt } from "./folders.js";
 import { type Io, UsageError } from "./io.js";
 
@@ -29,7 +29,7 @@ export async function contractAt(path: string, io: Io, name?: string): Promise<L
   const digest = createHash("sha256")
     .update(canonical([document.source, document.schemas]))
     .digest("hex");
-  return { contract: valueOf(document), digest: `sha256:${digest}` };
+  return { contract: contractValue(document), digest: `sha256:${digest}` };
 }
 
 /** JSON with sorted keys: equal contracts have equal digests. */

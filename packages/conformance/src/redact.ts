@@ -216,7 +216,7 @@ export class Redactor {
   #regExp(): RegExp | undefined {
     if (this.#forms.size === 0) return undefined;
     // The longest first: one secret may begin another.
-    const forms = () => [...this.#forms.keys()].sort((a, b) => b.length - a.length).map(escape);
+    const forms = () => [...this.#forms.keys()].sort((a, b) => b.length - a.length).map(escapeRegExp);
     this.#known ??= new RegExp(forms().join("|"), "g");
     return this.#known;
   }
@@ -250,7 +250,7 @@ function looksSecret(value: string): boolean {
 }
 
 const bare = (name: string) => name.toLowerCase().replace(/[-_]/g, "");
-const escape = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+const escapeRegExp = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
 function split(text: string, by: string): [string, string | undefined] {
   const at = text.indexOf(by);

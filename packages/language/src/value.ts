@@ -11,7 +11,7 @@ export type LoadedContract = ContractValue<any, any>;
  * A loaded contract as the value that `connect` and `serve` take, with checks compiled by ajv: for tools that work from a folder of
  * schemas. A program imports the generated value, which needs no ajv.
  */
-export function valueOf(document: ContractDocument): LoadedContract {
+export function contractValue(document: ContractDocument): LoadedContract {
   const compile = compiler(document);
   const lazily = (side: Side) => checksOf(compile, forms(document, side));
   let accepts: Checks | undefined;
