@@ -79,7 +79,7 @@ class Lines {
     const { lines: counted, sha256 } = this.#end;
     if (counted !== lines - 1)
       return { state: "altered", lines, reason: `the end line counts ${counted} lines, there are ${lines - 1}` };
-    if (sha256 !== undefined && this.#sha256 !== undefined && sha256 !== this.#sha256)
+    if (sha256 === undefined || (sha256 !== null && this.#sha256 !== undefined && sha256 !== this.#sha256))
       return { state: "altered", lines, reason: "the hash is another than that of the end line" };
     return { state: "complete", lines };
   }

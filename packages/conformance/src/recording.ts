@@ -66,8 +66,8 @@ export interface End {
   readonly end: {
     /** Lines before this one. */
     readonly lines: number;
-    /** Of the bytes before this line, in hexadecimal. Absent where the recording was never a file. */
-    readonly sha256?: string;
+    /** Of the bytes before this line, in hexadecimal; null where the recording was made in memory. */
+    readonly sha256: string | null;
   };
 }
 
