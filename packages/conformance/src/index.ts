@@ -11,5 +11,6 @@ export { type Difference, formatDifferences, type MatchOptions } from "./replay/
 export { formatProblem, type Problem, type ReplayOptions } from "./replay/replay.js";
 export { type Arriving, type Replayed, ReplayServer } from "./replay/server.js";
 export { loadTape, type Step, type Take, type Tape } from "./replay/tape.js";
+export { tapeOf } from "./replay/transcript.js";
 export { type Recordable, type Recording, record } from "./tap.js";
 export { type Finding, type Totals, Verifier } from "./verify.js";

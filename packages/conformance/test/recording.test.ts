@@ -9,6 +9,7 @@ import { type Ending, read } from "../src/read.js";
 import { Recorder } from "../src/recorder.js";
 import type { Entry } from "../src/recording.js";
 
+const fail = (what: unknown) => expect.fail(String(what));
 const folder = () => {
   const path = mkdtempSync(join(tmpdir(), "parlance-recording-"));
   onTestFinished(() => rmSync(path, { recursive: true }));
@@ -17,7 +18,7 @@ const folder = () => {
 
 /** A file with an answer in each form. */
 function written(path: string): Buffer {
-  const file = new RecordingFile(path, expect.fail);
+  const file = new RecordingFile(path, fail);
   const seen = new Recorder(file.write).connection();
   const bytes = (text: string) => new TextEncoder().encode(text);
   seen.request("POST", "/é", [["Content-Type", "application/json"]]);
@@ -46,7 +47,7 @@ test("a recording is a file of its owner, complete with its end line, and is nev
   expect(
     entries.flatMap((entry) => (entry.kind === "event" ? rawOf(entry) : entry.kind === "comment" ? entry.text : [])),
   ).toEqual(["event: a\ndata: 1\n\n", ": beat\n\n", "data:2\r\n\r\n"]);
-  expect(() => new RecordingFile(path, expect.fail)).toThrow("EEXIST");
+  expect(() => new RecordingFile(path, fail)).toThrow("EEXIST");
   expect(readFileSync(path)).toEqual(bytes);
 });
 
@@ -102,7 +103,7 @@ describe("the blocks of an event stream", () => {
   test.each(streams)("are the same, and joined the stream again, wherever it is cut: %j", (text) => {
     const cutInto = (size: number) => {
       const found: { raw: string; data?: string | undefined }[] = [];
-      const blocks = new Blocks(1000, ({ raw, event }) => void found.push({ raw, data: event?.data }), expect.fail);
+      const blocks = new Blocks(1000, ({ raw, event }) => void found.push({ raw, data: event?.data }), fail);
       for (let at = 0; at < text.length; at += size) blocks.push(text.slice(at, at + size));
       blocks.end();
       return found;
@@ -117,7 +118,7 @@ describe("the blocks of an event stream", () => {
 
   test("beyond the limit are counted and not kept", () => {
     const sizes: number[] = [];
-    const blocks = new Blocks(10, expect.fail, (size) => void sizes.push(size));
+    const blocks = new Blocks(10, fail, (size) => void sizes.push(size));
     for (const piece of ["data: 12345", "67890", "\n\n"]) blocks.push(piece);
     expect(sizes).toEqual([18]);
   });

@@ -63,6 +63,7 @@ function begin(run: Replaying, take: Take, options: ReplayClientOptions): Live {
   const one: Live = { take, abort: new AbortController(), incoming: new Queue({ limit: Number.POSITIVE_INFINITY }) };
   const url = (options.baseUrl ?? "http://localhost").replace(/\/$/, "") + run.matcher.rewrite(take.request.target);
   const headers = headersOf(run, take, options);
+  run.learn(Object.entries(headers));
   if (take.request.socket) {
     one.response = openSocket(run, one, url.replace(/^http/, "ws"), headers, options);
   } else {
@@ -157,6 +158,7 @@ async function follow(run: Replaying, one: Live, entry: Entry): Promise<void> {
       const what = entry.kind === "event" ? `event ${entry.event ?? "message"}` : entry.kind;
       const came = await next(what);
       if (!came) return;
+      run.learn([], "", came.text);
       const differences = matcher.text(entry.text, came.text);
       if (entry.kind === "event" && entry.event !== came.event)
         differences.unshift({ at: "event", recorded: entry.event, came: came.event });

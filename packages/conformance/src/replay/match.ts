@@ -52,8 +52,10 @@ export class Matcher {
       const refuse: Bind = fresh ? bind : () => false;
       const [a, b] = [parts(recorded), parts(came)];
       if (a.method !== b.method) found.push({ at: "method", recorded: a.method, came: b.method });
-      if (a.path.length !== b.path.length) found.push({ at: "path", recorded: recorded.target, came: came.target });
-      else for (const [i, step] of a.path.entries()) this.#compare("path", "", step, b.path[i], found, refuse);
+      const steps: Difference[] = [];
+      for (const [i, step] of a.path.entries()) this.#compare("path", "", step, b.path[i], steps, refuse);
+      if (steps.length > 0 || a.path.length !== b.path.length)
+        found.push({ at: "path", recorded: a.path.join("/"), came: b.path.join("/") });
       this.#compare("query", "", a.query, b.query, found, refuse);
       this.#compare("", "", parsed(recorded.body), parsed(came.body), found, refuse);
     });

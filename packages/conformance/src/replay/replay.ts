@@ -1,11 +1,13 @@
 import type { Contract } from "@parlance/contract";
 import { Scope, within } from "@parlance/wire/scope";
+import type { HeaderList } from "../recording.js";
+import { Redactor } from "../redact.js";
 import { type Difference, formatDifferences, Matcher, type MatchOptions } from "./match.js";
 import type { Tape } from "./tape.js";
 
 export interface ReplayOptions extends MatchOptions {
   /** Its session and the keys of its exchanges are ids. */
-  readonly contract?: Pick<Contract, "session" | "exchanges"> | undefined;
+  readonly contract?: Pick<Contract, "session" | "exchanges" | "auth" | "secrets"> | undefined;
   /** 0 waits for nothing, 1 keeps the recorded pauses, 2 halves them. @default 0 */
   readonly speed?: number | undefined;
   /** Milliseconds to wait for what the other side does next. @default 10,000 */
@@ -32,6 +34,7 @@ export class Replaying {
   readonly wait: number;
   readonly #tape: Tape;
   readonly #speed: number;
+  readonly #redactor: Redactor;
 
   constructor(tape: Tape, { contract, ids = [], ignore, values, speed = 0, wait = 10_000 }: ReplayOptions) {
     const keys = (contract?.exchanges ?? []).flatMap(({ key, answers }) => [key, ...answers.map((one) => one.key)]);
@@ -40,10 +43,33 @@ export class Replaying {
     this.wait = wait;
     this.#tape = tape;
     this.#speed = speed;
+    this.#redactor = new Redactor({ contract });
+    // What stands for a placeholder is a secret.
+    for (const [recorded, now] of Object.entries(values ?? {}))
+      if (recorded.startsWith("__redacted_")) this.learn([["Authorization", now]]);
   }
 
-  found(kind: Problem["kind"], message: string, differences?: readonly Difference[]): void {
-    this.problems.push({ kind, message, ...(differences && { differences }) });
+  /** Notes the secrets of a live request: no problem shows them. */
+  learn(headers: HeaderList, target = "", body = ""): void {
+    this.#redactor.headers(headers);
+    this.#redactor.target(target);
+    this.#redactor.text(body);
+  }
+
+  /** Notes a problem, without the secrets that were seen. */
+  found(kind: Problem["kind"], message: string, differences?: readonly Difference[]): Problem {
+    const clean = differences?.map(({ at, recorded, came }) => {
+      const name = at.split("/").at(-1) ?? "";
+      return { at, recorded: this.#clean(name, recorded), came: this.#clean(name, came) };
+    });
+    const problem = { kind, message: this.#redactor.scrub(message), ...(clean && { differences: clean }) };
+    this.problems.push(problem);
+    return problem;
+  }
+
+  #clean(name: string, value: unknown): unknown {
+    if (value === undefined) return undefined;
+    return (JSON.parse(this.#redactor.text(JSON.stringify({ [name]: value }))) as Record<string, unknown>)[name];
   }
 
   /** Waits for the other side, within the limit. */

@@ -3,8 +3,7 @@ import { pair, Queue } from "@parlance/wire/link";
 import { rawOf } from "../blocks.js";
 import type { Entry, HeaderList } from "../recording.js";
 import { Gate } from "./gate.js";
-import { formatDifferences } from "./match.js";
-import { type Problem, Replaying, type ReplayOptions } from "./replay.js";
+import { formatProblem, type Problem, Replaying, type ReplayOptions } from "./replay.js";
 import { nameOf, resumes, type Step, type Take, type Tape } from "./tape.js";
 
 /** A request as a replay gets it. */
@@ -30,12 +29,15 @@ const HELD = /^(connection|keep-alive|transfer-encoding|content-length|date|upgr
 /** The server of a recording. Each request is matched to one that was recorded, the first of equal ones first, and answered as that one was. */
 export class ReplayServer {
   readonly #run: Replaying;
+  readonly #all: readonly Take[];
+  /** Those that have not been asked for. */
   readonly #takes: Take[];
   readonly #gate: Gate;
   #closed = false;
 
   constructor(tape: Tape, options: ReplayOptions = {}) {
     this.#run = new Replaying(tape, options);
+    this.#all = tape.takes;
     this.#takes = [...tape.takes];
     this.#gate = new Gate(tape.entries);
   }
@@ -57,11 +59,11 @@ export class ReplayServer {
       // The client had gone before there was an answer.
       return { status: 200, headers: [], body: (signal) => this.#park(signal) };
     }
-    await this.#turn(steps[first]!);
+    await this.#run.pause(steps[first]!.at);
     return {
       status: response.status,
       headers: response.headers.filter(([name]) => !HELD.test(name)),
-      body: (signal) => this.#body(steps.slice(first + 1), signal),
+      body: (signal) => this.#body(take, steps.slice(first + 1), signal),
     };
   }
 
@@ -138,6 +140,7 @@ export class ReplayServer {
       ({ request }) => (request.socket ?? false) === socket && resumes(request.headers) === resumes(asked.headers),
     );
     const { matcher } = this.#run;
+    this.#run.learn(asked.headers, asked.target, asked.body);
     const came = { method: asked.method, target: asked.target, body: asked.body };
     const same = (fresh: boolean) =>
       able.find(({ request, body }) => matcher.request({ ...request, body }, came, fresh).length === 0);
@@ -155,40 +158,48 @@ export class ReplayServer {
 
   /** 501: no client takes it for an answer of the protocol. */
   #missed({ method, target, body }: Arriving): { status: number; text: string } {
-    const compared = this.#takes.map((take) => ({
-      take,
-      differences: this.#run.matcher.request({ ...take.request, body: take.body }, { method, target, body }, false),
-    }));
-    const distance = (one: (typeof compared)[number]) =>
-      one.differences.reduce((sum, { at }) => sum + (at === "path" || at === "method" ? 100 : 1), 0);
-    const nearest = compared.sort((a, b) => distance(a) - distance(b))[0];
+    const compared = this.#all.map((take) => {
+      const differences = this.#run.matcher.request(
+        { ...take.request, body: take.body },
+        { method, target, body },
+        false,
+      );
+      return { take, differences, far: differences.reduce((sum, { at }) => sum + (FAR[at] ?? 1), 0) };
+    });
+    const nearest = compared.sort((a, b) => a.far - b.far)[0];
+    const over = nearest && !this.#takes.includes(nearest.take) ? ", which has been answered" : "";
     const message = nearest
-      ? `nothing recorded is ${method} ${target}; the nearest that is left is ${nameOf(nearest.take)}`
-      : `nothing recorded is left for ${method} ${target}`;
-    this.#run.found("miss", message, nearest?.differences);
-    return { status: 501, text: `replay: ${[message, ...formatDifferences(nearest?.differences ?? [])].join("\n")}\n` };
+      ? `nothing recorded is left for ${method} ${target}; the nearest is ${nameOf(nearest.take)}${over}`
+      : `nothing is recorded, and ${method} ${target} came`;
+    const problem = this.#run.found("miss", message, nearest?.differences);
+    return { status: 501, text: `replay: ${formatProblem(problem)}\n` };
   }
 
-  /** Waits for what the client did before this in the recording, and for the recorded pause. */
-  async #turn({ entry, at }: Step): Promise<void> {
-    const what = () => {
-      const { pending } = this.#gate;
-      return `${entry.kind} of the server waits for the client's ${pending ? describe(pending) : "next step"}, which`;
-    };
-    try {
-      await this.#run.within("the client", () => this.#gate.until(at));
-    } catch (error) {
-      if (!this.#run.scope.closed) this.#run.found("left", `${what()} was recorded before it and did not come`);
-      throw error;
-    }
+  /** Waits for the recorded pause and, on a stream or channel, for what the client did since it was opened. */
+  async #turn(take: Take, { entry, at }: Step): Promise<void> {
+    if (isLong(take)) await this.#meanwhile(take.at, at, entry);
     await this.#run.pause(at);
   }
 
-  async *#body(steps: readonly Step[], signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  async #meanwhile(from: number, to: number, entry: Entry): Promise<void> {
+    try {
+      await this.#run.within("the client", () => this.#gate.until(from, to));
+    } catch (error) {
+      const pending = this.#gate.pending(from, to);
+      if (pending && !this.#run.scope.closed)
+        this.#run.found(
+          "left",
+          `the client's ${describe(pending)} was recorded before the server's ${describe(entry)}, and did not come`,
+        );
+      throw error;
+    }
+  }
+
+  async *#body(take: Take, steps: readonly Step[], signal: AbortSignal): AsyncGenerator<Uint8Array> {
     for (const step of steps) {
       const { entry } = step;
       if (entry.from === "client") continue;
-      await this.#turn(step);
+      await this.#turn(take, step);
       if (signal.aborted) return;
       if (entry.kind === "end") return;
       if (entry.kind === "error") throw new Error(entry.text);
@@ -228,20 +239,22 @@ export class ReplayServer {
         const { value, done } = await this.#run
           .within(`a message of the client on ${nameOf(take)}`, () => incoming.next())
           .catch(() => ({ done: true, value: undefined }));
-        if (done) return this.#run.found("left", `${describe(entry)} on ${nameOf(take)} was recorded and did not come`);
+        if (done)
+          return void this.#run.found("left", `${describe(entry)} on ${nameOf(take)} was recorded and did not come`);
+        this.#run.learn([], "", value);
         const differences = matcher.text(entry.text, value);
         if (differences.length > 0)
           this.#run.found("differs", `a message of the client on ${nameOf(take)}`, differences);
         this.#gate.pass(entry);
       } else if (entry.from === "server" && (entry.kind === "frame" || entry.kind === "close")) {
-        await this.#turn(step);
+        await this.#turn(take, step);
         if (entry.kind === "frame") port.send(matcher.rewrite(entry.text ?? ""));
         else {
           port.close(entry.code === 1005 || entry.code === 1006 ? 1000 : entry.code, entry.reason);
           break;
         }
       } else if (entry.kind === "error" && entry.from === "server") {
-        await this.#turn(step);
+        await this.#turn(take, step);
         port.cut ? port.cut() : port.close(1006, "");
         break;
       }
@@ -249,6 +262,14 @@ export class ReplayServer {
     for (const text of incoming.rest(Number.POSITIVE_INFINITY))
       this.#run.found("more", `the client sent ${text.slice(0, 200)} on ${nameOf(take)}`);
   }
+}
+
+/** How much a difference of these parts counts in the search for the nearest. */
+const FAR: Readonly<Record<string, number>> = { method: 100, path: 100 };
+
+/** Whether the server goes on to send when the request is answered. */
+function isLong({ request, steps }: Take): boolean {
+  return request.socket === true || steps.some(({ entry }) => entry.kind === "event");
 }
 
 const encoder = new TextEncoder();

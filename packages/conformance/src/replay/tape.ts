@@ -44,7 +44,7 @@ export async function loadTape(chunks: AsyncIterable<Uint8Array> | Iterable<Uint
   return { header, entries, takes: takesOf(entries), ending };
 }
 
-function takesOf(entries: readonly Entry[]): Take[] {
+export function takesOf(entries: readonly Entry[]): Take[] {
   const takes = new Map<number, Take>();
   for (const [at, entry] of entries.entries()) {
     const take = takes.get(entry.c);
