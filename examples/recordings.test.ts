@@ -76,7 +76,7 @@ async function recorded(demo: Demo, contract: AnyContract): Promise<{ bytes: Buf
   const workspace = await workspaceOf();
   const server = await listen(demo.serve(workspace), { port: 0 });
   const path = join(folder, "demo.jsonl");
-  const file = new RecordingFile(path, expect.fail);
+  const file = new RecordingFile(path, (error) => expect.fail(error.message));
   const between = await proxy({ target: server.url, recorder: new Recorder(file.write, { contract }) });
   await story(demo, workspace, between.url);
   await between.close();

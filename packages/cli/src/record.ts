@@ -44,6 +44,8 @@ export async function command(argv: string[], io: Io): Promise<number> {
   if (out === undefined) throw new UsageError("-o FILE is needed: where the recording is written");
   if (!/^https?:\/\//.test(target) || !URL.canParse(target))
     throw new UsageError(`${target} is not an http or https URL`);
+  const { username, password } = new URL(target);
+  if (username || password) throw new UsageError("--target has a user name or password: let the client send it");
   const port = Number(values.port ?? 0);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new UsageError(`${values.port} is not a port`);
   const patterns = (values.redact ?? []).map(patternOf);
