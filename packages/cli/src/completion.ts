@@ -33,7 +33,7 @@ interface Entry {
 }
 
 /** The values of options that have a few; all other words are files. */
-const values = { "--example": "sse websocket both", "--fail-on": "client server source none" };
+const values = { "--example": "sse websocket both", "--fail-on": "client server source none", "--as": "server client" };
 
 const shells: Readonly<Record<string, (entries: readonly Entry[]) => string>> = { bash, zsh, fish };
 

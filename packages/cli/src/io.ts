@@ -17,7 +17,17 @@ export interface Io {
 }
 
 /** The options of a command, as `parseArgs` takes them. */
-export type Options = Readonly<Record<string, { readonly type: "boolean" | "string"; readonly default?: string }>>;
+export type Options = Readonly<
+  Record<
+    string,
+    {
+      readonly type: "boolean" | "string";
+      readonly default?: string;
+      readonly short?: string;
+      readonly multiple?: boolean;
+    }
+  >
+>;
 
 export interface Command {
   readonly summary: string;

@@ -11,7 +11,7 @@ process.exitCode = await run(process.argv.slice(2), {
   ...(process.stdin.isTTY && process.stdout.isTTY && { ask }),
   interrupt: () => {
     const controller = new AbortController();
-    process.once("SIGINT", () => controller.abort());
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => controller.abort());
     return controller.signal;
   },
   out: (text) => void process.stdout.write(text),

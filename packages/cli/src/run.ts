@@ -11,6 +11,10 @@ const commands: Commands = {
   },
   docs: { summary: "write OpenAPI, AsyncAPI and Markdown from contracts", load: () => import("./docs.js") },
   apply: { summary: "apply edits, in any form that models write, to files", load: () => import("./apply.js") },
+  record: { summary: "record what passes between a client and a server", load: () => import("./record.js") },
+  verify: { summary: "hold a recording against its contract", load: () => import("./verify.js") },
+  replay: { summary: "take one side of a recorded conversation", load: () => import("./replay.js") },
+  export: { summary: "write a recording as HAR or Markdown", load: () => import("./export.js") },
   completion: {
     summary: "print a script that completes this command in a shell",
     load: () => import("./completion.js"),

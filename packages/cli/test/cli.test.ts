@@ -30,19 +30,40 @@ describe("parlance", () => {
   test("without a command tells what there is, as a fault", async () => {
     const { code, err } = await parlance("/", "");
     expect(code).toBe(2);
-    for (const command of ["init", "lint", "generate", "compat", "docs", "apply", "completion"])
+    for (const command of [
+      "init",
+      "lint",
+      "generate",
+      "compat",
+      "docs",
+      "apply",
+      "record",
+      "verify",
+      "replay",
+      "export",
+      "completion",
+    ])
       expect(err).toContain(`  ${command} `);
   });
 
-  test.each(["init", "lint", "generate", "compat", "docs", "apply", "completion"])(
-    "%s --help tells its exit codes",
-    async (command) => {
-      const { code, out } = await parlance("/", `${command} --help`);
-      expect(code).toBe(0);
-      expect(out).toMatch(new RegExp(`^parlance ${command} `));
-      expect(out).toContain("Exit codes: 0 ");
-    },
-  );
+  test.each([
+    "init",
+    "lint",
+    "generate",
+    "compat",
+    "docs",
+    "apply",
+    "record",
+    "verify",
+    "replay",
+    "export",
+    "completion",
+  ])("%s --help tells its exit codes", async (command) => {
+    const { code, out } = await parlance("/", `${command} --help`);
+    expect(code).toBe(0);
+    expect(out).toMatch(new RegExp(`^parlance ${command} `));
+    expect(out).toContain("Exit codes: 0 ");
+  });
 
   test.each(["--version", "-v", "version"])("%s tells its version", async (word) => {
     expect(await parlance("/", word)).toEqual({ code: 0, out: `${packageJson.version}\n`, err: "" });
@@ -55,6 +76,15 @@ describe("parlance", () => {
     ["lint nowhere", "nowhere is not a folder; parlance init starts a contract"],
     ["lint .", ". has no contract.json, and neither has a folder in it"],
     ["generate", "--out OUT is needed"],
+    ["record", "--target URL is needed"],
+    ["record --target http://localhost:1", "-o FILE is needed"],
+    ["record --target localhost:1 -o a", "localhost:1 is not an http or https URL"],
+    ["record --target http://localhost:1 -o a --redact ((", "a --redact PATTERN is not a regular expression"],
+    ["verify", "name one recording"],
+    ["verify nothing.jsonl", "ENOENT"],
+    ["replay nothing.jsonl", "say --as server or --as client"],
+    ["replay nothing.jsonl --as client", "ENOENT"],
+    ["export nothing.jsonl", "say --har or --md"],
     ["docs", "--out OUT is needed"],
     ["compat", "OLD is needed"],
     ["init My_Agent", '"My_Agent" cannot name a protocol'],

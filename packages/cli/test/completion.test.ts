@@ -2,7 +2,19 @@ import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { parlance } from "./terminal.js";
 
-const commands = ["init", "lint", "generate", "compat", "docs", "apply", "completion"];
+const commands = [
+  "init",
+  "lint",
+  "generate",
+  "compat",
+  "docs",
+  "apply",
+  "record",
+  "verify",
+  "replay",
+  "export",
+  "completion",
+];
 const script = async (shell: string) => (await parlance("/", `completion ${shell}`)).out;
 
 /** What bash offers where a line stands so far. */

@@ -19,7 +19,8 @@ const below: Readonly<Record<string, readonly string[]>> = {
   protocols: ["contract", "edits", "wire"],
   edits: [],
   codegen: ["contract", "language"],
-  cli: ["contract", "language", "codegen", "edits"],
+  conformance: ["contract", "wire"],
+  cli: ["client", "contract", "language", "codegen", "conformance", "edits"],
 };
 
 /** Entry points that run anywhere: in a browser, a worker, Node. */
@@ -38,6 +39,7 @@ const anywhere = [
   "wire/src/scope.ts",
   "wire/src/bytes.ts",
   "store-redis/src/index.ts",
+  "conformance/src/index.ts",
   "edits/src/index.ts",
   ...["unified", "stream", "merge", "lsp"].map((entry) => `edits/src/${entry}.ts`),
   ...filesIn("packages/edits/src/formats").map((file) => file.replace("packages/", "")),

@@ -53,6 +53,8 @@ export async function parlance(
 export interface Session {
   /** Resolves when these words have been printed after those of the last call. */
   printed(words: string): Promise<void>;
+  /** What has been printed since. */
+  text(): string;
   /** Presses Ctrl-C and resolves to the exit code. */
   stop(): Promise<number>;
 }
@@ -84,6 +86,7 @@ export function start(cwd: string, words: string): Session {
       }
       text = text.slice(text.indexOf(words) + words.length);
     },
+    text: () => text,
     stop,
   };
 }

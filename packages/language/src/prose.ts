@@ -1,4 +1,5 @@
-import type { Contract, SchemaName } from "@parlance/contract";
+import type { Contract, SchemaName, SchemaObject } from "@parlance/contract";
+import { subschemas } from "./walk.js";
 
 /** `contract.json` as parsed. The meta-schema checks its form, so no property is assumed to be there. */
 // biome-ignore lint/suspicious/noExplicitAny: this is what JSON.parse gives; the meta-schema is checked by lint
@@ -8,7 +9,12 @@ export type Source = Readonly<Record<string, any>>;
  * The contract as data: what a runtime needs of `contract.json`, with schemas named by title instead of by file. Titles,
  * summaries, descriptions, examples and the constraints of parameters stay behind in the source.
  */
-export function withoutProse(source: Source, title: (file: SchemaName) => SchemaName): Contract {
+export function withoutProse(
+  source: Source,
+  title: (file: SchemaName) => SchemaName,
+  schemas: Iterable<SchemaObject> = [],
+): Contract {
+  const secrets = secretNames(source, schemas);
   return pick({
     ...source,
     $schema: undefined,
@@ -20,6 +26,7 @@ export function withoutProse(source: Source, title: (file: SchemaName) => Schema
     faults: undefined,
     auth: source.auth && documented(source.auth),
     headers: carriesHeaders(source) || undefined,
+    secrets: secrets.length > 0 ? secrets : undefined,
     messages: each(source.messages, (message) => ({ ...message, schema: title(message.schema) })),
     operations: each(source.operations, (operation) => ({
       ...documented(operation),
@@ -49,6 +56,16 @@ export function withoutProse(source: Source, title: (file: SchemaName) => Schema
     },
     retry: source.retry && { waits: source.retry.waits },
   }) as Contract;
+}
+
+/** The properties of every schema, and the parameters, that `x-secret` marks. */
+function secretNames({ operations = {}, channels = {} }: Source, schemas: Iterable<SchemaObject>): string[] {
+  const calls = [operations, channels].flatMap((kind) => Object.values<Source>(kind));
+  const groups = calls.map(({ parameters = {} }) => parameters as Source);
+  for (const root of schemas)
+    for (const { schema } of subschemas(root)) groups.push((schema.properties ?? {}) as Source);
+  const names = groups.flatMap((group) => Object.keys(group).filter((name) => group[name]?.["x-secret"] === true));
+  return [...new Set(names)].sort();
 }
 
 function carriesHeaders({ auth, operations = {} }: Source): boolean {

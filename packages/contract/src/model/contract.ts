@@ -18,6 +18,8 @@ export interface Contract {
   readonly auth?: Auth;
   /** Some parameter is in a header or a cookie, or the API key is: derived, so that other clients load no code for them. */
   readonly headers?: true;
+  /** Names of properties and parameters whose values are secrets: derived from `x-secret`. Recordings leave them out. */
+  readonly secrets?: readonly string[];
   readonly tag: Tag;
   /** The input name that identifies a session across operations, streams and channels (`session_id`). */
   readonly session?: string;

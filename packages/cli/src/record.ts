@@ -1,0 +1,99 @@
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { Recorder } from "@parlance/conformance";
+import { proxy, RecordingFile } from "@parlance/conformance/node";
+import packageJson from "../package.json" with { type: "json" };
+import { contractAt } from "./contract.js";
+import { exit, type Io, type Options, UsageError } from "./io.js";
+
+export const help = `parlance record --target URL -o FILE [--contract DIR] [--port N] [--redact PATTERN]... [--metadata-only] [--raw] [--json]
+
+Passes HTTP, event streams and WebSockets on to the server at URL, and writes what passes to FILE, until Ctrl-C. Give your client the
+address that it prints. FILE is readable by its owner only, and is never overwritten.
+
+  --target URL       the server, such as http://localhost:8080
+  -o, --out FILE     the recording to write
+  --contract DIR     names the contract in the recording, and leaves out the properties that it marks with x-secret
+  --port N           the port to listen on, on 127.0.0.1 (default: a free one)
+  --redact PATTERN   a regular expression whose matches are left out too; may be given again
+  --metadata-only    leave out texts, header values and queries
+  --raw              keep each block of an event stream to the byte, also where its fields say the same
+  --json             one JSON line when it listens, { "url", "target", "file" }, and one at the end, { "file", "lines" }
+
+Left out by default: credentials in headers, cookies and queries, tickets, properties named as secrets, known forms of keys, and the
+same values wherever they stand in a later text. docs/recordings.md has the rules.
+
+Exit codes: 0 the recording is complete, 1 it could not be written to its end, 2 usage, or a file that cannot be written.
+`;
+
+export const options = {
+  target: { type: "string" },
+  out: { type: "string", short: "o" },
+  contract: { type: "string" },
+  port: { type: "string" },
+  redact: { type: "string", multiple: true },
+  "metadata-only": { type: "boolean" },
+  raw: { type: "boolean" },
+  json: { type: "boolean" },
+} as const satisfies Options;
+
+export async function command(argv: string[], io: Io): Promise<number> {
+  const { values } = parseArgs({ args: argv, options });
+  const { target, out, raw } = values;
+  if (target === undefined) throw new UsageError("--target URL is needed: where the server is");
+  if (out === undefined) throw new UsageError("-o FILE is needed: where the recording is written");
+  if (!/^https?:\/\//.test(target) || !URL.canParse(target))
+    throw new UsageError(`${target} is not an http or https URL`);
+  const { username, password } = new URL(target);
+  if (username || password) throw new UsageError("--target has a user name or password: let the client send it");
+  const port = Number(values.port ?? 0);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new UsageError(`${values.port} is not a port`);
+  const patterns = (values.redact ?? []).map(patternOf);
+  const loaded = values.contract === undefined ? undefined : await contractAt(values.contract, io);
+  const interrupt = io.interrupt?.() ?? new AbortController().signal;
+
+  const failed = new AbortController();
+  const file = new RecordingFile(resolve(io.cwd, out), (error) => failed.abort(error));
+  const recorder = new Recorder(file.write, {
+    ...(loaded && { contract: loaded.contract, about: { name: loaded.contract.name, digest: loaded.digest } }),
+    patterns,
+    metadataOnly: values["metadata-only"] ?? false,
+    raw: raw ?? false,
+    versions: { "@parlance/cli": packageJson.version, node: process.versions.node },
+  });
+  try {
+    const open = await proxy({ target, recorder, port });
+    const note = values.json ? `${JSON.stringify({ url: open.url, target, file: out })}\n` : "";
+    if (values.json) io.out(note);
+    else io.err(`Recording ${target} to ${out}. Connect to ${open.url}; Ctrl-C ends it.\n`);
+    await either(interrupt, failed.signal);
+    await open.close();
+  } finally {
+    file.close();
+  }
+  if (failed.signal.aborted) {
+    io.err(`parlance record: ${(failed.signal.reason as Error).message}; ${out} is cut\n`);
+    return exit.findings;
+  }
+  if (values.json) io.out(`${JSON.stringify({ file: out, lines: file.lines })}\n`);
+  else io.err(`${out}: ${file.lines} lines\n`);
+  return exit.fine;
+}
+
+function patternOf(source: string): RegExp {
+  try {
+    return new RegExp(source, "gu");
+  } catch {
+    // The pattern may be a secret: it is not printed.
+    throw new UsageError("a --redact PATTERN is not a regular expression");
+  }
+}
+
+function either(...signals: readonly AbortSignal[]): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of signals) {
+      if (signal.aborted) resolve();
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    }
+  });
+}

@@ -1,0 +1,112 @@
+import { createReadStream } from "node:fs";
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { webSocket } from "@parlance/client/node";
+import { formatProblem, loadTape, type Problem, ReplayServer, replayClient, type Tape } from "@parlance/conformance";
+import { listenReplay } from "@parlance/conformance/node";
+import { contractAt } from "./contract.js";
+import { exit, type Io, type Options, UsageError } from "./io.js";
+
+export const help = `parlance replay FILE --as server|client [options]
+
+Takes one side of a recorded conversation. As the server, it answers each request as the recorded one was answered, until Ctrl-C; as the
+client, it does what the recorded client did and compares what the server says. What was not recorded is a miss, what did not come is
+left over: both are reported with the nearest and a diff, and fail.
+
+  --as server|client   which side to take
+  --target URL         as the client: where the server is
+  --port N             as the server: the port to listen on, on 127.0.0.1 (default: a free one)
+  --speed N            0: no pauses (default), 1: the recorded ones, 2: half of them
+  --wait MS            how long to wait for the other side's next step (default 10000)
+  --contract DIR       says which properties hold ids (beside those whose names end in id)
+  --ignore NAME        a property that may differ; may be given again
+  --value OLD=NEW      what stands for a recorded text now: a folder, or a secret by its placeholder; may be given again
+  --header NAME:VALUE  as the client: a header in place of the recorded one, such as a token; may be given again
+  --json               one JSON document at the end, { "file", "as", "problems": [{ kind, message, differences? }] }; as the server,
+                       before it one line when it listens, { "url", "file" }
+
+Exit codes: 0 everything as recorded, 1 not everything, 2 usage, or a file that cannot be replayed.
+`;
+
+export const options = {
+  as: { type: "string" },
+  target: { type: "string" },
+  port: { type: "string" },
+  speed: { type: "string" },
+  wait: { type: "string" },
+  contract: { type: "string" },
+  ignore: { type: "string", multiple: true },
+  value: { type: "string", multiple: true },
+  header: { type: "string", multiple: true },
+  json: { type: "boolean" },
+} as const satisfies Options;
+
+export async function command(argv: string[], io: Io): Promise<number> {
+  const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
+  const [name, ...more] = positionals;
+  if (name === undefined || more.length > 0) throw new UsageError("name one recording");
+  if (values.as !== "server" && values.as !== "client") throw new UsageError("say --as server or --as client");
+  const number = (option: "speed" | "wait" | "port", otherwise: number) => {
+    const found = Number(values[option] ?? otherwise);
+    if (!Number.isFinite(found) || found < 0) throw new UsageError(`--${option} ${values[option]} is not a number`);
+    return found;
+  };
+  const path = resolve(io.cwd, name);
+  const tape = await loadTape(createReadStream(path)).catch((error) => {
+    if (error instanceof TypeError) throw new UsageError(`${name}: ${error.message}`);
+    throw error;
+  });
+  const loaded =
+    values.contract === undefined ? undefined : await contractAt(values.contract, io, tape.header.contract?.name);
+  const replaying = {
+    contract: loaded?.contract,
+    ignore: values.ignore,
+    values: pairs(values.value ?? [], "=", "--value OLD=NEW"),
+    speed: number("speed", 0),
+    wait: number("wait", 10_000),
+  };
+  let problems: readonly Problem[];
+  if (values.as === "client") {
+    if (values.target === undefined) throw new UsageError("--target URL is needed: where the server is");
+    const headers = pairs(values.header ?? [], ":", "--header NAME:VALUE");
+    problems = await replayClient(tape, { ...replaying, baseUrl: values.target, headers, fetch, webSocket });
+  } else
+    problems = await serve(tape, name, new ReplayServer(tape, replaying), number("port", 0), values.json ?? false, io);
+  if (values.json) io.out(`${JSON.stringify({ file: name, as: values.as, problems })}\n`);
+  else {
+    for (const problem of problems) io.out(`${formatProblem(problem)}\n`);
+    io.err(`${name}: ${problems.length === 0 ? "everything as recorded" : `${problems.length} not as recorded`}\n`);
+  }
+  return problems.length === 0 ? exit.fine : exit.findings;
+}
+
+async function serve(
+  tape: Tape,
+  name: string,
+  replay: ReplayServer,
+  port: number,
+  json: boolean,
+  io: Io,
+): Promise<readonly Problem[]> {
+  const interrupt = io.interrupt?.() ?? new AbortController().signal;
+  const listening = await listenReplay(replay, { port });
+  if (json) io.out(`${JSON.stringify({ url: listening.url, file: name })}\n`);
+  else io.err(`Replaying ${tape.takes.length} connections of ${name} at ${listening.url}; Ctrl-C ends it.\n`);
+  await new Promise<void>((resolve) => {
+    if (interrupt.aborted) resolve();
+    interrupt.addEventListener("abort", () => resolve(), { once: true });
+  });
+  await listening.close();
+  return replay.problems;
+}
+
+function pairs(texts: readonly string[], by: string, what: string): Record<string, string> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const at = text.indexOf(by);
+      // A value may be a secret: it is not printed.
+      if (at < 1) throw new UsageError(`write it as ${what}`);
+      return [text.slice(0, at), text.slice(at + 1).trim()];
+    }),
+  );
+}

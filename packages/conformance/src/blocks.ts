@@ -1,0 +1,111 @@
+import { decoder, encode, type SseEvent } from "@parlance/wire";
+
+/** One block of an event stream: the text up to and with its blank line, and the event in it. */
+export interface Block {
+  readonly raw: string;
+  readonly event?: SseEvent;
+}
+
+/** Cuts the text of an event stream into blocks, at the line ends of the standard: CR, LF or both. Joined, the blocks are the text again. */
+export class Blocks {
+  readonly #maxSize: number;
+  readonly #onBlock: (block: Block) => void;
+  readonly #onTooLarge: (size: number) => void;
+  readonly #pieces: string[] = [];
+  #size = 0;
+  #emptyLine = true;
+  #afterCr = false;
+  #first = true;
+
+  constructor(maxSize: number, onBlock: (block: Block) => void, onTooLarge: (size: number) => void) {
+    this.#maxSize = maxSize;
+    this.#onBlock = onBlock;
+    this.#onTooLarge = onTooLarge;
+  }
+
+  push(text: string): void {
+    let from = 0;
+    let at = 0;
+    if (this.#afterCr && text.startsWith("\n")) at = 1;
+    if (text !== "") this.#afterCr = false;
+    while (at < text.length) {
+      const end = nextLineEnd(text, at);
+      if (end < 0) {
+        this.#emptyLine = false;
+        break;
+      }
+      const empty = this.#emptyLine && end === at;
+      const isCr = text.charCodeAt(end) === 13;
+      at = end + (isCr && text.charCodeAt(end + 1) === 10 ? 2 : 1);
+      if (isCr && at === text.length && text.charCodeAt(end + 1) !== 10) this.#afterCr = true;
+      this.#emptyLine = true;
+      if (!empty) continue;
+      this.#hold(text.slice(from, at));
+      from = at;
+      this.#emit();
+    }
+    this.#hold(text.slice(from));
+  }
+
+  /** Reports what has no blank line behind it. */
+  end(): void {
+    this.#emit();
+  }
+
+  #hold(text: string): void {
+    if (text === "") return;
+    this.#size += text.length;
+    // Beyond the limit only the size is kept.
+    if (this.#size <= this.#maxSize) this.#pieces.push(text);
+    else this.#pieces.length = 0;
+  }
+
+  #emit(): void {
+    const size = this.#size;
+    const raw = this.#pieces.join("");
+    this.#pieces.length = 0;
+    this.#size = 0;
+    if (size > this.#maxSize) return this.#onTooLarge(size);
+    if (size === 0) return;
+    const event = eventIn(this.#first ? raw.replace(/^\uFEFF/, "") : raw);
+    this.#first = false;
+    this.#onBlock(event ? { raw, event } : { raw });
+  }
+}
+
+function nextLineEnd(text: string, from: number): number {
+  const lf = text.indexOf("\n", from);
+  const cr = text.indexOf("\r", from);
+  return cr < 0 ? lf : lf < 0 ? cr : Math.min(cr, lf);
+}
+
+/** The event of one block, with the id that the block itself names. */
+function eventIn(raw: string): SseEvent | undefined {
+  let found: SseEvent | undefined;
+  const events = decoder({
+    onEvent: (event) => {
+      found = event;
+    },
+    onTooLarge() {},
+    maxSize: raw.length,
+  });
+  events.push(raw);
+  if (!found) return undefined;
+  const { event, id, data } = found;
+  return { ...(event !== undefined && { event }), ...(id !== undefined && { id }), data };
+}
+
+/** The bytes of an event or block as they were sent. */
+export function rawOf(line: {
+  readonly event?: string;
+  readonly id?: string;
+  readonly text?: string;
+  readonly raw?: string;
+}): string {
+  return line.raw ?? encode({ event: line.event, id: line.id, data: line.text ?? "" });
+}
+
+/** Whether a block is written as the line's fields say, so that `raw` need not be kept. */
+export function isUsual({ raw, event }: Block): boolean {
+  return event !== undefined && !/[\r\0]/.test(`${event.event}${event.id}${event.data}`) && encode(event) === raw;
+}

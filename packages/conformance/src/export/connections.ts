@@ -1,0 +1,76 @@
+import { rawOf } from "../blocks.js";
+import { type Entry, type Header, isEventStream } from "../recording.js";
+
+type Request = Extract<Entry, { kind: "request" }>;
+type Response = Extract<Entry, { kind: "response" }>;
+
+/** What has come of one connection, for exports. */
+export interface Exchanged {
+  readonly request: Request;
+  readonly body?: string;
+  readonly response?: Response;
+  readonly entries: readonly Entry[];
+  /** When the last entry came. */
+  readonly until: number;
+}
+
+/** Gathers the entries of each connection, and reports it when it is over. Only what is open is held. */
+export class Exchanges {
+  readonly #open = new Map<number, { request: Request; entries: Entry[] }>();
+  readonly #report: (exchanged: Exchanged) => void;
+
+  constructor(report: (exchanged: Exchanged) => void) {
+    this.#report = report;
+  }
+
+  entry(entry: Entry): void {
+    if (entry.kind === "request") return void this.#open.set(entry.c, { request: entry, entries: [] });
+    const open = this.#open.get(entry.c);
+    open?.entries.push(entry);
+    // A close may be confirmed: the connection is over with the end of the recording, or its second close.
+    const closes = open?.entries.filter(({ kind }) => kind === "close").length ?? 0;
+    if (entry.kind === "end" || entry.kind === "error" || closes > 1) this.#over(entry.c);
+  }
+
+  end(): void {
+    for (const c of [...this.#open.keys()]) this.#over(c);
+  }
+
+  #over(c: number): void {
+    const open = this.#open.get(c);
+    if (!open) return;
+    this.#open.delete(c);
+    const { request, entries } = open;
+    const body = entries.find(({ kind, from }) => kind === "body" && from === "client") as
+      | { text?: string }
+      | undefined;
+    const response = entries.find(({ kind }) => kind === "response") as Response | undefined;
+    this.#report({
+      request,
+      ...(body?.text !== undefined && { body: body.text }),
+      ...(response && { response }),
+      entries,
+      until: entries.at(-1)?.t ?? request.t,
+    });
+  }
+}
+
+/** The text of an answer as it was sent. */
+export function answerText({ response, entries }: Exchanged): string {
+  const stream = response !== undefined && isEventStream(response.headers);
+  return entries
+    .filter(({ from }) => from === "server")
+    .map((entry) =>
+      entry.kind === "event" && stream
+        ? rawOf(entry)
+        : entry.kind === "body" || entry.kind === "comment"
+          ? (entry.text ?? "")
+          : "",
+    )
+    .join("");
+}
+
+/** The date and time of an entry. */
+export function dateOf({ began }: Header, t: number): string {
+  return new Date(Date.parse(began) + t).toISOString();
+}

@@ -1,0 +1,67 @@
+import { type Header, type HeaderList, headerOf } from "../recording.js";
+import { answerText, dateOf, type Exchanged } from "./connections.js";
+
+/** The text of a HAR file before its entries, and behind them. Between two entries stands a comma. */
+export const har = {
+  begin: (header: Header): string => {
+    const [name = "parlance", version = ""] = Object.entries(header.versions)[0] ?? [];
+    return `{"log":{"version":"1.2","creator":${JSON.stringify({ name, version })},"entries":[\n`;
+  },
+  end: "\n]}}\n",
+};
+
+/** One entry of an HTTP archive (HAR 1.2); messages of a WebSocket stand in `_webSocketMessages`, as Chromium has them. */
+export function harEntry(header: Header, exchanged: Exchanged, origin: string): string {
+  const { request, body, response, entries, until } = exchanged;
+  const url = new URL(request.target, origin);
+  const at = response?.t ?? until;
+  const text = request.socket ? "" : answerText(exchanged);
+  const mimeType = headerOf(response?.headers ?? [], "content-type") ?? "";
+  const frames = entries.flatMap((entry) =>
+    entry.kind === "frame"
+      ? [
+          {
+            type: entry.from === "client" ? "send" : "receive",
+            time: (Date.parse(header.began) + entry.t) / 1000,
+            opcode: entry.base64 === undefined ? 1 : 2,
+            data: entry.text ?? entry.base64 ?? "",
+          },
+        ]
+      : [],
+  );
+  const sent =
+    body === undefined ? {} : { postData: { mimeType: headerOf(request.headers, "content-type") ?? "", text: body } };
+  const lost = entries.find((entry) => entry.kind === "error");
+  return JSON.stringify({
+    startedDateTime: dateOf(header, request.t),
+    time: until - request.t,
+    request: {
+      method: request.method,
+      url: url.href,
+      httpVersion: "HTTP/1.1",
+      cookies: [],
+      headers: named(request.headers),
+      queryString: [...url.searchParams].map(([name, value]) => ({ name, value })),
+      ...sent,
+      headersSize: -1,
+      bodySize: body === undefined ? 0 : new TextEncoder().encode(body).length,
+    },
+    response: {
+      status: response?.status ?? 0,
+      statusText: "",
+      httpVersion: "HTTP/1.1",
+      cookies: [],
+      headers: named(response?.headers ?? []),
+      content: { size: new TextEncoder().encode(text).length, mimeType, text },
+      redirectURL: "",
+      headersSize: -1,
+      bodySize: -1,
+      ...(lost?.kind === "error" && { _error: lost.text }),
+    },
+    cache: {},
+    timings: { send: 0, wait: at - request.t, receive: until - at },
+    ...(request.socket && { _resourceType: "websocket", _webSocketMessages: frames }),
+  });
+}
+
+const named = (headers: HeaderList) => headers.map(([name, value]) => ({ name, value }));

@@ -1,0 +1,83 @@
+import type { Entry, Header } from "../recording.js";
+import type { Exchanged } from "./connections.js";
+
+/** Characters of one message that are shown. */
+const SHOWN = 2000;
+
+/** The beginning of a recording in Markdown. */
+export function markdownHead({ contract, began, redacted, versions }: Header): string {
+  const rows = [
+    ["contract", contract ? `${contract.name}${contract.digest ? ` (${contract.digest.slice(0, 19)})` : ""}` : "none"],
+    ["began", began],
+    [
+      "written by",
+      Object.entries(versions)
+        .map((pair) => pair.join(" "))
+        .join(", ") || "unknown",
+    ],
+    ["left out", redacted.join("; ") || "nothing"],
+  ];
+  return `# Recording\n\n| | |\n|---|---|\n${rows.map(([name, value]) => `| ${name} | ${cell(value!)} |`).join("\n")}\n`;
+}
+
+/** One connection in Markdown: its request, and a line for each message with its time. */
+export function markdownConnection({ request, body, entries }: Exchanged): string {
+  const title = `\n## ${request.c}. ${inline(`${request.socket ? "WebSocket" : request.method} ${request.target}`)}\n`;
+  const sent = body === undefined ? "" : `\n${fence(body)}`;
+  const lines = entries.flatMap((entry) => lineOf(entry, request.t));
+  return `${title}${sent}\n${lines.join("\n")}\n`;
+}
+
+function lineOf(entry: Entry, began: number): string[] {
+  const mark = entry.from === "client" ? "→" : "←";
+  const at = `${mark} ${(entry.t - began).toFixed(0)} ms`;
+  switch (entry.kind) {
+    case "response":
+      return [`- ${at} **${entry.status}**`];
+    case "body":
+      return entry.from === "client" ? [] : [`- ${at} body ${inline(shown(entry))}`];
+    case "event":
+      return [`- ${at} **${inline(entry.event ?? "message")}** ${inline(shown(entry))}`];
+    case "frame":
+      return [`- ${at} ${inline(shown(entry))}`];
+    case "close":
+      return [`- ${at} close ${entry.code} ${entry.reason ? inline(entry.reason) : ""}`.trimEnd()];
+    case "error":
+      return [`- ${at} lost: ${inline(entry.text)}`];
+    case "end":
+      return [`- ${at} end`];
+    default:
+      return [];
+  }
+}
+
+function shown({
+  text,
+  size,
+  base64,
+}: {
+  readonly text?: string;
+  readonly size?: number;
+  readonly base64?: string;
+}): string {
+  const all = text ?? (base64 === undefined ? `(${size ?? 0} bytes)` : `(base64) ${base64}`);
+  return all.length > SHOWN ? `${all.slice(0, SHOWN)}… (${all.length} characters)` : all;
+}
+
+/** Code in a line: what comes from a stranger is neither markup nor a control character. */
+function inline(text: string): string {
+  const plain = inert(text.replace(/[\r\n\t]+/g, " "));
+  const ticks = "`".repeat(Math.max(0, ...[...plain.matchAll(/`+/g)].map(([run]) => run.length)) + 1);
+  const space = /^`|`$/.test(plain) || plain === "" ? " " : "";
+  return `${ticks}${space}${plain}${space}${ticks}`;
+}
+
+function fence(text: string): string {
+  const ticks = "`".repeat(Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length)) + 1);
+  return `${ticks}json\n${inert(text.slice(0, SHOWN))}\n${ticks}\n`;
+}
+
+/** A terminal would obey these, and a reader be misled. */
+const inert = (text: string) => text.replace(/(?![\t\n])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
+
+const cell = (text: string) => text.replaceAll("|", "\\|").replace(/[\r\n]+/g, " ");

@@ -1,0 +1,16 @@
+export { Conversations } from "./conversation.js";
+export { type Exchanged, Exchanges } from "./export/connections.js";
+export { har, harEntry } from "./export/har.js";
+export { markdownConnection, markdownHead } from "./export/markdown.js";
+export { type Ending, type Hasher, type ReadOptions, read } from "./read.js";
+export { Recorder, type RecorderOptions } from "./recorder.js";
+export type { Content, End, Entry, Happening, Header, HeaderList, Line } from "./recording.js";
+export type { RedactOptions } from "./redact.js";
+export { type ReplayClientOptions, replayClient } from "./replay/client.js";
+export { type Difference, formatDifferences, type MatchOptions } from "./replay/match.js";
+export { formatProblem, type Problem, type ReplayOptions } from "./replay/replay.js";
+export { type Arriving, type Replayed, ReplayServer } from "./replay/server.js";
+export { loadTape, type Step, type Take, type Tape } from "./replay/tape.js";
+export { tapeOf } from "./replay/transcript.js";
+export { type Recordable, type Recording, record } from "./tap.js";
+export { type Finding, type Totals, Verifier } from "./verify.js";

@@ -1,0 +1,74 @@
+import { createHash, type Hash } from "node:crypto";
+import { closeSync, openSync, writeSync } from "node:fs";
+import { formatLine } from "../recording.js";
+
+/** Characters that are written before the end of the tick. */
+const FULL = 256 * 1024;
+
+/** A recording on the disk, which only its owner may read. Lines of one tick are one write, so a process that is killed leaves whole lines but the last. */
+export class RecordingFile {
+  readonly #fd: number;
+  readonly #hash: Hash = createHash("sha256");
+  readonly #onError: (error: Error) => void;
+  #waiting: string[] = [];
+  #size = 0;
+  #lines = 0;
+  #due: NodeJS.Immediate | undefined;
+  #over = false;
+
+  /** @throws an error of the system, `EEXIST` where the file is there already */
+  constructor(path: string, onError: (error: Error) => void) {
+    this.#fd = openSync(path, "wx", 0o600);
+    this.#onError = onError;
+  }
+
+  get lines(): number {
+    return this.#lines;
+  }
+
+  readonly write = (line: string): void => {
+    if (this.#over) return;
+    this.#waiting.push(line);
+    this.#lines++;
+    this.#size += line.length;
+    if (this.#size > FULL) this.#flush();
+    else this.#due ??= setImmediate(() => this.#flush());
+  };
+
+  /** Writes the end line and closes the file. */
+  close(): void {
+    if (this.#over) return;
+    this.#flush();
+    if (this.#over) return;
+    this.#over = true;
+    const end = { lines: this.#lines, sha256: this.#hash.digest("hex") };
+    try {
+      writeAll(this.#fd, Buffer.from(formatLine({ end })));
+    } catch (error) {
+      this.#onError(error as Error);
+    }
+    closeSync(this.#fd);
+  }
+
+  #flush(): void {
+    clearImmediate(this.#due);
+    this.#due = undefined;
+    if (this.#waiting.length === 0) return;
+    const bytes = Buffer.from(this.#waiting.join(""));
+    this.#waiting = [];
+    this.#size = 0;
+    try {
+      writeAll(this.#fd, bytes);
+      this.#hash.update(bytes);
+    } catch (error) {
+      // A full disk: the file stays as it is, a cut one.
+      this.#over = true;
+      closeSync(this.#fd);
+      this.#onError(error as Error);
+    }
+  }
+}
+
+function writeAll(fd: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+}

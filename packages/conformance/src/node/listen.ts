@@ -1,0 +1,87 @@
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { socketPort } from "@parlance/wire/link";
+import { WebSocketServer } from "ws";
+import { MAX_CONTENT } from "../recorder.js";
+import type { HeaderList } from "../recording.js";
+import { type Arriving, type ReplayServer, selected } from "../replay/server.js";
+
+export interface ListeningReplay {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Serves a replay on a port. */
+export async function listenReplay(
+  replay: ReplayServer,
+  { port = 0, host = "127.0.0.1" } = {},
+): Promise<ListeningReplay> {
+  const server = createServer();
+  const sockets = new Set<Duplex>();
+  const acceptor = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_CONTENT,
+    perMessageDeflate: false,
+    handleProtocols: selected,
+  });
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
+  server.on("request", (incoming, outgoing) => void answer(replay, incoming, outgoing).catch(() => outgoing.destroy()));
+  server.on("upgrade", async (incoming, socket, head) => {
+    socket.on("error", () => {});
+    try {
+      const accepted = await replay.accept(arriving(incoming));
+      if ("refused" in accepted) {
+        const { status, body } = accepted.refused;
+        const lines = `Connection: close\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+        return void socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines}`);
+      }
+      acceptor.handleUpgrade(incoming, socket, head, (opened) => accepted.run(socketPort(opened as never)));
+    } catch {
+      socket.destroy();
+    }
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => resolve());
+  });
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${bound}`,
+    async close() {
+      replay.close();
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+async function answer(replay: ReplayServer, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of incoming) chunks.push(chunk);
+  const text = Buffer.concat(chunks).toString();
+  const { status, headers, body } = await replay.answer({ ...arriving(incoming), ...(text !== "" && { body: text }) });
+  const left = new AbortController();
+  outgoing.on("close", () => left.abort());
+  outgoing.on("error", () => {});
+  outgoing.writeHead(status, headers.flat() as unknown as Record<string, string>);
+  outgoing.flushHeaders();
+  for await (const bytes of body(left.signal)) {
+    if (outgoing.destroyed) return;
+    if (!outgoing.write(bytes))
+      await new Promise<void>((resolve) => void outgoing.once("drain", resolve).once("close", resolve));
+  }
+  outgoing.end();
+}
+
+function arriving({ method = "GET", url = "/", rawHeaders }: IncomingMessage): Arriving {
+  const headers: HeaderList = Array.from(
+    { length: rawHeaders.length / 2 },
+    (_, at) => [rawHeaders[at * 2]!, rawHeaders[at * 2 + 1]!] as const,
+  );
+  return { method, target: url, headers };
+}

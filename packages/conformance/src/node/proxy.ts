@@ -1,0 +1,249 @@
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Side } from "@parlance/contract";
+import { Disconnected } from "@parlance/wire";
+import { Scope, within } from "@parlance/wire/scope";
+import type { Connection, Recorder } from "../recorder.js";
+import type { HeaderList } from "../recording.js";
+import { forward } from "./forward.js";
+import { frames } from "./frames.js";
+
+export interface ProxyOptions {
+  /** Where the server is, such as `http://localhost:8080`. A path in it goes before the path of each request. */
+  readonly target: string;
+  readonly recorder: Recorder;
+  /** @default 0: any free one */
+  readonly port?: number;
+  /** @default "127.0.0.1" */
+  readonly host?: string;
+  /** Milliseconds to wait for the server's connection and for a handshake. @default 30,000 */
+  readonly connectWithin?: number;
+  /** Milliseconds that connections may go on when the proxy closes. @default 1000 */
+  readonly closeWithin?: number;
+}
+
+export interface Proxy {
+  readonly url: string;
+  /** Cuts what is open and closes. */
+  close(): Promise<void>;
+}
+
+/** These end at the next hop (RFC 9110, section 7.6.1); the two connections have their own. */
+const HOP = /^(connection|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i;
+/** Not passed on, so that what comes back can be read: an answer is not packed. */
+const PACKING = /^(accept-encoding|sec-websocket-extensions)$/i;
+
+type Lose = (from: Side, text: string) => void;
+
+/** Passes HTTP, event streams and WebSockets on to a server, and records them. It buffers nothing and adds nothing. */
+export async function proxy(options: ProxyOptions): Promise<Proxy> {
+  const { host = "127.0.0.1", port = 0, closeWithin = 1000 } = options;
+  const root = Scope.open(() => {});
+  const server = createServer({ requestTimeout: 0 });
+  const sockets = new Set<Duplex>();
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
+  server.on("request", (incoming, outgoing) => pass(incoming, outgoing, options, root));
+  server.on("upgrade", (incoming, socket, head) => passSocket(incoming, socket, head, options, root));
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => resolve());
+  });
+  const { address, family, port: bound } = server.address() as AddressInfo;
+  return {
+    url: `http://${family === "IPv6" ? `[${address}]` : address}:${bound}`,
+    async close() {
+      root.close(new Disconnected("the proxy has closed", { code: "closed", retryable: true }));
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      const closing = Scope.open(() => {});
+      await within(closing, closeWithin, "closing the proxy", () => closed).catch(() => {});
+    },
+  };
+}
+
+function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: ProxyOptions, root: Scope): void {
+  const seen = options.recorder.connection();
+  const call = root.child();
+  const method = incoming.method ?? "GET";
+  seen.request(method, incoming.url ?? "/", pairs(incoming.rawHeaders));
+  let over = false;
+  const lose: Lose = (from, text) => {
+    if (over) return;
+    over = true;
+    seen.error(from, text);
+    call.close();
+  };
+  const upstream = send(options, incoming, {});
+  // The time limit is for the connection; how long the server thinks is the client's business.
+  connecting(upstream, call, options.connectWithin, () => fail(new Error("no connection within the limit")));
+  call.add(() => upstream.destroy());
+
+  function fail(error: Error): void {
+    if (over) return;
+    if (outgoing.headersSent) outgoing.destroy();
+    else outgoing.writeHead(502, { "Content-Type": "text/plain" }).end("the proxy got no answer from the server");
+    lose("server", error.message);
+  }
+
+  forward(incoming, upstream, (chunk) => seen.body("client", chunk));
+  incoming.on("end", () => {
+    upstream.end();
+    seen.end("client");
+  });
+  incoming.on("error", () => {});
+  outgoing.on("error", () => {});
+  outgoing.on("close", () => lose("client", "the client has gone"));
+  upstream.on("error", fail);
+  upstream.on("response", (answer) => {
+    const headers = pairs(answer.rawHeaders);
+    outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, flat(passed(headers)));
+    outgoing.flushHeaders();
+    seen.response(answer.statusCode ?? 502, headers);
+    forward(answer, outgoing, (chunk) => seen.body("server", chunk));
+    answer.on("end", () => {
+      if (!answer.complete) return;
+      over = true;
+      outgoing.end();
+      seen.end("server");
+      call.close();
+    });
+    answer.on("error", () => {});
+    answer.on("close", () => {
+      if (over) return;
+      outgoing.destroy();
+      lose("server", "the server has cut its answer");
+    });
+  });
+}
+
+function passSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer, options: ProxyOptions, root: Scope): void {
+  const seen = options.recorder.connection();
+  const call = root.child();
+  seen.request(incoming.method ?? "GET", incoming.url ?? "/", pairs(incoming.rawHeaders), true);
+  let over = false;
+  const lose: Lose = (from, text) => {
+    if (over) return;
+    over = true;
+    seen.error(from, text);
+    call.close();
+  };
+  const finish = () => {
+    over = true;
+    call.timeout(options.closeWithin ?? 1000, () => call.close());
+  };
+  const upstream = send(options, incoming, { Connection: "Upgrade", Upgrade: incoming.headers.upgrade ?? "websocket" });
+  call.add(() => socket.destroy());
+  call.add(() => upstream.destroy());
+  connecting(upstream, call, options.connectWithin, () => lose("server", "no connection within the limit"));
+  socket.on("error", () => {});
+  socket.on("close", () => lose("client", "the connection was lost"));
+  upstream.on("error", (error) => {
+    if (!over) socket.end("HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    lose("server", error.message);
+  });
+  upstream.on("response", (answer) => refuse(answer, socket, seen, finish));
+  upstream.on("upgrade", (answer, peer, first) => {
+    call.add(() => peer.destroy());
+    const headers = pairs(answer.rawHeaders);
+    socket.write(`${statusLine(answer)}${headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`);
+    seen.response(101, headers);
+    join({ client: socket, server: peer }, { client: head, server: first }, seen, lose, finish);
+  });
+  upstream.end();
+}
+
+/** Both directions of an open WebSocket, byte by byte: frames, pings and the close are the peers' own. */
+function join(
+  sockets: { readonly [side in Side]: Duplex },
+  early: { readonly [side in Side]: Buffer },
+  seen: Connection,
+  lose: Lose,
+  finish: () => void,
+) {
+  /** A close frame of one side ends the conversation; the other may not confirm it. */
+  let closing = false;
+  for (const from of ["server", "client"] as const) {
+    const source = sockets[from];
+    const sink = sockets[from === "client" ? "server" : "client"];
+    const read = frames(from, seen, () => {
+      closing = true;
+      finish();
+    });
+    if (early[from].length > 0) source.unshift(early[from]);
+    forward(source, sink, read);
+    source.on("error", () => {});
+    source.on("end", () => {
+      sink.end();
+      if (!closing) lose(from, "the connection was lost");
+    });
+    source.on("close", () => lose(from, "the connection was lost"));
+  }
+}
+
+/** A server that does not switch protocols. */
+function refuse(answer: IncomingMessage, socket: Duplex, seen: Connection, finish: () => void): void {
+  const headers = passed(pairs(answer.rawHeaders));
+  const kept = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  socket.write(`${statusLine(answer)}${kept}Connection: close\r\n\r\n`);
+  seen.response(answer.statusCode ?? 502, headers);
+  forward(answer, socket, (chunk) => seen.body("server", chunk));
+  answer.on("error", () => {});
+  answer.on("end", () => {
+    seen.end("server");
+    socket.end(finish);
+  });
+}
+
+const statusLine = ({ statusCode = 502, statusMessage }: IncomingMessage) =>
+  `HTTP/1.1 ${statusCode} ${statusMessage || STATUS_CODES[statusCode] || ""}\r\n`;
+
+function send({ target }: ProxyOptions, incoming: IncomingMessage, own: Readonly<Record<string, string>>) {
+  const url = new URL(target);
+  const headers = passed(pairs(incoming.rawHeaders)).map(([name, value]) =>
+    name.toLowerCase() === "host" ? ([name, url.host] as const) : ([name, value] as const),
+  );
+  const isTls = url.protocol === "https:";
+  const chunked = incoming.headers["transfer-encoding"] !== undefined ? [["Transfer-Encoding", "chunked"]] : [];
+  const options: RequestOptions = {
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port: url.port || (isTls ? 443 : 80),
+    ...(isTls && { servername: url.hostname }),
+    method: incoming.method,
+    path: url.pathname.replace(/\/$/, "") + (incoming.url ?? "/"),
+    headers: [...headers, ...chunked, ...Object.entries(own)].flat() as unknown as RequestOptions["headers"],
+    setHost: false,
+    agent: false,
+  };
+  return (isTls ? httpsRequest : httpRequest)(options);
+}
+
+/** Calls `expire` where there is no connection within the limit. */
+function connecting(upstream: ReturnType<typeof httpRequest>, call: Scope, limit = 30_000, expire: () => void): void {
+  const stop = call.timeout(limit, expire);
+  upstream.once("socket", (socket) => {
+    if (!socket.connecting) stop();
+    else socket.once("connect", stop);
+  });
+}
+
+function pairs(raw: readonly string[]): HeaderList {
+  return Array.from({ length: raw.length / 2 }, (_, at) => [raw[at * 2]!, raw[at * 2 + 1]!] as const);
+}
+
+function passed(headers: HeaderList): HeaderList {
+  return headers.filter(([name]) => !HOP.test(name) && !PACKING.test(name));
+}
+
+const flat = (headers: HeaderList) => headers.flat() as unknown as Record<string, string>;

@@ -1,0 +1,112 @@
+import type { Side } from "@parlance/contract";
+
+/** The first line of a recording. */
+export interface Header {
+  /** Version of the format. A reader refuses one that it does not know. */
+  readonly recording: 1;
+  readonly contract?: { readonly name: string; readonly digest?: string };
+  /** What wrote the file: package or program -> version. */
+  readonly versions: Readonly<Record<string, string>>;
+  /** The date and time of `t` = 0 (RFC 3339). */
+  readonly began: string;
+  /** What was replaced before it was written. Empty where nothing was. */
+  readonly redacted: readonly string[];
+  /** Texts and header values were left out. */
+  readonly metadataOnly?: true;
+}
+
+/** Names and values in the order in which they came, repeated ones too. */
+export type HeaderList = readonly (readonly [name: string, value: string])[];
+
+/** What a line holds of a text: one of `text`, `base64` (bytes that are not UTF-8) or, where it was left out, its `size` in bytes. */
+export interface Content {
+  readonly text?: string;
+  readonly base64?: string;
+  readonly size?: number;
+}
+
+/** What happened. */
+export type Happening =
+  | {
+      readonly kind: "request";
+      readonly method: string;
+      /** Path and query. */
+      readonly target: string;
+      readonly headers: HeaderList;
+      /** The request asks for a WebSocket. */
+      readonly socket?: true;
+    }
+  | { readonly kind: "response"; readonly status: number; readonly headers: HeaderList }
+  /** A whole body, of a request or of an answer that is no event stream. Without a body there is no such line. */
+  | ({ readonly kind: "body" } & Content)
+  /** An event of a stream. `raw` is its block to the byte where that is not the usual form of `event`, `id` and `text`. */
+  | ({ readonly kind: "event"; readonly event?: string; readonly id?: string; readonly raw?: string } & Content)
+  /** A block of a stream that is no event, to the byte: a comment, a retry, an id alone. */
+  | ({ readonly kind: "comment" } & Content)
+  /** A message of a WebSocket. */
+  | ({ readonly kind: "frame" } & Content)
+  | { readonly kind: "ping" | "pong" }
+  /** The body is whole. */
+  | { readonly kind: "end" }
+  | { readonly kind: "close"; readonly code: number; readonly reason: string }
+  /** The connection was lost on this side before its end: the peer has gone, or cut it. */
+  | { readonly kind: "error"; readonly text: string };
+
+/** One line between the first and the last. */
+export type Entry = {
+  /** Milliseconds since `began`. */
+  readonly t: number;
+  /** Connections are numbered from 1. Each HTTP request is one. */
+  readonly c: number;
+  readonly from: Side;
+} & Happening;
+
+/** The last line. A file without it was cut. */
+export interface End {
+  readonly end: {
+    /** Lines before this one. */
+    readonly lines: number;
+    /** Of the bytes before this line, in hexadecimal; null where the recording was made in memory. */
+    readonly sha256: string | null;
+  };
+}
+
+export type Line = Header | Entry | End;
+
+/** A line as it stands in the file. */
+export function formatLine(line: Line): string {
+  return `${JSON.stringify(line)}\n`;
+}
+
+/** The inverse of `formatLine`; undefined where the text is no line of a recording. */
+export function parseLine(text: string): Line | undefined {
+  let line: Partial<Record<string, unknown>>;
+  try {
+    line = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof line !== "object" || line === null) return undefined;
+  if (isHeader(line as unknown as Line) || isEnd(line as unknown as Line)) return line as unknown as Line;
+  const { t, c, from, kind } = line;
+  const known = typeof t === "number" && typeof c === "number" && (from === "client" || from === "server");
+  return known && typeof kind === "string" ? (line as unknown as Entry) : undefined;
+}
+
+export function isHeader(line: Line): line is Header {
+  return typeof (line as Header).recording === "number";
+}
+
+export function isEnd(line: Line): line is End {
+  return typeof (line as End).end === "object" && (line as End).end !== null;
+}
+
+/** A header's first value, whatever the case of its name. */
+export function headerOf(headers: HeaderList, name: string): string | undefined {
+  return headers.find(([one]) => one.toLowerCase() === name)?.[1];
+}
+
+/** Whether an answer is an event stream. */
+export function isEventStream(headers: HeaderList): boolean {
+  return /^text\/event-stream\b/i.test(headerOf(headers, "content-type") ?? "");
+}

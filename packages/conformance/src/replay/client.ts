@@ -1,0 +1,212 @@
+import { formatTicket, newKey, type OpenSocket, type Port } from "@parlance/wire";
+import { Queue } from "@parlance/wire/link";
+import { Blocks } from "../blocks.js";
+import { MAX_CONTENT } from "../recorder.js";
+import { type Entry, headerOf, isEventStream } from "../recording.js";
+import { type Problem, Replaying, type ReplayOptions } from "./replay.js";
+import { nameOf, type Take, type Tape } from "./tape.js";
+
+export interface ReplayClientOptions extends ReplayOptions {
+  /** Where the server is. @default "http://localhost" */
+  readonly baseUrl?: string;
+  /** Put in place of the recorded ones, such as a token that was redacted. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly fetch: (request: Request) => Promise<Response>;
+  readonly webSocket?: OpenSocket;
+}
+
+/** What the connection sets itself. */
+const OWN =
+  /^(host|connection|keep-alive|transfer-encoding|content-length|accept-encoding|upgrade|expect|sec-websocket-.*|sec-fetch-.*)$/i;
+
+/** One connection that goes on. */
+interface Live {
+  readonly take: Take;
+  readonly abort: AbortController;
+  response?: Promise<Response>;
+  /** What the server sends, an item each: an event, a whole body, a frame. */
+  readonly incoming: Queue<Came>;
+  port?: Port;
+}
+
+interface Came {
+  readonly event?: string | undefined;
+  readonly text: string;
+}
+
+/**
+ * The client of a recording: does what the client did, in the recorded order, and compares what the server says. Each thing of the server is
+ * awaited before the client's next.
+ */
+export async function replayClient(tape: Tape, options: ReplayClientOptions): Promise<readonly Problem[]> {
+  const run = new Replaying(tape, options);
+  const live = new Map<number, Live>();
+  const takes = new Map(tape.takes.map((take) => [take.request.c, take]));
+  try {
+    for (const [at, entry] of tape.entries.entries()) {
+      if (entry.from === "client") await run.pause(at);
+      const known = live.get(entry.c);
+      if (entry.kind === "request") live.set(entry.c, begin(run, takes.get(entry.c)!, options));
+      else if (known) await follow(run, known, entry);
+    }
+  } finally {
+    for (const { abort, port } of live.values()) {
+      port?.close(1000, "");
+      abort.abort();
+    }
+    run.scope.close(new Error("the replay is over"));
+  }
+  return run.problems;
+}
+
+function begin(run: Replaying, take: Take, options: ReplayClientOptions): Live {
+  const one: Live = { take, abort: new AbortController(), incoming: new Queue({ limit: Number.POSITIVE_INFINITY }) };
+  const url = (options.baseUrl ?? "http://localhost").replace(/\/$/, "") + run.matcher.rewrite(take.request.target);
+  const headers = headersOf(run, take, options);
+  run.learn(Object.entries(headers));
+  if (take.request.socket) {
+    one.response = openSocket(run, one, url.replace(/^http/, "ws"), headers, options);
+  } else {
+    const body = take.body === undefined ? {} : { body: run.matcher.rewrite(take.body) };
+    const request = new Request(url, { method: take.request.method, headers, signal: one.abort.signal, ...body });
+    one.response = options.fetch(request);
+    void receive(one).catch((error) => one.incoming.end(error));
+  }
+  one.response.catch(() => {});
+  return one;
+}
+
+async function openSocket(
+  run: Replaying,
+  one: Live,
+  url: string,
+  headers: Record<string, string>,
+  { webSocket }: ReplayClientOptions,
+): Promise<Response> {
+  if (!webSocket) throw new TypeError("the recording has a WebSocket: give the replay a `webSocket`");
+  const offered = headerOf(one.take.request.headers, "sec-websocket-protocol")?.split(/,\s*/) ?? [];
+  const protocols = offered.map((protocol) => {
+    const ticket = /^parlance\.(.*)$/.exec(protocol)?.[1];
+    return ticket === undefined ? run.matcher.rewrite(protocol) : formatTicket(run.matcher.rewrite(ticket));
+  });
+  const opened = await webSocket(url, { headers, protocols, maxSize: MAX_CONTENT, signal: one.abort.signal });
+  if ("refused" in opened) {
+    const { status, body } = opened.refused;
+    if (body !== "") one.incoming.push({ text: body }, 0);
+    one.incoming.end();
+    return new Response(null, { status });
+  }
+  one.port = opened;
+  opened.listen({
+    frame: (text) => void one.incoming.push({ text }, 0),
+    close: (code, reason) => {
+      one.incoming.push({ event: "close", text: `${code} ${reason}` }, 0);
+      one.incoming.end();
+    },
+  });
+  // No Response may have the status 101.
+  return Object.defineProperty(new Response(null), "status", { value: 101 });
+}
+
+/** Reads an answer as the recorder does: by events, or whole. */
+async function receive(one: Live): Promise<void> {
+  const response = await one.response!;
+  if (!isEventStream([...response.headers])) {
+    const text = await response.text();
+    if (text !== "") one.incoming.push({ text }, 0);
+    return one.incoming.end();
+  }
+  const blocks = new Blocks(
+    MAX_CONTENT,
+    ({ event }) => void (event && one.incoming.push({ event: event.event, text: event.data }, 0)),
+    () => {},
+  );
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    blocks.push(value);
+  }
+  one.incoming.end();
+}
+
+async function follow(run: Replaying, one: Live, entry: Entry): Promise<void> {
+  const { matcher } = run;
+  const name = nameOf(one.take);
+  const next = async (what: string): Promise<Came | undefined> => {
+    const step = await run.within(what, () => one.incoming.next()).catch(() => undefined);
+    if (step && !step.done) return step.value;
+    run.found("left", `${what} on ${name} was recorded and did not come`);
+    return undefined;
+  };
+  switch (entry.kind) {
+    case "response": {
+      const response = await run
+        .within(`the answer of ${name}`, () => one.response!)
+        .catch((error: Error) => void run.found("left", `the answer of ${name}: ${error.message}`));
+      if (response && response.status !== entry.status)
+        run.found("differs", `the answer of ${name}`, [
+          { at: "status", recorded: entry.status, came: response.status },
+        ]);
+      return;
+    }
+    case "body":
+    case "event":
+    case "frame": {
+      if (entry.from === "client") return one.port?.send(matcher.rewrite(entry.text ?? ""));
+      if (entry.text === undefined) return;
+      const what = entry.kind === "event" ? `event ${entry.event ?? "message"}` : entry.kind;
+      const came = await next(what);
+      if (!came) return;
+      run.learn([], "", came.text);
+      const differences = matcher.text(entry.text, came.text);
+      if (entry.kind === "event" && entry.event !== came.event)
+        differences.unshift({ at: "event", recorded: entry.event, came: came.event });
+      if (differences.length > 0) run.found("differs", `${what} on ${name}`, differences);
+      return;
+    }
+    case "end":
+      return over(run, one, name);
+    case "close":
+      if (entry.from === "client") {
+        one.port?.close(entry.code === 1005 || entry.code === 1006 ? 1000 : entry.code, entry.reason);
+        return;
+      }
+      return over(run, one, name);
+    case "error":
+      if (entry.from === "client") one.abort.abort();
+      if (entry.from === "client" && one.port) one.port.cut ? one.port.cut() : one.port.close(1000, "");
+  }
+}
+
+/** The server has said all that it said in the recording. */
+async function over(run: Replaying, one: Live, name: string): Promise<void> {
+  for (;;) {
+    const step = await run.within(`the end of ${name}`, () => one.incoming.next()).catch((error) => error as Error);
+    if (step instanceof Error) {
+      if (!(step.name === "AbortError"))
+        run.found("left", `the end of ${name} was recorded and did not come: ${step.message}`);
+      return;
+    }
+    if (step.done) return;
+    if (one.port && step.value.event === "close") return;
+    run.found("more", `${step.value.text.slice(0, 200)} on ${name}`);
+  }
+}
+
+function headersOf(
+  run: Replaying,
+  { request }: Take,
+  { headers: given = {} }: ReplayClientOptions,
+): Record<string, string> {
+  const replaced = Object.keys(given).map((name) => name.toLowerCase());
+  const kept = request.headers.flatMap(([name, value]) => {
+    if (OWN.test(name) || replaced.includes(name.toLowerCase())) return [];
+    // The name of a stream that may be resumed is the client's to choose.
+    if (/^parlance-resume$/i.test(name) && /^__redacted_\d+__$/.test(value))
+      return [[name, run.matcher.placeholder(value, newKey)] as const];
+    const now = run.matcher.rewrite(value);
+    return /__redacted_\d+__/.test(now) ? [] : [[name, now] as const];
+  });
+  return { ...Object.fromEntries(kept), ...given };
+}

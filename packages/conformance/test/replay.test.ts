@@ -1,0 +1,221 @@
+import { connect } from "@parlance/client";
+import type { ContractDocument } from "@parlance/contract";
+import type { AnyContract, AnyMessage } from "@parlance/wire";
+import { describe, expect, test } from "vitest";
+import { subjects } from "../../protocols/test/contracts.js";
+import { Conversations } from "../src/conversation.js";
+import type { Entry } from "../src/recording.js";
+import { Matcher } from "../src/replay/match.js";
+import { formatProblem } from "../src/replay/replay.js";
+import { ReplayServer } from "../src/replay/server.js";
+import { loadTape, type Tape } from "../src/replay/tape.js";
+import { tapeOf } from "../src/replay/transcript.js";
+import { record } from "../src/tap.js";
+import { type Finding, Verifier } from "../src/verify.js";
+
+async function findingsIn(contract: AnyContract, entries: readonly Entry[]): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const verifier = new Verifier(
+    new Conversations(contract, (await contract.accepts()).checks),
+    (finding) => void findings.push(finding),
+  );
+  for (const [at, entry] of entries.entries()) verifier.entry(entry, at + 2);
+  verifier.end(entries.length + 2, false);
+  return findings;
+}
+
+const transcripts = subjects.flatMap(({ contract, document }) =>
+  Object.entries((document as ContractDocument).transcripts).map(([name, lines]) => ({
+    title: `${contract.name} ${name}`,
+    contract,
+    lines,
+  })),
+);
+
+/** Each call of a tape as our client makes it; resolves with the messages that it has heard. */
+async function heardFrom(contract: AnyContract, tape: Tape): Promise<{ replay: ReplayServer; heard: string[] }> {
+  const replay = new ReplayServer(tape, { contract });
+  const talk = new Conversations(contract, (await contract.accepts()).checks);
+  const heard: string[] = [];
+  // biome-ignore lint/suspicious/noExplicitAny: one test for all contracts
+  const client = connect(contract, { fetch: replay.fetch, retryWaits: [], resume: false }) as any;
+  for (const { request, body } of tape.takes) {
+    const asked = talk.asked(
+      request.method,
+      request.target,
+      request.headers,
+      body === undefined ? undefined : JSON.parse(body),
+    );
+    const { answer } = contract.operations[asked!.name]!;
+    try {
+      const takesInput = Object.keys(asked!.input).length > 0;
+      const call = takesInput ? client[asked!.name](asked!.input) : client[asked!.name]();
+      if (answer.stream) for await (const { type } of call as AsyncIterable<AnyMessage>) heard.push(type);
+      else await call;
+    } catch (error) {
+      heard.push((error as Error).name);
+    }
+  }
+  return { replay, heard };
+}
+
+describe("a transcript as a recording", () => {
+  test.each(transcripts)(
+    "$title fits its contract: what it says of schemas, order and exchanges",
+    async ({ contract, lines }) => {
+      const findings = await findingsIn(contract, tapeOf(contract, lines).entries);
+      // A transcript shows calls that another one began, and streams that are cut.
+      expect(findings.filter(({ rule }) => rule === "schema" || rule === "status" || rule === "route")).toEqual([]);
+    },
+  );
+
+  const simple = transcripts.filter(({ title }) =>
+    /^(fold-gateway|agentsmithy|coven) (complete|no-agents|agents-and)/.test(title),
+  );
+  test.each(simple)(
+    "$title is replayed to our client, and everything recorded is asked for",
+    async ({ contract, lines }) => {
+      const { replay, heard } = await heardFrom(contract, tapeOf(contract, lines));
+      expect(heard.filter((name) => name === "Violation")).toEqual([]);
+      expect(replay.close().map(formatProblem)).toEqual([]);
+    },
+  );
+});
+
+describe("a recording that is not as its contract says", () => {
+  const { contract } = subjects.find(({ contract }) => contract.name === "fold-gateway")!;
+  const base = (): Entry[] => [
+    {
+      t: 0,
+      c: 1,
+      from: "client",
+      kind: "request",
+      method: "POST",
+      target: "/api/send",
+      headers: [["content-type", "application/json"]],
+    },
+    { t: 0, c: 1, from: "client", kind: "body", text: '{"content":"x"}' },
+    { t: 1, c: 1, from: "server", kind: "response", status: 200, headers: [["content-type", "text/event-stream"]] },
+    { t: 2, c: 1, from: "server", kind: "event", event: "text", text: '{"text":"a"}' },
+    { t: 3, c: 1, from: "server", kind: "event", event: "done", text: '{"full_response":"a"}' },
+    { t: 4, c: 1, from: "server", kind: "end" },
+  ];
+  const wrong: [string, (entries: Entry[]) => Entry[], string[]][] = [
+    ["nothing", (all) => all, []],
+    ["a request that breaks its schema", (all) => all.with(1, { ...all[1]!, text: "{}" } as Entry), ["schema"]],
+    [
+      "a path that the contract does not have",
+      (all) => all.with(0, { ...all[0]!, target: "/nowhere" } as Entry),
+      ["route"],
+    ],
+    ["a status of another operation", (all) => all.with(2, { ...all[2]!, status: 201 } as Entry), ["status"]],
+    ["a message that breaks its schema", (all) => all.with(3, { ...all[3]!, text: '{"text":1}' } as Entry), ["schema"]],
+    ["a message that is not JSON", (all) => all.with(3, { ...all[3]!, text: "{" } as Entry), ["schema"]],
+    ["a message that is not known", (all) => all.with(3, { ...all[3]!, event: "new" } as Entry), []],
+    [
+      "a redacted value in place of a number",
+      (all) => all.with(3, { ...all[3]!, text: '{"text":"__redacted_1__"}' } as Entry),
+      [],
+    ],
+    ["a message behind the end", (all) => all.toSpliced(5, 0, all[3]!), ["order"]],
+    ["a stream without its end", (all) => all.toSpliced(4, 1), ["end"]],
+    ["a stream that goes on", (all) => all.slice(0, 4), ["end"]],
+    [
+      "a server that is lost",
+      (all) => [...all.slice(0, 4), { t: 4, c: 1, from: "server", kind: "error", text: "lost" }],
+      ["end"],
+    ],
+    [
+      "a client that leaves",
+      (all) => [...all.slice(0, 4), { t: 4, c: 1, from: "client", kind: "error", text: "gone" }],
+      [],
+    ],
+    ["an event of no connection", (all) => [{ ...all[3]!, c: 2 } as Entry, ...all], ["order"]],
+  ];
+  test.each(wrong)("%s", async (_, change, rules) => {
+    expect((await findingsIn(contract, change(base()))).map(({ rule }) => rule)).toEqual(rules);
+  });
+
+  test("an answer to nothing, and a second answer, are found", async () => {
+    const { contract: loco } = subjects.find(({ contract }) => contract.name === "loco")!;
+    const frame = (from: "client" | "server", message: object): Entry => ({
+      t: 0,
+      c: 1,
+      from,
+      kind: "frame",
+      text: JSON.stringify(message),
+    });
+    const ask = {
+      type: "tool.request_approval",
+      request_id: "r1",
+      tool_name: "edit",
+      args: { file_path: "a", reason: "b" },
+      risk_level: "low",
+    };
+    const answer = (request_id: string) =>
+      frame("client", { type: "client.approval_response", request_id, approved: true, scope: "all" });
+    const findings = await findingsIn(loco, [
+      {
+        t: 0,
+        c: 1,
+        from: "client",
+        kind: "request",
+        method: "GET",
+        target: "/v1/sessions/s/stream",
+        headers: [],
+        socket: true,
+      },
+      { t: 0, c: 1, from: "server", kind: "response", status: 101, headers: [] },
+      frame("server", { type: "server.hello", server_info: { version: "1" } }),
+      frame("client", { type: "client.hello", client_info: { name: "t", version: "1", capabilities: [] } }),
+      frame("server", ask),
+      answer("r1"),
+      answer("r1"),
+      answer("r2"),
+      { t: 0, c: 1, from: "server", kind: "close", code: 1000, reason: "" },
+    ]);
+    expect(findings.map(({ line, rule }) => `${line} ${rule}`)).toEqual(["8 exchange", "9 exchange"]);
+  });
+});
+
+describe("what is compared", () => {
+  const cases: [string, unknown, unknown, string[]][] = [
+    ["equal values in another order of properties", { a: 1, b: [2] }, { b: [2], a: 1 }, []],
+    ["another value", { a: 1 }, { a: 2 }, ["/a"]],
+    ["a property less and one more", { a: 1 }, { b: 1 }, ["/a", "/b"]],
+    ["an id that is the same wherever it is repeated", { id: "x1", ref_id: "x1" }, { id: "y9", ref_id: "y9" }, []],
+    ["an id that would be two", { id: "x1", ref_id: "x1" }, { id: "y9", ref_id: "y8" }, ["/ref_id"]],
+    ["a placeholder", { a: "Bearer __redacted_1__!" }, { a: "Bearer abc!" }, []],
+    ["another text around a placeholder", { a: "Bearer __redacted_1__!" }, { a: "Bearer abc?" }, ["/a"]],
+    ["another time", { at: "2026-01-01T00:00:00Z" }, { at: "2027-01-01T00:00:00Z" }, []],
+    ["JSON within JSON", { a: '{"x":1}' }, { a: '{ "x": 1 }' }, []],
+  ];
+  test.each(cases)("%s", (_, recorded, came, places) => {
+    const differences = new Matcher().text(JSON.stringify(recorded), JSON.stringify(came));
+    expect(differences.map(({ at }) => at)).toEqual(places);
+  });
+
+  test("a request, by its path, its query in any order, and its body by value", () => {
+    const asked = { method: "POST", target: "/a/b?x=1&y=2", body: '{"a":1,"b":2}' };
+    const differs = (came: object) => new Matcher().request(asked, { ...asked, ...came }, false).map(({ at }) => at);
+    expect(differs({ target: "/a/b?y=2&x=1", body: '{ "b": 2, "a": 1 }' })).toEqual([]);
+    expect(differs({ method: "PUT" })).toEqual(["method"]);
+    expect(differs({ target: "/a/c?x=1&y=2" })).toEqual(["path"]);
+    expect(differs({ target: "/a?x=1&y=3" })).toEqual(["path", "/y/0"].map((at) => (at === "path" ? at : "query/y/0")));
+  });
+});
+
+test("equal requests are answered in the order in which they were recorded, and the last is not repeated", async () => {
+  let count = 0;
+  const recording = record({ fetch: async () => new Response(String(++count)) });
+  const ask = (fetch: (request: Request) => Promise<Response>) =>
+    fetch(new Request("http://a/x")).then((response) => response.text());
+  await ask(recording.fetch);
+  await ask(recording.fetch);
+  const replay = new ReplayServer(await loadTape(recording.bytes()));
+  expect([await ask(replay.fetch), await ask(replay.fetch)]).toEqual(["1", "2"]);
+  expect(await ask(replay.fetch)).toContain(
+    "nothing recorded is left for GET /x; the nearest is GET /x, which has been answered",
+  );
+  expect(replay.close().map(({ kind }) => kind)).toEqual(["miss"]);
+});

@@ -1,0 +1,72 @@
+import type { Check, Checks, ContractDocument, ContractValue, SchemaObject, Side } from "@parlance/contract";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import { declaredFormats, headersSchema, inputSchema, uncheckedFormats } from "./schema.js";
+
+/** A contract that takes and gives anything its schemas allow: its types are not known to the compiler. */
+// biome-ignore lint/suspicious/noExplicitAny: the interfaces are those of a contract that was read at run time
+export type LoadedContract = ContractValue<any, any>;
+
+/**
+ * A loaded contract as the value that `connect` and `serve` take, with checks compiled by ajv: for tools that work from a folder of
+ * schemas. A program imports the generated value, which needs no ajv.
+ */
+export function contractValue(document: ContractDocument): LoadedContract {
+  const compile = compiler(document);
+  const lazily = (side: Side) => checksOf(compile, forms(document, side));
+  let accepts: Checks | undefined;
+  return {
+    ...document.contract,
+    checks: lazily("server"),
+    accepts: async () => {
+      accepts ??= lazily("client");
+      return { checks: accepts };
+    },
+  };
+}
+
+function compiler(document: ContractDocument): (schema: SchemaObject) => Check {
+  const ajv = new Ajv2020({ strict: false, validateSchema: false, messages: false, inlineRefs: false, logger: false });
+  for (const name of uncheckedFormats) ajv.addFormat(name, true);
+  addFormats.default(ajv as never);
+  for (const [name, format] of declaredFormats(document.source)) ajv.addFormat(name, format);
+  for (const schema of Object.values(document.schemas)) ajv.addSchema(schema);
+  return (schema) => (ajv.getSchema(schema.$id as string) ?? ajv.compile(schema)) as Check;
+}
+
+/** The schemas of what one side writes. */
+function forms({ contract, ...document }: ContractDocument, side: Side): SchemaObject[] {
+  const whole = { contract, ...document };
+  const calls = { ...contract.operations, ...contract.channels };
+  const carried = Object.values(contract.channels).flatMap((channel) => channel[side]);
+  if (side === "client") {
+    const inputs = Object.entries(calls).filter(
+      ([, { parameters, ...call }]) => parameters ?? ("body" in call && call.body),
+    );
+    return [...inputs.map(([name]) => inputSchema(whole, name)), ...schemasOf(whole, carried)];
+  }
+  const answers = Object.values(contract.operations).map(({ answer }) => answer);
+  const titles = [contract.fault.schema, ...answers.flatMap(({ json }) => json ?? [])];
+  const headers = Object.keys(contract.operations).flatMap((name) => headersSchema(whole, name) ?? []);
+  const messages = schemasOf(whole, [...carried, ...answers.flatMap(({ stream }) => stream?.messages ?? [])]);
+  return [...titles.map((title) => document.schemas[title]!), ...headers, ...messages];
+}
+
+function schemasOf({ contract, schemas }: ContractDocument, messages: readonly string[]): SchemaObject[] {
+  return [...new Set(messages)].map((name) => schemas[contract.messages[name]!.schema]!);
+}
+
+/** A check is compiled when it is first asked for. */
+function checksOf(compile: (schema: SchemaObject) => Check, schemas: readonly SchemaObject[]): Checks {
+  const entries = schemas.map((schema) => {
+    let compiled: Check | undefined;
+    const check: Check = (data) => {
+      compiled ??= compile(schema);
+      const fits = compiled(data);
+      check.errors = compiled.errors;
+      return fits;
+    };
+    return [schema.title!, check] as const;
+  });
+  return Object.fromEntries(entries);
+}
