@@ -1,10 +1,10 @@
-import { Disconnected } from "@parlance/wire";
-import { type Scope, within } from "@parlance/wire/scope";
+import type { Scope } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
 import { invoke } from "../callback.js";
 import type { BlockSource, Push } from "../stream/writer.js";
 import type { Entry, EventLog } from "./event-log.js";
 import type { RemoteStreams, Run } from "./run.js";
+import { type Reading, watchReaders } from "./watch.js";
 
 /** Reads resumable streams from the log, one iterator a reader. */
 export interface Readers {
@@ -14,67 +14,12 @@ export interface Readers {
   advance(run: Run, seq: number): void;
 }
 
-interface Reading {
-  readonly name: string;
-  /** Undefined for a stream of another server. */
-  readonly run: Run | undefined;
-  readonly reader: Scope;
-  taken: number;
-  /** It has asked for more. */
-  waiting: boolean;
-  /** Checks in a row that found it waiting for entries that were written. */
-  late: number;
-  /** The last entry of another server's stream, as far as the log has said; infinite where the stream is over, or the log does not say. */
-  last: number;
-  asking: boolean;
-}
-
 export function readers(
   { limits, root, callbacks }: Context,
   log: EventLog,
   remote: RemoteStreams | undefined,
 ): Readers {
-  const readings = new Set<Reading>();
-  let stopChecking = () => {};
-
-  /** A log whose tail stands still although entries were written ends its readers. One timer serves all. */
-  function check(): void {
-    for (const reading of readings) {
-      const { run, waiting, taken, reader } = reading;
-      reading.late = waiting && writtenOf(reading) > taken ? reading.late + 1 : 0;
-      if (!run && waiting) void ask(reading);
-      if (reading.late <= 2) continue;
-      const error = new Disconnected(`the event log gave nothing for ${limits.storeWithin} ms`, {
-        code: "timeout",
-        retryable: true,
-      });
-      callbacks.report(error, "log", run?.called.operation);
-      reader.close(error);
-    }
-  }
-
-  /** How far another server's stream is, only its log knows. */
-  async function ask(reading: Reading): Promise<void> {
-    if (reading.asking) return;
-    reading.asking = true;
-    const { name, reader } = reading;
-    const unknown = Number.POSITIVE_INFINITY;
-    reading.last = await within(reader, limits.storeWithin, "the event log", () => log.state(name)).then(
-      (state) => (state && !state.closed ? state.last : unknown),
-      () => unknown,
-    );
-    reading.asking = false;
-  }
-
-  function watch(reading: Reading): void {
-    if (readings.size === 0) stopChecking = root.interval(Math.max(1, limits.storeWithin / 2), check);
-    readings.add(reading);
-    reading.reader.add(() => {
-      readings.delete(reading);
-      if (readings.size === 0) stopChecking();
-    });
-  }
-
+  const watch = watchReaders({ limits, root, callbacks }, log);
   function advance(run: Run, seq: number): void {
     if (seq > run.delivered) {
       for (const size of run.sizes.splice(0, seq - run.delivered)) run.ahead -= size;
@@ -144,12 +89,6 @@ function live(run: Run, reading: Reading, push: Push): Promise<void> {
     run.live.add(taking);
     stops = [run.handler.hold(taking.leave), reading.reader.hold(taking.leave)];
   });
-}
-
-/** The last entry that was written. A stream that is over has its end still to come. */
-function writtenOf({ run, last }: Reading): number {
-  if (!run) return last;
-  return run.handler.closed ? Number.POSITIVE_INFINITY : run.last;
 }
 
 /**
