@@ -1,5 +1,6 @@
 import type { Contract } from "@parlance/contract";
 import { isObject } from "@parlance/wire";
+import { Known, SHORTEST } from "./known.js";
 import type { HeaderList } from "./recording.js";
 
 export interface RedactOptions {
@@ -17,8 +18,8 @@ const SUSPECT = /^(\w*token|ticket|key|signature|sig|code|pwd)$/;
 /** Secrets that are known by their form. The first group is the secret. */
 const FORMS =
   /\b(?:Bearer|Basic)\s+([\w.~+/-]{8,}=*)|\b(eyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*)|\b((?:sk|pk|rk)[-_][\w-]{16,})|\b(gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}|AKIA[A-Z0-9]{16}|AIza[\w-]{30,})|(-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*-----END [A-Z ]*PRIVATE KEY-----)|(?<=:\/\/[^\s/:@]*:)([^\s/@]{3,})(?=@)/g;
-/** A shorter secret is replaced in its own place only: elsewhere it may be a word. */
-const SHORTEST = 8;
+/** What each of them has in it: most texts are not searched for the rest. */
+const HINT = /B(?:earer|asic)|eyJ|[sprk]k[-_]|gh[opsur]_|github_pat_|glpat-|xox|AKIA|AIza|PRIVATE KEY|:\/\//;
 /** Secrets that are looked for in other texts. The oldest is forgotten first. */
 const MOST = 1000;
 
@@ -30,8 +31,7 @@ export class Redactor {
   readonly #names: ReadonlySet<string>;
   readonly #patterns: readonly RegExp[];
   readonly #placeholders = new Map<string, string>();
-  readonly #forms = new Map<string, string>();
-  #known: RegExp | undefined;
+  readonly #known = new Known();
   #count = 0;
 
   constructor({ contract, patterns = [] }: RedactOptions = {}) {
@@ -73,16 +73,17 @@ export class Redactor {
 
   /** Any text: forms of keys, the caller's patterns, and every secret that was seen before. */
   scrub(text: string): string {
-    let scrubbed = text.replace(FORMS, (whole, ...groups) => {
-      const secret = groups.find((group, at) => at < 6 && group !== undefined) as string | undefined;
-      // "Basic authentication" is prose.
-      if (secret === undefined || (groups[0] !== undefined && !looksSecret(secret))) return whole;
-      return whole.replace(secret, () => this.#replace(secret));
-    });
+    let scrubbed = !HINT.test(text)
+      ? text
+      : text.replace(FORMS, (whole, ...groups) => {
+          const secret = groups.find((group, at) => at < 6 && group !== undefined) as string | undefined;
+          // "Basic authentication" is prose.
+          if (secret === undefined || (groups[0] !== undefined && !looksSecret(secret))) return whole;
+          return whole.replace(secret, () => this.#replace(secret));
+        });
     for (const pattern of this.#patterns)
       scrubbed = scrubbed.replace(pattern, (found) => (found === "" ? "" : this.#replace(found)));
-    const known = this.#regExp();
-    return known ? scrubbed.replace(known, (form) => this.#forms.get(form) ?? form) : scrubbed;
+    return this.#known.replace(scrubbed);
   }
 
   #isSecret(name: string, value: unknown): boolean {
@@ -201,24 +202,16 @@ export class Redactor {
     if (found !== undefined) return found;
     const placeholder = `__redacted_${++this.#count}__`;
     this.#placeholders.set(secret, placeholder);
-    for (const form of secret.length < SHORTEST ? [] : formsOf(secret)) this.#forms.set(form, placeholder);
+    // A shorter secret is replaced in its own place only: elsewhere it may be a word.
+    for (const form of secret.length < SHORTEST ? [] : formsOf(secret)) this.#known.add(form, placeholder);
     if (this.#placeholders.size > MOST) this.#forget();
-    this.#known = undefined;
     return placeholder;
   }
 
   #forget(): void {
     const [oldest, placeholder] = this.#placeholders.entries().next().value!;
     this.#placeholders.delete(oldest);
-    for (const form of formsOf(oldest)) if (this.#forms.get(form) === placeholder) this.#forms.delete(form);
-  }
-
-  #regExp(): RegExp | undefined {
-    if (this.#forms.size === 0) return undefined;
-    // The longest first: one secret may begin another.
-    const forms = () => [...this.#forms.keys()].sort((a, b) => b.length - a.length).map(escapeRegExp);
-    this.#known ??= new RegExp(forms().join("|"), "g");
-    return this.#known;
+    for (const form of formsOf(oldest)) this.#known.delete(form, placeholder);
   }
 }
 
@@ -250,7 +243,6 @@ function looksSecret(value: string): boolean {
 }
 
 const bare = (name: string) => name.toLowerCase().replace(/[-_]/g, "");
-const escapeRegExp = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
 function split(text: string, by: string): [string, string | undefined] {
   const at = text.indexOf(by);
