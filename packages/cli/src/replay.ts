@@ -10,7 +10,7 @@ import { exit, type Io, type Options, UsageError } from "./io.js";
 export const help = `parlance replay FILE --as server|client [options]
 
 Takes one side of a recorded conversation. As the server, it answers each request as the recorded one was answered, until Ctrl-C; as the
-client, it does what the recorded client did and compares what the server says. What was not recorded is a miss, what did not come is
+client, it does what the recorded client did and compares what the server sends. What was not recorded is a miss, what did not come is
 left over: both are reported with the nearest and a diff, and fail.
 
   --as server|client   which side to take

@@ -35,7 +35,7 @@ interface Came {
 }
 
 /**
- * The client of a recording: does what the client did, in the recorded order, and compares what the server says. Each thing of the server is
+ * The client of a recording: does what the client did, in the recorded order, and compares what the server sends. Each thing of the server is
  * awaited before the client's next.
  */
 export async function replayClient(tape: Tape, options: ReplayClientOptions): Promise<readonly Problem[]> {
