@@ -47,7 +47,7 @@ describe("context without its markers", () => {
     expect(unified(" * one\n+ * new\n * two\n", comment)).toBe(comment.replace(" * two", " * new\n * two"));
   });
 
-  test("is told from a dedent beside a line at the left by the new lines as well", () => {
+  test("a missing marker beside a line at column 0 needs new lines that agree", () => {
     expect(unified("def a():\n    x = 1\n+    z = 3\n    if x:\n", python)).toBe(
       python.replace("    if", "    z = 3\n    if"),
     );
