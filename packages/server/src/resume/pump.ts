@@ -10,7 +10,7 @@ function handOver(run: Run, blocks: readonly string[]): boolean {
   let taken = false;
   for (const live of run.live) {
     if (run.keepsAtOnce && live.take(blocks, run.last)) taken = true;
-    else live.leave();
+    else live.detach();
   }
   if (!taken) return false;
   if (run.ahead > 0) run.sizes.length = 0;

@@ -135,14 +135,14 @@ function live(run: Run, reading: Reading, push: Push): Promise<void> {
         reading.taken = last;
         return true;
       },
-      leave(): void {
+      detach(): void {
         if (!run.live.delete(taking)) return;
         for (const stop of stops) stop();
         resolve();
       },
     };
     run.live.add(taking);
-    stops = [run.handler.hold(taking.leave), reading.reader.hold(taking.leave)];
+    stops = [run.handler.hold(taking.detach), reading.reader.hold(taking.detach)];
   });
 }
 

@@ -27,7 +27,7 @@ export interface RemoteStreams {
 export interface Live {
   /** False where it has no room: it reads the log again then. */
   take(blocks: readonly string[], last: number): boolean;
-  leave(): void;
+  detach(): void;
 }
 
 /** A stream that runs here, or has run and is kept for its readers. */
