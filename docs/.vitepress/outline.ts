@@ -60,6 +60,7 @@ export const outline: Section[] = [
       { text: "Limits", link: "/limits" },
       { text: "What is promised", link: "/promises" },
       { text: "Threats", link: "/threats" },
+      { text: "Benchmarks", link: "/bench" },
       { text: "API", link: "/api/" },
     ],
   },
