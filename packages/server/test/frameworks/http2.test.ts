@@ -116,8 +116,13 @@ const failing = () =>
 const waiting = () => new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(9)) });
 const endless = () => new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) });
 const log = memoryLog();
+/** Its entries are kept later, so that a reader waits for its tail. */
 const failingLog = {
   ...log,
+  async open(name: string) {
+    const writer = (await log.open(name))!;
+    return { ...writer, append: async (seq: number, text: string) => writer.append(seq, text) };
+  },
   async *tail(...args: Parameters<typeof log.tail>) {
     for await (const entries of log.tail(...args)) {
       yield entries;
