@@ -14,9 +14,9 @@ export function overhear(contract: AnyContract, { fetch, webSocket }: Connection
     side: "client" | "server",
     names: readonly string[],
     frame: Written,
-    checks: AnyContract["checks"],
+    { checks, reads }: Pick<AnyContract, "checks" | "reads">,
   ): void {
-    const { decode, encode } = codec(contract, { side, names, checks });
+    const { decode, encode } = codec(contract, { side, names, checks, reads });
     const read = decode(frame);
     if (!("message" in read)) return expect.fail(`no message: ${frame.data}`);
     expect(encode(read.message).data).toBe(frame.data);
@@ -37,7 +37,7 @@ export function overhear(contract: AnyContract, { fetch, webSocket }: Connection
     const names = operation?.answer.stream?.messages;
     if (!names || !answer.body || !answer.ok) return answer;
     const events = decoder({
-      onEvent: ({ event, data }) => hear("server", names, { event, data }, contract.checks),
+      onEvent: ({ event, data }) => hear("server", names, { event, data }, contract),
       onTooLarge: () => expect.fail("an event is too large"),
       maxSize: 1_000_000,
     });
@@ -55,18 +55,18 @@ export function overhear(contract: AnyContract, { fetch, webSocket }: Connection
     const port = await webSocket(url, ...rest);
     if ("refused" in port) return port;
     const [channel] = Object.values(contract.channels);
-    const { checks } = await contract.accepts();
+    const accepts = await contract.accepts();
     return {
       close: port.close,
       send(frame) {
-        hear("client", channel!.client, { data: frame }, checks);
+        hear("client", channel!.client, { data: frame }, accepts);
         port.send(frame);
       },
       listen: (on) =>
         port.listen({
           close: on.close,
           frame(data) {
-            hear("server", channel!.server, { data }, contract.checks);
+            hear("server", channel!.server, { data }, contract);
             on.frame(data);
           },
         }),

@@ -7,7 +7,6 @@ import {
   Disconnected,
   type Input,
   parseJson,
-  reader,
   unfault,
   Violation,
 } from "@parlance/wire";
@@ -85,8 +84,8 @@ export function operations(contract: AnyContract, connection: ConnectOptions, re
       if (answer.json === undefined) return undefined;
       const origin = { protocol: contract.name, side: "server" as const, subject: name };
       const body = parseJson(text, origin);
-      const reads = reader(contract.reading, (rule) => rule.of === "server" && rule.operation === name);
-      const documented = reads ? reads(body) : body;
+      const read = contract.reads.operations?.[name];
+      const documented = read ? read(body) : body;
       assertChecked(checkOf(contract, contract.checks, answer.json), documented, origin, "the answer of");
       return documented;
     } catch (error) {

@@ -8,7 +8,7 @@ import { validators } from "./validators.js";
 
 /**
  * The TypeScript of a contract, by file name: `<name>.ts` with its types and its value, `<name>.validators.ts` with the checks
- * of what the server writes, `<name>.accepts.ts` with those of what the client writes, which a server loads when it needs them,
+ * and the readers of what the server writes, `<name>.accepts.ts` with those of what the client writes, which a server loads when it needs them,
  * `<name>.examples.ts` with examples, which only tests load.
  * Equal documents give equal bytes. Throws `GenerateError` when two things would have one name.
  */
@@ -21,9 +21,9 @@ export async function generate(document: ContractDocument): Promise<Readonly<Rec
   const [written, accepted] = await Promise.all([validators(document, "server"), validators(document, "client")]);
   const { imports, declarations } = interfaces(document, new Set(optional.map(({ title }) => title!)));
   const checks = (code: string) =>
-    `// @ts-nocheck\n${header}import type { Checks } from "@parlance/contract";\n\n${code}`;
+    `// @ts-nocheck\n${header}import type { Checks, Reads } from "@parlance/contract";\n\n${code}`;
   return {
-    [`${name}.ts`]: `${header}${imports}\nimport { checks } from "./${name}.validators.js";\n\n${declared}\n\n${declarations}\n`,
+    [`${name}.ts`]: `${header}${imports}\nimport { checks, reads } from "./${name}.validators.js";\n\n${declared}\n\n${declarations}\n`,
     [`${name}.validators.ts`]: checks(written),
     [`${name}.accepts.ts`]: `${checks(accepted)}export const examples = () => import("./${name}.examples.js");\n`,
     [`${name}.examples.ts`]: `${header}import type { Examples } from "@parlance/contract";\n\n${examples(document)}`,

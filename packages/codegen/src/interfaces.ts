@@ -51,9 +51,11 @@ export function interfaces(
     ...Object.entries(contract.operations).map(([name, operation]) => writeOperation(page, name, operation)),
     ...Object.entries(contract.channels).map(([name, channel]) => writeChannel(page, name, channel)),
   ];
-  const data = literal(contract as unknown as Json).replace(
+  // Its rules are code, in `reads`.
+  const { reading, ...rest } = contract;
+  const data = literal(rest as unknown as Json).replace(
     /}$/,
-    `  checks,\n  accepts: () => import("./${contract.name}.accepts.js"),\n}`,
+    `  checks,\n  reads,\n  accepts: () => import("./${contract.name}.accepts.js"),\n}`,
   );
   const declarations = [
     ...written.flatMap((one) => one.declarations),

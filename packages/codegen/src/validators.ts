@@ -6,13 +6,15 @@ import { fastFormats } from "ajv-formats/dist/formats.js";
 import { build, transform } from "esbuild";
 import { expressions } from "./checks.js";
 import { GenerateError } from "./names.js";
+import { reads } from "./reads.js";
 import { canonical } from "./rules.js";
 import { answerHeaders, inputs } from "./schema.js";
 import { seldom } from "./seldom.js";
 
 /**
  * A module that exports `checks` of what one side writes, by title: the wire form of its messages; of the server also every
- * JSON answer and the fault body, of the client the flat inputs. It imports nothing, and has no `new Function`.
+ * JSON answer and the fault body, of the client the flat inputs; and `reads`, which bring all of that to its documented form first. It
+ * imports nothing, and has no `new Function`.
  */
 export async function validators(document: ContractDocument, side: Side): Promise<string> {
   const schemas = wireForms(document, side);
@@ -40,14 +42,14 @@ export async function validators(document: ContractDocument, side: Side): Promis
     );
     const declared = [...declarations].flatMap(([name, { text }]) => (own.has(name) ? [] : `const ${name} = ${text};`));
     const checks = names.map(([title, name]) => `${JSON.stringify(title)}: ${own.get(name) ?? name}`);
-    source = `${print()}\n${declared.join("\n")}\nconst made = checking.checked({ ${checks.join(", ")} });\nexport { made as checks };`;
+    source = `${print()}\n${declared.join("\n")}\nconst made = checking.checked({ ${checks.join(", ")} });\nconst readers = ${reads(document.contract, side, messagesOf(document, side))};\nexport { made as checks, readers as reads };`;
   } catch (cause) {
     const reason = (cause as Error).message;
     throw new GenerateError(document.contract.name, `a schema has no check: ${reason}; parlance lint says where`);
   }
   const bundled = await build({
     stdin: {
-      contents: `import * as checking from "./checking";\n${source}`,
+      contents: `import * as checking from "./checking";\nimport * as reading from "./reading";\n${source}`,
       resolveDir: dirname(fileURLToPath(import.meta.url)),
     },
     bundle: true,
@@ -58,7 +60,8 @@ export async function validators(document: ContractDocument, side: Side): Promis
   });
   // Printed over lines again so that a change can be read; what stood between was paths of this machine.
   const { code } = await transform(bundled.outputFiles[0]!.text, { format: "esm", target: "es2022" });
-  return code.replace(/export \{\s*(\S+) as checks\s*\};\s*$/, "export const checks: Checks = $1;\n");
+  const exported = /export \{\s*(\S+) as checks,\s*(\S+) as reads\s*\};\s*$/;
+  return code.replace(exported, "export const checks: Checks = $1;\nexport const reads: Reads = $2;\n");
 }
 
 /** A regular expression goes into the module by itself; a function would bring all formats with it, so those pass any value. */
@@ -74,19 +77,24 @@ function formatsOf({ source }: ContractDocument): Map<string, RegExp | true> {
 /** The schemas of what one side writes, by title and in its order. */
 export function wireForms(document: ContractDocument, side: Side): Readonly<Record<string, SchemaObject>> {
   const { contract, schemas } = document;
-  const messages = Object.values(contract.channels).flatMap((channel) => channel[side]);
   const forms: SchemaObject[] = [];
   if (side === "client") forms.push(...inputs(document));
   else {
     const answers = Object.values(contract.operations).map(({ answer }) => answer);
-    messages.push(...answers.flatMap(({ stream }) => stream?.messages ?? []));
     forms.push(
       ...answers.flatMap(({ json }) => json ?? []).map((title) => schemas[title]!),
       schemas[contract.fault.schema]!,
       ...answerHeaders(document),
     );
   }
-  for (const message of messages) forms.push(schemas[contract.messages[message]!.schema]!);
+  for (const message of messagesOf(document, side)) forms.push(schemas[contract.messages[message]!.schema]!);
   const byTitle = new Map(forms.map((schema) => [schema.title!, schema]));
   return Object.fromEntries([...byTitle].sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** The names of the messages that one side writes. */
+function messagesOf({ contract }: ContractDocument, side: Side): string[] {
+  const onChannels = Object.values(contract.channels).flatMap((channel) => channel[side]);
+  const operations = side === "client" ? [] : Object.values(contract.operations);
+  return [...onChannels, ...operations.flatMap(({ answer }) => answer.stream?.messages ?? [])];
 }

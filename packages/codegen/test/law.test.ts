@@ -141,10 +141,15 @@ function judge(source: object): Ajv2020 {
 /** A generated file without the files beside it. */
 const alone = (text: string) =>
   text
-    .replace(/^import \{ checks \}.*$/m, 'declare const checks: import("@parlance/contract").Checks;')
+    .replace(
+      /^import \{ checks, reads \}.*$/m,
+      'declare const { checks, reads }: import("@parlance/contract").Accepts;',
+    )
     .replace(/\(\) => import\([^)]*\)/, "null as never");
 
 function checksOf(text: string): Checks {
-  const code = text.replace(/^import type .*$/m, "").replace("export const checks: Checks =", "return");
+  const code = text
+    .replace(/^(?:import type|export const reads:) .*$/gm, "")
+    .replace("export const checks: Checks =", "return");
   return new Function(code)();
 }

@@ -20,7 +20,7 @@ export type {
   Parameter,
   Stream,
 } from "./model/call.js";
-export type { Check, CheckError, Checks, ContractValue, Examples } from "./model/check.js";
+export type { Accepts, Check, CheckError, Checks, ContractValue, Examples, Reader, Reads } from "./model/check.js";
 export type { Auth, Contract, Retry } from "./model/contract.js";
 export type { ContractDocument, TranscriptLine } from "./model/document.js";
 export type { Exchange, Reply } from "./model/exchange.js";

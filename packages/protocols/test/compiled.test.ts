@@ -1,17 +1,28 @@
-import type { Json } from "@parlance/contract";
+import type { Json, Side } from "@parlance/contract";
 import { memorySchema } from "@parlance/language/schema";
-import { type AnyMessage, reader, tag, untagger } from "@parlance/wire";
+import { type AnyMessage, tag } from "@parlance/wire";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sample } from "../../language/test/sample.js";
+import { namer } from "../../wire/src/tag.js";
 import { namePlainly, readPlainly } from "../../wire/test/plain.js";
 import { subjects } from "./contracts.js";
 
 const seed = 20261122;
 
-describe.each(subjects)(`Of $contract.name, with seed ${seed},`, ({ contract, document }) => {
+describe.each(subjects)(`Of $contract.name, with seed ${seed},`, ({ contract, document, accepts }) => {
   const names = Object.keys(contract.messages);
-  const rules = contract.reading ?? [];
+  const rules = document.contract.reading ?? [];
+  /** What one side writes, in contract order. */
+  const namesOf = (side: Side) => {
+    const written = [
+      ...Object.values(contract.channels).flatMap((channel) => channel[side]),
+      ...Object.values(contract.operations).flatMap(
+        ({ answer }) => (side === "server" && answer.stream?.messages) || [],
+      ),
+    ];
+    return names.filter((name) => written.includes(name));
+  };
   const written = names.flatMap((name) =>
     (sample(document, memorySchema(document, name), { seed, count: 4 }) as unknown as AnyMessage[]).map((message) =>
       tag(contract, message, contract.profile && "bare"),
@@ -52,18 +63,38 @@ describe.each(subjects)(`Of $contract.name, with seed ${seed},`, ({ contract, do
     Json
   >[];
 
-  it("a compiled rule reads every body as its plain form does", () => {
-    for (const rule of rules)
-      for (const body of bodies)
-        expect(reader([rule], () => true)!(structuredClone(body))).toEqual(readPlainly(structuredClone(body), rule));
-  });
+  describe.each([
+    ["server", contract.reads],
+    ["client", accepts.reads],
+  ] as const)("what the %s writes", (side, reads) => {
+    const readers = [
+      [undefined, reads.message],
+      ...Object.keys({ ...contract.operations, ...contract.channels }).map(
+        (operation) => [operation, reads.operations?.[operation]] as const,
+      ),
+    ] as const;
 
-  it("a compiled tag names every frame as its plain form does", () => {
-    const untag = untagger(contract, names);
-    for (const body of bodies)
-      for (const event of [undefined, ...names.slice(0, 2)])
-        expect(untag({ event, body: structuredClone(body) })?.type, JSON.stringify([event, body])).toBe(
-          namePlainly(contract, names, event, body),
-        );
+    it("is read by the generated code as by the rules", () => {
+      for (const [operation, read] of readers) {
+        const plain = rules.filter((rule) => rule.of === side && rule.operation === operation);
+        expect(read === undefined, operation).toBe(plain.length === 0);
+        for (const body of read ? bodies : [])
+          expect(read!(structuredClone(body)), JSON.stringify([operation, body])).toEqual(
+            plain.reduce<unknown>(readPlainly, structuredClone(body)),
+          );
+      }
+    });
+
+    it("is named by the generated code as by the tags", () => {
+      const names = namesOf(side);
+      const nameOf = namer(contract, reads);
+      for (const body of bodies)
+        for (const event of [undefined, ...names.slice(0, 2)]) {
+          const name = nameOf(event, body);
+          expect(names.includes(name as string) ? name : undefined, JSON.stringify([event, body])).toBe(
+            namePlainly(contract, names, event, body),
+          );
+        }
+    });
   });
 });

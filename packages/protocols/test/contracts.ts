@@ -1,14 +1,14 @@
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { Checks, ContractDocument } from "@parlance/contract";
+import type { Accepts, ContractDocument } from "@parlance/contract";
 import { load } from "@parlance/language/load";
 import type { AnyContract } from "@parlance/wire";
 
 export interface Subject {
   readonly contract: AnyContract;
   readonly document: ContractDocument;
-  /** Checks of what a client writes. */
-  readonly accepts: Checks;
+  /** How what a client writes is checked and read. */
+  readonly accepts: Accepts;
 }
 
 const names = readdirSync(new URL("../src", import.meta.url))
@@ -21,6 +21,6 @@ export const subjects: readonly Subject[] = await Promise.all(
     const module: Record<string, AnyContract> = await import(`../src/${name}.ts`);
     const contract = Object.values(module).find((value) => value.name === name)!;
     const folder = fileURLToPath(new URL(`../../../schemas/${name}`, import.meta.url));
-    return { contract, document: await load(folder), accepts: (await contract.accepts()).checks };
+    return { contract, document: await load(folder), accepts: await contract.accepts() };
   }),
 );

@@ -87,10 +87,10 @@ async function rewritten(contract: AnyContract, says: string | undefined, json: 
   const names = name === undefined ? directions.flat() : directions.find((direction) => direction.includes(name))!;
   const sentByClient = Object.values(contract.channels).some(({ client }) => client === names);
   const side = sentByClient ? "client" : "server";
-  const checks = sentByClient ? (await contract.accepts()).checks : contract.checks;
+  const { checks, reads } = sentByClient ? await contract.accepts() : contract;
   // What is written by default may be more than the document shows.
   const profile = contract.profile && "bare";
-  const { decode, encode } = codec(contract, { side, names, checks, profile });
+  const { decode, encode } = codec(contract, { side, names, checks, reads, profile });
   const read = decode({ event: contract.tag.in === "event" ? name : undefined, data: JSON.stringify(json) });
   return "message" in read ? JSON.parse(encode(read.message).data) : undefined;
 }

@@ -22,13 +22,14 @@ function* spoiled(body: unknown, depth = 0): Generator<unknown> {
 
 describe.each(subjects)("$contract.name", ({ contract, document, accepts }) => {
   it("reads every spoiled message without any error but a Violation, which names the protocol and the side", () => {
+    const { checks, reads } = contract;
     const directions = [
       ...Object.values(contract.operations).flatMap(({ answer: { stream } }) =>
-        stream ? [{ side: "server" as const, names: stream.messages, checks: contract.checks }] : [],
+        stream ? [{ side: "server" as const, names: stream.messages, checks, reads }] : [],
       ),
       ...Object.values(contract.channels).flatMap(({ client, server }) => [
-        { side: "client" as const, names: client, checks: accepts },
-        { side: "server" as const, names: server, checks: contract.checks },
+        { side: "client" as const, names: client, ...accepts },
+        { side: "server" as const, names: server, checks, reads },
       ]),
     ];
     const read = { messages: 0, unknown: 0, violations: 0 };

@@ -1,11 +1,11 @@
-import type { Checks, TranscriptLine } from "@parlance/contract";
+import type { Accepts, TranscriptLine } from "@parlance/contract";
 import {
   type AnyContract,
   bind,
   codec,
   encode,
   fault,
-  reader,
+  messageEncoder,
   router,
   type SseEvent,
   unbind,
@@ -21,7 +21,7 @@ export interface Step {
 }
 
 /** Every step of a transcript. A line of a form that is only read is not written. */
-export function* steps(contract: AnyContract, accepts: Checks, lines: readonly TranscriptLine[]): Generator<Step> {
+export function* steps(contract: AnyContract, accepts: Accepts, lines: readonly TranscriptLine[]): Generator<Step> {
   let call = "";
   let carrier = "";
   for (const [index, line] of lines.entries()) {
@@ -39,7 +39,7 @@ export function* steps(contract: AnyContract, accepts: Checks, lines: readonly T
 
 type Line<Key extends string> = Extract<TranscriptLine, { readonly [key in Key]: unknown }>;
 
-function request(contract: AnyContract, accepts: Checks, { call, input, request, read }: Line<"call">): void {
+function request(contract: AnyContract, accepts: Accepts, { call, input, request, read }: Line<"call">): void {
   if (!request) return;
   const { pathname, searchParams: query } = new URL(request.target, contract.url);
   const route = router(contract)(request.method, pathname)!;
@@ -65,7 +65,7 @@ function answer(contract: AnyContract, call: string, line: Line<"status">): void
   expect(status).toBe(declared.status);
   if (declared.text) expect([type, body]).toEqual([declared.text, answer]);
   if (!declared.json) return;
-  const tolerate = reader(contract.reading, ({ of, operation }) => of === "server" && operation === call);
+  const tolerate = contract.reads.operations?.[call];
   const said = JSON.parse(body);
   expect(tolerate ? tolerate(said) : said).toEqual(answer);
   if (!read) expect(body).toBe(JSON.stringify(answer));
@@ -81,14 +81,14 @@ function eventOf(wire: string): SseEvent {
 
 function message(
   contract: AnyContract,
-  accepts: Checks,
+  accepts: Accepts,
   carrier: string,
   { from, wire, message, read }: Line<"wire">,
 ): void {
   const channel = contract.channels[carrier];
   const names = channel?.[from] ?? contract.operations[carrier]!.answer.stream!.messages;
-  const checks = from === "client" ? accepts : contract.checks;
-  const messages = codec(contract, { side: from, names, checks });
+  const { checks, reads } = from === "client" ? accepts : contract;
+  const messages = codec(contract, { side: from, names, checks, reads });
   const heard = messages.decode(channel ? { data: wire } : eventOf(wire));
   if (message) expect(heard).toEqual({ message });
   else expect(heard).toHaveProperty("unknown");
@@ -96,7 +96,7 @@ function message(
   const written = messages.encode(message as { type: string });
   expect(channel ? written.data : encode(written)).toBe(wire);
   for (const profile of Object.keys(contract.profiles ?? {})) {
-    const other = codec(contract, { side: from, names, checks, profile }).encode(message as { type: string });
+    const other = messageEncoder(contract, { side: from, names, checks, profile })(message as { type: string });
     expect(messages.decode(other)).toEqual({ message });
   }
 }

@@ -1,4 +1,4 @@
-import type { Call, Checks, OpenAsk } from "@parlance/contract";
+import type { Accepts, Call, OpenAsk } from "@parlance/contract";
 import {
   type AnyContract,
   Disconnected,
@@ -25,8 +25,8 @@ export type Handlers = Readonly<Record<string, (input: unknown, ...rest: unknown
 /** What every part of one app has. */
 export interface Context {
   readonly contract: AnyContract;
-  /** Checks of what clients write, and what reads the input of a call by them; loaded by the first request. */
-  readonly accepts: () => Promise<{ readonly checks: Checks; readonly unbind: Unbind }>;
+  /** Checks and readers of what clients write, and what reads the input of a call by them; loaded by the first request. */
+  readonly accepts: () => Promise<Accepts & { readonly unbind: Unbind }>;
   readonly handlers: Handlers;
   readonly operations: ReadonlyMap<string, Operation>;
   readonly options: ServeOptions;

@@ -52,11 +52,11 @@ export const encoderFor: (contract: AnyContract, options: CodecOptions) => Encod
 export const decoderFor: typeof messageDecoder = once(messageDecoder);
 
 /** Thousands of connections have the same names to write and to read, so what is made for one serves all. */
-function once<T>(
-  make: (contract: AnyContract, options: CodecOptions) => T,
-): (contract: AnyContract, options: CodecOptions) => T {
-  const made = new WeakMap<readonly string[], { contract: AnyContract; options: CodecOptions; value: T }[]>();
-  return (contract: AnyContract, options: CodecOptions): T => {
+function once<O extends CodecOptions, T>(
+  make: (contract: AnyContract, options: O) => T,
+): (contract: AnyContract, options: O) => T {
+  const made = new WeakMap<readonly string[], { contract: AnyContract; options: O; value: T }[]>();
+  return (contract, options) => {
     const { side, names, checks, profile } = options;
     const before = made.get(names) ?? [];
     const same = before.find(

@@ -115,7 +115,7 @@ function compose(contract: AnyContract, handlers: Handlers, options: ServeOption
   const context: Context = {
     contract,
     accepts: () => {
-      accepts ??= contract.accepts().then(({ checks }) => ({ checks, unbind: unbinder(contract, checks) }));
+      accepts ??= contract.accepts().then((accepted) => ({ ...accepted, unbind: unbinder(contract, accepted) }));
       return accepts;
     },
     handlers,

@@ -1,7 +1,6 @@
 import type { Contract, Exchange, Reply, Side } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
-import type { JsonObject } from "./json.js";
-import { matches } from "./reading.js";
+import { type JsonObject, matches } from "./json.js";
 
 /** An ask that waits for its answer. */
 export interface Waiting {

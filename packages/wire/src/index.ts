@@ -20,6 +20,7 @@ export {
   type CodecOptions,
   checkOf,
   codec,
+  type DecoderOptions,
   flaws,
   messageDecoder,
   messageEncoder,
@@ -29,7 +30,6 @@ export {
 export { notify } from "./notify.js";
 export { type Arrived, type Bound, bind, type Input, inputName, type Unbind, unbind, unbinder } from "./operation.js";
 export type { OpenSocket, Port, PortEvents, SocketRefused } from "./port.js";
-export { reader } from "./reading.js";
 export {
   type ChannelOffer,
   type Cursor,
@@ -49,4 +49,4 @@ export {
 } from "./resume.js";
 export { type Route, router } from "./route.js";
 export { decoder, encode, encodeComment, type SseDecoder, type SseEvent } from "./sse.js";
-export { type Frame, tag, untagger } from "./tag.js";
+export { type Frame, tag } from "./tag.js";

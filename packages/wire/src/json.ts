@@ -1,4 +1,4 @@
-import type { Side } from "@parlance/contract";
+import type { Json, Side } from "@parlance/contract";
 import { Violation, type ViolationCode } from "./errors.js";
 
 /** What a parsed body is about, for the errors it may raise. */
@@ -17,15 +17,21 @@ export const MAX_DEPTH = 64;
  * would be read as Infinity, and written as null), and the keys by which a later merge would reach a prototype: `__proto__`, and
  * `constructor` with a `prototype` inside.
  */
-export function parseJson(text: string, origin: Origin): unknown {
+export function parseJson(text: string, origin: Origin, subject = origin.subject): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
     const shown = text.length > 80 ? `${text.slice(0, 80)}…` : text;
-    throw new Violation(`the body is not JSON: ${JSON.stringify(shown)}`, { code: "malformed_json", cause, ...origin });
+    const what = `the body is not JSON: ${JSON.stringify(shown)}`;
+    throw new Violation(what, { code: "malformed_json", cause, ...origin, subject });
   }
-  inspect(value, [], origin);
+  const found = isPlain(value) ? undefined : refused(value as object | number, 0);
+  if (found) {
+    const { what, code, path, keyword, params } = found;
+    const at = path.map((key) => `/${`${key}`.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+    throw new Violation(what, { code, flaws: keyword ? [{ at, keyword, params }] : [], ...origin, subject });
+  }
   return value;
 }
 
@@ -33,32 +39,60 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Walks a parsed value, which costs far less than a scan of its text. `path` leads to the value. */
-function inspect(value: unknown, path: (string | number)[], origin: Origin): void {
-  if (typeof value === "number" && !Number.isFinite(value))
-    refuse("a number is too large for a double", "malformed_json", origin, path, "type", { type: "number" });
-  if (typeof value !== "object" || value === null) return;
-  if (path.length === MAX_DEPTH) refuse(`the body is nested deeper than ${MAX_DEPTH}`, "too_deep", origin);
-  for (const key of Array.isArray(value) ? value.keys() : Object.keys(value)) {
-    const inner = (value as JsonObject)[key];
-    // Strings are most of a body.
-    if (typeof inner === "string" && key !== "__proto__") continue;
-    path.push(key);
-    if (key === "__proto__" || (key === "constructor" && isObject(inner) && Object.hasOwn(inner, "prototype")))
-      refuse(`the key ${key} is refused`, "forbidden_key", origin, path, "propertyNames", { propertyName: key });
-    inspect(inner, path, origin);
-    path.pop();
-  }
+/** Whether every field has the value that is asked for. */
+export function matches(body: Readonly<JsonObject>, values: Readonly<Record<string, Json>>): boolean {
+  return Object.entries(values).every(([key, value]) => body[key] === value);
 }
 
-function refuse(
-  what: string,
-  code: ViolationCode,
-  origin: Origin,
-  path: readonly (string | number)[] = [],
-  keyword?: string,
-  params = {},
-): never {
-  const at = path.map((key) => `/${`${key}`.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
-  throw new Violation(what, { code, flaws: keyword ? [{ at, keyword, params }] : [], ...origin });
+/** What is refused in a body. Its path is known on the way out: a body that passes costs none. */
+interface Refused {
+  readonly what: string;
+  readonly code: ViolationCode;
+  readonly path: (string | number)[];
+  readonly keyword: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+/** Whether nothing in a value can be refused: strings are most of a body. */
+function isPlain(value: unknown): boolean {
+  return (
+    typeof value === "string" ||
+    value === null ||
+    typeof value === "boolean" ||
+    (typeof value === "number" && Number.isFinite(value))
+  );
+}
+
+/** Walks a parsed value that is not plain, which costs far less than a scan of its text. */
+function refused(value: object | number, depth: number): Refused | undefined {
+  if (typeof value === "number")
+    return refusal("a number is too large for a double", "malformed_json", "type", { type: "number" });
+  if (depth === MAX_DEPTH) return refusal(`the body is nested deeper than ${MAX_DEPTH}`, "too_deep");
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at++) {
+      const found = isPlain(value[at]) ? undefined : refused(value[at], depth + 1);
+      if (found) return below(at, found);
+    }
+    return undefined;
+  }
+  for (const key in value) {
+    const inner = (value as JsonObject)[key];
+    if (isPlain(inner) && key !== "__proto__") continue;
+    const forbidden =
+      key === "__proto__" || (key === "constructor" && isObject(inner) && Object.hasOwn(inner, "prototype"));
+    const found = forbidden
+      ? refusal(`the key ${key} is refused`, "forbidden_key", "propertyNames", { propertyName: key })
+      : refused(inner as object | number, depth + 1);
+    if (found) return below(key, found);
+  }
+  return undefined;
+}
+
+function refusal(what: string, code: ViolationCode, keyword = "", params = {}): Refused {
+  return { what, code, path: [], keyword, params };
+}
+
+function below(key: string | number, found: Refused): Refused {
+  found.path.unshift(key);
+  return found;
 }

@@ -1,8 +1,7 @@
-import type { Check, Checks, ContractValue, Side } from "@parlance/contract";
+import type { Check, Checks, ContractValue, Reads, Side } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
 import { describe, type Flaw, misuse, Violation } from "./errors.js";
 import { isObject, type JsonObject, parseJson } from "./json.js";
-import { reader } from "./reading.js";
 import { isMessage, namer, stripper, tag } from "./tag.js";
 
 export type AnyContract = ContractValue<unknown, unknown>;
@@ -42,6 +41,11 @@ export interface CodecOptions {
   readonly profile?: string | undefined;
 }
 
+export interface DecoderOptions extends CodecOptions {
+  /** How this side is read: the contract's `reads` of the server, those of `accepts()` of the client. */
+  readonly reads: Reads;
+}
+
 /** A message's check, what to say where it fails, and how its tag is taken off: made once, not for each message. */
 interface Known {
   readonly check: Check;
@@ -50,7 +54,7 @@ interface Known {
 }
 
 /** Messages of one direction of a stream or channel, to text and back. `decode(encode(m))` equals `m`. */
-export function codec(contract: AnyContract, options: CodecOptions): Codec {
+export function codec(contract: AnyContract, options: DecoderOptions): Codec {
   return { encode: messageEncoder(contract, options), decode: messageDecoder(contract, options) };
 }
 
@@ -73,19 +77,19 @@ export function messageEncoder(contract: AnyContract, options: CodecOptions): Co
 }
 
 /** The half of a codec that reads. */
-export function messageDecoder(contract: AnyContract, options: CodecOptions): Codec["decode"] {
-  const { side } = options;
+export function messageDecoder(contract: AnyContract, options: DecoderOptions): Codec["decode"] {
+  const { side, reads } = options;
   const { name: protocol, tag } = contract;
   const messages = knownOf(contract, options);
-  const nameOf = namer(contract, [...messages.keys()]);
-  const read = reader(contract.reading, (rule) => rule.of === side && rule.operation === undefined);
+  const nameOf = namer(contract, reads);
+  const origin = { protocol, side };
   const byEvent = tag.in === "event";
   const namedByEvent = tag.in === "property" && tag.event && tag.property;
   return ({ event, data }) => {
-    let body = parseJson(data, { protocol, side, subject: event }) as JsonObject;
-    if (read) body = read(body) as JsonObject;
+    let body = parseJson(data, origin, event) as JsonObject;
+    if (reads.message) body = reads.message(body) as JsonObject;
     if (!byEvent && !isObject(body))
-      throw new Violation("a message is a JSON object", { code: "not_an_object", protocol, side, subject: event });
+      throw new Violation("a message is a JSON object", { code: "not_an_object", ...origin, subject: event });
     if (namedByEvent && event !== undefined && body[namedByEvent] === undefined) body[namedByEvent] = event;
     const message = messages.get(nameOf(event, body) as string);
     if (!message) return { unknown: { event, body } };
@@ -94,11 +98,9 @@ export function messageDecoder(contract: AnyContract, options: CodecOptions): Co
   };
 }
 
-/** In contract order, which decides which shape fits first, whatever order a stream lists its messages in. */
 function knownOf(contract: AnyContract, { side, names, checks }: CodecOptions): Map<string, Known> {
-  const ordered = Object.keys(contract.messages).filter((name) => names.includes(name));
   return new Map(
-    ordered.map((name) => {
+    names.map((name) => {
       const check = checks ? checkOf(contract, checks, contract.messages[name]!.schema) : unchecked;
       const origin = { protocol: contract.name, side, subject: name };
       return [name, { check, origin, strip: stripper(contract, name) }];

@@ -1,9 +1,8 @@
-import type { Checks, Contract, Json, Side } from "@parlance/contract";
+import type { Accepts, Contract, Json, Side } from "@parlance/contract";
 import { misuse, Violation } from "./errors.js";
 import { coerce, unbindHeaders } from "./header.js";
 import { isObject, type JsonObject } from "./json.js";
 import { type AnyContract, assertChecked } from "./message.js";
-import { reader } from "./reading.js";
 
 /** The flat input of an operation or channel: path, query, headers, cookies and body in one object. */
 export type Input = Readonly<Record<string, unknown>>;
@@ -67,8 +66,8 @@ function inUrl(
 }
 
 /** The inverse of `bind`, once. A server compiles it: see `unbinder`. */
-export function unbind(contract: AnyContract, checks: Checks, names: readonly string[], arrived: Arrived) {
-  return unbinder(contract, checks)(names, arrived);
+export function unbind(contract: AnyContract, accepts: Accepts, names: readonly string[], arrived: Arrived) {
+  return unbinder(contract, accepts)(names, arrived);
 }
 
 /** The operation or channel that a request means, and its flat input. */
@@ -78,23 +77,23 @@ export type Unbind = (names: readonly string[], arrived: Arrived) => { readonly 
  * Compiles the inverse of `bind`, for the operations (or the one channel) that the route found. What it returns throws `Violation` where the
  * body breaks its schema, or names a field that the path or the query has already named.
  */
-export function unbinder(contract: AnyContract, checks: Checks): Unbind {
+export function unbinder(contract: AnyContract, accepts: Accepts): Unbind {
   const inputs = new Map<string, (arrived: Arrived) => Input>();
   return (names, arrived) => {
     const name = choose(contract, names, arrived);
     let read = inputs.get(name);
     if (!read) {
-      read = inputOf(contract, checks, name);
+      read = inputOf(contract, accepts, name);
       inputs.set(name, read);
     }
     return { name, input: read(arrived) };
   };
 }
 
-function inputOf(contract: AnyContract, checks: Checks, name: string): (arrived: Arrived) => Input {
+function inputOf(contract: AnyContract, { checks, reads }: Accepts, name: string): (arrived: Arrived) => Input {
   const side: Side = "client";
   const origin = { protocol: contract.name, side, subject: name };
-  const read = reader(contract.reading, ({ of, operation }) => of === side && operation === name);
+  const read = reads.operations?.[name];
   const operation = contract.operations[name];
   const parameters = (operation ?? contract.channels[name])!.parameters ?? {};
   const each = Object.entries(parameters);

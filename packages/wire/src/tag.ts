@@ -1,5 +1,6 @@
-import type { Contract, Json } from "@parlance/contract";
+import type { Contract, Json, Reads } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
+import { misuse } from "./errors.js";
 import { isObject, type JsonObject } from "./json.js";
 
 /** A message on the wire, before it is text. */
@@ -38,58 +39,24 @@ function filled(added: Readonly<Record<string, Json>>, fields: JsonObject): Json
   return Object.fromEntries(values.filter(([, value]) => value !== undefined));
 }
 
-/**
- * The inverse of `tag`, compiled for the messages of one stream or channel. Undefined where a frame fits none of `names`. The body itself
- * may become the message: it has just been parsed and nobody else holds it.
- */
-export function untagger(contract: Contract, names: readonly string[]): (frame: Frame) => AnyMessage | undefined {
-  const nameOf = namer(contract, names);
-  const strips = new Map(names.map((name) => [name, stripper(contract, name)]));
-  return ({ event, body }) => strips.get(nameOf(event, body) as string)?.(body);
-}
-
-/** Names a frame: any value but one of `names` where it is unknown. */
-export function namer(
-  { tag, messages }: Contract,
-  names: readonly string[],
-): (event: string | undefined, body: JsonObject) => unknown {
+/** Names a frame: any value but the name of a message where it is unknown. */
+export function namer({ name, tag }: Contract, reads: Reads): (event: string | undefined, body: JsonObject) => unknown {
   if (tag.in === "event") return (event = "message") => event;
   if (tag.in === "property") return (event, body) => body[tag.property] ?? (tag.event && event);
-  const shapes = names.map((name) => {
-    const { const: constants = {}, required = [], forbidden = [] } = messages[name]!.shape ?? {};
-    return { name, constants, entries: Object.entries(constants), required, forbidden };
-  });
-  // The property that tells the most shapes apart leads to the few that are left to try.
-  const valuesOf = (key: string) => [...new Set<unknown>(shapes.map(({ constants }) => constants[key]))];
-  const keys = shapes.flatMap(({ constants }) => Object.keys(constants));
-  const key = keys.sort((a, b) => valuesOf(b).length - valuesOf(a).length)[0]!;
-  const byValue = new Map(
-    [undefined, ...valuesOf(key)].map((value) => [
-      value,
-      shapes.filter(({ constants }) => constants[key] === undefined || constants[key] === value),
-    ]),
-  );
-  return (_, body) =>
-    (byValue.get(body[key]) ?? byValue.get(undefined)!).find(
-      ({ entries, required, forbidden }) =>
-        entries.every(([key, value]) => body[key] === value) &&
-        required.every((key) => Object.hasOwn(body, key)) &&
-        !forbidden.some((key) => Object.hasOwn(body, key)),
-    )?.name;
+  const nameOf = reads.name;
+  if (!nameOf) throw misuse(`the contract ${name} does not tell its messages apart: generate it again`);
+  return (_, body) => nameOf(body);
 }
 
-/** Takes the tag off a frame of this name. */
+/** The inverse of `tag` for frames of one name. The body itself may become the message: it has just been parsed and nobody else holds it. */
 export function stripper({ tag, messages }: Contract, name: string): (body: JsonObject) => AnyMessage {
   const constants = tag.in === "property" ? [tag.property] : Object.keys(messages[name]?.shape?.const ?? {});
-  const dropped = constants.filter((key) => key !== "type");
+  const dropped = new Set(["type", ...constants]);
   return (body) => {
-    let message = body;
-    if (dropped.length > 0) {
-      message = {};
-      for (const key in body) if (!dropped.includes(key)) message[key] = body[key];
-    }
-    message.type = name;
-    return message as JsonObject & AnyMessage;
+    if (dropped.size === 1 && body.type === name) return body as JsonObject & AnyMessage;
+    const message: JsonObject & AnyMessage = { type: name };
+    for (const key in body) if (!dropped.has(key)) message[key] = body[key];
+    return message;
   };
 }
 

@@ -110,7 +110,12 @@ function linked(
     channel,
     side: "client",
     encode: messageEncoder(contract, { side: "client", names: described.client, profile: connection.profile }),
-    decode: messageDecoder(contract, { side: "server", names: described.server, checks: contract.checks }),
+    decode: messageDecoder(contract, {
+      side: "server",
+      names: described.server,
+      checks: contract.checks,
+      reads: contract.reads,
+    }),
     maxSize: connection.maxMessageSize ?? MAX_MESSAGE_SIZE,
     maxQueued: connection.maxQueued ?? MAX_QUEUED,
     pace: paceOf(connection),

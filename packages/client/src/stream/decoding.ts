@@ -39,7 +39,8 @@ export function decoding(
   { isNext, push, ended, fail }: Sink,
 ): (onRetry: (milliseconds: number) => void) => SseDecoder {
   const ends = new Set(end);
-  const decode = messageDecoder(contract, { side: "server", names: messages, checks: contract.checks });
+  const { checks, reads } = contract;
+  const decode = messageDecoder(contract, { side: "server", names: messages, checks, reads });
   return (onRetry) =>
     decoder({
       maxSize: maxMessageSize,

@@ -16,19 +16,38 @@ export interface CheckError {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
+/** Returns a parsed body in its documented form. The body may be changed in place. */
+export type Reader = (body: unknown) => unknown;
+
+/** How what one side writes is read before it is checked. Generated from the reading rules and the tag; absent is what no rule is for. */
+export interface Reads {
+  readonly message?: Reader;
+  /** By operation: its JSON answer where the server writes, its request's body where the client does. */
+  readonly operations?: Readonly<Record<string, Reader>>;
+  /** With a shape tag: the name of the first message, in contract order, whose shape fits. */
+  readonly name?: (body: Readonly<Record<string, unknown>>) => string | undefined;
+}
+
+/** What one side writes: how it is checked, and how it is read. */
+export interface Accepts {
+  readonly checks: Checks;
+  readonly reads: Reads;
+}
+
 /**
- * A generated contract: the data, a check for every schema that goes over the wire, and, for the compiler only, the two
- * interfaces of its operations.
+ * A generated contract: the data, checks and readers of all that goes over the wire, and, for the compiler only, the two
+ * interfaces of its operations. Its reading rules are in the readers.
  */
-export interface ContractValue<Client, Handlers> extends Contract {
+export interface ContractValue<Client, Handlers> extends Omit<Contract, "reading">, Accepts {
   /** Of what the server writes, by schema title: all that a client needs. */
   readonly checks: Checks;
   /** Of what the client writes, `<Operation>Input` for the flat input of an operation or channel. Only a server loads them. */
-  readonly accepts: () => Promise<{
-    readonly checks: Checks;
-    /** What a server may answer. Only tests load them; code that was generated before has none. */
-    readonly examples?: () => Promise<{ readonly examples: Examples }>;
-  }>;
+  readonly accepts: () => Promise<
+    Accepts & {
+      /** What a server may answer. Only tests load them; code that was generated before has none. */
+      readonly examples?: () => Promise<{ readonly examples: Examples }>;
+    }
+  >;
   readonly types?: { readonly client: Client; readonly handlers: Handlers };
 }
 

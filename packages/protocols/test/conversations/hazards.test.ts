@@ -137,6 +137,7 @@ it.each([agentsmithy, based, emacsAgent, foldGateway, loco] as readonly AnyContr
       side: "server",
       names: Object.keys(contract.messages).filter((name) => contract.checks[contract.messages[name]!.schema]),
       checks: contract.checks,
+      reads: contract.reads,
     });
     const plain = decode({ event, data: JSON.stringify(body) });
     const newer = decode({ event, data: JSON.stringify({ ...body, usage: { tokens: [1] } }) });

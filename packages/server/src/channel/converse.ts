@@ -144,7 +144,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
   const { contract, options, callbacks, limits, sessions } = context;
   const name = called.operation;
   const described = contract.channels[name]!;
-  const { checks: incoming } = await context.accepts();
+  const { checks, reads } = await context.accepts();
   const report = (refusal: Refusal, about?: string): void => sendFault(context, name, wire, refusal, about);
 
   const key = sessionOf(context, called);
@@ -170,7 +170,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
       checks: contract.checks,
       profile: options.profile,
     }),
-    decode: decoderFor(contract, { side: "client", names: described.client, checks: incoming }),
+    decode: decoderFor(contract, { side: "client", names: described.client, checks, reads }),
     maxSize: limits.maxMessageSize,
     maxQueued: limits.maxQueued,
     pace: paceOf(limits),

@@ -47,7 +47,7 @@ const pages = {
   channels: {},
 } as unknown as AnyContract & Contract;
 const read = (query: string) =>
-  unbind(pages, {}, ["list"], { path: { book: "b" }, query: new URLSearchParams(query) }).input;
+  unbind(pages, { checks: {}, reads: {} }, ["list"], { path: { book: "b" }, query: new URLSearchParams(query) }).input;
 
 describe("Numbers that are not finite:", () => {
   it.each(LARGE)("%.12s is refused wherever it stands in a body", (text) => {
