@@ -1,4 +1,4 @@
-import { misuse } from "@parlance/wire";
+import { misuse } from "@parlance/wire/errors";
 
 /** What is known of a failure. */
 export interface Failure {

@@ -1,5 +1,8 @@
 import type { CallOptions, ContractValue, ReopenOptions } from "@parlance/contract";
-import { type AnyContract, bind, type Input, newKey, Violation } from "@parlance/wire";
+import type { AnyContract, Input } from "@parlance/wire";
+import { bind } from "@parlance/wire/bind";
+import { Violation } from "@parlance/wire/errors";
+import { newKey } from "@parlance/wire/resume";
 import type { OpenOptions } from "./channel/channel.js";
 import { lazy } from "./lazy.js";
 import type { Operations } from "./operation.js";

@@ -1,4 +1,5 @@
-import { Disconnected, disconnected, type Gap } from "@parlance/wire";
+import type { Gap } from "@parlance/wire";
+import { Disconnected, disconnected } from "@parlance/wire/errors";
 
 /** The error of a limit that was reached. */
 export function timedOut(what: string, limit: number, retryable = true): Disconnected {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as wait } from "node:timers/promises";
-import { disconnected } from "@parlance/wire";
+import { disconnected } from "@parlance/wire/errors";
 
 export interface ServerCommand {
   /** The program and its arguments. It is not run through a shell. */

@@ -1,4 +1,6 @@
-import { type AnyContract, bindHeaders, type Input, misuse } from "@parlance/wire";
+import type { AnyContract, Input } from "@parlance/wire";
+import { misuse } from "@parlance/wire/errors";
+import { bindHeaders } from "@parlance/wire/header";
 import type { ConnectOptions } from "./options.js";
 
 /** The headers of a request with the parameters that it carries in headers and cookies, and the token as an API key where it is one. */

@@ -1,4 +1,5 @@
 export type { CallOptions, Channel, Closed, MessageStream, ReopenOptions } from "@parlance/contract";
-export { Disconnected, type OpenSocket, Refusal, type Unknown, Violation } from "@parlance/wire";
+export type { OpenSocket, Unknown } from "@parlance/wire";
+export { Disconnected, Refusal, Violation } from "@parlance/wire/errors";
 export { connect } from "./connect.js";
 export type { ConnectOptions } from "./options.js";

@@ -1,15 +1,10 @@
 import type { CallOptions } from "@parlance/contract";
-import {
-  type AnyContract,
-  assertChecked,
-  bind,
-  checkOf,
-  Disconnected,
-  type Input,
-  parseJson,
-  unfault,
-  Violation,
-} from "@parlance/wire";
+import type { AnyContract, Input } from "@parlance/wire";
+import { bind } from "@parlance/wire/bind";
+import { Disconnected, Violation } from "@parlance/wire/errors";
+import { unfault } from "@parlance/wire/fault";
+import { parseJson } from "@parlance/wire/json";
+import { assertChecked, checkOf } from "@parlance/wire/message";
 import { timedOut } from "./disconnected.js";
 import { type Lifetime, lifetime, pause, within } from "./lifetime.js";
 import { ANSWER_TIMEOUT, type ConnectOptions } from "./options.js";

@@ -1,4 +1,4 @@
-import { disconnected, Violation } from "@parlance/wire";
+import { disconnected, Violation } from "@parlance/wire/errors";
 import { type Lifetime, within } from "./lifetime.js";
 import { IDLE_TIMEOUT, MAX_MESSAGE_SIZE } from "./options.js";
 import type { Requests } from "./request.js";

@@ -1,4 +1,6 @@
-import { Disconnected, parseGap, parseResumable, RESUME, Refusal, type Resumable } from "@parlance/wire";
+import type { Resumable } from "@parlance/wire";
+import { Disconnected, Refusal } from "@parlance/wire/errors";
+import { parseGap, parseResumable, RESUME } from "@parlance/wire/resume";
 import { gap, timedOut } from "./disconnected.js";
 import { type Lifetime, lifetime, pause, within } from "./lifetime.js";
 import { ANSWER_WITHIN, type ConnectOptions, RECONNECT_FOR } from "./options.js";

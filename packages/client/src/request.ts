@@ -1,4 +1,6 @@
-import { type AnyContract, bind, disconnected, type Input, misuse } from "@parlance/wire";
+import type { AnyContract, Input } from "@parlance/wire";
+import { bind } from "@parlance/wire/bind";
+import { disconnected, misuse } from "@parlance/wire/errors";
 import { timedOut } from "./disconnected.js";
 import { type Lifetime, lifetime, within } from "./lifetime.js";
 import { ANSWER_WITHIN, type ConnectOptions } from "./options.js";

@@ -1,4 +1,4 @@
-import { Disconnected, disconnected, Refusal } from "@parlance/wire";
+import { Disconnected, disconnected, Refusal } from "@parlance/wire/errors";
 import { type Lifetime, within } from "./lifetime.js";
 
 /** The token of a connection. A function is asked for one when it is first needed, and again after a 401. */

@@ -1,14 +1,8 @@
 import type { Bytes, CallOptions } from "@parlance/contract";
-import {
-  type AnyContract,
-  assertChecked,
-  checkOf,
-  disconnected,
-  type Input,
-  inputName,
-  misuse,
-  unbindAnswer,
-} from "@parlance/wire";
+import type { AnyContract, Input } from "@parlance/wire";
+import { disconnected, misuse } from "@parlance/wire/errors";
+import { inputName, unbindAnswer } from "@parlance/wire/header";
+import { assertChecked, checkOf } from "@parlance/wire/message";
 import { timedOut } from "./disconnected.js";
 import { type Lifetime, lifetime, within } from "./lifetime.js";
 import { operations } from "./operation.js";

@@ -196,7 +196,8 @@ describe("a double", () => {
   });
 
   test("names what it has no example of", async () => {
-    const old = { ...foldGateway, accepts: async () => ({ checks: (await foldGateway.accepts()).checks }) };
+    const { checks, reads } = await foldGateway.accepts();
+    const old = { ...foldGateway, accepts: async () => ({ checks, reads }) };
     const seen: unknown[] = [];
     const gateway = connect(old, double(old, {}, { onError: (error) => seen.push(error) }));
     await expect(gateway.listAgents()).rejects.toMatchObject({ status: 500 });

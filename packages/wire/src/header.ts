@@ -95,3 +95,8 @@ export function coerce(said: string, { type }: Pick<Parameter, "type">): unknown
     return Number(said);
   return said;
 }
+
+/** The title of the schema of an operation's or channel's flat input, or of the headers that it answers. */
+export function inputName(name: string, part: "Input" | "Headers" = "Input"): string {
+  return `${name[0]!.toUpperCase()}${name.slice(1)}${part}`;
+}

@@ -1,4 +1,5 @@
 export type { AnyMessage } from "./any-message.js";
+export { type Bound, bind, type Input } from "./bind.js";
 export {
   Disconnected,
   type DisconnectedCode,
@@ -11,7 +12,7 @@ export {
   type ViolationCode,
 } from "./errors.js";
 export { type Faulted, fault, faultMessage, unfault, unfaultMessage } from "./fault.js";
-export { bindAnswer, bindHeaders, unbindAnswer } from "./header.js";
+export { bindAnswer, bindHeaders, inputName, unbindAnswer } from "./header.js";
 export { isObject, type JsonObject, MAX_DEPTH, parseJson } from "./json.js";
 export {
   type AnyContract,
@@ -28,7 +29,7 @@ export {
   type Written,
 } from "./message.js";
 export { notify } from "./notify.js";
-export { type Arrived, type Bound, bind, type Input, inputName, type Unbind, unbind, unbinder } from "./operation.js";
+export { type Arrived, type Unbind, unbind, unbinder } from "./operation.js";
 export type { OpenSocket, Port, PortEvents, SocketRefused } from "./port.js";
 export {
   type ChannelOffer,

@@ -1,19 +1,9 @@
 import type { Accepts, Contract, Json, Side } from "@parlance/contract";
-import { misuse, Violation } from "./errors.js";
-import { coerce, unbindHeaders } from "./header.js";
+import type { Input } from "./bind.js";
+import { Violation } from "./errors.js";
+import { coerce, inputName, unbindHeaders } from "./header.js";
 import { isObject, type JsonObject } from "./json.js";
 import { type AnyContract, assertChecked } from "./message.js";
-
-/** The flat input of an operation or channel: path, query, headers, cookies and body in one object. */
-export type Input = Readonly<Record<string, unknown>>;
-
-/** A request before it is sent: relative to the base URL, the body not yet text. */
-export interface Bound {
-  readonly method: string;
-  /** Path and query. */
-  readonly target: string;
-  readonly body?: JsonObject;
-}
 
 /** What a server has read of a request when it asks which operation it is. */
 export interface Arrived {
@@ -23,49 +13,7 @@ export interface Arrived {
   readonly body?: unknown;
 }
 
-/** A URL drops dot segments, however they are written (WHATWG URL, section 4.1): the path would lead elsewhere. */
-const NOT_IN_PATH: readonly unknown[] = [undefined, "", ".", ".."];
-
-/** An operation or channel and its flat input, to a request without the parameters that `bindHeaders` writes. The input is not checked here: the compiler and the server do. */
-export function bind(contract: Contract, name: string, input: Input): Bound {
-  const operation = contract.operations[name];
-  const { path, parameters = {} } = (operation ?? contract.channels[name])!;
-  const all: JsonObject = { ...input, ...operation?.when };
-  const target = path.replace(/\{(\w+)\}/g, (_, key: string) => {
-    const value = all[key];
-    return encodeURIComponent(inUrl(contract, name, key, value, NOT_IN_PATH));
-  });
-  const query = new URLSearchParams();
-  const body: JsonObject = {};
-  for (const [key, value] of Object.entries(all)) {
-    if (value === undefined) continue;
-    const parameter = parameters[key];
-    if (!parameter) body[key] = value;
-    else if (parameter.in === "query") query.append(key, inUrl(contract, name, key, value));
-  }
-  const search = query.size > 0 ? `?${query}` : "";
-  return {
-    method: operation?.method ?? "GET",
-    target: target + search,
-    ...(operation?.body !== undefined && { body }),
-  };
-}
-
-/** A value as text that a URL can hold. UTF-8 has no lone surrogates: a query would have another character in their place. */
-function inUrl(
-  { name }: Contract,
-  operation: string,
-  key: string,
-  value: unknown,
-  forbidden: readonly unknown[] = [],
-): string {
-  const text = String(value);
-  if (forbidden.includes(value) || /\p{Surrogate}/u.test(text))
-    throw misuse(`${name}.${operation}: ${key} is part of the URL and may not be ${JSON.stringify(value)}`);
-  return text;
-}
-
-/** The inverse of `bind`, once. A server compiles it: see `unbinder`. */
+/** The inverse of `bind`, once. A server compiles it: see `unbinder`. In a module of its own, because no page loads it. */
 export function unbind(contract: AnyContract, accepts: Accepts, names: readonly string[], arrived: Arrived) {
   return unbinder(contract, accepts)(names, arrived);
 }
@@ -124,11 +72,6 @@ function inputOf(contract: AnyContract, { checks, reads }: Accepts, name: string
     if (check) assertChecked(check, input, origin, "the input of");
     return input;
   };
-}
-
-/** The title of the schema of an operation's or channel's flat input, or of the headers that it answers. */
-export function inputName(name: string, part: "Input" | "Headers" = "Input"): string {
-  return `${name[0]!.toUpperCase()}${name.slice(1)}${part}`;
 }
 
 /** The operation of a route whose constants are sent; the first one where none is. */

@@ -1,17 +1,9 @@
 import type { CallOptions, Json } from "@parlance/contract";
-import {
-  type AnyContract,
-  bind,
-  formatCursor,
-  formatTicket,
-  type Input,
-  messageDecoder,
-  messageEncoder,
-  newKey,
-  type Port,
-  RESUME,
-} from "@parlance/wire";
+import type { AnyContract, Input, Port } from "@parlance/wire";
+import { bind } from "@parlance/wire/bind";
 import { type AnyChannel, type Link, link } from "@parlance/wire/link";
+import { messageDecoder, messageEncoder } from "@parlance/wire/message";
+import { formatCursor, formatTicket, newKey, RESUME } from "@parlance/wire/resume";
 import { timedOut } from "../disconnected.js";
 import { lifetime, within } from "../lifetime.js";
 import {

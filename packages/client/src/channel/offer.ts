@@ -1,4 +1,5 @@
-import { type ChannelOffer, type Input, parseResumable, RESUME, type Resumable } from "@parlance/wire";
+import type { ChannelOffer, Input, Resumable } from "@parlance/wire";
+import { parseResumable, RESUME } from "@parlance/wire/resume";
 import { timedOut } from "../disconnected.js";
 import { type Lifetime, lifetime, pause, within } from "../lifetime.js";
 import { ANSWER_WITHIN } from "../options.js";

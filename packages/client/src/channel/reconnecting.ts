@@ -1,4 +1,5 @@
-import { type Disconnected, type DisconnectedCode, disconnected, type Port, Refusal } from "@parlance/wire";
+import type { Disconnected, DisconnectedCode, Port } from "@parlance/wire";
+import { disconnected, Refusal } from "@parlance/wire/errors";
 import { type AnyChannel, durable, type Link } from "@parlance/wire/link";
 import { gap } from "../disconnected.js";
 import { type Lifetime, lifetime } from "../lifetime.js";

@@ -1,12 +1,7 @@
-import {
-  type AnyContract,
-  disconnected,
-  notify,
-  type OpenSocket,
-  type Port,
-  type PortEvents,
-  unfault,
-} from "@parlance/wire";
+import type { AnyContract, OpenSocket, Port, PortEvents } from "@parlance/wire";
+import { disconnected } from "@parlance/wire/errors";
+import { unfault } from "@parlance/wire/fault";
+import { notify } from "@parlance/wire/notify";
 import type { Lifetime } from "../lifetime.js";
 import { type ConnectOptions, MAX_MESSAGE_SIZE } from "../options.js";
 import { why } from "../why.js";

@@ -1,4 +1,5 @@
-import { misuse, type OpenSocket } from "@parlance/wire";
+import type { OpenSocket } from "@parlance/wire";
+import { misuse } from "@parlance/wire/errors";
 import { socketPort } from "@parlance/wire/link";
 
 /** The WebSocket of a browser, or of a Node that has one. It cannot carry headers. */

@@ -1,14 +1,9 @@
 import type { Stream } from "@parlance/contract";
-import {
-  type AnyContract,
-  type AnyMessage,
-  decoder,
-  messageDecoder,
-  notify,
-  type SseDecoder,
-  type Unknown,
-  Violation,
-} from "@parlance/wire";
+import type { AnyContract, AnyMessage, SseDecoder, Unknown } from "@parlance/wire";
+import { Violation } from "@parlance/wire/errors";
+import { messageDecoder } from "@parlance/wire/message";
+import { notify } from "@parlance/wire/notify";
+import { decoder } from "@parlance/wire/sse";
 import { type ConnectOptions, MAX_MESSAGE_SIZE, rethrow } from "../options.js";
 
 /** Where messages go. */

@@ -1,5 +1,6 @@
 import type { MessageStream } from "@parlance/contract";
-import { type AnyContract, type AnyMessage, RESUME } from "@parlance/wire";
+import type { AnyContract, AnyMessage } from "@parlance/wire";
+import { RESUME } from "@parlance/wire/resume";
 import { lifetime } from "../lifetime.js";
 import { operations } from "../operation.js";
 import type { ConnectOptions } from "../options.js";

@@ -1,5 +1,8 @@
 import type { MessageStream } from "@parlance/contract";
-import { type AnyContract, type AnyMessage, Disconnected, misuse, newKey, notify, Refusal } from "@parlance/wire";
+import type { AnyContract, AnyMessage } from "@parlance/wire";
+import { Disconnected, misuse, Refusal } from "@parlance/wire/errors";
+import { notify } from "@parlance/wire/notify";
+import { newKey } from "@parlance/wire/resume";
 import { type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
 import { type Rejoins, rejoining } from "../rejoin.js";

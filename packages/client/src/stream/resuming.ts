@@ -1,4 +1,5 @@
-import { type Disconnected, formatCursor, type Gap, parseCursor, parseResumable, RESUME } from "@parlance/wire";
+import type { Disconnected, Gap } from "@parlance/wire";
+import { formatCursor, parseCursor, parseResumable, RESUME } from "@parlance/wire/resume";
 import type { Lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
 import { judge, rejoining } from "../rejoin.js";

@@ -1,14 +1,7 @@
 import type { Stream } from "@parlance/contract";
-import {
-  type AnyContract,
-  type AnyMessage,
-  Disconnected,
-  type DisconnectedCode,
-  disconnected,
-  RESUME,
-  Refusal,
-  type SseDecoder,
-} from "@parlance/wire";
+import type { AnyContract, AnyMessage, DisconnectedCode, SseDecoder } from "@parlance/wire";
+import { Disconnected, disconnected, Refusal } from "@parlance/wire/errors";
+import { RESUME } from "@parlance/wire/resume";
 import { gap } from "../disconnected.js";
 import { type Lifetime, lifetime, within } from "../lifetime.js";
 import { type ConnectOptions, IDLE_TIMEOUT } from "../options.js";

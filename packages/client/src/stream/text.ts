@@ -1,5 +1,7 @@
 import type { Stream } from "@parlance/contract";
-import { type AnyContract, type AnyMessage, misuse, unfaultMessage } from "@parlance/wire";
+import type { AnyContract, AnyMessage } from "@parlance/wire";
+import { misuse } from "@parlance/wire/errors";
+import { unfaultMessage } from "@parlance/wire/fault";
 
 /**
  * A stream's text as its contract defines it. An empty final text replaces nothing: servers send one although they have streamed text.

@@ -93,7 +93,12 @@ async function messagesOf(
   input: Input,
 ): Promise<AnyMessage[]> {
   const { schemas } = await examplesOf(contract);
-  const decode = messageDecoder(contract, { side: "server", names: all, checks: contract.checks });
+  const decode = messageDecoder(contract, {
+    side: "server",
+    names: all,
+    checks: contract.checks,
+    reads: contract.reads,
+  });
   return names.map((name) => {
     const data = JSON.stringify(ofSession(contract, schemas[contract.messages[name]!.schema], input));
     const read = decode({ event: name, data });
