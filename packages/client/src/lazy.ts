@@ -3,21 +3,27 @@ import type { MessageStream } from "@parlance/contract";
 /** Wraps a stream whose code is still being loaded. */
 export function lazy<M>(load: Promise<MessageStream<M>>): MessageStream<M> {
   let stream: MessageStream<M> | undefined;
-  let iterator: AsyncIterator<M> | undefined;
   const loaded = load.then((it) => {
     stream = it;
-    iterator = it[Symbol.asyncIterator]();
     return it;
   });
   const opened = loaded.then((it) => it.opened);
   opened.catch(() => {});
-  const first: AsyncIterator<M> = {
-    next: () => iterator?.next() ?? loaded.then(() => iterator!.next()),
-    return: async () => {
-      (await loaded).cancel();
-      return { done: true, value: undefined };
-    },
+  const iterate = <T>(of: (it: MessageStream<M>) => AsyncIterable<T>): AsyncIterator<T> => {
+    let iterator: AsyncIterator<T> | undefined;
+    return {
+      next: () => {
+        if (stream) iterator ??= of(stream)[Symbol.asyncIterator]();
+        return iterator?.next() ?? loaded.then((it) => of(it)[Symbol.asyncIterator]().next());
+      },
+      return: async () => {
+        (await loaded).cancel();
+        return { done: true, value: undefined };
+      },
+    };
   };
+  const messages = iterate((it) => it);
+  const batches = iterate((it) => it.batches());
   return {
     opened,
     cancel() {
@@ -25,6 +31,7 @@ export function lazy<M>(load: Promise<MessageStream<M>>): MessageStream<M> {
       loaded.then((it) => it.cancel()).catch(() => {});
     },
     text: async () => (await loaded).text(),
-    [Symbol.asyncIterator]: () => iterator ?? first,
+    batches: () => ({ [Symbol.asyncIterator]: () => batches }),
+    [Symbol.asyncIterator]: () => messages,
   };
 }

@@ -44,6 +44,11 @@ export interface MessageStream<M> extends AsyncIterable<M> {
    * the protocol has one. Rejects with `Refusal` when the stream ends in the protocol's error.
    */
   text(): Promise<string>;
+  /**
+   * The messages in arrays: all that one read of the network brought, never none. Errors and ends are those of `for await` over the stream,
+   * and leaving the loop ends the stream. For a program that folds many messages: it waits once an array, not once a message.
+   */
+  batches(): AsyncIterable<M[]>;
   /** Ends the stream. Leaving a `for await` loop does the same. */
   cancel(): void;
 }

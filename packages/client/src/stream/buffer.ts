@@ -6,6 +6,8 @@ export interface Buffer<T> {
   /** Drops the buffered messages, and ends. */
   clear(): void;
   next(): Promise<IteratorResult<T>>;
+  /** All that are there, once something is. */
+  batch(): Promise<IteratorResult<T[]>>;
 }
 
 /** The end that the reader has met. */
@@ -23,7 +25,15 @@ export function buffer<T>(read: () => Promise<void>): Buffer<T> {
     head = 0;
   };
 
-  async function pull(): Promise<IteratorResult<T>> {
+  const one = (): T => ready[head++]!;
+  const all = (): T[] => {
+    const batch = head === 0 ? ready : ready.slice(head);
+    empty();
+    return batch;
+  };
+
+  /** Takes in the same turn in which something is there: another reader may wait too. */
+  async function pull<Taken>(take: () => Taken): Promise<IteratorResult<Taken>> {
     while (head >= ready.length) {
       empty();
       if (over) {
@@ -38,7 +48,7 @@ export function buffer<T>(read: () => Promise<void>): Buffer<T> {
       });
       await reading;
     }
-    return { done: false, value: ready[head++]! };
+    return { done: false, value: take() };
   }
 
   return {
@@ -51,6 +61,18 @@ export function buffer<T>(read: () => Promise<void>): Buffer<T> {
       if (!over || (over !== MET && "error" in how)) over = how;
     },
     // Most messages are ready already: they cost one settled promise each.
-    next: () => (head < ready.length ? Promise.resolve({ done: false, value: ready[head++]! }) : pull()),
+    next: () => (head < ready.length ? Promise.resolve({ done: false, value: one() }) : pull(one)),
+    batch: () => pull(all),
+  };
+}
+
+/** An iterator whose early end closes what it reads. */
+export function iterating<T>(next: () => Promise<IteratorResult<T>>, close: () => void): AsyncIterator<T> {
+  return {
+    next,
+    async return() {
+      close();
+      return { done: true, value: undefined };
+    },
   };
 }

@@ -5,6 +5,7 @@ import { lifetime } from "../lifetime.js";
 import { operations } from "../operation.js";
 import type { ConnectOptions } from "../options.js";
 import type { Requests } from "../request.js";
+import { iterating } from "./buffer.js";
 import { type Begin, type Opening, sessionEnded } from "./opening.js";
 import { StreamReader } from "./stream.js";
 import { textOf } from "./text.js";
@@ -55,16 +56,12 @@ function openOnce(
     messages.clear();
     reader.close({}, new DOMException("the stream was cancelled", "AbortError"), true);
   }
-  const iterator: AsyncIterator<AnyMessage> = {
-    next: messages.next,
-    async return() {
-      close();
-      return { done: true, value: undefined };
-    },
-  };
+  const iterator = iterating(messages.next, close);
+  const batches = { [Symbol.asyncIterator]: () => iterating(messages.batch, close) };
   const messageStream: MessageStream<AnyMessage> = {
     opened,
     cancel: close,
+    batches: () => batches,
     [Symbol.asyncIterator]: () => iterator,
     text: () => textOf(contract, name, stream, messageStream),
   };

@@ -6,6 +6,7 @@ import { newKey } from "@parlance/wire/resume";
 import { type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
 import { type Rejoins, rejoining } from "../rejoin.js";
+import { type Buffer, buffer, iterating } from "./buffer.js";
 import { type Begin, type Opening, sessionEnded } from "./opening.js";
 
 /** Seconds that each further opening may take, three times over: see `Rejoins`. */
@@ -37,7 +38,16 @@ class ReopenedStream implements MessageStream<AnyMessage> {
   readonly #begin: Begin;
   readonly #life: Lifetime;
   readonly #rejoins: Rejoins;
-  readonly #messages = this.#read();
+  readonly #batches = this.#read();
+  readonly #messages: Buffer<AnyMessage> = buffer(async () => {
+    try {
+      const { done, value } = await this.#batches.next();
+      if (done) this.#messages.end({});
+      else for (const message of value) this.#messages.push(message);
+    } catch (error) {
+      this.#messages.end({ error });
+    }
+  });
   #current: MessageStream<AnyMessage>;
   /** When the current stream was opened; 0 until the first one was. */
   #openedAt = 0;
@@ -72,27 +82,26 @@ class ReopenedStream implements MessageStream<AnyMessage> {
 
   cancel(): void {
     this.#cancelled = true;
+    this.#messages.clear();
     this.#current.cancel();
     this.#life.abort(new DOMException("the stream was cancelled", "AbortError"));
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<AnyMessage> {
-    return {
-      next: () => this.#messages.next(),
-      return: async () => {
-        this.cancel();
-        return { done: true, value: undefined };
-      },
-    };
+  batches(): AsyncIterable<AnyMessage[]> {
+    return { [Symbol.asyncIterator]: () => iterating(this.#messages.batch, () => this.cancel()) };
   }
 
-  async *#read(): AsyncGenerator<AnyMessage, void> {
+  [Symbol.asyncIterator](): AsyncIterator<AnyMessage> {
+    return iterating(this.#messages.next, () => this.cancel());
+  }
+
+  async *#read(): AsyncGenerator<AnyMessage[], void> {
     try {
       for (;;) {
         try {
-          for await (const message of this.#current) {
+          for await (const batch of this.#current.batches()) {
             this.#rejoins.delivered();
-            yield message;
+            yield batch;
           }
           return;
         } catch (error) {
