@@ -13,6 +13,8 @@ const programs = [
   "client/bench/receive.ts",
   "client/bench/sockets.ts",
   "server/bench/operations.ts",
+  "client/bench/json.ts",
+  "client/bench/bundles.ts",
   "server/bench/send.ts",
   "server/bench/fan-out.ts",
   "server/bench/memory.ts",

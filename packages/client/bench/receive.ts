@@ -1,15 +1,17 @@
 /**
  * Messages a second through the client of each protocol, beside its floor on the same bytes in the same run: eventsource-parser and
- * JSON.parse for streams, JSON.parse alone for channels. `tsx packages/client/bench/receive.ts [--quick]`. Both are of processor time, so
- * read the ratio.
+ * JSON.parse for streams, JSON.parse alone for channels. Of each protocol its deltas, and the mix of its transcripts.
+ * `tsx packages/client/bench/receive.ts [--quick]`. All are of processor time, so read the ratios.
  */
-import { connect, type OpenSocket } from "@parlance/client";
+import { connect, type MessageStream, type OpenSocket } from "@parlance/client";
+import { load } from "@parlance/language/load";
 import { agentsmithy } from "@parlance/protocols/agentsmithy";
 import { based } from "@parlance/protocols/based";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { loco } from "@parlance/protocols/loco";
 import { createParser } from "eventsource-parser";
+import { row } from "../../server/bench/row.js";
 
 const quick = process.argv.includes("--quick");
 const MESSAGES = quick ? 20_000 : 200_000;
@@ -25,19 +27,18 @@ interface Case {
   readonly name: string;
   readonly bytes: number;
   /** The conversation through the client, until it has every message. */
-  client(): Promise<AsyncIterable<object>>;
+  client(): Promise<AsyncIterable<object> & { batches?(): AsyncIterable<object[]> }>;
   bare(onMessage: (message: unknown) => void): Promise<void>;
 }
 
+type OpenStream = (options: { baseUrl: string; fetch: () => Promise<Response> }) => MessageStream<object>;
+
+const blocks = (event: string, data: readonly string[]): string[] =>
+  data.map((one) => `${event && `event: ${event}\n`}data: ${one}\n\n`);
+
 /** A stream of one body, 64 KiB at a time. */
-function stream(
-  name: string,
-  event: string,
-  data: readonly string[],
-  open: (options: { baseUrl: string; fetch: () => Promise<Response> }) => AsyncIterable<object>,
-): Case {
-  const line = event && `event: ${event}\n`;
-  const bytes = new TextEncoder().encode(data.map((one) => `${line}data: ${one}\n\n`).join(""));
+function stream(name: string, events: readonly string[], open: OpenStream): Case {
+  const bytes = new TextEncoder().encode(events.join(""));
   function answer(): Response {
     let at = 0;
     const body = new ReadableStream<Uint8Array>({
@@ -63,12 +64,15 @@ function stream(
   };
 }
 
+type OpenChannel = (options: {
+  baseUrl: string;
+  resume: false;
+  webSocket: OpenSocket;
+}) => Promise<AsyncIterable<object>>;
+
 /** A channel whose socket has some frames at a time. */
-function channel(
-  name: string,
-  frames: readonly string[],
-  open: (options: { baseUrl: string; resume: false; webSocket: OpenSocket }) => Promise<AsyncIterable<object>>,
-): Case {
+function channel(name: string, all: readonly string[], open: OpenChannel): Case {
+  const frames = all.slice(0, MESSAGES);
   async function deliver(onFrame: (frame: string) => void): Promise<void> {
     for (let at = 0; at < frames.length; at += FRAMES) {
       for (const frame of frames.slice(at, at + FRAMES)) onFrame(frame);
@@ -94,38 +98,63 @@ const hello = JSON.stringify({
   server_info: { name: "bench", version: "1" },
   session: { id: "s", created_at: "2026-11-22T00:00:00Z" },
 });
+/** What a protocol's server writes in its transcripts, over and over; not the messages with which a stream is over. */
+async function mix(name: string, ends: readonly string[] = []): Promise<string[]> {
+  const { transcripts } = await load(`schemas/${name}`);
+  const wires = Object.values(transcripts)
+    .flat()
+    .flatMap((line) =>
+      "wire" in line && line.from === "server" && line.message && !ends.includes(line.message.type as string)
+        ? [line.wire as string]
+        : [],
+    );
+  return Array.from({ length: MESSAGES }, (_, i) => wires[i % wires.length]!);
+}
+
+const openFold: OpenStream = (options) => connect(foldGateway, options).send({ content: "hello" });
+const openEmacs: OpenStream = (options) => connect(emacsAgent, options).events({ session_id: "s" });
+const openSmithy: OpenStream = (options) => connect(agentsmithy, options).chat({ messages: [] });
+const openBased: OpenChannel = (options) => connect(based, options).session();
+const openLoco: OpenChannel = (options) =>
+  connect(loco, options).stream({ session_id: "s" } as never, { open: {} } as never);
+const opened = JSON.stringify({ status: "success", action: "initial_state", files: [], activeFile: null });
+
 const cases: readonly Case[] = [
   stream(
     "fold-gateway, text",
-    "text",
-    texts((text) => ({ text })),
-    (options) => connect(foldGateway, options).send({ content: "hello" }),
+    blocks(
+      "text",
+      texts((text) => ({ text })),
+    ),
+    openFold,
   ),
+  stream("fold-gateway, mix", await mix("fold-gateway", ["done", "error"]), openFold),
   stream(
     "emacs-agent, message.delta",
-    "message.delta",
-    texts((content) => ({ type: "message.delta", content, role: "assistant" })),
-    (options) => connect(emacsAgent, options).events({ session_id: "s" } as never),
+    blocks(
+      "message.delta",
+      texts((content) => ({ type: "message.delta", content, role: "assistant" })),
+    ),
+    openEmacs,
   ),
+  stream("emacs-agent, mix", await mix("emacs-agent"), openEmacs),
   stream(
     "agentsmithy, content",
-    "",
-    texts((content) => ({ content })),
-    (options) => connect(agentsmithy, options).chat({ messages: [] }),
+    blocks(
+      "",
+      texts((content) => ({ content })),
+    ),
+    openSmithy,
   ),
+  stream("agentsmithy, mix", await mix("agentsmithy", ["done"]), openSmithy),
   channel(
     "based, file_content",
-    [
-      JSON.stringify({ status: "success", action: "initial_state", files: [], activeFile: null }),
-      ...texts((content) => ({ status: "success", action: "file_content", filename: "a.ts", content })).slice(1),
-    ],
-    (options) => connect(based, options).session(),
+    [opened, ...texts((content) => ({ status: "success", action: "file_content", filename: "a.ts", content }))],
+    openBased,
   ),
-  channel(
-    "loco, assistant.token",
-    [hello, ...texts((token) => ({ type: "assistant.token", token })).slice(1)],
-    (options) => connect(loco, options).stream({ session_id: "s" } as never, { open: {} } as never),
-  ),
+  channel("based, mix", [opened, ...(await mix("based"))], openBased),
+  channel("loco, assistant.token", [hello, ...texts((token) => ({ type: "assistant.token", token }))], openLoco),
+  channel("loco, mix", [hello, ...(await mix("loco"))], openLoco),
 ];
 
 /** Messages a second of processor time: what else the machine does is in neither figure. */
@@ -143,6 +172,15 @@ async function client(one: Case): Promise<number> {
   return messages;
 }
 
+async function batches(one: Case): Promise<number> {
+  let messages = 0;
+  for await (const batch of (await one.client()).batches!()) {
+    messages += batch.length;
+    if (messages === MESSAGES) break;
+  }
+  return messages;
+}
+
 async function bare(one: Case): Promise<number> {
   let messages = 0;
   await one.bare(() => messages++);
@@ -153,16 +191,21 @@ const median = (all: number[]) => all.toSorted((a, b) => a - b)[all.length >> 1]
 const thousands = (value: number) => `${Math.round(value / 1000).toLocaleString("en")}k/s`;
 console.log("client (decode, parse, validate, untag, iterate)");
 for (const one of cases) {
-  const rates: { client: number[]; bare: number[] } = { client: [], bare: [] };
-  for (let round = 0; round <= ROUNDS; round++) {
-    const now = { client: await rate(() => client(one)), bare: await rate(() => bare(one)) };
-    // The first round is warm-up.
-    if (round === 0) continue;
-    rates.client.push(now.client);
-    rates.bare.push(now.bare);
-  }
-  const [ours, theirs] = [median(rates.client), median(rates.bare)];
-  console.log(
-    `  ${`${one.name}, ${Math.round(one.bytes / MESSAGES)} bytes`.padEnd(40)} parlance ${thousands(ours).padStart(7)}   bare ${thousands(theirs).padStart(7)}   ratio ${(ours / theirs).toFixed(2)}`,
-  );
+  const readers = { client, ...("batches" in (await one.client()) && { batches }), bare };
+  const rates = Object.fromEntries(Object.keys(readers).map((name): [string, number[]] => [name, []]));
+  for (let round = 0; round <= ROUNDS; round++)
+    for (const [name, read] of Object.entries(readers)) {
+      const now = await rate(() => read(one));
+      // The first round is warm-up.
+      if (round > 0) rates[name]!.push(now);
+    }
+  const floor = median(rates.bare!);
+  for (const [name, all] of Object.entries(rates))
+    if (name !== "bare")
+      row({ topic: "client, beside its floor", name: `${one.name}, ${name}`, value: median(all) / floor });
+  const shown = Object.entries(rates).map(([name, all]) => {
+    const beside = name === "bare" ? "" : ` ${(median(all) / floor).toFixed(2)}`;
+    return `${name} ${thousands(median(all)).padStart(7)}${beside}`;
+  });
+  console.log(`  ${`${one.name}, ${Math.round(one.bytes / MESSAGES)} bytes`.padEnd(40)} ${shown.join("   ")}`);
 }

@@ -1,15 +1,5 @@
-import type { Checks, Side } from "@parlance/contract";
-import {
-  type AnyContract,
-  assertChecked,
-  type Codec,
-  checkOf,
-  codec,
-  reader,
-  router,
-  unbind,
-  Violation,
-} from "@parlance/wire";
+import type { Accepts, Side } from "@parlance/contract";
+import { type AnyContract, assertChecked, type Codec, checkOf, codec, router, unbind, Violation } from "@parlance/wire";
 import { type HeaderList, headerOf } from "./recording.js";
 
 /** What a request of a recording asks for. */
@@ -24,11 +14,11 @@ export interface Asked {
 /** Reads a contract's conversations: which operation a request is, and what the messages on it are. */
 export class Conversations {
   readonly contract: AnyContract;
-  readonly #accepts: Checks;
+  readonly #accepts: Accepts;
   readonly #route: ReturnType<typeof router>;
   readonly #codecs = new Map<string, Codec>();
 
-  constructor(contract: AnyContract, accepts: Checks) {
+  constructor(contract: AnyContract, accepts: Accepts) {
     this.contract = contract;
     this.#accepts = accepts;
     this.#route = router(contract);
@@ -65,7 +55,8 @@ export class Conversations {
     if (made) return made;
     const { contract } = this;
     const names = contract.channels[name]?.[side] ?? contract.operations[name]?.answer.stream?.messages ?? [];
-    const one = codec(contract, { side, names, checks: side === "client" ? this.#accepts : contract.checks });
+    const { checks, reads } = side === "client" ? this.#accepts : contract;
+    const one = codec(contract, { side, names, checks, reads });
     this.#codecs.set(key, one);
     return one;
   }
@@ -75,7 +66,7 @@ export class Conversations {
     const { contract } = this;
     const { json } = contract.operations[name]!.answer;
     if (json === undefined) return;
-    const read = reader(contract.reading, ({ of, operation }) => of === "server" && operation === name);
+    const read = contract.reads.operations?.[name];
     const origin = { protocol: contract.name, side: "server", subject: name } as const;
     assertChecked(checkOf(contract, contract.checks, json), read ? read(value) : value, origin, "the answer of");
   }

@@ -52,7 +52,7 @@ test.runIf(process.env.PARLANCE_LONG)(
     expect(statSync(path).size).toBeGreaterThan(SIZE);
 
     const findings: Finding[] = [];
-    const talk = new Conversations(contract, (await contract.accepts()).checks);
+    const talk = new Conversations(contract, await contract.accepts());
     const verifier = new Verifier(talk, (finding) => findings.push(finding));
     const ending = await read(createReadStream(path, { highWaterMark: 1 << 20 }), {
       hash: createHash("sha256"),

@@ -16,7 +16,7 @@ import { type Finding, Verifier } from "../src/verify.js";
 async function findingsIn(contract: AnyContract, entries: readonly Entry[]): Promise<Finding[]> {
   const findings: Finding[] = [];
   const verifier = new Verifier(
-    new Conversations(contract, (await contract.accepts()).checks),
+    new Conversations(contract, await contract.accepts()),
     (finding) => void findings.push(finding),
   );
   for (const [at, entry] of entries.entries()) verifier.entry(entry, at + 2);
@@ -35,7 +35,7 @@ const transcripts = subjects.flatMap(({ contract, document }) =>
 /** Each call of a tape as our client makes it; resolves with the messages that it has heard. */
 async function heardFrom(contract: AnyContract, tape: Tape): Promise<{ replay: ReplayServer; heard: string[] }> {
   const replay = new ReplayServer(tape, { contract });
-  const talk = new Conversations(contract, (await contract.accepts()).checks);
+  const talk = new Conversations(contract, await contract.accepts());
   const heard: string[] = [];
   // biome-ignore lint/suspicious/noExplicitAny: one test for all contracts
   const client = connect(contract, { fetch: replay.fetch, retryWaits: [], resume: false }) as any;
