@@ -149,7 +149,7 @@ const alone = (text: string) =>
 
 function checksOf(text: string): Checks {
   const code = text
-    .replace(/^(?:import type|export const reads:) .*$/gm, "")
+    .replace(/^(?:import type|export const reads:|export const examples) .*$/gm, "")
     .replace("export const checks: Checks =", "return");
   return new Function(code)();
 }
