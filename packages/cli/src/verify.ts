@@ -40,7 +40,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const findings: Finding[] = [];
   let left = 0;
   const found = (finding: Finding) => void (findings.length < MOST ? findings.push(finding) : left++);
-  const talk = loaded && new Conversations(loaded.contract, (await loaded.contract.accepts()).checks);
+  const talk = loaded && new Conversations(loaded.contract, await loaded.contract.accepts());
   const verifier = talk && new Verifier(talk, found);
   const ending = await read(createReadStream(path, { highWaterMark: 1 << 20 }), {
     hash: createHash("sha256"),

@@ -1,7 +1,7 @@
 import type { Contract, Json, Reader, Reading } from "@parlance/contract";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readPlainly } from "../../wire/test/plain.js";
+import { readPlainly } from "../../language/src/reads.js";
 import * as reading from "../src/reading.js";
 import { reads } from "../src/reads.js";
 

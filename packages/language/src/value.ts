@@ -1,6 +1,7 @@
 import type { Check, Checks, ContractDocument, ContractValue, SchemaObject, Side } from "@parlance/contract";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
+import { readsOf } from "./reads.js";
 import { declaredFormats, headersSchema, inputSchema, uncheckedFormats } from "./schema.js";
 
 /** A contract that takes and gives anything its schemas allow: its types are not known to the compiler. */
@@ -15,12 +16,14 @@ export function contractValue(document: ContractDocument): LoadedContract {
   const compile = compiler(document);
   const lazily = (side: Side) => checksOf(compile, forms(document, side));
   let accepts: Checks | undefined;
+  const { reading, ...contract } = document.contract;
   return {
-    ...document.contract,
+    ...contract,
     checks: lazily("server"),
+    reads: readsOf(document.contract, "server"),
     accepts: async () => {
       accepts ??= lazily("client");
-      return { checks: accepts };
+      return { checks: accepts, reads: readsOf(document.contract, "client") };
     },
   };
 }

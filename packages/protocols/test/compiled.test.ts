@@ -3,9 +3,9 @@ import { memorySchema } from "@parlance/language/schema";
 import { type AnyMessage, tag } from "@parlance/wire";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { namePlainly, readPlainly } from "../../language/src/reads.js";
 import { sample } from "../../language/test/sample.js";
 import { namer } from "../../wire/src/tag.js";
-import { namePlainly, readPlainly } from "../../wire/test/plain.js";
 import { subjects } from "./contracts.js";
 
 const seed = 20261122;

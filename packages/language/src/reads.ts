@@ -1,6 +1,32 @@
-import type { Contract, Reading } from "@parlance/contract";
+import type { Contract, Reader, Reading, Reads, Side } from "@parlance/contract";
 
-/** Reading rules and tags as the contract says them, step by step: what the compiled forms are compared with. */
+/**
+ * Reading rules and tags as the contract has them, interpreted step by step: for tools that load a contract at run time. Generated code has them as
+ * statements, and its tests compare it with this.
+ */
+
+/** The readers of what one side writes. */
+export function readsOf(contract: Contract, side: Side): Reads {
+  const rules = (contract.reading ?? []).filter(({ of }) => of === side);
+  const reader = (operation?: string): Reader | undefined => {
+    const own = rules.filter((rule) => rule.operation === operation);
+    return own.length === 0 ? undefined : (body) => own.reduce(readPlainly, body);
+  };
+  const operations = rules.flatMap(({ operation }) => operation ?? []);
+  const names = Object.keys(contract.messages).filter((name) => writes(contract, side, name));
+  return {
+    message: reader(),
+    operations: Object.fromEntries(operations.map((name) => [name, reader(name)!])),
+    name: (body) => namePlainly(contract, names, undefined, body),
+  };
+}
+
+function writes({ channels, operations }: Contract, side: Side, name: string): boolean {
+  return (
+    Object.values(channels).some((channel) => channel[side].includes(name)) ||
+    (side === "server" && Object.values(operations).some(({ answer }) => answer.stream?.messages.includes(name)))
+  );
+}
 
 type Body = Record<string, unknown>;
 const isObject = (value: unknown): value is Body =>
