@@ -92,7 +92,7 @@ describe.each(Object.entries(demos))("%s", (name, demo) => {
     const { bytes, root } = await recorded(demo, contract);
 
     const findings: Finding[] = [];
-    const talk = new Conversations(contract, (await contract.accepts()).checks);
+    const talk = new Conversations(contract, await contract.accepts());
     const verifier = new Verifier(talk, (finding) => findings.push(finding));
     const entries: Entry[] = [];
     const ending = await read([bytes], {
