@@ -73,7 +73,8 @@ test("a stream that its log has closed under its handler is a gap for its reader
   const leased: EventLog = {
     ...log,
     async open(stream) {
-      writer = await log.open(stream);
+      const opened = (await log.open(stream))!;
+      writer = { ...opened, append: async (seq, text) => opened.append(seq, text) };
       return writer;
     },
   };
