@@ -150,8 +150,8 @@ describe("With a clock in hand", () => {
       await vi.advanceTimersByTimeAsync(1);
       cut();
       await vi.advanceTimersByTimeAsync(1);
-      // Who has never had an answer cannot know that it may come back: its server waits no longer than it asks.
-      const wait = carrier !== "WebSocket" && when === "before its first message" ? 5000 : GRACE;
+      // A client without an answer cannot know that it may come back, and its server waits no longer than it asks. Only a GET is sent again.
+      const wait = carrier === "SSE on POST" && when === "before its first message" ? 5000 : GRACE;
       await vi.advanceTimersByTimeAsync(wait - 10);
       expect(reason).toBeUndefined();
       await vi.advanceTimersByTimeAsync(20);

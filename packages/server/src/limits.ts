@@ -19,7 +19,7 @@ export interface Limits {
   readonly maxStreams: number;
   /** Settled asks that are remembered, to refuse late answers with 409. @default 10,000 */
   readonly maxSettled: number;
-  /** Cancelled keys that are remembered, to refuse requests that come after their cancel. @default 1,000 */
+  /** Keys that are remembered when their stream was cancelled, and when it is over: their requests do not begin it again. @default 1,000 each */
   readonly maxTombstones: number;
   /** Time between the comments that keep an idle stream alive; 0 for none. @default 15 s */
   readonly heartbeat: number;
@@ -29,7 +29,7 @@ export interface Limits {
   readonly grace: number;
   /** How long a ticket for a socket is good. @default 30 s */
   readonly ticketLife: number;
-  /** How long a cancelled key is remembered, and how long an unanswered resumable stream waits for its client. @default 5 s */
+  /** How long a key is remembered that was cancelled before its request, and how long an unanswered POST waits for its client. @default 5 s */
   readonly tombstoneLife: number;
   /** How long to stay subscribed to a session after the last reader leaves. @default 60 s */
   readonly lingerFor: number;

@@ -103,7 +103,6 @@ test("no kind of call leaves a listener on its request's signal", async () => {
 test.each([
   ["joins the same stream", "same", "before"],
   ["begins another stream before the old one is over", "other", "before"],
-  ["begins the same stream again after the old one is over", "same", "after"],
   ["begins another stream after the old one is over", "other", "after"],
 ])(
   "messages of a session that a lost answer should have brought reach the next reader, which %s",

@@ -1,10 +1,11 @@
 import type { MessageStream } from "@parlance/contract";
 import type { AnyContract, AnyMessage } from "@parlance/wire";
-import { RESUME } from "@parlance/wire/resume";
+import { parseGap, RESUME } from "@parlance/wire/resume";
+import { gap } from "../disconnected.js";
 import { lifetime } from "../lifetime.js";
 import { operations } from "../operation.js";
 import type { ConnectOptions } from "../options.js";
-import type { Requests } from "../request.js";
+import { discard, type Requests } from "../request.js";
 import { iterating } from "./buffer.js";
 import { type Begin, type Opening, sessionEnded } from "./opening.js";
 import { StreamReader } from "./stream.js";
@@ -33,14 +34,24 @@ function openOnce(
   { input, options: { headers, signal }, key, reading, over }: Opening,
 ): MessageStream<AnyMessage> {
   const { ask, cancel } = requests;
-  const { send } = operations(contract, connection, requests);
+  const what = `${contract.name}.${name}`;
+  const { send } = operations(contract, connection, {
+    ...requests,
+    async ask(...request) {
+      const response = await ask(...request);
+      const missing = key && parseGap(response.headers.get(RESUME));
+      if (!missing) return response;
+      discard(response);
+      throw gap(what, missing);
+    },
+  });
   const { path, answer } = contract.operations[name]!;
   const stream = answer.stream!;
   const keyed = key === undefined ? undefined : { [RESUME]: key };
   // A server that does not know Parlance would take a DELETE for this operation of its own.
   const deletes = Object.values(contract.operations).some((one) => one.method === "DELETE" && one.path === path);
   const reader = new StreamReader(contract, connection, name, {
-    what: `${contract.name}.${name}`,
+    what,
     stream,
     life: lifetime(connection.signal, signal),
     send: (request) => send(name, input, headers, request, keyed),

@@ -40,10 +40,10 @@ type State = "connecting" | "open" | "rejoining" | "closed";
 
 /**
  * Whether a request that failed so may have begun its handler: `fetch` repeats a GET whose connection was lost, and shows the second answer
- * only. A bare 400 is the HTTP parser's, to a request that was cut on its way; 410 is of a stream that is known, and lost its messages.
+ * only. A bare 400 is the HTTP parser's, to a request that was cut on its way.
  */
 function mayRun(error: unknown): boolean {
-  if (error instanceof Refusal) return error.status === 410 || (error.status === 400 && !!error.bare);
+  if (error instanceof Refusal) return error.status === 400 && !!error.bare;
   return error instanceof Disconnected && error.code === "unreachable" && !error.retryable;
 }
 

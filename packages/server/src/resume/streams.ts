@@ -15,7 +15,7 @@ import { conversationName } from "./key.js";
 import { pump } from "./pump.js";
 import { type Readers, readers } from "./readers.js";
 import { newRun, type RemoteStreams, type Run } from "./run.js";
-import { type Tombstones, tombstones } from "./tombstones.js";
+import { type OverNames, overNames, type Tombstones, tombstones } from "./tombstones.js";
 
 /** Streams that outlive their reader's connection: their handlers write to an event log, and readers read from it. */
 export class ResumableStreams implements StreamDelivery {
@@ -25,6 +25,8 @@ export class ResumableStreams implements StreamDelivery {
   readonly #remote: RemoteStreams | undefined;
   readonly #running = new Map<string, Run>();
   readonly #tombstones: Tombstones;
+  /** Streams that were begun here and are dropped. */
+  readonly #over: OverNames;
   readonly #readers: Readers;
 
   constructor(context: Context, direct: StreamDelivery, log: EventLog, remote: RemoteStreams | undefined) {
@@ -33,6 +35,7 @@ export class ResumableStreams implements StreamDelivery {
     this.#log = log;
     this.#remote = remote;
     this.#tombstones = tombstones(context.limits, context.root);
+    this.#over = overNames(context.limits.maxTombstones);
     this.#readers = readers(context, log, remote);
   }
 
@@ -45,7 +48,7 @@ export class ResumableStreams implements StreamDelivery {
     // Of two copies each may be the one that its caller reads, so the later one joins what the first has begun.
     const joined = await this.#joinCopy(name, called, request, call);
     if (joined) return joined;
-    throw new Refusal("this resume key is in use or was cancelled: join it by GET", { status: 409 });
+    throw new Refusal("this resume key is in use, over or cancelled: join it by GET", { status: 409 });
   }
 
   /** Undefined for a stream that was cancelled, and for a GET with a cursor: that was a join already, of a stream that is over. */
@@ -107,7 +110,8 @@ export class ResumableStreams implements StreamDelivery {
     call: Scope,
   ): Promise<Answer | { readonly gap: Gap } | undefined> {
     const run = this.#running.get(name);
-    const missing = cursor && { gap: { after: cursor.seq } };
+    // Without a cursor it may be a GET whose first answer was lost. Begun again, the stream would lack what that answer had.
+    const missing = cursor || this.#over.has(name) ? { gap: { after: cursor?.seq ?? 0 } } : undefined;
     if (run?.lost) return missing;
     await run?.opened;
     const state = await this.#store(call, () => this.#log.state(name));
@@ -174,7 +178,7 @@ export class ResumableStreams implements StreamDelivery {
 
   /** Reserves the name first, so that a duplicated request runs the handler once. Undefined when it is taken. */
   async #reserve(name: string, called: Called): Promise<Run | undefined> {
-    if (this.#running.has(name)) return undefined;
+    if (this.#running.has(name) || this.#over.has(name)) return undefined;
     const { root, places, callbacks } = this.#context;
     const { run, opened } = newRun(name, called, root);
     const { life } = run;
@@ -210,11 +214,14 @@ export class ResumableStreams implements StreamDelivery {
   async #begin(run: Run, call: Scope, produce: Produce): Promise<Answer> {
     const { contract, limits, shutdown } = this.#context;
     const writer = (await run.opened)!;
+    const { method, answer } = contract.operations[run.called.operation]!;
+    const { end, sentinel } = answer.stream!;
+    // A client sends a GET again for as long as its contract says; after another request it asks for a few seconds.
+    const unanswered = method === "GET" ? limits.grace : Math.min(limits.grace, limits.tombstoneLife);
     let answered = false;
     call.add(() => {
-      if (!answered && run.readers.size === 0) this.#wait(run, Math.min(limits.grace, limits.tombstoneLife));
+      if (!answered && run.readers.size === 0) this.#wait(run, unanswered);
     });
-    const { end, sentinel } = contract.operations[run.called.operation]!.answer.stream!;
     if ((end ?? sentinel) === undefined) shutdown.onDrain(run.handler, () => run.handler.close(closing()));
     try {
       run.production = await produce(run.handler);
@@ -271,7 +278,10 @@ export class ResumableStreams implements StreamDelivery {
   /** The handler is cancelled after the grace period without a reader. Then the entries are dropped. */
   #wait(run: Run, milliseconds = this.#context.limits.grace): void {
     run.stopWaiting();
-    run.stopWaiting = run.life.timeout(milliseconds, () => void this.#expire(run, gone()));
+    run.stopWaiting = run.life.timeout(milliseconds, () => {
+      this.#over.add(run.name);
+      void this.#expire(run, gone());
+    });
   }
 
   async #expire(run: Run, reason: unknown): Promise<void> {
@@ -290,6 +300,7 @@ export class ResumableStreams implements StreamDelivery {
   }
 
   async #cancelRun(run: Run): Promise<void> {
+    this.#over.add(run.name);
     run.handler.close(cancelled());
     for (const reader of [...run.readers]) reader.close(cancelled());
     const writer = await run.opened;

@@ -28,3 +28,23 @@ export function tombstones({ tombstoneLife, maxTombstones }: Limits, root: Scope
     },
   };
 }
+
+/**
+ * Remembers the names of streams that were begun and are dropped, so that a request that is sent again later does not begin one a second time.
+ * At most so many: the oldest go first.
+ */
+export interface OverNames {
+  add(name: string): void;
+  has(name: string): boolean;
+}
+
+export function overNames(most: number): OverNames {
+  const names = new Set<string>();
+  return {
+    add(name) {
+      names.add(name);
+      if (names.size > most) names.delete(names.values().next().value!);
+    },
+    has: (name) => names.has(name),
+  };
+}
