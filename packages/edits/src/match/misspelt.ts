@@ -16,19 +16,15 @@ const RESERVED = new Set(
 /** Other words that are one slip from another word, and mean something of their own in one language or another. */
 const WORDS = new Set(
   (
-    "affect alias also alter array begin bool byte cache cached caching canceled cancelled cards cars case catched " +
-    "catching center centre char choose chose clone close closed closer complaint compliant contact content contest " +
-    "context contract copy cost data date debug defer desc device devise discreet discrete double each effect elseif " +
-    "elsif emit empty equality error even event exec exit expand expend extend extern field file filed files first " +
-    "flies float flow fold form formal format func goto head hide host ifdef ifndef impart implement inner input " +
-    "insert internal interval into invert items join keep large larger later latter left less line link list load " +
-    "lock long loop loose lower main mask massage match maybe meet merge message mode module more most move name need " +
-    "next noerror none nonlocal onerror open order outer output over page pair parse part pass past path peek perform " +
-    "poll port post preform prev price print prize proc pull purse push quality quiet quit quite read redo rest " +
-    "retires retries right road role root rows rule save seek select self send sent serial set shift short show side sign " +
-    "signal single size skip slice sort split start state step stop storage store striped stripped style swap sync " +
-    "table tail take task test text than them then there these thorough through time token trim tuple unable undo " +
-    "union unit unlock until upper user value wait warn when where width word wrap write zero"
+    "affect alias begin bool cache cached caching canceled cancelled cards cars catched catching center centre choose " +
+    "chose clone close closed closer complaint compliant contact content contest context contract data date device " +
+    "devise discreet discrete effect elseif elsif equality even event expand expend extend extern field file filed " +
+    "files flies form formal format ifdef ifndef impart inner insert internal interval invert large later latter left " +
+    "line list load lock loose lose lower mask massage match merge message mode module next noerror onerror open " +
+    "order pair parse part past path perform poll port post preform prev price print prize purse quality quiet quite " +
+    "read redo rest retires retries right road role rule save self send sent shift short side signal single size " +
+    "split start state step stop storage store striped stripped table task test text than them then there these " +
+    "thorough through time token tuple union unit unlock until user value wait when where width word write"
   ).split(" "),
 );
 
