@@ -49,10 +49,10 @@ export default [
   client("fold-gateway", "in all (with streams)", "11.2 kB", all.streams),
   client("based", "in all (with channels)", "15.2 kB", all.channelsAlone),
   client("loco", "in all (with channels)", "18.45 kB", all.channels),
-  edits("index", "whole", "49.9 kB"),
+  edits("index", "whole", "50.1 kB"),
   edits("unified", "unified diffs", "15.2 kB", "{ parsePatch, applyPatch, formatPatch }"),
   edits("unified", "unified diffs, applied strictly", "12.7 kB", "{ parsePatch, applyStrictly, formatPatch }"),
   edits("stream", "stream of all formats", "24.9 kB", "{ readEdits }"),
   edits("merge", "merge", "6.5 kB"),
-  edits("lsp", "lsp", "20.5 kB"),
+  edits("lsp", "lsp", "21.1 kB"),
 ];

@@ -43,7 +43,6 @@ export { hunkId } from "./hunk.js";
 export { joinLines, type Lines, splitLines } from "./lines.js";
 export type { Aligner, ApplyOptions, LineRange } from "./match/aligner.js";
 export { anchored } from "./match/anchored.js";
-export { misspelt } from "./match/misspelt.js";
 export { applyStrictly, type StrictOptions } from "./match/strict.js";
 export type { FileKind, FilePatch, GitHeader, Hunk, Patch } from "./patch.js";
 export type { ReadError, ReadErrorReason, Reading, Repair, RepairKind } from "./reading.js";

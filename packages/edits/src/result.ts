@@ -37,7 +37,7 @@ export type ConflictReason =
  * hunk of the patch stood behind it. `final-newline`: text and patch differ
  * on the line feed at the end. `byte-order-mark`: the text's own was put back. The others name what was
  * not compared on lines that matched; nothing else was ignored. `elided`: dots in the hunk stood for lines of the text.
- * `misspelt` and `anchored` are used only where they are asked for.
+ * `misspelt`: a word of a context line had a letter wrong. `anchored` is used only where it is asked for.
  */
 export type Rung =
   | "exact"

@@ -2,7 +2,6 @@ import { expect, test, vi } from "vitest";
 import { readPairs } from "../bench/pairs.js";
 import { isRefusal, makeCases, parlance, type Score, score } from "../bench/spoilt.js";
 import { anchored } from "../src/match/anchored.js";
-import { misspelt } from "../src/match/misspelt.js";
 
 vi.setConfig({ testTimeout: 600_000 });
 
@@ -10,34 +9,31 @@ const isLong = Boolean(process.env.PARLANCE_LONG);
 const seeds = isLong ? [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] : [1];
 const pairs = readPairs().filter((_, i) => isLong || i % 2 === 0);
 
-/** What is reached with these seeds and pairs, less a third of a point. */
+/** Half of the pairs, with one seed, may miss what all of them reach by a point. */
+const spread = isLong ? 0 : 0.01;
+
 test.each([
-  { format: "unified", least: 0.93, most: 0.96 },
-  { format: "begin-patch", least: 0.86, most: 0.9 },
-  { format: "search-replace", least: 0.755, most: 0.84 },
-  { format: "str-replace", least: 0.755, most: 0.86 },
+  { format: "unified", least: 0.96 },
+  { format: "begin-patch", least: 0.9 },
+  { format: "search-replace", least: 0.84 },
+  { format: "str-replace", least: 0.87 },
 ] as const)(
-  "$format as models spoil it: at least $least byte-exact, with misspelt words $most, none wrong, none taken that must be refused",
-  ({ format, least, most }) => {
-    for (const [options, part] of [
-      [{}, least],
-      [{ beyond: misspelt }, most],
-    ] as const) {
-      const tally: Score = { correct: 0, refused: 0, wrong: 0 };
-      for (const seed of seeds) {
-        const wrong: unknown[] = [];
-        const cases = makeCases(format, pairs, seed);
-        const scores = score(cases, parlance(format, options), (item, made) => wrong.push({ seed, ...item, made }));
-        expect(wrong.slice(0, 1)).toEqual([]);
-        expect(cases.length).toBeGreaterThan(1000);
-        for (const [kind, { correct, refused }] of scores)
-          if (!isRefusal(kind)) {
-            tally.correct += correct;
-            tally.refused += refused;
-          }
-      }
-      expect(tally.correct / (tally.correct + tally.refused)).toBeGreaterThanOrEqual(part);
+  "$format as models spoil it: at least $least byte-exact, none wrong, none taken that must be refused",
+  ({ format, least }) => {
+    const tally: Score = { correct: 0, refused: 0, wrong: 0 };
+    for (const seed of seeds) {
+      const wrong: unknown[] = [];
+      const cases = makeCases(format, pairs, seed);
+      const scores = score(cases, parlance(format), (item, made) => wrong.push({ seed, ...item, made }));
+      expect(wrong.slice(0, 1)).toEqual([]);
+      expect(cases.length).toBeGreaterThan(1000);
+      for (const [kind, { correct, refused }] of scores)
+        if (!isRefusal(kind)) {
+          tally.correct += correct;
+          tally.refused += refused;
+        }
     }
+    expect(tally.correct / (tally.correct + tally.refused)).toBeGreaterThanOrEqual(least - spread);
   },
 );
 

@@ -3,12 +3,14 @@ import { contextual } from "./context.js";
 import type { Align } from "./ladder.js";
 import { learnStyle } from "./line-style.js";
 import { conflict, type Match } from "./match.js";
+import { misspelt } from "./misspelt.js";
 import { type LineStyle, pairUp } from "./style.js";
 import type { Target } from "./target.js";
 
-/** The rung "context", and the one beyond it where that is asked for. */
-export const align: Align = (sides, target, address, beyond) => {
-  for (const { rung, align } of beyond ? [contextual, beyond] : [contextual]) {
+/** The rungs "context" and "misspelt", and the one beyond them where that is asked for. */
+export const align: Align = (sides, target, address, loosest, beyond) => {
+  const own = loosest === "context" ? [contextual] : [contextual, misspelt];
+  for (const { rung, align } of beyond ? [...own, beyond] : own) {
     const alignments = align(sides, target);
     if (alignments === null) return conflict(sides, "ambiguous", rung, []);
     const found = alignments.flatMap(({ rows, mistyped }): Match[] => {

@@ -20,7 +20,7 @@ export interface LineRange {
 }
 
 export interface ApplyOptions {
-  /** The loosest rung that may be used; default "context". */
+  /** The loosest rung that may be used; default "misspelt". With "context" no letter of code may differ in a context line. */
   readonly loosest?: Rung;
   /**
    * The lines of the text that the patch is about, counted from 1, the last one included; without it all that follow. The
@@ -28,6 +28,6 @@ export interface ApplyOptions {
    * replaced as a whole.
    */
   readonly at?: LineRange | undefined;
-  /** One more rung, for what "context" does not find: `misspelt` or `anchored`. Never used by default. */
+  /** One more rung, for what "misspelt" does not find: `anchored`. Never used by default. */
   readonly beyond?: Aligner;
 }

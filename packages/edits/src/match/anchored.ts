@@ -4,7 +4,7 @@ import { looseLine } from "./normal.js";
 import { indexBy } from "./target.js";
 
 /**
- * The rung beyond "context", for `applyPatch(patch, text, { beyond: anchored })`; it is used only where it is passed.
+ * The rung beyond "misspelt", for `applyPatch(patch, text, { beyond: anchored })`; it is used only where it is passed.
  * The hunk's first and last old line are its anchors: each must stand once in the text, up to white space. Between them a
  * context line may differ, be missing, or stand where the hunk has none; the text's own stays as it is. But every line that is
  * deleted must stand there, in a row with its change; beside inserted lines their neighbours must stand there and touch; of

@@ -43,11 +43,11 @@ export function alignContext(sides: Sides, target: Target, isAlike: IsAlike): Al
 }
 
 /** Whether a context line of a patch is a line of the text. */
-type IsAlike = (patch: string, text: string) => boolean;
+type IsAlike = (patch: string, text: string, row: number) => boolean;
 
 export const contextual: Aligner = {
   rung: "context",
-  align: (sides, target) => alignContext(sides, target, (patch, text) => isReworded(patch, text, target.path)),
+  align: (sides, target) => alignContext(sides, target, (patch, text, row) => isReworded(patch, text, row, target)),
 };
 
 /** The rarest deleted line, which must be matched; or the two rarest of the context, one of which must be. */
@@ -106,7 +106,7 @@ function walk(
         left.push(i - step / 2);
         at += step;
         continue;
-      } else if (!sides.deleted[i] && isAlike(key, there)) {
+      } else if (!sides.deleted[i] && isAlike(key, there, at)) {
         rows[i] = at;
         mistyped.add(i);
       } else return null;

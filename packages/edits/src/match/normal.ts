@@ -19,7 +19,7 @@ export function plainTabs(line: string): string {
 /** White space at the ends is not compared, and inside a line a run of it counts as one space. */
 export function looseLine(line: string): string {
   if (line === "") return line;
-  return plainTypography(line)
-    .trim()
-    .replace(/[ \t]+/g, " ");
+  const plain = plainTypography(line).trim();
+  // Most lines have single spaces: to replace each of them by itself makes a new string.
+  return /\t| {2}/.test(plain) ? plain.replace(/[ \t]+/g, " ") : plain;
 }

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
 import type { ApplyOptions } from "../../src/match/aligner.js";
-import { misspelt } from "../../src/match/misspelt.js";
 import { parsePatch } from "../../src/unified/parse.js";
 
 /** Applies a hunk whose first context line is another than the text's. */
@@ -52,11 +51,9 @@ describe("a context line of another meaning is another line", () => {
     ["a digit on the other side of a letter", "const total = sh1a(margin);", "const total = sha1(margin);"],
     ["two words misspelt", "const totol = prcie(margin);", "const total = price(margin);"],
   ])("with %s", (_, line, there) => {
-    for (const beyond of [undefined, misspelt]) {
-      const refused = { ok: false, conflicts: [{ reason: "not-found" }] };
-      expect(applyWith(line, there, beyond && { beyond })).toMatchObject(refused);
-      expect(applyWith(there, line, beyond && { beyond })).toMatchObject(refused);
-    }
+    const refused = { ok: false, conflicts: [{ reason: "not-found" }] };
+    expect(applyWith(line, there)).toMatchObject(refused);
+    expect(applyWith(there, line)).toMatchObject(refused);
   });
 
   /** Words a letter or two apart, all of which mean something. */
@@ -64,7 +61,8 @@ describe("a context line of another meaning is another line", () => {
     "ifdef ifndef|strcpy strncpy|sprintf snprintf|cars cards|enable disable|min max|lock unlock|retries retires|files flies|" +
     "message massage|compliant complaint|discrete discreet|contact contract|import impart|perform preform|center centre|" +
     "striped stripped|chose choose|catching caching|internal interval|equality quality|onerror noerror|user users|" +
-    "calculate calcualte|return retrun|total totall"
+    "elif elsif|else elseif|getMin getMax|isOpen open|valid invalid|active inactive|possible impossible|known unknown|" +
+    "able unable|null nonnull|empty nonempty|encode decode|margin1 margin2|closed close|owner owned|reader read"
   ).split("|");
 
   test.each(PAIRS)("with a letter more, fewer or another: %s", (pair) => {
@@ -86,6 +84,7 @@ describe("a comment of a context line", () => {
     ["x.go", "// takes the frst of all rows", "// takes the first of all rows"],
     ["x.ts", "* Takes the first of `all` rows.", "* Takes the first of all the `all` rows."],
     ["x.py", "# takes the first of all rows", "# takes the first row of all rows"],
+    ["x.ts", "Takes the frst of `all` rows.", "/**\nTakes the first of `all` rows."],
   ])("may have other words: %s, %s", (path, line, there) => {
     expect(applyWith(line, there, { path })).toMatchObject({ ok: true, hunks: [{ repairs: ["context"] }] });
   });
@@ -109,32 +108,45 @@ describe("a comment of a context line", () => {
   });
 });
 
-describe("a context line may be misspelt where that is asked for", () => {
-  const beyond = misspelt;
-
-  test("but not with a word that the text has, or that the patch writes", () => {
+describe("a context line may have a misspelt word", () => {
+  test("but not one that the text has, or that the patch writes", () => {
     const [line, there] = ["const margni = price();", "const margin = price();"];
-    expect(applyWith(line, there, { beyond })).toMatchObject({ ok: true });
-    expect(applyWith(line, there, { beyond, rest: "use(margni);\n" })).toMatchObject({ ok: false });
-    expect(applyWith(line, there, { beyond, rest: "use(margniOf);\n" })).toMatchObject({ ok: false });
+    expect(applyWith(line, there)).toMatchObject({ ok: true });
+    expect(applyWith(line, there, { rest: "use(margni);\n" })).toMatchObject({ ok: false });
+    expect(applyWith(line, there, { rest: "use(margniOf);\n" })).toMatchObject({ ok: false });
     const text = "const a = margin(1);\nconst b = 2;\nconst c = 3;\nconst d = 4;\n";
-    const patch =
-      "--- a/x\n+++ b/x\n@@ ... @@\n const a = margins(1);\n const b = 2;\n+use(margins);\n const c = 3;\n const d = 4;\n";
-    const reading = parsePatch(patch);
-    expect(reading.ok && applyPatch(reading.patch, text, { beyond })).toMatchObject({ ok: false });
+    const patch = (word: string) =>
+      `--- a/x\n+++ b/x\n@@ ... @@\n const a = margni(1);\n const b = 2;\n+use(${word});\n const c = 3;\n const d = 4;\n`;
+    for (const [word, ok] of [
+      ["margin", true],
+      ["margni", false],
+    ] as const) {
+      const reading = parsePatch(patch(word));
+      expect(reading.ok && applyPatch(reading.patch, text)).toMatchObject({ ok });
+    }
   });
 
   test.each([
     ["a letter too few", "const total = calcuateMargin;", "const total = calculateMargin;"],
     ["a letter twice", "const totall = price(margin);", "const total = price(margin);"],
     ["two letters swapped", "const total = calcualteMargin;", "const total = calculateMargin;"],
-    ["another letter in a long word", "const total = calcelateMargin;", "const total = calculateMargin;"],
+    ["another letter", "const total = calcelateMargin;", "const total = calculateMargin;"],
     ["a letter before its quote", "import {total} from './margi'n;", "import {total} from './margin';"],
     ["a letter behind a blank", "export typ e{Margin};", "export type {Margin};"],
     ["a capital before its neighbour", "const total = calculatMeargin;", "const total = calculateMargin;"],
-    ["a keyword misspelt", "retrun total(margin);", "return total(margin);"],
-  ])("with %s", (_, line, there) => {
-    expect(applyWith(line, there)).toMatchObject({ ok: false });
-    expect(applyWith(line, there, { beyond })).toMatchObject({ ok: true, hunks: [{ repairs: ["misspelt"] }] });
+    ["a keyword", "retrun total(margin);", "return total(margin);"],
+  ])("%s, where letters are not compared one by one", (_, line, there) => {
+    expect(applyWith(line, there)).toMatchObject({ ok: true, hunks: [{ repairs: ["misspelt"] }] });
+    expect(applyWith(line, there, { loosest: "context" })).toMatchObject({ ok: false });
+  });
+
+  test("if there is one such place", () => {
+    const place = (word: string) => `const a = ${word}(1);\nconst b = 2;\nconst c = 3;\nconst d = 4;\n`;
+    const reading = parsePatch(
+      "--- a/x\n+++ b/x\n@@ ... @@\n const a = margni(1);\n const b = 2;\n+use(a);\n const c = 3;\n",
+    );
+    if (!reading.ok) expect.fail(JSON.stringify(reading.errors));
+    expect(applyPatch(reading.patch, place("margin"))).toMatchObject({ ok: true });
+    expect(applyPatch(reading.patch, place("margin") + place("margin"))).toMatchObject({ ok: false });
   });
 });
