@@ -1,12 +1,12 @@
 import { type HttpRequest, WebRequest } from "./http/request.js";
 import type { App } from "./serve.js";
 
-/** Where an app stands among others at one address. */
+/** Selects an app's requests among several apps at one address. */
 export interface Placed {
   readonly app: App;
-  /** The path below which it stands, such as "/v1". The app itself does not see it. */
+  /** The path prefix of the app, such as "/v1". The app itself does not see it. */
   readonly path?: string;
-  /** Which requests of its paths are its own. The first app that takes a request answers it. What this throws counts as no, and is printed. */
+  /** Selects requests by more than their path. The first app that matches answers. An error counts as false, and is printed. */
   readonly when?: (request: Request) => boolean;
 }
 
@@ -33,7 +33,7 @@ export function placed(apps: Apps): readonly Placed[] {
   });
 }
 
-/** The app that takes a request, and the request as that app sees it. */
+/** Returns the app that matches a request, and the request as that app sees it. */
 export function choose<Asked extends HttpRequest>(
   apps: readonly Placed[],
   request: Asked,

@@ -18,7 +18,7 @@ export type { PemListenOptions as ListenOptions, Served } from "./listening.js";
 /** A socket of Bun, with what was kept for it. */
 interface BunSocket {
   readonly data: Opened;
-  /** 0 where the frame was dropped. */
+  /** Returns 0 for a dropped frame. */
   send(frame: string): number;
   close(code: number, reason: string): void;
   getBufferedAmount(): number;
@@ -32,12 +32,12 @@ interface BunServer {
   readonly port: number;
   readonly hostname: string;
   upgrade(request: Request, options: { readonly headers?: HeadersInit; readonly data: Opened }): boolean;
-  /** Seconds that a request may be silent; 0 lifts the limit. */
+  /** Sets a request's idle timeout in seconds; 0 disables it. */
   timeout(request: Request, seconds: number): void;
   stop(cut?: boolean): Promise<void>;
 }
 
-/** What is used of Bun. */
+/** The part of Bun's API used here. */
 interface Bun {
   serve(options: Readonly<Record<string, unknown>>): BunServer;
 }
@@ -62,7 +62,7 @@ export async function listen(app: Apps, options: PemListenOptions = {}): Promise
       shaken.call.close(gone());
       return new Response("bad handshake", { status: 400 });
     }
-    // Bun cuts an answer that is silent for ten seconds; the heartbeats of a stream are further apart.
+    // Bun closes a response after ten idle seconds; a stream's heartbeats are further apart.
     server.timeout(request, 0);
     return answer(list, request, arrival);
   }

@@ -22,7 +22,7 @@ import { readThrown } from "./thrown.js";
 /** An app's handlers, as the runtime calls them. */
 export type Handlers = Readonly<Record<string, (input: unknown, ...rest: unknown[]) => unknown>>;
 
-/** What every part of one app has. */
+/** What all parts of one app share. */
 export interface Context {
   readonly contract: AnyContract;
   /** Checks and readers of what clients write, and what reads the input of a call by them; loaded by the first request. */
@@ -52,7 +52,7 @@ export function calledOf(operation: string, input: Input, principal: unknown, ht
   };
 }
 
-/** What a handler is given beside its input. The signal is the scope's. */
+/** The `call` argument of a handler. Its signal is the scope's. */
 export function callOf(context: Context, called: Called, scope: Scope, ask?: OpenAsk): Call<AnySession> {
   const { principal } = called;
   return {
@@ -68,7 +68,7 @@ export function callOf(context: Context, called: Called, scope: Scope, ask?: Ope
   };
 }
 
-/** The session that a call is about; undefined where it names none. */
+/** The session that a call names, or undefined. */
 export function sessionOf(context: Context, { input, principal }: Called): string | undefined {
   const { session } = context.contract;
   const key = session === undefined ? undefined : input[session];
@@ -81,13 +81,13 @@ function sessionName({ options }: Context, principal: unknown, key: string): str
   return JSON.stringify([nameOf(options, principal), key]);
 }
 
-/** Any error as the protocol's own fault. An error that is not meant for the peer becomes a plain 500 or 503. */
+/** Turns any error into a refusal. An error that the peer may not see becomes a plain 500 or 503. */
 export function refusalOf(error: unknown): Refusal {
   return readThrown(() => refusalIn(error), new Refusal("the server failed", { status: 500 }));
 }
 
 function refusalIn(error: unknown): Refusal {
-  // Its words are read here, so that one that cannot be read is a failure like any other.
+  // Reads the refusal here, so that one whose getters throw becomes a plain 500.
   if (error instanceof Refusal) {
     for (const word of [error.message, error.code, error.status]) String(word);
     return error;
@@ -98,12 +98,12 @@ function refusalIn(error: unknown): Refusal {
   return new Refusal("the server failed", { status: 500 });
 }
 
-/** Whether the peer is not shown this error. */
+/** Whether this error is hidden from the peer. */
 export function isHidden(error: unknown): boolean {
   return readThrown(() => !(error instanceof Refusal || (error instanceof Violation && error.side === "client")), true);
 }
 
-/** Something outside did not answer; the same call may succeed later. */
+/** Whether something outside did not answer, so that a retry may succeed. */
 function isPassing(error: unknown): boolean {
   return error instanceof Disconnected && (error.code === "timeout" || error.code === "unreachable");
 }

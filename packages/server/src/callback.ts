@@ -9,11 +9,11 @@ import { readThrown } from "./thrown.js";
 /** What has a request: a call, or the request itself before anything is known of it. */
 export type Requested = Pick<Called, "request">;
 
-/** The user's callbacks, called so that none of them can end the process, or a stream that it may not refuse. */
+/** Calls the user's callbacks. None of them can end the process, or a stream that it may not refuse. */
 export interface Callbacks {
-  /** Rejects with what `authenticate` throws, and with `Refusal` (401) where it gives no principal. */
+  /** Resolves to the principal. Rejects with the error of `authenticate`, or with `Refusal` (401) without a principal. */
   authenticate(scope: Scope, request: HttpRequest): Promise<unknown> | undefined;
-  /** Rejects with what `hooks.request` throws: it may refuse. */
+  /** Calls `hooks.request`, which may refuse: rejects with its error. */
   request(scope: Scope, called: Called): Promise<void> | undefined;
   /** Returns the `Refusal` that `hooks.message` threw; nothing else refuses. */
   message(called: Called, message: AnyMessage, from: Side): Refusal | undefined;
@@ -71,7 +71,7 @@ export function callbacks(options: ServeOptions, limits: Limits): Callbacks {
   };
 }
 
-/** The one place that calls a user's callback: `fail` gets what it throws, or, later, what it rejects with. */
+/** Calls a user's callback; nothing else does. `fail` gets what it throws or later rejects with. */
 export function invoke(call: (() => unknown) | undefined, fail: (error: unknown, thrown: boolean) => void): void {
   try {
     const done = call?.();

@@ -9,7 +9,7 @@ import {
 } from "@parlance/wire";
 import type { Sent } from "./ports.js";
 
-/** A message and its text: one for all readers of a session. */
+/** A message with its encoded text, shared by all readers of a session. */
 export class Encoded implements Written {
   readonly message: AnyMessage;
   readonly event: string | undefined;
@@ -33,10 +33,10 @@ export class Encoded implements Written {
   }
 }
 
-/** Throws `Violation` where the message is not one of the encoder's or breaks its schema. */
+/** Encodes a message. Throws `Violation` for one that is not the encoder's or breaks its schema. */
 export type Encode = (message: AnyMessage, sent?: Sent) => Encoded;
 
-/** `messageEncoder`, made once for all who write the same. */
+/** `messageEncoder`, cached for equal options. */
 export const encoderFor: (contract: AnyContract, options: CodecOptions) => Encode = once((contract, options) => {
   const write = messageEncoder(contract, options);
   let last: Encoded | undefined;
@@ -48,10 +48,10 @@ export const encoderFor: (contract: AnyContract, options: CodecOptions) => Encod
     return encoded;
   };
 });
-/** `messageDecoder`, made once for all who read the same. */
+/** `messageDecoder`, cached for equal options. */
 export const decoderFor: typeof messageDecoder = once(messageDecoder);
 
-/** Thousands of connections have the same names to write and to read, so what is made for one serves all. */
+/** Caches by contract and options, because thousands of connections use the same. */
 function once<O extends CodecOptions, T>(
   make: (contract: AnyContract, options: O) => T,
 ): (contract: AnyContract, options: O) => T {

@@ -1,4 +1,4 @@
-/** Runs after the promises of this tick, so that what is sent within one tick can be taken as one. */
+/** Runs a function after this tick's promises, so that one tick's messages form one batch. */
 export const defer: (run: () => void) => void =
   typeof setImmediate === "function" ? setImmediate : (run) => void setTimeout(run, 0);
 

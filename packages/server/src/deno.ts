@@ -15,7 +15,7 @@ import { type StandardSocket, standardPort } from "./web/port.js";
 
 export type { PemListenOptions as ListenOptions, Served } from "./listening.js";
 
-/** What is used of Deno. */
+/** The part of Deno's API used here. */
 interface Deno {
   serve(
     options: Readonly<Record<string, unknown>>,
@@ -37,7 +37,7 @@ export async function listen(app: Apps, options: PemListenOptions = {}): Promise
   checkListen(apps, host, options);
   const bound = hostInUrl(host);
   async function handle(request: Request, { completed }: { readonly completed: Promise<void> }): Promise<Response> {
-    // Deno's own signal of a request aborts after a whole answer too, and says so on the console.
+    // Deno's request signal aborts after a complete answer too, and logs that.
     const left = new AbortController();
     completed.catch(() => left.abort());
     const arrival = { left: left.signal, bound };

@@ -7,19 +7,19 @@ import type { Pace } from "@parlance/wire/link";
 export interface Limits {
   /** Bytes of a request body, characters of a frame. @default 1 MiB */
   readonly maxMessageSize: number;
-  /** Bytes of an upload. It is not held: its handler reads it at its own pace. @default 64 MiB */
+  /** Bytes of an upload, which its handler reads at its own pace. @default 64 MiB */
   readonly maxUploadSize: number;
-  /** Characters that may wait for one reader before its sender waits, for one handler to read, or for a session without a reader. @default 1 Mi */
+  /** Characters queued for one reader before its sender waits, for one handler, or for a session without a reader. @default 1 Mi */
   readonly maxQueued: number;
-  /** Characters that may wait for one reader whose sender does not await `send`. @default 16 Mi */
+  /** Characters queued for one reader whose sender does not await `send`. @default 16 Mi */
   readonly maxBuffered: number;
   /** Characters of sent frames that a resumable channel keeps for its client. @default 4 Mi */
   readonly maxKept: number;
   /** Streams and channels that one principal may have open at a time; without `authenticate` they are not counted. @default 64 */
   readonly maxStreams: number;
-  /** Settled asks that are remembered, to refuse late answers with 409. @default 10,000 */
+  /** Settled asks kept to refuse late answers with 409. @default 10,000 */
   readonly maxSettled: number;
-  /** Keys that are remembered when their stream was cancelled, and when it is over: their requests do not begin it again. @default 1,000 each */
+  /** Keys kept of cancelled streams, and of finished ones, so that a late request does not begin one again. @default 1,000 each */
   readonly maxTombstones: number;
   /** Time between the comments that keep an idle stream alive; 0 for none. @default 15 s */
   readonly heartbeat: number;
@@ -27,13 +27,13 @@ export interface Limits {
   readonly stall: number;
   /** How long a resumable stream or channel goes on without its client. Then its handler is cancelled. @default 30 s */
   readonly grace: number;
-  /** How long a ticket for a socket is good. @default 30 s */
+  /** How long a ticket for a socket is valid. @default 30 s */
   readonly ticketLife: number;
   /** How long a key is remembered that was cancelled before its request, and how long an unanswered POST waits for its client. @default 5 s */
   readonly tombstoneLife: number;
   /** How long to stay subscribed to a session after the last reader leaves. @default 60 s */
   readonly lingerFor: number;
-  /** How long queries are repeated after pub/sub was interrupted, and a reader's server may receive nothing. @default 5 s */
+  /** How long queries are repeated after pub/sub was interrupted, and a reader's server may be unreachable. @default 5 s */
   readonly interruptedFor: number;
   /** How long `authenticate` may take. @default 10 s */
   readonly authenticateWithin: number;
@@ -93,7 +93,7 @@ export function headersDueAfter({ heartbeat }: Limits): number {
   return heartbeat || 5000;
 }
 
-/** The defaults of `listen`, and what it does not let anybody change: headers and fragments. */
+/** The defaults of `listen`, and its fixed limits on headers and fragments. */
 export const LISTEN_LIMITS = {
   maxConnections: 10_000,
   maxHeaders: 100,

@@ -13,11 +13,11 @@ export interface ListenBase {
   readonly host?: string;
   /** Lets anybody on the network run your agent: binds beyond loopback without `authenticate`. */
   readonly dangerouslyAllowEverybody?: boolean;
-  /** Milliseconds that `close` leaves running answers. @default 5 s */
+  /** Milliseconds that `close` waits for running answers. @default 5 s */
   readonly closeAfter?: number;
 }
 
-/** The same where a runtime takes certificates as text. */
+/** Options of `listen` in runtimes that take certificates as text. */
 export interface PemListenOptions extends ListenBase {
   /** Certificate and key in PEM, for https and wss. */
   readonly tls?: { readonly cert: string; readonly key: string };
@@ -25,7 +25,7 @@ export interface PemListenOptions extends ListenBase {
 
 /** An address that is served. */
 export interface Served {
-  /** Such as `http://127.0.0.1:8080`. */
+  /** The base URL, such as `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly port: number;
   /**

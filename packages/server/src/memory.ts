@@ -5,7 +5,7 @@ import type { Answer } from "./http/answer.js";
 import { toResponse } from "./http/response.js";
 import type { Accepted } from "./ports.js";
 
-/** What an app gives to an adapter. */
+/** The part of an app that an adapter needs. */
 interface Door {
   open(): Scope;
   answer(request: Request, call: Scope): Promise<Answer>;

@@ -14,9 +14,9 @@ export interface ServeOptions extends Partial<Limits>, OriginOptions {
    * `listen` binds the loopback interface only.
    */
   readonly authenticate?: (request: Request) => unknown;
-  /** Serves without `authenticate` what requires a bearer token or an API key by its contract, such as loco. @default false: `serve` throws `TypeError` */
+  /** Serves a contract that requires a bearer token or an API key, such as loco, without `authenticate`. @default false: `serve` throws `TypeError` */
   readonly allowAnonymous?: boolean;
-  /** Receives what callbacks and handlers threw and no peer was shown. @default writes to `console.error`; false discards it */
+  /** Receives errors of callbacks and handlers that are hidden from the peer. @default writes to `console.error`; false discards it */
   readonly onError?: ((error: unknown, context: ErrorContext) => void) | false;
   /** Writes a superset of the documented form, by the name that the contract gives it. */
   readonly profile?: string;

@@ -36,7 +36,7 @@ export function places(options: ServeOptions, maxStreams: number): Places {
   };
 }
 
-/** Names a principal. Throws `TypeError` for an object that nothing tells from another one. */
+/** Names a principal. Throws `TypeError` for an object without an `id` whose JSON is empty. */
 export function nameOf({ identify }: ServeOptions, principal: unknown): string {
   if (identify) {
     const name: unknown = identify(principal);

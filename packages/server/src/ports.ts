@@ -34,7 +34,7 @@ export type Accepted =
   | {
       /** Holds the conversation over the open socket. */
       readonly run: (port: Port) => void;
-      /** The subprotocol to select, where one was offered that is ours. */
+      /** The subprotocol to select, if the client offered one of ours. */
       readonly protocol?: string;
     };
 
@@ -57,7 +57,7 @@ export interface Sent {
   readonly place: number;
   /** Characters of its JSON. */
   readonly weight: number;
-  /** Confirms that a reader has it, and everything that this reader was sent before. Later readers do not get it then. */
+  /** Confirms that a reader has this message and all earlier ones sent to it. Later readers then do not get it. */
   had(): void;
 }
 
@@ -66,7 +66,7 @@ export interface Subscriber {
   /** Returns a promise when no more should be sent until it settles: there is room, or the reader is gone. */
   send(sent: Sent): Promise<unknown> | undefined;
   ask?(message: AnyMessage, options?: { readonly signal?: AbortSignal }): Promise<AnyMessage>;
-  /** The session is over, or has lost messages that this reader was to get. */
+  /** Ends the subscription: the session is over, or has lost messages for this reader. */
   end(error?: unknown): void;
 }
 
@@ -85,7 +85,7 @@ export interface SessionStore {
   attend(key: string, onEnd: () => void, scope: Scope): () => void;
   /** Finds the open ask that an operation answers. Throws `Refusal` (409) where it is settled: the first answer counts. */
   find(key: string, reply: AnyMessage): OpenAskFound | undefined | Promise<OpenAskFound | undefined>;
-  /** Settles it. Throws `Refusal` (409) where another answer was first. */
+  /** Settles the ask that an operation answers. Throws `Refusal` (409) where another answer was first. */
   settle(key: string, reply: AnyMessage): void | Promise<void>;
   /** Ends the session for all its readers, and fails its open asks. */
   end(key: string): void;

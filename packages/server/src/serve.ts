@@ -56,7 +56,7 @@ export interface App {
   stats(): Stats;
   /** Refuses new calls with 503, ends streams without an end of their own, and closes channels with 1001. The rest may finish. */
   drain(): void;
-  /** The same; cancels every handler and releases everything. */
+  /** Drains the app, cancels every handler and releases everything. */
   close(): void;
   /** For adapters: whether the path is one of this contract's, whatever the method. */
   knows(pathname: string): boolean;
@@ -166,10 +166,10 @@ function appOf(context: Context, deliveries: Deliveries): App {
   };
 }
 
-/** Refused hosts and origins that are reported: a scan must not fill the log. */
+/** Maximum number of refused hosts and origins to report, so that a scan does not fill the log. */
 const MAX_REPORTED = 100;
 
-/** What every request and every handshake goes through: the guard of Host and Origin, then the contract. */
+/** Checks every request and handshake: Host and Origin first, then the contract. */
 function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | "accept"> {
   const { contract, options } = context;
   const parameters = [...Object.values(contract.operations), ...Object.values(contract.channels)].flatMap(
@@ -241,7 +241,7 @@ function isChannel(route: Route | undefined): boolean {
   return route !== undefined && "channel" in route;
 }
 
-/** The same decision, for any adapter's socket. */
+/** Guards the conversation against an adapter's socket that throws. */
 function sturdy(accepted: Accepted): Accepted {
   return "refused" in accepted ? accepted : { ...accepted, run: (port) => accepted.run(new SafePort(port)) };
 }

@@ -23,7 +23,7 @@ export function shutdown(): Shutdown {
     onDrain(scope, end) {
       if (scope.closed) return;
       if (draining) return end();
-      // Each registration is one, even of the same function.
+      // Wrapped, so that the same function can be registered twice.
       const own = () => end();
       ends.add(own);
       scope.add(() => ends.delete(own));

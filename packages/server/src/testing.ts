@@ -8,7 +8,7 @@ import { exampleHandlers } from "./testing/examples.js";
 
 export type { CutOptions } from "./testing/cuts.js";
 
-/** A call that a double was asked, by the contract's name for it. */
+/** A call that a double received, by its name in the contract. */
 export type Asked<H> = {
   readonly [K in keyof H & string]: {
     readonly operation: K;
@@ -26,9 +26,9 @@ type Received<Handler> = Handler extends (input: never, channel: infer C, ...res
 
 /** A server for the tests of a client. */
 export interface Double<H> extends App {
-  /** The calls so far, in order. What resumes a stream or channel is not another call. */
+  /** The calls so far, in order. Resuming a stream or channel is not another call. */
   readonly asked: readonly Asked<H>[];
-  /** Cuts every connection that is open, or the next one after so many messages. */
+  /** Cuts every open connection, or the next one after a number of messages. */
   cut(options?: CutOptions): void;
 }
 

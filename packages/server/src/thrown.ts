@@ -1,4 +1,4 @@
-/** Reads from a thrown value. Its getters, or the traps of a proxy, may throw themselves: then the answer is `otherwise`. */
+/** Reads from a thrown value. Returns `otherwise` where a getter or proxy trap throws. */
 export function readThrown<T>(read: () => T, otherwise: T): T {
   try {
     return read();

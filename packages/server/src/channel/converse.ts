@@ -31,13 +31,13 @@ export async function callChannel(
   return called;
 }
 
-/** Any error as the refusal of a handshake. */
+/** Turns any error into the refusal of a handshake. */
 export function refuseSocket(context: Context, request: HttpRequest, error: unknown, name?: string): Accepted {
   const { headers } = refuse(context, request, error, name);
   return { refused: { ...fault(context.contract, name, refusalOf(error)), headers } };
 }
 
-/** Holds the conversation of a channel over a port, until it is closed. `scope` is the channel's, and closes with it. Never rejects. */
+/** Runs a channel's conversation over a port until it closes. `scope` is the channel's, and closes with it. Never rejects. */
 export async function converse(context: Context, called: Called, port: Port, scope: Scope): Promise<void> {
   try {
     await hold(context, called, port, scope);
@@ -80,11 +80,11 @@ async function hold(context: Context, called: Called, port: Port, scope: Scope):
   await finish(context, wire, port, scope);
 }
 
-/** The channel as its handler has it: an ask that its client does not answer ends after `askWithin`. */
+/** Wraps a channel for its handler: an unanswered ask ends after `askWithin`. */
 function limited({ contract, limits, root }: Context, channel: AnyChannel): AnyChannel {
   const limit = limits.askWithin || Number.POSITIVE_INFINITY;
   const ask: AnyChannel["ask"] = (message, { signal } = {}) =>
-    // Under the root, because the end of the channel has an error of its own for its asks.
+    // Under the root, because a channel that ends rejects its asks with its own error.
     within(root, limit, `${contract.name}: the answer to ${message.type}`, (attempt) => {
       if (signal) attempt.onAbort(signal, () => attempt.close(signal.reason));
       return channel.ask(message, { signal: attempt.signal });
@@ -92,13 +92,13 @@ function limited({ contract, limits, root }: Context, channel: AnyChannel): AnyC
   return { ...channel, ask };
 }
 
-/** Errors that follow from the end of the channel itself. */
+/** Whether an error follows from the end of the channel itself. */
 function isAbort(error: unknown): boolean {
   const name = readThrown(() => (error as { name?: unknown } | null | undefined)?.name, undefined);
   return name === "AbortError" || name === "Disconnected";
 }
 
-/** Tells the client that its handler failed, in the protocol's own words where it has some, and closes. */
+/** Sends the handler's failure as the protocol's fault, where it has one, and closes. */
 function failed(context: Context, called: Called, wire: Link, error: unknown): void {
   const refusal = refusalOf(error);
   context.callbacks.refuse(called, refusal, error, called.operation);
@@ -106,12 +106,12 @@ function failed(context: Context, called: Called, wire: Link, error: unknown): v
   try {
     sendFault(context, called.operation, wire, refusal);
   } catch {
-    // The channel is not open for a fault yet; the close code says it.
+    // A fault cannot be sent yet; the close code reports the failure.
   }
   wire.fail(error, 1011, "the handler failed");
 }
 
-/** Closes the channel when its reader has what was sent; a peer that does not confirm that in time is cut. */
+/** Closes the channel after its reader has every message. A peer that does not confirm in time is cut. */
 async function finish({ limits, root }: Context, wire: Link, port: Port, scope: Scope): Promise<void> {
   try {
     const closed = wire.channel.close();
@@ -152,7 +152,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
   const stopAttending = key === undefined ? () => {} : sessions.attend(key, () => void wire.channel.close(), scope);
   /** Whether the client has sent the message that opens the channel. */
   let opened = false;
-  /** Messages of others wait until the protocol's opening message was sent. */
+  /** Joins the session once the protocol's opening message was sent. */
   function join(): void {
     if (key === undefined || joined || scope.closed) return;
     joined = true;
@@ -218,7 +218,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
   return wire;
 }
 
-/** Sends a message of others. A reader that is too far behind for it is cut, because it would lack it. */
+/** Sends a session's message. A reader too far behind to take it is cut, because it would miss it. */
 function pass(sent: Sent, wire: Link, port: Port): Promise<void> | undefined {
   try {
     const room = wire.send(sent.message, sent);

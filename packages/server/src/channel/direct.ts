@@ -5,10 +5,10 @@ import type { Called } from "../options.js";
 import type { ChannelDelivery } from "../ports.js";
 import { gone } from "../reason.js";
 
-/** Holds the conversation of a call over a port. */
+/** Runs the conversation of a call over a port. */
 export type Converse = (called: Called, port: Port, scope: Scope) => Promise<void>;
 
-/** Delivers a channel to the socket that asked for it: it ends with its socket. */
+/** Delivers a channel to the requesting socket; the channel ends with it. */
 export function directChannels({ places, limits }: Context, converse: Converse): ChannelDelivery {
   return {
     offer: async () => undefined,
@@ -17,7 +17,7 @@ export function directChannels({ places, limits }: Context, converse: Converse):
       const scope = call.child("channels");
       scope.add(() => call.close());
       places.take(called.principal, "stream", scope);
-      // A handshake that is never finished holds nothing.
+      // Releases what an unfinished handshake holds.
       const opened = scope.timeout(limits.socketWithin, () => call.close(gone()));
       return {
         run(port) {

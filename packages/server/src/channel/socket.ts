@@ -1,7 +1,7 @@
 import type { Port, PortEvents } from "@parlance/wire";
 import { invoke } from "../callback.js";
 
-/** A socket whose failures are a cut (1006): what an adapter's port throws or rejects with ends its conversation and nothing else. */
+/** Turns a socket's failures into a cut (1006). An error of an adapter's port ends only its conversation. */
 export class SafePort implements Port {
   readonly #port: Port;
   #on: PortEvents | undefined;

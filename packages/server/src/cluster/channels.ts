@@ -19,16 +19,16 @@ type Answer = { readonly found: Found } | { readonly done: true };
 type Packet =
   | (Question & { readonly from: string; readonly id: string })
   | { readonly type: "answer"; readonly id: string; readonly answer?: Answer }
-  /** A server is there; it asks the others to answer with the same. */
+  /** Announces a server; with `from` it asks the others to do the same. */
   | { readonly type: "hello"; readonly server: string; readonly from?: string };
 
 /** Hexadecimal digits of a ticket that name its server. */
 const SERVER = 12;
 
-/** Names of servers that are remembered: each restart has a new one. */
+/** Maximum number of known server names: each restart adds one. */
 const MAX_PEERS = 1000;
 
-/** The least time between two hellos: guessed tickets cost pub/sub no more than one in this time. */
+/** Minimum milliseconds between two hellos, so that guessed tickets cannot flood pub/sub. */
 const HELLO_AFTER = 1000;
 
 /** Channels of other servers: a client may ask any server for its channel. */
@@ -56,7 +56,7 @@ export class ClusterChannels implements RemoteChannels {
     return this.#server + newKey();
   }
 
-  /** Where pub/sub is down, the conversation is this server's alone until it is back. */
+  /** While pub/sub is down, other servers cannot find the conversation. */
   listen(): Promise<unknown> {
     this.#listening ??= Promise.all(
       [this.#topic, this.#inboxOf(this.#server)].map((topic) =>
@@ -151,7 +151,7 @@ export class ClusterChannels implements RemoteChannels {
     return this.#queries.ask((id) => this.#wiring.publish(topic, { ...question, from, id } satisfies Packet));
   }
 
-  /** Whether a server of this name is there. An unknown name is asked for once in a while, whatever the number of tickets that name it. */
+  /** Whether a server of this name is running. Says hello for unknown names at most once per `HELLO_AFTER`. */
   async #isPeer(name: string): Promise<boolean> {
     if (this.#peers.has(name)) return true;
     await this.listen();
@@ -175,7 +175,7 @@ export class ClusterChannels implements RemoteChannels {
       root.timeout(limits.queryWithin, resolve);
     });
     const hello: Packet = { type: "hello", server: this.#server, from: this.#inboxOf(this.#server) };
-    // What fails is thrown: the ticket may be good, and its client may ask again.
+    // Throws on failure, because the ticket may be valid and its client may retry.
     reached = await publish(this.#topic, hello);
     if (answers < reached - 1) await all;
   }

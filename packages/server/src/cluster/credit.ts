@@ -1,10 +1,10 @@
 import { type Waiter, waiter } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 
-/** Characters that are taken before the other end gets credit, in a packet of its own. Less than it sends at a time without new credit. */
+/** Characters taken before credit is sent in its own packet. Less than the other end sends without new credit. */
 const TOLD = 64 * 1024;
 
-/** Characters that went into one end of a tunnel and came out of it, and how many of them there was room for. */
+/** Flow control of one end of a tunnel: counts characters sent, received and taken. */
 export class Credit {
   readonly #step: number;
   #given = 0;
@@ -17,7 +17,7 @@ export class Credit {
     this.#step = Math.min(TOLD, maxQueued / 4);
   }
 
-  /** Characters that were sent, and that the other end has no room for yet. */
+  /** Characters sent that the other end has not taken yet. */
   get owed(): number {
     return this.#given - this.#taken;
   }
@@ -26,23 +26,23 @@ export class Credit {
     this.#given += frame.length;
   }
 
-  /** `taken` is how many of this end's characters the other has had room for, since the beginning. */
+  /** `taken` counts this end's characters that the other end has taken since the beginning. */
   receive(frames: readonly string[], taken: number): void {
     this.#taken = Math.max(this.#taken, taken);
     for (const frame of frames) this.#came += frame.length;
   }
 
-  /** There is room for all that has come. */
+  /** Notes that everything received was taken. */
   take(): void {
     this.#took = this.#came;
   }
 
-  /** The other end should be told. */
+  /** Whether credit should be sent to the other end. */
   get due(): boolean {
     return this.#took - this.#told >= this.#step;
   }
 
-  /** What the other end is to be told, if it does not know. */
+  /** The credit to send; empty where the other end has it already. */
   tell(): { readonly taken?: number } {
     if (this.#took === this.#told) return {};
     this.#told = this.#took;
@@ -59,7 +59,7 @@ export class Gate {
   #waiter: Waiter | undefined;
   #stop = (): void => {};
 
-  /** `onStalled` is called when there is no progress for so long. */
+  /** `onStalled` is called after `stall` milliseconds without progress. */
   constructor(scope: Scope, isOpen: () => boolean, stall: number, onStalled: () => void) {
     this.#scope = scope;
     this.#isOpen = isOpen;
@@ -68,7 +68,7 @@ export class Gate {
     scope.add(() => this.progress());
   }
 
-  /** Pending until there is room; undefined where there is. */
+  /** Waits for room; undefined where there is room already. */
   wait(): Promise<void> | undefined {
     if (this.#scope.closed || this.#isOpen()) return undefined;
     if (!this.#waiter) {

@@ -2,18 +2,18 @@ import type { Scope } from "@parlance/wire/scope";
 import type { Wiring } from "./publish.js";
 import { subscribe } from "./subscriptions.js";
 
-/** A session that this server has a part in, and receives packets of. */
+/** A session that this server is subscribed to. */
 export interface Followed {
   readonly scope: Scope;
 }
 
-/** The sessions that this server has a part in. */
+/** The sessions that this server is subscribed to. */
 export interface FollowedSessions {
   /** Subscribes to a session. False where it is subscribed already. */
   follow(key: string): boolean;
-  /** Unsubscribes after a while: a decision may come late. */
+  /** Unsubscribes after `lingerFor`, because a decision may come late. */
   unsubscribe(key: string): void;
-  /** Takes `unsubscribe` back. */
+  /** Cancels a pending `unsubscribe`. */
   stay(key: string): void;
   get(key: string): Followed | undefined;
   keys(): Iterable<string>;

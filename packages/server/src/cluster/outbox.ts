@@ -19,11 +19,11 @@ export interface Outbox {
    * Returns a promise while more waits than should. `waited` says that it was sent before the reader came, and was bounded then.
    */
   send(sent: Sent, waited: boolean): Promise<void> | undefined;
-  /** The reader's server has everything up to a place, and its reader has room. */
+  /** Confirms everything up to a place: the reader's server has it, and its reader has room. */
   received(place: number): void;
-  /** Publishes again what is on the way: it may have been lost. */
+  /** Publishes unconfirmed messages again, because they may have been lost. */
   repeat(): void;
-  /** Characters that wait. */
+  /** Queued characters. */
   readonly size: number;
 }
 
@@ -46,9 +46,9 @@ export function outbox({ scope, limits, publish, onLost }: OutboxOptions): Outbo
   const waiting: Sent[] = [];
   /** How many of them are on the way. The first packet is empty. */
   let onTheWay: number | undefined = 0;
-  /** Characters that wait, and of what was sent before the reader came. */
+  /** Queued characters, and those of messages sent before the reader came. */
   let [size, extra] = [0, 0];
-  // A reader that stalls is cut by its own server, which is given as long again to say so.
+  // The reader's own server cuts it when it stalls, and has as long again to report that.
   const gate = new Gate(scope, () => size <= limits.maxQueued + extra, 2 * limits.stall, onLost);
   /** The call that pub/sub has not answered. */
   let pending: object | undefined;

@@ -45,14 +45,14 @@ export type Answer =
 export interface Reader {
   readonly key: string;
   readonly subscriber: Subscriber;
-  /** How far it is with the messages of each server. */
+  /** The reader's progress in the messages of each server. */
   readonly progress: Map<string, Progress>;
 }
 
 export interface Progress {
   /** Where it began. */
   readonly begin: number;
-  /** The last place that has come here, and the last one that the reader has. */
+  /** The last place received here, and the last one that the reader has. */
   place: number;
   had: number;
   /** A confirmation is due. */
@@ -65,7 +65,7 @@ export interface Progress {
 export class Received implements Sent {
   readonly message: AnyMessage;
   readonly place: number;
-  /** It waits where it was sent. */
+  /** 0, because the sending server counts it. */
   readonly weight = 0;
   readonly #progress: Progress;
   readonly #confirm: () => void;

@@ -3,7 +3,7 @@ import { type Scope, within } from "@parlance/wire/scope";
 import type { Limits } from "../limits.js";
 import type { PubSub } from "./pubsub.js";
 
-/** What the parts of a cluster share: pub/sub, with a limit on each call and a report of what fails. */
+/** Pub/sub as the cluster's parts share it: each call has a timeout, and failures are reported. */
 export interface Wiring {
   readonly pubSub: PubSub;
   readonly limits: Limits;
@@ -12,7 +12,7 @@ export interface Wiring {
   report(error: unknown): void;
   /** Publishes a message as JSON. Rejects with `Disconnected` when pub/sub fails or takes too long. */
   publish(topic: string, message: object, scope?: Scope): Promise<number>;
-  /** The same for a message that may be lost: it is repeated, or missed without harm. */
+  /** Publishes a message that may be lost, because it is repeated or harmless to miss. */
   mention(topic: string, message: object): void;
   /** Publishes until pub/sub takes it, or the scope closes. */
   insist(topic: string, message: object, scope: Scope): void;
@@ -21,7 +21,7 @@ export interface Wiring {
 /** The wait before something is tried again: doubled each time, up to the cap. */
 export const RETRY = { first: 100, cap: 5000 };
 
-/** What pub/sub has failed with, as an error that a caller may try again after. */
+/** Wraps a failure of pub/sub as an error after which a caller may retry. */
 export function failureOf(error: unknown): Disconnected {
   if (error instanceof Disconnected) return error;
   return new Disconnected("pub/sub failed", { code: "unreachable", retryable: true, cause: error });

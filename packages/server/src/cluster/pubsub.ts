@@ -22,7 +22,7 @@ export function memoryPubSub(): PubSub {
       return receivers.length;
     },
     async subscribe(topic, receive) {
-      // Each subscription is one, even of the same function.
+      // Wrapped, so that the same function can subscribe twice.
       const own = (text: string) => receive(text);
       const receivers = topics.get(topic) ?? new Set();
       topics.set(topic, receivers.add(own));

@@ -13,9 +13,9 @@ export interface Query<A> {
    * surely receive it.
    */
   ask(publish: (id: string) => Promise<number>): Promise<A | undefined>;
-  /** An answer came; undefined says that the server has nothing. */
+  /** Notes an answer; undefined means that the server has nothing. */
   note(id: string, answer: A | undefined): void;
-  /** Pub/sub was interrupted and is back. */
+  /** Notes that pub/sub was interrupted and is back. */
   interrupted(): void;
 }
 

@@ -28,13 +28,13 @@ export class ClusterSessions implements SessionStore {
   readonly #wiring: Wiring;
   readonly #local: LocalSessions;
   readonly #followed: FollowedSessions;
-  /** The topic of this server alone. */
+  /** This server's own topic. */
   readonly #me: string;
   /** Operations that answer an ask. */
   readonly #answering: ReadonlySet<string>;
-  /** Readers that are here, by the names that the others know them by. */
+  /** Readers on this server, by the names that other servers use. */
   readonly #readers = new Map<string, Reader>();
-  /** Readers that are elsewhere. */
+  /** Readers on other servers. */
   readonly #distant = new Map<string, Distant>();
   readonly #queries: Query<Answer>;
   #inbox: Promise<void> | undefined;
@@ -83,7 +83,7 @@ export class ClusterSessions implements SessionStore {
       this.#readers.delete(name);
       this.#mention(this.#topicOf(key), { type: "left", reader: name });
     });
-    // A session that is followed only now introduces all its readers.
+    // A newly followed session introduces all its readers.
     if (!this.#followed.follow(key))
       this.#insist(this.#topicOf(key), { type: "reads", key, from: this.#me, readers: [name] }, scope);
   }
@@ -192,7 +192,7 @@ export class ClusterSessions implements SessionStore {
     }
   }
 
-  /** A reader on another server gets what is sent here from now on, and first what no reader has and what is open. */
+  /** Subscribes a reader on another server: unconfirmed messages and open asks first, then new messages. */
   #meet(key: string, reader: string, from: string): void {
     const known = this.#distant.get(reader);
     if (known) return known.out.repeat();
@@ -263,7 +263,7 @@ export class ClusterSessions implements SessionStore {
     confirm();
   }
 
-  /** One packet confirms what has come and what the reader has by then. */
+  /** Confirms in one packet what was received here and what the reader has. */
   #confirm(key: string, from: string, reader: string, progress = this.#readers.get(reader)?.progress.get(from)): void {
     if (!progress || progress.due || progress.full > 0) return;
     progress.due = true;
@@ -286,7 +286,7 @@ export class ClusterSessions implements SessionStore {
     }
   }
 
-  /** Asks every server that has a part in the session. Rejects where one says nothing: it may have the ask, and may have decided it. */
+  /** Queries every server that follows the session. Rejects where one does not answer: it may hold the ask, or have settled it. */
   async #inquire(type: "find" | "settle", key: string, reply: AnyMessage): Promise<Answer | undefined> {
     await this.#listen();
     const ask = (id: string) =>

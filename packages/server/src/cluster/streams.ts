@@ -22,7 +22,7 @@ export function clusterStreams(wiring: Wiring): RemoteStreams {
         else if ("seq" in packet) on.reach?.(packet.seq);
         else on.refused?.(new Refusal(packet.refused.message, packet.refused));
       };
-      // Without pub/sub a stream runs all the same; it is tried again in the background.
+      // A stream runs without pub/sub too; subscribing is retried in the background.
       await subscribe(wiring, { topic: topicOf(name), scope, receive }).catch(() => {});
     },
     refuse(name, refusal) {

@@ -7,7 +7,7 @@ export interface SubscribeOptions<M> {
   /** Owns the subscription: it ends with the scope. */
   readonly scope: Scope;
   readonly receive: (message: M) => void;
-  /** Called each time that messages may have been missed: after the first subscription too, where that took several tries. */
+  /** Called whenever messages may have been missed, also after a first subscription that took several tries. */
   readonly onInterrupted?: () => void;
 }
 
@@ -35,7 +35,7 @@ export function subscribe<M>(wiring: Wiring, options: SubscribeOptions<M>): Prom
     const own = (unsubscribe: () => void): void => {
       scope.add(() => invoke(unsubscribe, report), "subscriptions");
     };
-    // A subscription that comes too late is not wanted: another try is on its way.
+    // Drops a subscription that succeeds too late, because another try is running.
     own(
       await within(
         scope,

@@ -6,11 +6,11 @@ import { Credit } from "./credit.js";
 import type { Wiring } from "./publish.js";
 import { subscribe } from "./subscriptions.js";
 
-/** What one end sends to the other. `n` counts its packets: pub/sub that lost its connection may lose one, or bring it twice. */
+/** What one end sends to the other. `n` numbers the packets, because a reconnected pub/sub may lose one or deliver it twice. */
 interface Packet {
   readonly n: number;
   readonly frames?: readonly string[];
-  /** Characters of the other end's frames for which this end has found room, since the beginning. */
+  /** Characters of the other end's frames that this end has taken since the beginning. */
   readonly taken?: number;
   readonly close?: { readonly code: number; readonly reason: string };
 }
@@ -31,7 +31,7 @@ export interface TunnelOptions {
 
 /** A port whose frames are counted until its far end has found room for them. */
 export interface Tunnel extends Port {
-  /** There is room for all frames that have come. */
+  /** Notes that all received frames were taken. */
   took(): void;
 }
 
@@ -59,7 +59,7 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
   }
   const cut = (): void => end(1006, "");
 
-  /** One packet at a time: of two, pub/sub that comes back could lose the first and bring the second. */
+  /** Sends one packet at a time: a reconnecting pub/sub could lose the first of two and deliver the second. */
   function flush(): void {
     if (sending || scope.closed) return;
     sending = true;
@@ -120,7 +120,7 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
   };
 }
 
-/** What comes before `listen` waits for it. */
+/** Port events, queued until `listen` is called. */
 function events(): { deliver(event: (on: PortEvents) => void): void; listen(events: PortEvents): void } {
   let on: PortEvents | undefined;
   const early: ((on: PortEvents) => void)[] = [];
@@ -155,7 +155,7 @@ export function joinPorts(client: Port, far: Tunnel, limits: Limits): void {
     },
     close(code, reason) {
       if (code !== 1006) return socket.close(code, reason);
-      // The client joins again for what is not sent.
+      // The client reconnects for the unsent frames.
       socket.drop();
       socket.close(1012, reason);
     },

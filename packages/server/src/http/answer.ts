@@ -1,6 +1,6 @@
 import type { SseWriter } from "../stream/writer.js";
 
-/** What is answered to a request: a text, or a stream that an adapter lets write itself. */
+/** The answer to a request: a text, or a stream that writes itself to an adapter's sink. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -18,7 +18,7 @@ function typeOf({ headers }: HttpRequest): string | undefined {
   return headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase();
 }
 
-/** Refuses (415) a body that would have to be unpacked, or decoded from anything but UTF-8. */
+/** Refuses (415) a body with a content encoding, or with a charset other than UTF-8. */
 function refuseEncoded({ headers }: HttpRequest, operation: string): void {
   const encoding = headers.get("Content-Encoding")?.trim().toLowerCase() ?? "identity";
   if (encoding !== "identity")
@@ -139,7 +139,7 @@ export function uploadOf(
   );
 }
 
-/** A body that stops is its sender's failure, not the server's. */
+/** Turns a failed read into a refusal, because the sender failed, not the server. */
 function unread(error: unknown, call: Scope): unknown {
   if (call.closed) return error;
   return readThrown(() => (error as { code?: unknown } | null)?.code, undefined) === "timeout"

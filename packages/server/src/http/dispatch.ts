@@ -12,7 +12,7 @@ import { operate } from "./operate.js";
 import type { HttpRequest } from "./request.js";
 import { refuse } from "./response.js";
 
-/** How the conversations of an app are delivered, and how it answers requests about those that go on. */
+/** How an app delivers conversations, and answers requests to resume or cancel them. */
 export interface Deliveries {
   readonly streams: StreamDelivery;
   readonly channels: ChannelDelivery;
@@ -20,7 +20,7 @@ export interface Deliveries {
   readonly resume?: ((request: HttpRequest, call: Scope) => Promise<Answer | undefined> | undefined) | undefined;
 }
 
-/** What is answered when the connection is gone: nothing is written. */
+/** The answer on a lost connection: nothing is written. */
 const GONE: Answer = { status: 499, headers: {}, body: "" };
 
 /** Answers a request to an operation: never throws. `call` closes when its connection does. */

@@ -27,13 +27,13 @@ export async function operate(
       settled = { done };
     },
   };
-  // The wait is the app's, not the connection's: what a handler decides counts, also when its caller has gone.
+  // Bound to the app, not the connection: a handler's decision counts even when its caller has gone.
   const value = await within(root, limits.answerWithin, `the handler of ${name}`, () =>
     handlers[name]!(input, ...(body ? [body] : []), callOf(context, called, call, ask)),
   );
   const answered = answer(context, value, call);
   if (ask && !settled) ask.settle(reply);
-  // The ask may be another server's, which tells whether this answer was the first.
+  // Another server may hold the ask; it reports whether this answer was the first.
   await settled?.done;
   if (session !== undefined && endsSession) sessions.end(session);
   return answered;

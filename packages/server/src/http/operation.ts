@@ -11,7 +11,7 @@ export interface Operation {
   /** Its calls answer asks of a session. */
   readonly settles: boolean;
   readonly endsSession: boolean;
-  /** What a handler returned as the answer. Throws `Violation` where it breaks its schema. */
+  /** Turns a handler's result into the answer. Throws `Violation` where it breaks its schema. */
   readonly answer: (runtime: Runtime, value: unknown, call: Scope) => Answer;
 }
 
@@ -40,7 +40,7 @@ function answerer(contract: AnyContract, name: string): Operation["answer"] {
   const { status, json, text, binary, headers: declared } = contract.operations[name]!.answer;
   const origin = { protocol: contract.name, side: "server" as const, subject: name };
   const checkBody = json === undefined ? undefined : checkOf(contract, contract.checks, json);
-  /** What most operations answer with. */
+  /** The content type of the answer. */
   const type: string | undefined = json === undefined ? (text ?? binary) : "application/json";
   const fixed: Readonly<Record<string, string>> = type === undefined ? {} : { "Content-Type": type };
   const checkHeaders = declared && checkOf(contract, contract.checks, inputName(name, "Headers"));

@@ -2,7 +2,7 @@ import { Refusal } from "@parlance/wire";
 import type { Origins } from "./origins.js";
 import type { HttpRequest } from "./request.js";
 
-/** Which hosts and pages may reach a server: the defence of a local agent against pages in the browser beside it. */
+/** Which hosts and pages may reach a server. Protects a local agent from pages in the user's browser. */
 export interface OriginOptions {
   /**
    * Names by which clients may address this server, without port. A page that rebound its own DNS name to this machine sends that name,
@@ -24,7 +24,7 @@ export function isLoopback(host: string): boolean {
   return name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127(\.\d{1,3}){3}$/.test(name);
 }
 
-/** What the guard of an app knows: which hosts and origins are allowed, and which query parameters the contract has. */
+/** The allowed hosts and origins of an app, and the contract's query parameters. */
 export interface Allowed {
   readonly hosts: readonly string[] | undefined;
   readonly origin: (origin: string) => boolean;
@@ -40,7 +40,7 @@ export function guard(
   bound?: string,
 ): Refusal | Readonly<Record<string, string>> | undefined {
   const { url } = request;
-  // A runtime may make the URL from a name of its own, and pass on what the client has sent.
+  // A runtime may build the URL from its own host name; the header has the client's.
   const header = request.headers.get("Host");
   const hostname = header === null || header === url.host ? url.hostname : hostnameOf(header);
   const known = hosts
@@ -57,7 +57,7 @@ export function guard(
       return new Refusal(`${name} does not belong in a URL: send it as Authorization: Bearer`, { status: 400 });
   const origin = request.headers.get("Origin");
   if (origin === null) {
-    // A browser that names no origin but says "cross-site": an image, a form, a link on another site.
+    // A cross-site request without an Origin: an image, a form or a link on another site.
     if (request.headers.get("Sec-Fetch-Site") === "cross-site")
       return new Refusal("requests from other sites are refused", { status: 403 });
     return undefined;
@@ -73,7 +73,7 @@ export function guard(
   };
 }
 
-/** The name in a Host header, as a URL has it; the header itself where it is none. */
+/** The name in a Host header, normalized as in a URL; the header itself where it is invalid. */
 function hostnameOf(host: string): string {
   return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : host;
 }

@@ -16,7 +16,7 @@ export const STREAM_HEADERS = {
   "X-Accel-Buffering": "no",
 };
 
-/** Any error as the protocol's own answer. Calls `hooks.refuse`, and `onError` where the answer hides the error. */
+/** Turns any error into the protocol's own answer. Calls `hooks.refuse`, and `onError` where the answer hides the error. */
 export function refuse(context: Context, of: Requested, error: unknown, operation?: string): Answer {
   const refusal = refusalOf(error);
   context.callbacks.refuse(of, refusal, error, operation);
@@ -42,11 +42,11 @@ export function toResponse({ status, headers, body }: Answer, call: Scope, left?
 /** A stream as the body of a `Response`. Aborting the request errors it, as with any fetch. */
 function readable(body: SseWriter, call: Scope, left?: AbortSignal): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  /** One for all writes that wait for room: a tick's blocks may be written while the writer waits already. */
+  /** Shared by all writes that wait for room: a tick's blocks may be written during a wait. */
   let room: Promise<void> | undefined;
   let wanted = (): void => {};
   let over = false;
-  /** Errors the body when its reader has everything: what was sent before a cut arrives, as on a network. */
+  /** Errors the body once its reader has everything, so that messages before a cut still arrive, as on a network. */
   let lose: (() => void) | undefined;
   const finish = (act: () => void): void => {
     if (over) return;

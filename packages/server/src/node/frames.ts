@@ -1,7 +1,7 @@
 /** A text frame, whole and without a mask, as a server sends it (RFC 6455, section 5.2). */
 const TEXT = 0x81;
 
-/** Texts as the bytes of their frames, in one buffer: a buffer for each header and each text costs a write of its own. */
+/** Encodes texts as frames in one buffer, because a buffer for each header and text costs a write of its own. */
 export function encodeFrames(texts: readonly string[]): Buffer {
   const lengths = texts.map((text) => Buffer.byteLength(text));
   const bytes = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + headerOf(length) + length, 0));
@@ -18,7 +18,7 @@ export function encodeFrames(texts: readonly string[]): Buffer {
   return bytes;
 }
 
-/** Bytes of the header of a frame with so many. */
+/** The size of a frame's header, by the length of its text in bytes. */
 function headerOf(length: number): number {
   return length < 126 ? 2 : length < 65_536 ? 4 : 10;
 }

@@ -10,7 +10,7 @@ import { closeWith, type Incoming, NodeRequest, type Rejected, toRequest } from 
 /** An answer of HTTP/1.1, or of HTTP/2 through Node's compatibility API. */
 type Outgoing = ServerResponse | Http2ServerResponse;
 
-/** Listens to a Node server's requests; where a framework gives it `next`, it calls that for a path that is no app's. */
+/** A request listener for a Node server. Calls `next`, where a framework gives one, for a path of no app. */
 export type Handler = (incoming: Incoming, outgoing: Outgoing, next?: (error?: unknown) => void) => void;
 
 /** A request listener for a server of your own, of HTTP/1.1 or HTTP/2, and a middleware for Express, Connect and others. */
@@ -18,13 +18,13 @@ export function handler(app: Apps): Handler {
   return boundHandler(app, undefined);
 }
 
-/** The same for a server that listens on a known address. */
+/** `handler` for a server that listens on a known address. */
 export function boundHandler(app: Apps, bound: string | undefined): Handler {
   const apps = placed(app);
   return (incoming, either, next) => {
     // The compatibility API has the same methods; the types of the two share no signature.
     const outgoing = either as ServerResponse;
-    // Somebody else may answer, or has read the body: it is attached when it is known to be ours.
+    // Another listener may answer, or may have read the body: it is attached once an app matches.
     const shared = next !== undefined || incoming.readableDidRead;
     const arrived = toRequest(incoming, !shared);
     if (!(arrived instanceof NodeRequest)) return reject(outgoing, arrived);
@@ -67,7 +67,7 @@ function isWritten(outgoing: Outgoing): boolean {
   return isHttp2(outgoing) ? outgoing.writableEnded : outgoing.writableFinished;
 }
 
-/** Ends an answer so that its reader cannot take the part for the whole. Destroying one of HTTP/2 would end its stream as if it were whole. */
+/** Ends an answer so that its reader notices the cut. Destroying one of HTTP/2 would end its stream as if it were complete. */
 function cutOff(outgoing: Outgoing): void {
   if (!isHttp2(outgoing)) outgoing.destroy();
   // Undefined once the stream is over.

@@ -29,7 +29,7 @@ export interface Listening extends Served {
   readonly server: Server;
 }
 
-/** Headers are counted by the request reader: Node would drop those above its count without a word. */
+/** The request reader counts headers, because Node silently drops those above its limit. */
 const LIMITS: ServerOptions = {
   maxHeaderSize: LISTEN_LIMITS.maxHeaderSize,
   headersTimeout: LISTEN_LIMITS.headersWithin,
@@ -82,7 +82,7 @@ export async function listen(app: Apps, options: ListenOptions = {}): Promise<Li
 function close(server: Server, apps: readonly App[], sockets: ReadonlySet<Duplex>, closeAfter: number): Promise<void> {
   const finish = () => new Promise((resolve) => server.close(resolve));
   const cut = () =>
-    // What was written last has this tick to leave.
+    // Leaves this tick to send the last writes.
     setImmediate(() => {
       for (const socket of sockets) socket.destroy();
     });

@@ -19,13 +19,13 @@ const NONE: string[] = [];
 /** Ports with frames of this tick. */
 const due: ServerPort[] = [];
 
-/** Many sockets have the same frames: they are encoded once, given the last ones that were. */
+/** Sockets with the same frames share one encoding: each gets the last one to reuse. */
 function flushAll(): void {
   let last: Joined | undefined;
   for (const port of due.splice(0)) last = port.flush(last);
 }
 
-/** A WebSocket of the `ws` package and the connection under it, as a port. What comes before `listen` waits for it. */
+/** A WebSocket of the `ws` package and the connection under it, as a port. Queues events until `listen`. */
 export class ServerPort implements Port {
   readonly #opened: WebSocket;
   readonly #socket: Duplex;
@@ -35,7 +35,7 @@ export class ServerPort implements Port {
   #on: PortEvents | undefined;
   #early: string[] | undefined;
   #over: { readonly code: number; readonly reason: string } | undefined;
-  /** Any frame since the last look is a sign of life. */
+  /** Whether a frame came since the last check. */
   #heard = false;
   #stopLooking: (() => void) | undefined;
 
@@ -83,7 +83,7 @@ export class ServerPort implements Port {
     if (this.#size > FULL) this.flush();
   }
 
-  /** Writes the frames of this tick. A connection of an adapter may throw when it is written to: it ends, and no other. */
+  /** Writes the frames of this tick. A connection that throws on a write ends, and no other. */
   flush(last?: Joined): Joined | undefined {
     const frames = this.#frames;
     if (frames === NONE) return last;
@@ -105,7 +105,7 @@ export class ServerPort implements Port {
     try {
       this.#opened.close(code, reason);
     } catch {
-      // One that is not to be sent (RFC 6455, section 7.4).
+      // A code that must not be sent (RFC 6455, section 7.4).
       this.#opened.close(4000 + (code % 1000), reason);
     }
   }

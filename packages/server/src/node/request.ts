@@ -23,7 +23,7 @@ const FORBIDDEN = /^(connect|trace|track)$/i;
 /** Those that a web `Request` writes in capitals, however they are sent. */
 const NORMALIZED = /^(delete|get|head|options|post|put)$/i;
 
-/** A Node request as the server reads it, or what is wrong with it. */
+/** Converts a Node request to the server's form, or returns what is wrong with it. */
 export function toRequest(incoming: Incoming, attachBody: boolean): NodeRequest | Rejected {
   const { method = "GET", rawHeaders } = incoming;
   if (rawHeaders.length / 2 > LISTEN_LIMITS.maxHeaders)
@@ -107,7 +107,7 @@ export class NodeRequest implements HttpRequest {
     if (!incoming.readableDidRead) this.#incoming = incoming;
     else {
       this.#body = parsedBody(incoming);
-      // A parser has unpacked what it has read.
+      // A body parser has decoded the body already.
       this.headers = this.headers.without("Content-Encoding");
     }
   }
@@ -228,7 +228,7 @@ function closeAll(this: Socket): void {
   for (const call of [...(callsOn.get(this) ?? [])]) call.close(gone());
 }
 
-/** Closes the call when its connection is lost. Returns a function that takes this back. */
+/** Closes the call when its connection is lost. Returns a function that undoes this. */
 export function closeWith(socket: Socket, call: Scope): () => void {
   if (socket.destroyed) {
     call.close(gone());

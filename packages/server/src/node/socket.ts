@@ -16,7 +16,7 @@ export function upgrade(app: Apps): (incoming: IncomingMessage, socket: Duplex, 
   return boundUpgrade(app, undefined);
 }
 
-/** The same for a server that listens on a known address. */
+/** `upgrade` for a server that listens on a known address. */
 export function boundUpgrade(app: Apps, bound: string | undefined) {
   const apps = placed(app);
   const acceptors = new Map(apps.map(({ app }) => [app, acceptorFor(app)]));
@@ -50,14 +50,14 @@ export function boundUpgrade(app: Apps, bound: string | undefined) {
   };
 }
 
-// Functions of their own, which hold nothing: one in the listener above would keep the request for as long as its socket.
+// Module functions, because a closure in the listener above would keep the request as long as its socket.
 
-/** Destroys a socket that failed, or whose peer has ended it: nobody reads it between the handshake and the 101, so nobody else would notice. */
+/** Destroys a socket that failed, or that its peer has ended. Nothing else reads it between the handshake and the 101. */
 function destroy(this: Duplex): void {
   this.destroy();
 }
 
-/** What a peer sends too early stays in the buffer. An empty read lets the end through. */
+/** Lets the end event through with an empty read; early data stays in the buffer. */
 function look(this: Duplex): void {
   if (this.readableLength === 0) this.read();
 }

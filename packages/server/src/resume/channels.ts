@@ -30,7 +30,7 @@ export interface ResumableChannels extends ChannelDelivery {
   cancel(name: string): Promise<boolean>;
 }
 
-/** Where a request comes from. A ticket is good only there. */
+/** Where a request comes from. A ticket is valid only there. */
 export interface Place {
   readonly pathname: string;
   readonly origin: string | null;
@@ -38,15 +38,15 @@ export interface Place {
   readonly own: boolean;
 }
 
-/** A client that asks for a conversation again. */
+/** A client's request to resume a conversation. */
 export interface Asked {
   readonly name: string;
   readonly place: Place;
-  /** The frames that it has. */
+  /** The frames that the client has. */
   readonly cursor?: Cursor | undefined;
 }
 
-/** A conversation that goes on, or the frames that its client has missed for good. */
+/** A conversation to resume, or the frames that its client has lost for good. */
 export type Found = (ChannelOffer & { readonly epoch: string }) | { readonly gap: Gap };
 
 /** The conversations of this server. */
@@ -79,7 +79,7 @@ interface Conversation {
   ticket?: string;
   /** Settles when its handler is done; absent before the first socket. */
   conversed?: Promise<void>;
-  /** Frames that the client reports to have. */
+  /** The number of frames that the client reports to have. */
   peerHas: number;
   stopWaiting: () => void;
 }
@@ -227,7 +227,7 @@ class Conversations implements LocalChannels {
     return conversation !== undefined;
   }
 
-  /** The conversation is over after the grace period without a socket. */
+  /** Ends the conversation after the grace period without a socket. */
   #wait(conversation: Conversation): void {
     conversation.stopWaiting();
     conversation.stopWaiting = conversation.life.timeout(this.#context.limits.grace, () =>

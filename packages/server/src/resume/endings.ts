@@ -11,10 +11,10 @@ export interface Ended {
   ticket?: string;
 }
 
-/** Conversations that their clients have closed, for the client whose confirmation was lost. The oldest go first. */
+/** Keeps closed conversations, so that a lost close confirmation can be repeated. The oldest go first. */
 export interface Endings {
   note(name: string, ended: Ended): void;
-  /** Undefined where the client lacks frames: they are held no more. */
+  /** Returns undefined where the client lacks frames, because they are no longer held. */
   find(name: string, cursor: Cursor | undefined): Ended | undefined;
 }
 

@@ -9,7 +9,7 @@ export interface Entry {
 
 /** What a log knows of a stream. */
 export interface LogState {
-  /** Names this life of the stream: a cursor of another epoch leads nowhere. */
+  /** Identifies this life of the stream: a cursor of another epoch is invalid. */
   readonly epoch: string;
   /** The first entry that is still held; `last + 1` when none is. */
   readonly first: number;
@@ -66,7 +66,7 @@ export interface MemoryLogOptions {
 interface Held {
   readonly name: string;
   readonly epoch: string;
-  /** The texts of the entries up to `last`: entries of their own would be one more object each for the collector to move. */
+  /** The texts of the entries up to `last`. An object for each entry would burden the garbage collector. */
   texts: string[];
   last: number;
   size: number;
@@ -145,7 +145,7 @@ class MemoryStore {
     held.size += text.length;
     this.total += text.length;
     const { maxSize, maxTotal } = this.#limits;
-    // Dropping one by one would copy the rest each time: a quarter goes at once.
+    // Drops a quarter at once, because each single drop would copy the rest.
     if (held.size > maxSize) this.#shorten(held, maxSize * 0.75, 1);
     if (this.total > maxTotal) this.#shortenAll(held);
     wakeReaders(held);
@@ -167,7 +167,7 @@ class MemoryStore {
     wakeReaders(held);
   }
 
-  /** Not dropped, nor replaced by a newer stream of its name. */
+  /** Whether a stream is neither dropped nor replaced by a newer one of its name. */
   #holds(held: Held): boolean {
     return this.#streams.get(held.name) === held;
   }
@@ -183,7 +183,7 @@ class MemoryStore {
     held.texts = held.texts.slice(dropped);
   }
 
-  /** A quarter goes at once: making room for each entry alone would walk all streams each time. */
+  /** Frees a quarter at once, because making room for each entry would walk all streams each time. */
   #shortenAll(newest: Held): void {
     const others = [...this.#streams.values()].filter((held) => held !== newest);
     const finished = others.filter(({ closed }) => closed);
@@ -206,7 +206,7 @@ function after(held: Held, cursor: number, limit = Number.POSITIVE_INFINITY): En
   return held.texts.slice(from, from + limit).map((text, i) => ({ seq: first + i, text }));
 }
 
-/** Once a tick, so that all entries of a tick are read as one batch. */
+/** Wakes readers once a tick, so that all entries of a tick are read as one batch. */
 function wakeReaders(held: Held): void {
   if (held.waking || held.waiting.size === 0) return;
   held.waking = true;

@@ -4,7 +4,7 @@ import type { Requested } from "../callback.js";
 import type { Answer } from "../http/answer.js";
 import { refuse } from "../http/response.js";
 
-/** The answer to a reader that lacks messages which are held nowhere any more. */
+/** The answer to a reader whose missing messages are no longer held anywhere. */
 export function gapAnswer(context: Context, of: Requested, gap: Gap, what: string, operation: string): Answer {
   const { after, first } = gap;
   const said =

@@ -5,7 +5,7 @@ import type { Production } from "../ports.js";
 import type { EventWriter } from "./event-log.js";
 import type { Run } from "./run.js";
 
-/** Gives live readers what the log has kept. True where one of them has everything now. */
+/** Gives stored blocks to live readers. Returns true where one of them now has everything. */
 function handOver(run: Run, blocks: readonly string[]): boolean {
   let taken = false;
   for (const live of run.live) {
@@ -70,7 +70,7 @@ export async function pump(context: Context, run: Run, production: Production, w
 
   // A handler that ignores its signal keeps `write` waiting.
   await Promise.race([write().catch((error) => callbacks.report(error, "log", called.operation)), over]);
-  // Nothing overtakes what is still on its way to the log.
+  // Waits for pending appends, so that nothing overtakes them.
   await Promise.all(pending);
   handler.close();
   if (life.closed) return;

@@ -10,7 +10,7 @@ import { type Reading, watchReaders } from "./watch.js";
 export interface Readers {
   /** The stream after a place, until the reader's scope closes. `run` is absent for a stream of another server. */
   read(run: Run | undefined, name: string, after: number, reader: Scope): BlockSource;
-  /** A reader of the run has everything up to a place. */
+  /** Notes that a reader of the run has everything up to a place. */
   advance(run: Run, seq: number): void;
 }
 
@@ -38,7 +38,7 @@ export function readers(
       const failed = (error: unknown) => callbacks.report(error, "log", run?.called.operation);
       const step = tailOf(log, name, reader, failed);
       let push: Push | undefined;
-      // An iterator by hand, as in stream/produce.ts: every message goes this way.
+      // A hand-written iterator, as in stream/produce.ts, because every message passes here.
       return {
         onPush(use) {
           push = use;
@@ -123,7 +123,7 @@ function tailOf(log: EventLog, name: string, reader: Scope, failed: (error: unkn
   };
 }
 
-/** A log written in JavaScript may have made `tail` an async function: what that rejects with must not end the process. */
+/** A log in JavaScript may have an async function as `tail`: its rejection must not end the process. */
 function iteratorOf(tail: AsyncIterable<readonly Entry[]>): AsyncIterator<readonly Entry[]> {
   if (typeof tail?.[Symbol.asyncIterator] === "function") return tail[Symbol.asyncIterator]();
   Promise.resolve(tail).catch(() => {});

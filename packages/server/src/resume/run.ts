@@ -14,7 +14,7 @@ export interface RemoteEvents {
 
 /** Streams on other servers of a cluster. */
 export interface RemoteStreams {
-  /** Receives what concerns a stream until the scope closes. Never rejects: it goes on trying. */
+  /** Receives events of a stream until the scope closes. Never rejects: it retries. */
   listen(name: string, scope: Scope, on: RemoteEvents): Promise<void>;
   /** Tells servers that wait for the stream's first message that its handler has refused. */
   refuse(name: string, refusal: Refusal): void;
@@ -23,9 +23,9 @@ export interface RemoteStreams {
   cancel(name: string): Promise<boolean>;
 }
 
-/** A reader that has every message so far, and takes what comes beside the log. */
+/** A reader that has every message so far, and gets new ones without the log. */
 export interface Live {
-  /** False where it has no room: it reads the log again then. */
+  /** Returns false without room: the reader then reads the log again. */
   take(blocks: readonly string[], last: number): boolean;
   detach(): void;
 }
@@ -42,7 +42,7 @@ export interface Run {
   readonly opened: Promise<EventWriter | undefined>;
   readonly readers: Set<Scope>;
   readonly live: Set<Live>;
-  /** The log keeps what it is given at once, so that readers need not wait for it. */
+  /** Whether the log stores entries at once, so that readers need not wait for it. */
   keepsAtOnce: boolean;
   /** The last place that was written, and the last one that the furthest reader has. */
   last: number;
@@ -56,10 +56,10 @@ export interface Run {
   /** Settles with the first message, or when headers are due before it; rejects with what the handler refuses with. */
   readonly begun: Promise<void>;
   readonly begin: (refusal?: unknown) => void;
-  /** The log cannot be told that the stream is over. */
+  /** Whether the log failed to close the stream. */
   lost: boolean;
   stopWaiting: () => void;
-  /** What becomes of the log's entries when the life ends. */
+  /** Discards the log's entries when the life ends. */
   discard: () => unknown;
 }
 

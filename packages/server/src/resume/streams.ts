@@ -25,7 +25,7 @@ export class ResumableStreams implements StreamDelivery {
   readonly #remote: RemoteStreams | undefined;
   readonly #running = new Map<string, Run>();
   readonly #tombstones: Tombstones;
-  /** Streams that were begun here and are dropped. */
+  /** Names of dropped streams that began here. */
   readonly #over: OverNames;
   readonly #readers: Readers;
 
@@ -81,7 +81,7 @@ export class ResumableStreams implements StreamDelivery {
     await until(waiting, Number.POSITIVE_INFINITY, run.begun);
   }
 
-  /** The same for a stream of another server, which tells of a refusal. False where the stream ends without a message. */
+  /** The same for another server's stream, which reports a refusal. Returns false where the stream ends without a message. */
   async #beginsElsewhere(name: string, call: Scope): Promise<boolean> {
     const { limits } = this.#context;
     const waiting = call.child("readers");
@@ -126,7 +126,7 @@ export class ResumableStreams implements StreamDelivery {
         this.#lose(run);
         return { gap: { after } };
       }
-      // What the log has not taken is held nowhere.
+      // Messages that the log has not stored are lost.
       const written = Math.max(state.last, run?.last ?? 0);
       // A fully read stream has nothing to resume.
       if (cursor && after >= written) return undefined;
@@ -136,7 +136,7 @@ export class ResumableStreams implements StreamDelivery {
     return this.#answer(this.#running.get(name), name, state.epoch, after, call);
   }
 
-  /** The log has taken the writer for dead, so what its handler sends from now on would be held nowhere. */
+  /** Ends a handler whose writer the log has closed, because new messages would not be stored. */
   #lose({ handler, called }: Run): void {
     const error = new Disconnected("the event log has closed the stream", { code: "closed", retryable: true });
     this.#context.callbacks.report(error, "log", called.operation);
@@ -258,7 +258,7 @@ export class ResumableStreams implements StreamDelivery {
     };
   }
 
-  /** A run with a reader does not expire. */
+  /** Keeps a run from expiring while it has a reader. */
   #attend(run: Run, reader: Scope): void {
     run.stopWaiting();
     run.readers.add(reader);
@@ -268,14 +268,14 @@ export class ResumableStreams implements StreamDelivery {
     });
   }
 
-  /** A reader elsewhere has everything up to a place. */
+  /** Notes that a reader on another server has everything up to a place. */
   #reached(run: Run, seq: number): void {
     if (run.life.closed) return;
     this.#readers.advance(run, seq);
     if (run.readers.size === 0) this.#wait(run);
   }
 
-  /** The handler is cancelled after the grace period without a reader. Then the entries are dropped. */
+  /** Cancels the handler after the grace period without a reader, then drops the entries. */
   #wait(run: Run, milliseconds = this.#context.limits.grace): void {
     run.stopWaiting();
     run.stopWaiting = run.life.timeout(milliseconds, () => {

@@ -149,7 +149,7 @@ const laws: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
     const tail = other.tail(stream, 0, signal)[Symbol.asyncIterator]();
     await writer.append(1, "1");
     const got = [...((await tail.next()).value as readonly Entry[])];
-    // More than a tail should hold in memory for somebody who does not ask.
+    // More than a tail should buffer for a reader that does not ask.
     const entries = entriesTo(40).map(({ seq, text }) => ({ seq, text: text.repeat(30_000) }));
     for (const { seq, text } of entries.slice(1)) await writer.append(seq, text);
     await writer.close();

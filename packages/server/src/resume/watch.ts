@@ -11,7 +11,7 @@ export interface Reading {
   readonly run: Run | undefined;
   readonly reader: Scope;
   taken: number;
-  /** It has asked for more. */
+  /** Whether it has asked for more. */
   waiting: boolean;
   /** Checks in a row that found it waiting for entries that were written. */
   late: number;
@@ -44,7 +44,7 @@ export function watchReaders(
     }
   }
 
-  /** How far another server's stream is, only its log knows. */
+  /** Asks the log how far another server's stream is. */
   async function ask(reading: Reading): Promise<void> {
     if (reading.asking) return;
     reading.asking = true;

@@ -58,7 +58,7 @@ export function forget(hub: Hub, sent: Sent): void {
   if (hub.unconfirmed[at] === sent) hub.unconfirmed.splice(at, 1);
 }
 
-/** The index of the first message that is not before a place. Thousands may wait while thousands of asks are open. */
+/** Finds the first message at or after a place, by binary search: thousands may be queued. */
 function placeOf(messages: readonly Sent[], place: number): number {
   let [from, to] = [0, messages.length];
   while (from < to) {
@@ -89,7 +89,7 @@ export function askChannels(hub: Hub, message: AnyMessage, scope: Scope, { settl
   for (const subscriber of hub.subscribers) put(subscriber);
 }
 
-/** Sends to each, whatever happens to the others, and returns what those wait for that have no room. Throws where the message itself is wrong. */
+/** Sends to every subscriber, even when others fail. Returns the waits of those without room. Throws for an invalid message. */
 export function sendToAll(subscribers: Iterable<Subscriber>, sent: Sent): readonly Promise<unknown>[] {
   const failures: unknown[] = [];
   let full = NONE;

@@ -19,7 +19,7 @@ import { type SettledAsks, settledAsks } from "./settled.js";
 
 export const SETTLED = "this was decided already: the first answer counts";
 
-/** What `send` returns while every reader has room: one for all. */
+/** The shared promise that `send` returns while every reader has room. */
 const ROOM = Promise.resolve();
 
 /** Sessions that one server holds alone: every answer is there at once. */
@@ -30,7 +30,7 @@ export class LocalSessions implements SessionStore {
   readonly #onIdle: ((key: string) => void) | undefined;
   readonly #hubs = new Map<string, Hub>();
   readonly #settled: SettledAsks;
-  /** Throws `Violation` to the sender of a wrong message: a reader could only fail for it. */
+  /** Throws `Violation` to the sender of an invalid message, because a reader could only fail on it. */
   readonly check: Encode;
 
   /** Messages that were sent to sessions. */
@@ -83,7 +83,7 @@ export class LocalSessions implements SessionStore {
     return this.#hubs.get(key)?.confirmed ?? 0;
   }
 
-  /** A reader has every message that it was sent, up to a place. */
+  /** Notes that a reader has every message up to a place. */
   confirm(key: string, place: number): void {
     const hub = this.#hubs.get(key);
     if (hub) confirm(hub, place);

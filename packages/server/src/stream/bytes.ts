@@ -3,7 +3,7 @@ import { type Scope, within } from "@parlance/wire/scope";
 import type { Limits } from "../limits.js";
 import type { Sink, SseWriter } from "./writer.js";
 
-/** Writes bytes to one sink, and reads their source only while the sink has room. A source that fails cuts the sink: the peer must not take it for whole. */
+/** Writes bytes to one sink, reading their source only while it has room. A failed source cuts the sink, so that the peer notices. */
 export class ByteWriter implements SseWriter {
   readonly #source: ReadableStream<Uint8Array>;
   readonly #reader: Scope;
@@ -39,7 +39,7 @@ export class ByteWriter implements SseWriter {
   }
 }
 
-/** The size of bytes that are all there. */
+/** The size of bytes in memory; undefined for a stream. */
 export function sizeOf(bytes: Bytes): number | undefined {
   if (bytes instanceof Blob) return bytes.size;
   return bytes instanceof Uint8Array ? bytes.byteLength : undefined;

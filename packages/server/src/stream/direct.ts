@@ -4,7 +4,7 @@ import type { StreamDelivery } from "../ports.js";
 import { closing } from "../reason.js";
 import { BlockWriter } from "./writer.js";
 
-/** Delivers a stream to the connection that asked for it: it ends with its reader. */
+/** Delivers a stream to the requesting connection; the stream ends with its reader. */
 export function directStreams({ contract, limits, places, shutdown }: Context): StreamDelivery {
   return {
     async deliver(called, _, call, produce) {

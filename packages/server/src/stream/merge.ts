@@ -7,9 +7,9 @@ import { headersDueAfter } from "../limits.js";
 import type { Called } from "../options.js";
 import type { Sent, Subscriber } from "../ports.js";
 
-/** Characters of its own messages that a handler may have waiting beside those that others send. */
+/** Characters of a handler's own messages that may be queued beside those of others. */
 const AHEAD = 64 * 1024;
-/** Characters that are taken at once. They come on top of those that are queued. */
+/** Characters taken at once, on top of the queued ones. */
 const TAKEN = 64 * 1024;
 
 /**
@@ -24,12 +24,12 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
   readonly #own: AsyncIterator<AnyMessage>;
   readonly #encode: Encode;
   readonly #scope: Scope;
-  /** The handler's, which is aborted when the session ends. */
+  /** The handler's scope, which closes when the session ends. */
   readonly #handler: Scope;
   readonly #inbox: Queue<Encoded>;
   #stage: "new" | "begun" | "joining" | "joined" = "new";
   #taken: (() => void) | undefined;
-  /** Others wait with what they send. */
+  /** Senders other than the handler wait here for room. */
   #full: Waiter | undefined;
   readonly #stopAttending: () => void;
   /** Ends the wait for the handler's first step. */
@@ -73,14 +73,14 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
     return this.#inbox.next();
   }
 
-  /** More that is there already, beside what `next` gave. */
+  /** Further messages that are queued already, beside that of `next`. */
   rest(): readonly Encoded[] {
     return this.#stage === "joined" ? this.#inbox.rest(TAKEN) : [];
   }
 
   /** Throws `Violation` for a wrong message. */
   send(sent: Sent): Promise<void> | undefined {
-    // What a new reader begins with is bounded already.
+    // The messages that a new reader begins with are limited already.
     this.#put(this.#encode(sent.message, sent), this.#stage === "joining" ? 0 : undefined);
     if (this.#inbox.ended || this.#inbox.weight <= this.#context.limits.maxQueued) return undefined;
     this.#full ??= waiter();
@@ -150,7 +150,7 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
     this.#full = undefined;
   }
 
-  /** A reader that is too far behind ends. */
+  /** Queues a message. A reader that is too far behind ends. */
   #put(encoded: Encoded, weight = encoded.data.length): void {
     if (this.#inbox.push(encoded, weight)) return;
     const behind = `the reader of session ${this.#key} is more than ${this.#context.limits.maxBuffered} characters behind`;

@@ -64,10 +64,10 @@ interface Handling {
 
 const DONE = { done: true, value: undefined } as const;
 
-/** What a handler produces. An iterator by hand: an async generator around the handler's own would cost each message three more promises. */
+/** A handler's messages as blocks. A hand-written iterator: an async generator would cost each message three more promises. */
 class Handled implements Production, AsyncIterator<readonly string[]> {
   readonly #handling: Handling;
-  /** The first step, which is asked for at once, and checked before the caller is let in. */
+  /** The first step, requested at once and checked before the request is accepted. */
   readonly first: Promise<IteratorResult<Encoded>>;
   headersDue = false;
   #waiting: typeof this.first | undefined;
@@ -159,7 +159,7 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
     return encoded.block(this.#id(this.#seq));
   }
 
-  /** The end that the protocol knows: the sentinel, where it has one. It has a place of its own, so that a reader that lacks it comes back. */
+  /** Ends the stream, with the protocol's sentinel where it has one. The sentinel has a place, so that a reader without it resumes. */
   #finish(): IteratorResult<readonly string[]> {
     const { sentinel } = this.#handling.described;
     this.#end("done");
@@ -190,7 +190,7 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
   }
 }
 
-/** Whether a handler has to send an end message: returning is the end of a stream with a sentinel, and of one without ends. */
+/** Whether a handler must send an end message. Returning ends a stream with a sentinel, and one without end messages. */
 function needsEnd({ end = [], sentinel }: Stream): boolean {
   return end.length > 0 && sentinel === undefined;
 }

@@ -30,10 +30,10 @@ export interface SseWriter {
   run(sink: Sink): Promise<void>;
 }
 
-/** Takes blocks that were not asked for. False where there is no room: their source keeps them. */
+/** Takes blocks without a request. Returns false without room: their source keeps them. */
 export type Push = (blocks: readonly string[]) => boolean;
 
-/** Where blocks come from: they are asked for, and while that waits, they may also be pushed. */
+/** A source of blocks: they are pulled, and may also be pushed while a pull is pending. */
 export interface BlockSource extends AsyncIterator<readonly string[]> {
   onPush?(push: Push): void;
 }
@@ -49,7 +49,7 @@ export class BlockWriter implements SseWriter {
   #sink!: Sink;
   #buffer: string[] = NOTHING;
   #size = 0;
-  /** Nothing was written since the last heartbeat. */
+  /** Whether nothing was written since the last heartbeat. */
   #quiet = true;
   #over = false;
   /** Pending while the sink has no room. */
@@ -85,7 +85,7 @@ export class BlockWriter implements SseWriter {
     });
   }
 
-  /** Writes the blocks of this tick. Many writers have the same ones: they are joined once, given the last ones that were. */
+  /** Writes the blocks of this tick. Writers with the same blocks share one text: each gets the last one to reuse. */
   flush(last?: Joined): Joined | undefined {
     if (this.#size === 0 || this.#over) return last;
     const blocks = this.#buffer;
@@ -152,13 +152,13 @@ export class BlockWriter implements SseWriter {
     }
   }
 
-  /** A comment, where nothing was written since the last one. */
+  /** Writes a comment if nothing was written since the last one. */
   #beat(): void {
     if (this.#quiet && !this.#room && !this.#over) this.#write(encodeComment(""));
     this.#quiet = true;
   }
 
-  /** A sink that fails is a connection that is lost. */
+  /** Treats a failed sink as a lost connection. */
   #fail(error: unknown): void {
     this.#failure ??= { error };
     this.#cut();

@@ -8,11 +8,11 @@ import type { Sink } from "../stream/writer.js";
 
 /** When a connection is cut. */
 export interface CutOptions {
-  /** Cuts the next stream or channel once it has sent so many messages. @default cuts what is open, at once */
+  /** Number of messages after which the next stream or channel is cut. @default cuts open connections at once */
   readonly after?: number;
 }
 
-/** An app whose connections can be cut: by `fetch` and `webSocket` in memory, and by any adapter. */
+/** Makes an app's connections cuttable, in memory (`fetch`, `webSocket`) and in any adapter. */
 export function cuttable<A extends App>(app: A): A & { cut(options?: CutOptions): void } {
   const open = new Set<() => void>();
   const due: number[] = [];
@@ -76,7 +76,7 @@ export function cuttable<A extends App>(app: A): A & { cut(options?: CutOptions)
   };
 }
 
-/** The port itself, but for what it is given to send. */
+/** The port with another `send`. */
 function sendingBy(port: Port, send: Port["send"]): Port {
   return new Proxy(port, {
     get(target, key) {

@@ -107,7 +107,7 @@ async function messagesOf(
   });
 }
 
-/** An example names a session of its own: it gets the name that was asked for. */
+/** Replaces an example's session name with the requested one. */
 function ofSession({ session }: AnyContract, example: unknown, input: Input): unknown {
   const has = session !== undefined && isRecord(example) && Object.hasOwn(example, session);
   return has && input[session] !== undefined ? { ...example, [session]: input[session] } : example;

@@ -8,7 +8,7 @@ import type { App } from "../serve.js";
 
 // Requests and handshakes in runtimes that have `fetch`: Deno, Bun and Cloudflare workers.
 
-/** What a runtime knows of a request beside itself. */
+/** What a runtime knows about a request beyond the request itself. */
 export interface Arrival {
   /** Aborts when the caller is gone. */
   readonly left: AbortSignal;
@@ -39,7 +39,7 @@ export async function handshake(
   const stop = call.onAbort(left, () => call.close(gone()));
   const offered = (request.headers.get("Sec-WebSocket-Protocol") ?? "").split(",").map((one) => one.trim());
   const accepted = await app.accept(found.request, offered, call, bound);
-  // From now on the socket's own close tells.
+  // From now on the socket's close event closes the call.
   stop();
   if ("refused" in accepted) {
     const { status, headers, body } = accepted.refused;
@@ -49,7 +49,7 @@ export async function handshake(
   return { app, call, protocol, run: (port) => accepted.run(port) };
 }
 
-/** Answers any other request. Never rejects: runtimes print what a handler rejects with, and a caller that has gone is no failure. */
+/** Answers any other request. Never rejects: runtimes print rejections, and a caller that has gone is no failure. */
 export async function answer(apps: readonly Placed[], request: Request, { left, bound }: Arrival): Promise<Response> {
   const { app, request: own } = choose(apps, new WebRequest(request), knows) ?? { app: apps[0]!.app, request };
   const call = app.open();

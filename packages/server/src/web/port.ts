@@ -9,7 +9,7 @@ export interface RuntimeSocket {
   buffered(): number;
 }
 
-/** A port, and what its runtime calls when something arrives. What comes before `listen` waits for it. */
+/** A port, and what its runtime calls when something arrives. Queues events until `listen`. */
 export interface RuntimePort {
   readonly port: Port;
   receive(data: unknown): void;
