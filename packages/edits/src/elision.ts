@@ -1,8 +1,8 @@
 import { areDots, areWordyDots } from "./dots.js";
 
-/** What a comment says that is alone on its line, in any language's way of writing one. */
+/** The text of a comment alone on its line, in any language's syntax. */
 const COMMENT = /^\s*(?:\/\/|#|--|;|%|\/\*|\{\/\*|<!--)(.*?)(?:\*\/\}?|-->|--)?$/;
-/** Part of a text that is left out. Words that may be a heading are none: `// other methods`, `// the rest of the page`. */
+/** Names of omitted parts. Possible headings do not count: `// other methods`, `// the rest of the page`. */
 const PART =
   /^(?:the |all )?(?:(?:rest|remainder) of (?:the |this |your )?(?:code|file|function|method|class|component|implementation|body|module|script|logic)|(?:existing|previous|unchanged|original|remaining) (?:code|contents?|implementation|logic|lines|body|jsx|markup|html))$/i;
 /** The word for such a part, with or without it. */
@@ -15,9 +15,9 @@ const PYTHON = /\.(?:py|pyx)$/i;
 const NOTHING = /^-\s*(?:pass|\.{3}|raise NotImplementedError\b.*|>>>.*)$/;
 const STUB = /\.(?:pyi|pxd)$/i;
 
-/** Whether a line says nothing but that lines are left out: `...`, `// ...`, `(...)`, `// rest of the function unchanged`. */
+/** Whether a line only stands for omitted lines: `...`, `// ...`, `(...)`, `// rest of the function unchanged`. */
 export function isElision(line: string): boolean {
-  // Most lines begin as none of these does.
+  // A quick check: most lines begin with none of these.
   if (line.length > 120 || !/^\s*[/#\-;%{<(.[…]/.test(line)) return false;
   if (areDots(line) || line.trim() === "(...)") return true;
   const said = COMMENT.exec(line.trimEnd())?.[1]?.trim();

@@ -12,11 +12,11 @@ const PATH = 80;
 const QUOTED = 72;
 const SHOWN = 80;
 
-/** What a message says beside the file's own lines. */
+/** The parts of a message beside the file's own lines. */
 interface Account {
-  /** What was looked for. */
+  /** The old text of the hunk. */
   readonly problem: string;
-  /** What to send instead. */
+  /** The instruction for the next attempt. */
   readonly advice: string;
   /** Row of the text that the file's lines are shown around. */
   readonly row: number;
@@ -56,8 +56,8 @@ const ACCOUNTS: Record<ConflictReason, (facts: Facts) => Account> = {
 };
 
 /**
- * Explains a conflict to a model in at most 600 characters of plain English: what was looked for, the nearest text with its
- * line numbers, and what to send instead. `text` is the text that the patch was refused for.
+ * Explains a conflict to a model in at most 600 characters of plain English: the text looked for, the nearest text with
+ * its line numbers, and the instruction for the next attempt. `text` is the text that the patch did not apply to.
  */
 export function explainConflict(conflict: Conflict, patch: FilePatch | Patch, text: string): string {
   needPatch({ patch });
@@ -185,7 +185,7 @@ function addressOf({ anchors = [], atEnd }: Hunk): string {
   return atEnd ? "at the end of the file, where the patch wants them" : "where the patch wants them";
 }
 
-/** The place where most old lines stand, or else the line most like the longest of them; and the first that differs there. */
+/** Finds the place with the most old lines, or else the line most like the longest of them; and the first that differs. */
 function findNearest({ old, hint }: Sides, lines: readonly string[]): { place: number; differs: number | null } | null {
   const offsets = new Map<string, number[]>();
   for (const [i, line] of old.entries()) {
@@ -204,7 +204,7 @@ function findNearest({ old, hint }: Sides, lines: readonly string[]): { place: n
   return { place, differs: differs < 0 ? null : differs };
 }
 
-/** The line of the text that shares most words with the longest old line, if they share half of them. */
+/** The line of the text that shares the most words with the longest old line, at least half of them. */
 function findLike(old: readonly string[], lines: readonly string[]): { place: number; differs: number } | null {
   const longest = old.reduce((best, line) => (line.length > best.length ? line : best), "");
   const wanted = wordsOf(longest);
@@ -257,7 +257,7 @@ function clip(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 
-/** Half of a surrogate pair or a control character in a message helps nobody. */
+/** Lone surrogates and control characters are useless in a message. */
 function plain(message: string): string {
   return message.replace(/[^\P{Cc}\n\t]|\p{Surrogate}/gu, "\ufffd");
 }

@@ -1,8 +1,8 @@
 import type { Hunk } from "./patch.js";
 
 /**
- * The name of a hunk: a 48-bit hash of its lines, as twelve hexadecimal digits, and behind it the ordinal where the same
- * lines come again in one file. It says nothing of the place, so it survives a re-read and a move. Not cryptographic.
+ * The id of a hunk: a 48-bit hash of its lines as twelve hexadecimal digits, then an ordinal if the same lines occur
+ * again in the file. It does not depend on the place, so it survives a re-read and a move. Not cryptographic.
  */
 export function hunkId(lines: readonly string[], ordinal = 0): string {
   return numbered(hashText(lines.join("\n")), ordinal);
@@ -54,7 +54,7 @@ function numbered(name: string, ordinal: number): string {
   return ordinal === 0 ? name : `${name}-${ordinal + 1}`;
 }
 
-/** Hashes parts of one text. A long one is encoded once for all of them, if it has a byte for each of its characters. */
+/** Hashes parts of one text. A long ASCII text is encoded once for all of them. */
 export function hashParts(text: string): (start: number, end: number) => string {
   const encoded = text.length > 10_000 ? encoder.encode(text) : null;
   if (encoded?.length !== text.length) return (start, end) => hashText(text.slice(start, end));

@@ -1,8 +1,8 @@
-/** Endings by which a word in prose is taken for the name of a file. */
+/** File extensions by which a word in prose counts as a file name. */
 const ENDING =
   /[^./\\]\.(?:[cm]?[jt]sx?|json[5c]?|pyi?|rb|go|rs|java|kts?|c|h|cc|cpp|hpp|cs|php|swift|scala|sh|bash|ps1|bat|s?css|less|sass|html?|xml|svg|ya?ml|toml|ini|cfg|conf|lock|mdx?|rst|txt|adoc|org|sql|vue|svelte|astro|lua|p[lm]|r|jl|exs?|erl|hs|mli?|clj[sc]?|dart|gradle|proto|tf|el|zig|nim|graphql|prisma|ipynb)$/i;
 const NAME = /^(?:[A-Z][a-z]+file|go\.mod|\.[a-z]+(?:ignore|rc)|\.env)$/;
-/** Names of things that end as a file does. */
+/** Names of things that look like file names. */
 const NO_FILE =
   /^(?:node|next|nuxt|vue|react|express|three|chart|ember|backbone|d3|alpine|angular|solid|discord)\.js$/i;
 /** The paths that a line of prose names. */

@@ -1,4 +1,4 @@
-// What is no text or no patch is a slip of the caller, not of a model: a TypeError says which argument it is.
+// An argument that is no text or no patch is a mistake of the caller, not of a model: the TypeError names it.
 
 export function needText(values: Readonly<Record<string, unknown>>): void {
   for (const name in values) if (typeof values[name] !== "string") fail(name, "a string", values[name]);

@@ -1,5 +1,5 @@
 /**
- * What "change this file" means, as a value. Every reader of this package produces it and every writer consumes it.
+ * A change of files, as a value. Every reader of this package produces it and every writer consumes it.
  * It is plain JSON: `JSON.parse(JSON.stringify(patch))` equals the patch.
  */
 export interface Patch {
@@ -15,17 +15,17 @@ export interface FilePatch {
   /** Path after the change, without `b/`; null for `delete`. */
   readonly after: string | null;
   readonly hunks: readonly Hunk[];
-  /** The hunks' new side is the whole file: what was there is replaced, whatever it was. */
+  /** The hunks' new side is the whole file: it replaces the old content, whatever it was. */
   readonly whole?: true;
-  /** The mode that the change takes away and the one that it gives, as git writes them, for instance "100644". */
+  /** The old and the new mode as git writes them, for instance "100644". */
   readonly oldMode?: string;
   readonly newMode?: string;
-  /** What git's extended header said beside paths and modes; absent for a plain unified diff. */
+  /** Fields of git's extended header beside paths and modes; absent for a plain unified diff. */
   readonly git?: GitHeader;
-  /** What stood behind the path in the `---` and `+++` lines, usually a time stamp. */
+  /** Text behind the path in the `---` and `+++` lines, usually a time stamp. */
   readonly oldStamp?: string;
   readonly newStamp?: string;
-  /** Why the change is made, where its writer said so (an edit block's `reason`, a protocol's rationale). */
+  /** The reason for the change, if given (an edit block's `reason`, a protocol's rationale). */
   readonly reason?: string;
 }
 
@@ -41,7 +41,7 @@ export interface GitHeader {
 }
 
 export interface Hunk {
-  /** Derived from the hunk's lines (and its ordinal among equal ones in the file), so it survives a re-read and a move. */
+  /** A hash of the hunk's lines (and its ordinal among equal ones in the file), so it survives a re-read and a move. */
   readonly id: string;
   /**
    * First line of the old side, counted from 1, exactly as a unified diff writes it (0 or the line before when the
@@ -50,12 +50,12 @@ export interface Hunk {
   readonly oldStart: number | null;
   /** First line of the new side, by the same rule. */
   readonly newStart: number | null;
-  /** Text behind the second `@@`: usually the enclosing function. A place that contradicts it is not taken. */
+  /** Text behind the second `@@`: usually the enclosing function. A place that contradicts it is rejected. */
   readonly section?: string;
   /**
-   * Lines that stand above the hunk, outermost first (`@@ class A`, `@@ def b():`). They are part of its address: it is
-   * applied in the block of the last one, which is in the block of the one before. Hunks that have this field, if only an
-   * empty one, stand in the file's order.
+   * Lines above the hunk, outermost first (`@@ class A`, `@@ def b():`). They are part of its address: it is applied in
+   * the block of the last one, which is in the block of the one before. Hunks with this field, even an empty one, keep the
+   * order of the file.
    */
   readonly anchors?: readonly string[];
   /** The old side ends the file (`*** End of File`): it is applied nowhere else. */

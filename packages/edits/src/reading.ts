@@ -1,11 +1,11 @@
 import type { Patch } from "./patch.js";
 
-/** What reading a unified diff gives: a patch and what had to be repaired to get it, or why there is none. */
+/** The result of reading a unified diff: a patch and its repairs, or errors. */
 export type Reading =
   | { readonly ok: true; readonly patch: Patch; readonly repairs: readonly Repair[] }
   | { readonly ok: false; readonly errors: readonly ReadError[] };
 
-/** Something the reader understood although it was written wrongly. Strict reading refuses it instead. The first 10,000 are listed. */
+/** A mistake in the input that was repaired. Strict reading refuses it instead. At most 10,000 are listed. */
 export interface Repair {
   readonly kind: RepairKind;
   /** Line of the input, counted from 1. */
@@ -15,7 +15,7 @@ export interface Repair {
 
 export type RepairKind = UnifiedRepairKind | EditRepairKind;
 
-/** What is repaired in unified diffs. */
+/** Repairs in unified diffs. */
 export type UnifiedRepairKind =
   | "prose" // text around the patch was left out
   | "fence" // the patch stood in a markdown fence
@@ -33,7 +33,7 @@ export type UnifiedRepairKind =
   | "empty-hunk" // a hunk or a file header that changes nothing; left out
   | "missing-final-newline"; // the patch's last line had no line feed
 
-/** What is repaired in the formats that are no unified diffs. */
+/** Repairs in the other formats. */
 export type EditRepairKind =
   | "missing-action" // an edit block without `action` that has old and new content
   | "missing-bar" // content below its key without `|`
@@ -56,7 +56,7 @@ export interface ReadError {
 
 export type ReadErrorReason = UnifiedErrorReason | EditErrorReason;
 
-/** What cannot be read in unified diffs. */
+/** Errors in unified diffs. */
 export type UnifiedErrorReason =
   | "no-hunk" // nothing in the input changes anything
   | "no-file-header" // a hunk, but no file it belongs to
@@ -68,7 +68,7 @@ export type UnifiedErrorReason =
   | "binary" // a binary patch
   | "combined-diff"; // a diff of a merge commit (`@@@`)
 
-/** What cannot be read in the formats that are no unified diffs. */
+/** Errors in the other formats. */
 export type EditErrorReason =
   | "unfinished" // the text ended, or another block began, before the block's end
   | "too-long" // the block is longer than the reader's limit
@@ -76,10 +76,10 @@ export type EditErrorReason =
   | "ambiguous" // markers in the content: where the old text ends is not certain
   | "bad-block"; // the block breaks its format; the message says how
 
-/** Repairs that one reading lists at most: a list of a million says no more, and costs the memory of a million. */
+/** The most repairs that one reading lists, because a list of a million only costs memory. */
 export const MOST_REPAIRS = 10_000;
 
-/** The message of a repair or an error: the one sentence that its kind has, and what was found where it was met. */
+/** The message of a repair or an error: the sentence of its kind, then the text found there. */
 export function say(sentence: string, found?: string): string {
   return found === undefined ? sentence : `${sentence.slice(0, -1)}: ${found}.`;
 }

@@ -6,22 +6,22 @@ export interface AppliedHunk {
   readonly id: string;
   /** Line of the text, counted from 1, at which the hunk's old side was found. */
   readonly at: number;
-  /** Lines between there and where the hunk said; 0 where it named no line. */
+  /** Distance in lines from there to the hunk's own line number; 0 if it has none. */
   readonly offset: number;
   readonly repairs: readonly Rung[];
 }
 
 export interface Conflict {
-  /** The hunk's id; empty where the conflict is the file's. */
+  /** The hunk's id; empty for a conflict of the file. */
   readonly hunk: string;
   readonly reason: ConflictReason;
-  /** Line of the text, counted from 1, that the conflict is about; null where there is none. */
+  /** Line of the text, counted from 1, that the conflict is about; null if there is none. */
   readonly at: number | null;
-  /** Lines, counted from 1, where the hunk could stand: at most 20 of them. */
+  /** Candidate lines for the hunk, counted from 1: at most 20 of them. */
   readonly candidates: readonly number[];
-  /** How many such lines there are. */
+  /** The number of all candidates. */
   readonly total: number;
-  /** The last rung that was tried. */
+  /** The last rung tried. */
   readonly rung: Rung;
 }
 
@@ -33,11 +33,10 @@ export type ConflictReason =
   | "stale"; // the file is in another state than the patch wants: a new file that has text, a deleted one with more of it
 
 /**
- * How far a hunk had to be bent to fit, mildest first. `place`: it stood elsewhere. `order`: an earlier
- * hunk of the patch stood behind it. `final-newline`: text and patch differ
- * on the line feed at the end. `byte-order-mark`: the text's own was put back. The others name what was
- * not compared on lines that matched; nothing else was ignored. `elided`: dots in the hunk stood for lines of the text.
- * `misspelt`: a word of a context line had a letter wrong. `anchored` is used only where it is asked for.
+ * How far matching was loosened to place a hunk, mildest first. `place`: it stood elsewhere. `order`: an earlier hunk of
+ * the patch stood behind it. `final-newline`: text and patch differ in the line feed at the end. `byte-order-mark`: the
+ * text's own was put back. The others name what was not compared on matched lines; nothing else was ignored. `elided`:
+ * dots in the hunk stood for lines of the text. `misspelt`: a word of a context line had a letter wrong. `anchored` is opt-in.
  */
 export type Rung =
   | "exact"

@@ -5,7 +5,7 @@ export interface Splice {
   readonly insert: string;
 }
 
-/** Everything outside the splices is taken over as it is, byte for byte. */
+/** Applies the splices; everything outside them stays byte for byte. */
 export function spliceText(text: string, splices: readonly Splice[]): string {
   let result = "";
   let end = 0;

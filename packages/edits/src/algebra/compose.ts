@@ -9,15 +9,15 @@ export type Composition =
   | { readonly ok: true; readonly patch: Patch }
   | {
       readonly ok: false;
-      /** The path, between the two patches, at which they do not fit. */
+      /** The path, between the two patches, at which they do not fit together. */
       readonly path: string;
-      /** `no-line-numbers`: a hunk names no place. `mismatch`: the second patch is not about what the first one leaves. */
+      /** `no-line-numbers`: a hunk has no line numbers. `mismatch`: the second patch does not fit the first. */
       readonly reason: "no-line-numbers" | "mismatch";
     };
 
 /**
- * One patch for two in a row: `apply(compose(p, q), a) = apply(q, apply(p, a))`. No text is needed, but both patches must name
- * lines exactly, as patches made by `createPatch` do; hunks that only a tolerant reading can place do not compose.
+ * Combines two patches in a row into one: `apply(compose(p, q), a) = apply(q, apply(p, a))`. It needs no text, but both
+ * patches must have exact line numbers, as those of `createPatch` do; hunks that need tolerant matching do not compose.
  */
 export function composePatches(first: Patch, second: Patch): Composition {
   needPatch({ first, second });
@@ -33,7 +33,7 @@ export function composePatches(first: Patch, second: Patch): Composition {
       continue;
     }
     const follower = waiting[next]!;
-    // A copy leaves what it was made from.
+    // A copy keeps its source.
     if (follower.kind === "copy") files.push(file);
     waiting.splice(next, 1);
     const composed = composeFiles(file, follower);
@@ -71,7 +71,7 @@ function composeFiles(first: FilePatch, second: FilePatch): FilePatch | null | "
   return typeof hunks === "string" ? hunks : { ...frame, hunks };
 }
 
-/** What the text between the two patches was before the first and is after the second, stretch by stretch. */
+/** Each stretch of the text between the two patches: before the first patch, and after the second. */
 function composeHunks(first: FilePatch, second: FilePatch): Hunk[] | "no-line-numbers" | "mismatch" {
   const shown = new Map<number, string>();
   const back = readChanges(invertPatch({ files: [{ ...first, kind: "modify" }] }).files[0]!.hunks, shown);

@@ -6,8 +6,8 @@ const PLUS = 43;
 const MINUS = 45;
 
 /**
- * The patch that undoes this one: `apply(invert(p), apply(p, a)) = a`, and `invert(invert(p)) = p` up to the order of
- * lines within a change and up to a copy, whose inverse deletes it. What a `whole` file replaced is not in the patch:
+ * Makes the patch that undoes this one: `apply(invert(p), apply(p, a)) = a`. `invert(invert(p)) = p` up to the order of
+ * lines within a change; the inverse of a copy deletes it. A patch does not hold the text that a `whole` file replaced:
  * its inverse has no hunks, and applying it is refused as stale. Files come in reverse order.
  */
 export function invertPatch(patch: Patch): Patch {
@@ -35,7 +35,7 @@ function invertFile(file: FilePatch): FilePatch {
   };
 }
 
-/** All hunks as one text, of which the lines are views: a line put together by itself would be copied whenever it is read. */
+/** All hunks as one text with the lines as views of it: a concatenated line would be copied on each read. */
 function invertHunks(hunks: readonly Hunk[]): Hunk[] {
   const inverted: string[] = [];
   for (const { lines } of hunks) {

@@ -7,11 +7,11 @@ export type PatchMerge =
   | { readonly ok: false; readonly conflicts: readonly PatchConflict[] };
 
 export interface PatchConflict {
-  /** The file's path before the change, or after it where it is created. */
+  /** The file's path before the change; the path after it for a created file. */
   readonly path: string;
   /**
-   * `overlap`: both change or touch the same lines, each in its own way. `base`: they disagree about the text they start
-   * from. `no-place`: a hunk has no line numbers. `file`: they create, delete, rename or replace the file differently.
+   * `overlap`: both change or touch the same lines differently. `base`: they were made from different texts.
+   * `no-place`: a hunk has no line numbers. `file`: they create, delete, rename or replace the file differently.
    */
   readonly reason: "overlap" | "base" | "no-place" | "file";
   /** The hunks concerned, by id. */
@@ -20,8 +20,7 @@ export interface PatchConflict {
 }
 
 /**
- * One patch that makes the changes of two patches of the same base, each at its place in the base. Changes that overlap
- * or touch are a conflict unless they are the same.
+ * Merges two patches of the same base into one. Changes that overlap or touch are a conflict unless they are the same.
  */
 export function mergePatches(ours: Patch, theirs: Patch): PatchMerge {
   needPatch({ ours, theirs });

@@ -7,12 +7,12 @@ export type Merge =
   | { readonly ok: true; readonly text: string }
   | {
       readonly ok: false;
-      /** The merged text in order: what is settled as text, what is not as conflicts. */
+      /** The merged text in order: resolved parts as text, the others as conflicts. */
       readonly pieces: readonly (string | MergeConflict)[];
       readonly conflicts: readonly MergeConflict[];
     };
 
-/** Both sides changed these lines, each in its own way. */
+/** Both sides changed these lines differently. */
 export interface MergeConflict {
   readonly base: string;
   readonly ours: string;
@@ -22,9 +22,9 @@ export interface MergeConflict {
 }
 
 /**
- * Merges what two sides made of one text. Changes that overlap or touch are a conflict unless both sides give the same
- * text, as `git merge-file` has it. Laws: `merge3(b, x, b)` gives `x`; `merge3(b, x, x)` gives `x`; ours and theirs
- * swapped give the same text, or the same conflicts swapped.
+ * Merges two changed versions of one text. As in `git merge-file`, changes that overlap or touch are a conflict unless
+ * both sides give the same text. Laws: `merge3(b, x, b)` gives `x`; `merge3(b, x, x)` gives `x`; swapping ours and theirs
+ * gives the same text, or the same conflicts swapped.
  */
 export function merge3(base: string, ours: string, theirs: string): Merge {
   needText({ base, ours, theirs });

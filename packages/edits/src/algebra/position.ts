@@ -9,14 +9,15 @@ export interface Position {
 }
 
 export interface MappedPosition extends Position {
-  /** The position's line was deleted; it now stands at the edge of what replaced it. */
+  /** The position's line was deleted; the new position is at the edge of its replacement. */
   readonly deleted: boolean;
 }
 
 /**
- * Where a position of the old text is in the new one. In a kept line the character stays, and mapping back through the
- * inverse patch returns the position. In a deleted line it goes to the start of what replaced it, or with `side` 1 behind
- * it. An insertion in front of a line moves the line. The order of positions is kept. Null where a hunk names no line, or the hunks are not of one text.
+ * Maps a position of the old text to the new one. In a kept line the character stays, and mapping back through the
+ * inverse patch returns the position. In a deleted line it moves to the start of the replacement, or with `side` 1 to its
+ * end. An insertion in front of a line moves the line. Positions keep their order. Null if a hunk has no line numbers, or
+ * the hunks are not of one text.
  */
 export function mapPosition(file: FilePatch, position: Position, side: -1 | 1 = -1): MappedPosition | null {
   needPatch({ file });

@@ -3,9 +3,9 @@ import { needPatch } from "../need.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
 
 /**
- * The patch with only the hunks of these ids; it applies to the same text as the whole one. `select(p, all ids) = p`.
- * A file all of whose hunks are left out is left out. One that never had any (a rename, a mode, an empty file) stays: there is no id to
- * choose it by. Ids are unique within a file; to choose file by file, select from a patch of one file.
+ * Keeps only the hunks with these ids; the result applies to the same text. `select(p, all ids) = p`.
+ * A file without selected hunks is left out. A file that never had hunks (a rename, a mode, an empty file) stays, because it
+ * has no id to select. Ids are unique within a file; to select file by file, pass a patch of one file.
  */
 export function selectHunks(patch: Patch, ids: Iterable<string>): Patch {
   needPatch({ patch });
@@ -26,7 +26,7 @@ function selectInFile(file: FilePatch, chosen: ReadonlySet<string>): FilePatch[]
   }
   if (hunks.length === file.hunks.length) return [file];
   if (hunks.length === 0) return [];
-  // What is left of a deletion or a creation in part no longer takes or makes the whole file.
+  // A deletion or creation of which only some hunks are kept is a plain change of the file.
   if (file.kind === "delete") return [{ ...file, kind: "modify", after: file.before, hunks }];
   return [{ ...file, hunks }];
 }

@@ -3,13 +3,13 @@ import type { Hunk } from "../patch.js";
 import { commonEnds } from "../same-ends.js";
 import { takeApart } from "../sides.js";
 
-/** Lines `oldStart` to `oldEnd` of a text, counted from 0, end excluded, become something else. */
+/** A replacement of lines `oldStart` to `oldEnd` of a text, counted from 0, end excluded. */
 export interface Span {
   readonly oldStart: number;
   readonly oldEnd: number;
 }
 
-/** They become the lines of `insert`. A line has its line feed at its end unless it has none in the file. */
+/** The new lines. Each ends with its line feed unless it has none in the file. */
 export interface HunkChange extends Span {
   readonly insert: readonly string[];
   readonly hunk: Hunk;
@@ -18,8 +18,8 @@ export interface HunkChange extends Span {
 }
 
 /**
- * The changes of the hunks in the order of their places, and into `shown` the lines that they show of the text they start
- * from. `no-place`: a hunk has no line numbers, or such as no text has. `base`: two hunks want the same lines, or say different lines of one.
+ * Reads the changes of the hunks in the order of their places, and adds the old lines that they show to `shown`.
+ * `no-place`: a hunk has no valid line numbers. `base`: two hunks claim the same lines, or differ about one.
  */
 export function readChanges(
   hunks: readonly Hunk[],
@@ -53,14 +53,14 @@ export interface Meeting<Change> extends Span {
   readonly right: readonly Change[];
 }
 
-/** All changes of two sides, in order, those that overlap or touch together. */
+/** All changes of two sides in order; those that overlap or touch are grouped. */
 export function meet<Change extends Span>(left: readonly Change[], right: readonly Change[]): Meeting<Change>[] {
   const meetings: Meeting<Change>[] = [];
   for (let i = 0, j = 0; i < left.length || j < right.length; ) {
     const [fromLeft, fromRight] = [i, j];
     const oldStart = Math.min(left[i]?.oldStart ?? Infinity, right[j]?.oldStart ?? Infinity);
     let oldEnd = oldStart;
-    // What touches the stretch belongs to it and may widen it.
+    // A change that touches the stretch belongs to it and may widen it.
     for (;;) {
       if (i < left.length && left[i]!.oldStart <= oldEnd) oldEnd = Math.max(oldEnd, left[i++]!.oldEnd);
       else if (j < right.length && right[j]!.oldStart <= oldEnd) oldEnd = Math.max(oldEnd, right[j++]!.oldEnd);

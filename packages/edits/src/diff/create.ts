@@ -8,18 +8,18 @@ export interface CreateOptions extends DiffOptions {
   /** Path of the file, before and after. Default "file". */
   path?: string;
   /**
-   * Where the paths differ the file is renamed; null before means that it is created, null after that it is deleted, and
-   * the text on that side counts as empty.
+   * If the paths differ, the file is renamed. Null before means created, null after means deleted; the text on that side
+   * then counts as empty.
    */
   oldPath?: string | null;
   newPath?: string | null;
-  /** How many unchanged lines stand around a change. Default 3. */
+  /** Number of unchanged lines around a change. Default 3. */
   context?: number;
 }
 
 /**
- * The patch that makes `before` into `after`. Law: `applyPatch(createPatch(a, b), a)` gives `b`. Two equal texts under one
- * path give a patch without files; a file that is created, deleted or renamed is in the patch even if it has no hunks.
+ * Makes the patch that turns `before` into `after`. Law: `applyPatch(createPatch(a, b), a)` gives `b`. Equal texts under
+ * one path give a patch without files; a created, deleted or renamed file is in the patch even if it has no hunks.
  */
 export function createPatch(before: string, after: string, options: CreateOptions = {}): Patch {
   needText({ before, after });
@@ -36,7 +36,7 @@ export function createPatch(before: string, after: string, options: CreateOption
     before: oldPath,
     after: newPath,
     hunks,
-    // Only git's header can say that an empty file comes or goes, and it has to name a mode.
+    // Only git's header can express that an empty file is created or deleted, and it needs a mode.
     ...(hunks.length === 0 && kind === "create" && { newMode: "100644" }),
     ...(hunks.length === 0 && kind === "delete" && { oldMode: "100644" }),
   };
@@ -70,7 +70,7 @@ function createHunk(
   const newStart = first.newStart - (first.oldStart - oldStart);
   const oldEnd = Math.min(before.length, last.oldEnd + context);
   const newEnd = last.newEnd + (oldEnd - last.oldEnd);
-  // Written as one text and cut again: less work than lines that are joined for the id, and they hold on to no more of it.
+  // Built as one text and split again: cheaper than joining the lines for the id, and they retain less memory.
   let body = "";
   let at = oldStart;
   for (const change of changes) {

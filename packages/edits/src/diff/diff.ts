@@ -14,27 +14,27 @@ export interface Change {
 
 export interface DiffOptions {
   /**
-   * How many steps the search for one shortest path may take (its time is the square of it), before it settles for a
-   * longer one. Default: the square root of the number of lines, at least 256, as git has it. Infinity: always minimal.
+   * Number of steps to search for a shortest path before a longer one is accepted. Time grows with its square.
+   * Default: the square root of the number of lines, at least 256, as in git. Infinity: always minimal.
    */
   cost?: number;
 }
 
 export interface LineDiffOptions extends DiffOptions {
-  /** Choose among equal places of a change by blank lines and indentation (default), or leave it as low as it goes. */
+  /** Choose among equal places of a change by blank lines and indentation (default), or keep it as low as possible. */
   readable?: boolean;
 }
 
 /**
- * The changes that make the old text into the new one, in order, no two touching. As git does it: lines become integers,
- * the equal ends are left out and the lines that only one side has, the rest is compared, and the runs found are moved to
- * where they read well. Time is linear in the lines but for a factor of the cost; any cost gives correct changes.
+ * Finds the changes from the old text to the new one, in order, no two touching. As in git, lines become integers, equal
+ * ends and lines of only one side are left out, the rest is compared, and each run moves to where it reads well.
+ * Time is linear in the lines and grows with the cost; any cost gives correct changes.
  */
 export function diffLines(a: Source, b: Source, options: LineDiffOptions = {}): Change[] {
   const { start, end } = commonEnds(a, b);
   const aEnd = a.length - end;
   const bEnd = b.length - end;
-  // One buffer: to get one costs as much as to compare a short text.
+  // One buffer, because allocating one costs as much as comparing a short text.
   const flags = new Uint8Array(a.length + b.length + 2);
   const removed = flags.subarray(0, a.length + 1);
   const added = flags.subarray(a.length + 1);
@@ -66,7 +66,7 @@ function markMany(
   for (let i = 0; i < keptRight.length; i++) if (kept.added[i] === 1) added[start + keptRight[i]!] = 1;
 }
 
-/** Whether what is not marked is equal, not only of equal hash. */
+/** Whether the unmarked lines are really equal, not only by hash. */
 function isTrue(a: Source, b: Source, removed: Uint8Array, added: Uint8Array): boolean {
   let i = 0;
   let j = 0;
@@ -99,8 +99,8 @@ const KEEP = 1;
 const FREQUENT = 2;
 
 /**
- * Marks the lines that the other side does not have as changed and gives the indexes of the others. A line that the other
- * side has very often goes too where it stands among such lines: it would only make the search longer.
+ * Marks lines that the other side lacks as changed, and returns the indexes of the others. Also drops lines that are very
+ * frequent on the other side if they stand among dropped lines: they would only lengthen the search.
  */
 function dropSingles(keys: Int32Array, inOther: Int32Array, cost: number | undefined, changed: Uint8Array): Int32Array {
   const frequent =

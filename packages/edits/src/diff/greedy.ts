@@ -44,7 +44,7 @@ export function markFew(
   return false;
 }
 
-/** Where diagonal k is reached with the d-th change, past one more line of `a`. */
+/** Where the d-th change reaches diagonal k, past one more line of `a`. */
 function stepRight(d: number, k: number, aEnd: number): number {
   const x = rows[middle(d - 1) + k - 1]!;
   return x !== UNREACHED && x < aEnd ? x + 1 : UNREACHED;
@@ -56,7 +56,7 @@ function stepDown(d: number, k: number, bEnd: number): number {
   return x - k <= bEnd ? x : UNREACHED;
 }
 
-/** Walks the path back from its end. What lies behind each step is an equal run. */
+/** Walks the path back from its end. An equal run precedes each step. */
 function trace(length: number, end: number, aEnd: number, bEnd: number, removed: Uint8Array, added: Uint8Array): void {
   let k = end;
   for (let d = length; d > 0; d--) {

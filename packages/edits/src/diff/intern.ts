@@ -8,8 +8,8 @@ export interface Interned {
 }
 
 /**
- * Numbers the lines `start` to `aEnd` and `bEnd` by two 32-bit hashes of each. Different lines may in theory get one
- * number: the caller compares what it takes for equal, and if it is not, numbers the lines once more by `internExactly`.
+ * Numbers the lines `start` to `aEnd` and `bEnd` by two 32-bit hashes of each. Different lines may in theory share a
+ * number: the caller must compare the lines found equal, and on a mismatch number them again with `internExactly`.
  */
 export function internByHash(a: Source, b: Source, start: number, aEnd: number, bEnd: number): Interned {
   const total = aEnd + bEnd - 2 * start;
@@ -56,7 +56,7 @@ export function internExactly(a: Source, b: Source, start: number, aEnd: number,
   return { left: intern(a, aEnd), right: intern(b, bEnd), size: seen.size };
 }
 
-/** Two hashes for each line. The multipliers are new in every process, so that nobody can write lines of one hash. */
+/** Two hashes for each line. The multipliers are random per process, so collisions cannot be prepared. */
 function hashLines({ text, starts }: Source, start: number, end: number): Int32Array {
   const from = starts[start]!;
   const codes = readCodes(text.slice(from, starts[end]));
@@ -81,7 +81,7 @@ function hashLines({ text, starts }: Source, start: number, end: number): Int32A
 
 const MULTIPLIERS = Int32Array.of((Math.random() * 0x100000000) | 1, (Math.random() * 0x100000000) | 1);
 
-/** The code units, as bytes where all of them are ASCII: half the memory, and encoded by the machine. */
+/** The code units, as bytes if all are ASCII: half the memory, and encoded natively. */
 function readCodes(text: string): Uint8Array | Uint16Array {
   const bytes = new TextEncoder().encode(text);
   if (bytes.length === text.length) return bytes;

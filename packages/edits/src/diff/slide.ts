@@ -1,10 +1,10 @@
 import { isSameLine, type Source } from "./source.js";
 
 /**
- * Moves each run of changed lines to where a reader expects it. A run whose last line equals the line above it may as well
- * start one line higher. Runs that meet become one; a run comes to stand beside a change of the other text if it can;
- * otherwise the place is chosen that splits the text best: at blank lines, in front of the less indented. The scores are
- * those of git's indent heuristic (diff.indentHeuristic), found by its authors over a large corpus of human judgements.
+ * Moves each run of changed lines to where a reader expects it. A run whose last line equals the line above it can start
+ * one line higher. Runs that meet are joined, and a run moves beside a change of the other text if it can. Otherwise it
+ * moves to the best split of the text: at blank lines, in front of less indented ones. The scores are those of git's
+ * indent heuristic (diff.indentHeuristic), tuned by its authors on a large corpus of human judgements.
  */
 export function slideChanges(source: Source, changed: Uint8Array, others: Uint8Array, readable: boolean): void {
   const run: Run = { source, changed, others, start: 0, end: 0, otherStart: 0, otherEnd: 0 };

@@ -1,10 +1,10 @@
 /**
- * A text with the places of its lines, for comparing. A line includes its line feed, so that a last line without one
- * differs from the same line with one.
+ * A text with its line offsets, for comparing. A line includes its line feed, so a last line without one differs from
+ * the same line with one.
  */
 export interface Source {
   readonly text: string;
-  /** Where each line starts, and behind that where the last one ends. The array may be longer. */
+  /** Offset of each line, then the end of the last one. The array may be longer. */
   readonly starts: Int32Array;
   /** Number of lines. */
   readonly length: number;
@@ -40,7 +40,7 @@ export function isSameLine(a: Source, i: number, b: Source, j: number): boolean 
   return isSameRun(a, i, b, j, 1);
 }
 
-/** Whether so many lines from `i` and from `j` are equal. */
+/** Whether this many lines from `i` and from `j` are equal. */
 export function isSameRun(a: Source, i: number, b: Source, j: number, lines: number): boolean {
   const from = a.starts[i]!;
   const other = b.starts[j]!;
@@ -66,7 +66,7 @@ export function countSame(a: Source, i: number, iEnd: number, b: Source, j: numb
   return same;
 }
 
-/** How many lines the two have in common at their start, and behind that at their end. */
+/** How many lines the two share at their start, and then at their end. */
 export function commonEnds(a: Source, b: Source): { start: number; end: number } {
   const start = countSame(a, 0, a.length, b, 0, b.length);
   const limit = Math.min(a.length, b.length) - start;

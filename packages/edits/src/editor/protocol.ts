@@ -1,6 +1,6 @@
 /**
- * The part of the Language Server Protocol 3.17 that is read and written here. The types are ours, so that nothing has to be installed
- * for them; they can be assigned to those of `vscode-languageserver-types`.
+ * The part of the Language Server Protocol 3.17 that is read and written here. The types are defined here to avoid a
+ * dependency; they are assignable to those of `vscode-languageserver-types`.
  */
 
 /** Both count from zero; `character` counts UTF-16 code units. */

@@ -14,9 +14,9 @@ export type TextEdits =
   | { readonly ok: false; readonly conflicts: readonly Conflict[] };
 
 /**
- * The edits that do to an editor's document what `applyPatch` does to its text, of whole lines, in order and apart.
+ * Converts a patch to edits of an editor's document: whole lines, in order, not overlapping.
  * Law: applying them to the text gives `applyPatch(patch, text).text`. Positions count UTF-16 code units; a line ends at
- * `\n`, `\r\n` or `\r`, as the protocol has it.
+ * `\n`, `\r\n` or `\r`, as in the protocol.
  */
 export function toTextEdits(patch: FilePatch | Patch, text: string, options: ApplyOptions = {}): TextEdits {
   const applied = applyPatch(patch, text, options);
@@ -24,7 +24,7 @@ export function toTextEdits(patch: FilePatch | Patch, text: string, options: App
   return { ok: true, edits: diffTexts(text, applied.text), hunks: applied.hunks };
 }
 
-/** The edits that make one text of another. */
+/** Makes the edits that turn one text into another. */
 export function diffTexts(before: string, after: string): TextEdit[] {
   const old = readSource(before);
   const now = readSource(after);
@@ -53,8 +53,8 @@ export type TextEditsPatch =
   | { readonly ok: false; readonly reason: "overlap"; readonly edit: number; readonly message: string };
 
 /**
- * The patch that edits of a document amount to. Law: it gives the text that the edits give. As the protocol has it, a
- * position behind a line's end is its end, one behind the text is the text's end, and inserts at one place keep their order.
+ * Converts edits of a document to a patch. Law: it gives the same text as the edits. As in the protocol, a position
+ * behind a line's end is its end, one behind the text is the text's end, and inserts at one place keep their order.
  */
 export function fromTextEdits(edits: readonly TextEdit[], text: string, options: { path: string }): TextEditsPatch {
   needText({ text });
@@ -72,7 +72,7 @@ export function fromTextEdits(edits: readonly TextEdit[], text: string, options:
       const [first, last] = comparePositions(start, end) <= 0 ? [start, end] : [end, start];
       return { first, from: offsetAt(first), to: offsetAt(last), insert, edit };
     })
-    // By position and not by offset: behind the end of a line there is still an order.
+    // By position, not by offset, because positions behind the end of a line are still ordered.
     .sort((a, b) => comparePositions(a.first, b.first));
   const at = splices.findIndex(({ from }, i) => from < (splices[i - 1]?.to ?? 0));
   if (at < 0) return { ok: true, patch: createPatch(text, spliceText(text, splices), options) };

@@ -21,7 +21,7 @@ interface FileOptions {
   readonly ignoreIfExists?: boolean;
 }
 
-/** What the refactoring preview shows of a change, and whether the user has to confirm it. */
+/** A change as the refactoring preview shows it, and whether the user has to confirm it. */
 export interface VsCodeMetadata {
   needsConfirmation: boolean;
   label: string;
@@ -35,7 +35,7 @@ export interface VsCodeDocument {
   getText(): string;
 }
 
-/** A file of the patch in the editor; `document` is null where there is no such file. */
+/** A file of the patch in the editor; `document` is null if the file does not exist. */
 export interface VsCodeFile<Uri> {
   readonly uri: Uri;
   readonly document: VsCodeDocument | null;
@@ -45,14 +45,14 @@ export type VsCodeEditing<Edit> =
   | {
       readonly ok: true;
       readonly edit: Edit;
-      /** Whether the documents are as they were read. VS Code does not compare versions, so ask right before `applyEdit`. */
+      /** Whether the documents are still as read. VS Code does not compare versions: check right before `applyEdit`. */
       readonly isCurrent: () => boolean;
     }
   | { readonly ok: false; readonly conflicts: readonly FileConflict[] };
 
 /**
- * The `vscode.WorkspaceEdit` that carries out a patch: `toWorkspaceEdit` for an extension, with nothing imported. Each path is
- * looked up once, all at the same time. What needs confirmation carries metadata for the refactoring preview.
+ * Converts a patch to a `vscode.WorkspaceEdit`: `toWorkspaceEdit` for an extension, with nothing imported. Paths are
+ * looked up once each, in parallel. Changes to confirm carry metadata for the refactoring preview.
  * @throws what `find` throws.
  */
 export async function toVsCodeEdit<Uri, Range, Edit extends VsCodeWorkspaceEdit<Uri, Range>>(
@@ -65,7 +65,7 @@ export async function toVsCodeEdit<Uri, Range, Edit extends VsCodeWorkspaceEdit<
   const found = await Promise.all([...paths].map(async (path) => [path, await find(path)] as const));
   const files = new Map(found);
   const read = found.flatMap(([, { document }]) => (document ? [{ document, version: document.version }] : []));
-  // A path stands for its URI here: only the editor's own objects say a URI as the editor does.
+  // A path stands for its URI here, because only the editor can spell its URIs.
   const texts = new Map(found.map(([path, { document }]) => [path, document?.getText() ?? null]));
   const editing = toWorkspaceEdit(patch, (uri) => ({ uri, version: null, text: texts.get(uri)! }), options);
   if (!editing.ok) return editing;

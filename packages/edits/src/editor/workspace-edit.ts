@@ -7,7 +7,7 @@ import type { AppliedHunk, Conflict, Rung } from "../result.js";
 import type { ChangeAnnotation, WorkspaceEdit } from "./protocol.js";
 import { diffTexts } from "./text-edits.js";
 
-/** A file as the editor has it. */
+/** A file as the editor knows it. */
 export interface LspDocument {
   readonly uri: string;
   /** The open document's version; null if it is not open. An editor refuses edits of another version. */
@@ -17,7 +17,7 @@ export interface LspDocument {
 }
 
 export interface WorkspaceOptions extends ApplyOptions {
-  /** What the user is asked to confirm: what is deleted, replaced or found only loosely (the default), or everything. */
+  /** Changes that the user must confirm: deletions, replacements and loose matches (the default), or everything. */
   readonly confirm?: "doubtful" | "all";
 }
 
@@ -29,7 +29,7 @@ export type WorkspaceEditing =
   | { readonly ok: true; readonly edit: WorkspaceEdit }
   | { readonly ok: false; readonly conflicts: readonly FileConflict[] };
 
-/** Repairs after which it is still certain that the place is meant. */
+/** Repairs that leave no doubt about the place. */
 const CERTAIN: ReadonlySet<Rung> = new Set([
   "exact",
   "place",
@@ -40,9 +40,9 @@ const CERTAIN: ReadonlySet<Rung> = new Set([
 ]);
 
 /**
- * The workspace edit that carries out a patch, with versions, file operations and annotations for what needs confirmation;
- * or all conflicts. `find` gives the editor's state of a path. A path may stand in one file of the patch only (compose
- * patches first). File modes are not said.
+ * Converts a patch to a workspace edit with versions, file operations and annotations for changes to confirm, or returns
+ * all conflicts. `find` gives the editor's state of a path. A path may occur in one file of the patch only (compose
+ * patches first). File modes are left out.
  */
 export function toWorkspaceEdit(
   patch: Patch,
@@ -94,7 +94,7 @@ export function toWorkspaceEdit(
     const edits = diffTexts(creates ? "" : source.text!, applied.text).map((edit) => ({ ...edit, ...mark }));
     const { uri, version } = creates ? { uri: target.uri, version: null } : source;
     if (edits.length > 0) documentChanges.push({ textDocument: { uri, version }, edits });
-    // The edit comes before the rename, since it is the old name whose version is known.
+    // The edit precedes the rename, because the version is known for the old name.
     if (kind === "rename") documentChanges.push({ kind, oldUri: source.uri, newUri: target.uri, ...careful });
   }
   if (conflicts.length > 0) return { ok: false, conflicts };

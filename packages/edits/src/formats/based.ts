@@ -17,7 +17,7 @@ export type BasedWriting =
        */
       readonly reason: "conflict" | "kind" | "text" | "line";
       readonly message: string;
-      /** For `conflict`. */
+      /** Set for `conflict`. */
       readonly conflicts?: readonly Conflict[];
     };
 
@@ -31,10 +31,10 @@ const HEADER = /^\s*(?:---|\+\+\+|@@|diff --git |index )/;
 const CONTEXT = 3;
 
 /**
- * The diff that makes a real Based server do to a file what `applyPatch` does to its text; an empty one where nothing changes.
- * That server goes by line numbers, checks no context and takes some lines for headers, so the diff is made anew from the text:
- * exact numbers, plain headers, blank context lines as one space, no context line that looks like a header. What such a diff
- * cannot say is refused: send the whole file then.
+ * Writes the diff that makes a real Based server do what `applyPatch` does; it is empty if nothing changes.
+ * That server goes by line numbers, checks no context and takes some lines for headers, so the diff is rebuilt from the text:
+ * exact numbers, plain headers, blank context lines as one space, no context line that looks like a header. Changes that
+ * such a diff cannot express are refused: send the whole file then.
  */
 export function formatForBased(patch: FilePatch | Patch, text: string, options: ApplyOptions = {}): BasedWriting {
   needPatch({ patch });
@@ -69,7 +69,7 @@ function refuse(reason: "kind" | "text" | "line", what: string): BasedWriting {
   return { ok: false, reason, message: `${what}: send the whole file.` };
 }
 
-/** Cuts a hunk at the context lines that look like headers, and leaves those out. */
+/** Splits a hunk at context lines that look like headers, and drops them. */
 function splitHunk(hunk: Hunk): Omit<Hunk, "id">[] {
   const parts: Hunk[] = [];
   let lines: string[] | null = null;

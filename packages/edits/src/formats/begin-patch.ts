@@ -28,7 +28,7 @@ export const beginPatch: Format = {
       path: null,
       take(line, opening) {
         if (opening) return "more";
-        // Content is prefixed, so a fence without any indentation of its own is the one around the patch.
+        // Content is prefixed, so an unindented fence is the one around the patch.
         if ((line[0] === "*" && BEGIN.test(line)) || (fence !== null && closesFence(line, fence, 0))) return "past";
         this.path = FILE.exec((this.path === null ? line.trimStart() : line).trimEnd())?.[2] ?? this.path;
         return END.test(line) ? "last" : "more";
@@ -38,7 +38,7 @@ export const beginPatch: Format = {
   },
 };
 
-/** What stands below one file's header. */
+/** The lines below one file's header. */
 interface Section {
   readonly line: number;
   readonly kind: string;
@@ -47,7 +47,7 @@ interface Section {
   readonly bodies: Body[];
 }
 
-/** What stands below one `@@`, each line with the mark that it has or should have. */
+/** The lines below one `@@`, each with its mark, added if it was missing. */
 interface Body extends Hunk {
   readonly line: number;
   readonly lines: string[];
@@ -106,7 +106,7 @@ function readSections({ lines, start, end, repairs }: Written, fence: Fence | nu
       if (outer !== undefined && (outer.oldStart !== null || address.oldStart !== null))
         repair(repairs, i, "anchor", quote(lines[outer.line]!));
       else if (outer?.anchors) {
-        // Added to the same list: a copy for each of many anchors would take the square of their number.
+        // Added to the same list, because a copy for each of many anchors would take quadratic time.
         outer.anchors.push(...address.anchors!);
         address.anchors = outer.anchors;
       }
@@ -126,7 +126,7 @@ interface Address {
   anchors?: string[];
 }
 
-/** What an `@@` line says of the place: the numbers of a unified diff, or a line that stands above. */
+/** The place in an `@@` line: the numbers of a unified diff, or a line above the hunk. */
 function readAddress(line: string): Address {
   const { oldStart = null, section } = parseHunkHeader(line) ?? {};
   if (oldStart !== null) return section === undefined ? { oldStart } : { oldStart, section };

@@ -4,7 +4,7 @@ import type { Fence } from "./fence.js";
 
 export type FormatName = "edit-block" | "search-replace" | "begin-patch" | "unified" | "str-replace" | "whole-file";
 
-/** A way in which models write a change. A format finds the lines that belong to one block and reads them. */
+/** A format of edits. It finds the lines that belong to one block and reads them. */
 export interface Format {
   readonly name: FormatName;
   /** The block that the head's last line opens, if it opens one of this format. */
@@ -13,25 +13,25 @@ export interface Format {
 
 /** The lines that lead up to a block: a path, a fence, a marker. */
 export interface Head {
-  /** The line at hand, which may be the block's first one, without its line end. */
+  /** The current line, which may be the block's first one, without its line end. */
   readonly line: string;
   /** The line before it, where it may belong to the block; else empty. */
   readonly before: string;
   /** Path above the fence or in its info string. */
   readonly path: string | null;
-  /** Path between the fence and the line at hand. */
+  /** Path between the fence and the current line. */
   readonly innerPath: string | null;
-  /** The fence around the line at hand. */
+  /** The fence around the current line. */
   readonly fence: Fence | null;
-  /** Nothing stands between the fence and the line at hand but what the head holds. */
+  /** Only lines of the head stand between the fence and the current line. */
   readonly atFenceStart: boolean;
-  /** No line after this one could make the head that of another format. */
+  /** No later line can turn the head into that of another format. */
   readonly settled: boolean;
   /** The path of the block before this one, or the one that the text between them leads up to; null where that leaves a doubt. */
   readonly previousPath: string | null;
   /** The format of that block. */
   readonly previousFormat: FormatName | null;
-  /** The path that the caller gave. */
+  /** The path given by the caller. */
   readonly defaultPath: string | null;
 }
 
@@ -70,8 +70,8 @@ export interface Written {
 export type BlockEnd = "closed" | "complete" | "cut" | "torn";
 
 /**
- * What a block says to a line: `more` it is part of the block; `last` it is the block's last; `past` the block ended
- * before it; `maybe` the next line decides; `kept` the lines that were to be decided are the block's, which ended before this one;
- * `text` this was no edit at all.
+ * A block's verdict on a line. `more`: part of the block. `last`: the block's last line. `past`: the block ended before it.
+ * `maybe`: the next line decides. `kept`: the undecided lines are the block's, which ended before this one.
+ * `text`: the block is no edit at all.
  */
 export type Taken = "more" | "last" | "past" | "maybe" | "kept" | "text";

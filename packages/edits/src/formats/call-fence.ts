@@ -2,7 +2,7 @@ import type { Format } from "./block.js";
 import { areEdits, type Call, parseJson, readCall, readCalls } from "./calls.js";
 import { closesFence } from "./fence.js";
 
-/** Strings of JSON hold no line feeds, so calls are few lines; a longer value is not waited for. */
+/** Strings of JSON hold no line feeds, so calls take few lines; a longer value is not read to its end. */
 const MOST_LINES = 64;
 
 /** A fenced JSON value that turns out to be such a call. Any other JSON value is text. */

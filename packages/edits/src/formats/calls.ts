@@ -8,7 +8,7 @@ import { takeOffGutter } from "./gutter.js";
 import { attempt, refuse, Unreadable } from "./message.js";
 import { wordless, writeFiles } from "./write.js";
 
-/** A tool call as the text-editor tools have it. */
+/** A tool call in the form of the text-editor tools. */
 export type StrReplaceCall =
   | { readonly command: "str_replace"; readonly path: string; readonly old_str: string; readonly new_str: string }
   | { readonly command: "create"; readonly path: string; readonly file_text: string }
@@ -29,7 +29,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Reads calls of a text-editor tool: one, a list, `{ path, edits: [...] }`, or any of these as JSON text or inside
- * `{ name, input }` or `{ name, arguments }`. Never throws; a call that is no edit is an error that says so.
+ * `{ name, input }` or `{ name, arguments }`. Never throws; a call that is no edit gives an error with the reason.
  */
 export function parseStrReplace(input: unknown, options: StrReplaceOptions = {}): Reading {
   const read = attempt((repairs) => {
@@ -63,7 +63,7 @@ export interface Call {
   readonly all: boolean;
 }
 
-/** The calls of a JSON value: they may lie in lists and in the envelopes of providers, a few deep. */
+/** The calls of a JSON value: they may be nested in lists and providers' envelopes, a few levels deep. */
 export function readCalls(value: unknown, path?: string, depth = 0): Call[] {
   if (depth > 4 || typeof value !== "object" || value === null) return [];
   if (Array.isArray(value)) return value.flatMap((each) => readCalls(each, path, depth + 1));
@@ -133,7 +133,7 @@ function fill(path: string, now: string, text: string | undefined): FilePatch[] 
 function replaceAll(path: string, old: string, now: string, text: string | undefined): FilePatch[] | null {
   if (text === undefined)
     return refuse(0, "ambiguous", "a patch names each place; give the text, or write one call for each place");
-  // What an earlier call has made may hold the old string again.
+  // The result of an earlier call may contain the old string again.
   const left = now.includes(old) ? text.replaceAll(now, "\0") : text;
   if (!left.includes(old)) return null;
   return [
@@ -160,7 +160,7 @@ function widen(old: string, now: string, text = "") {
   const applied = shift >= 0 && shift <= at && text.startsWith(now, at - shift);
   if (at === -1 || applied) return null;
   if (text.indexOf(old, at + 1) !== -1) {
-    // As whole lines it may stand once; the tool would refuse it all the same.
+    // As whole lines it may occur once; the tool would still refuse it.
     const left = now.includes(old) ? text.replaceAll(now, "\0") : text;
     const first = left.indexOf(old);
     if (first >= 0 && left.indexOf(old, first + 1) !== -1)

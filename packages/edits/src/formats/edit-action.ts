@@ -7,7 +7,7 @@ import { refuse, repair } from "./message.js";
 
 export type Fields = { [key in Key]?: Field };
 
-/** What the fields of an edit block mean; `last` is the block's last line, for errors about what is not there. */
+/** Interprets the fields of an edit block; `last` is the block's last line, for errors about missing fields. */
 export function readFields(fields: Fields, repairs: Repair[], last: number, defaultPath: string | null): FilePatch[] {
   const path = readLine(fields.file) || defaultPath || refuse(last, "no-path");
   const contents = [fields.old_content, fields.new_content];
@@ -44,7 +44,7 @@ function readEdit(fields: Fields, old: Content, now: Content, repairs: Repair[],
     if (count === 0 && end > start) refuse(line, "bad-block", `old_content does not quote lines ${start} to ${end}`);
     repair(repairs, line, "wrong-count", `${start} to ${end} for ${count}`);
   }
-  // How a content ends is habit, unless one ends with a newline and the other does not.
+  // The end of a content is habit, unless one ends with a newline and the other does not.
   const told = old.chomp !== now.chomp && count > 0 && now.lines.length > 0;
   const bare = takeOffGutter(old.lines, now.lines, repairs, last);
   return changeOf(
@@ -56,7 +56,7 @@ function readEdit(fields: Fields, old: Content, now: Content, repairs: Repair[],
 
 const RANGE = /^L?(\d{1,9})(?:\s*(?:-|–|\.\.|,|:|to)\s*L?(\d{1,9}))?$/i;
 
-/** The lines the edit says it is about; models also write a range for one of them. */
+/** The lines that the edit names; models also write a range for one of them. */
 function readPlace(fields: Fields, repairs: Repair[]): { start: number | null; end: number | null } {
   const [first, last] = [fields.line_start, fields.line_end].map((field) => {
     const text = readLine(field);

@@ -20,7 +20,7 @@ export const editBlocks: Format = {
   name: "edit-block",
   open({ line, fence, atFenceStart, defaultPath }) {
     const own = openFence(line);
-    // Within another fence only a bare one is taken for packing; in "```markdown" the block is an example.
+    // In another fence only a bare block counts; in "```markdown" it is an example.
     if (own === null || !/^edit\b/i.test(own.info) || (atFenceStart && fence?.info !== "")) return null;
     const at = startBlock(own);
     return {
@@ -70,7 +70,7 @@ export function parseEditBlocks(text: string, options: ReadOptions = {}): Readin
 
 /**
  * Writes a patch as edit blocks, one for each hunk. Law: `parseEditBlocks(text).patch` equals the patch if its hunks are
- * as `changeOf` makes them. Modes, stamps, sections and a missing final newline on both sides of a hunk are not said.
+ * as `changeOf` makes them. Modes, stamps, sections and a missing final newline on both sides of a hunk are not written.
  */
 export function formatEditBlocks(patch: Patch): Writing {
   return writeBlocks(patch, (file, path) => {

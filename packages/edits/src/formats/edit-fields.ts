@@ -6,18 +6,18 @@ export type Key = "file" | "action" | "line_start" | "line_end" | "old_content" 
 const KEY = /^[ \t]*(file|action|line_start|line_end|old_content|new_content|reason)[ \t]*:(?=\s|$)(.*)$/s;
 const ANY_KEY = /^[ \t]*[A-Za-z_]\w*[ \t]*:(?=\s|$)/;
 
-/** Where the reading of an edit block stands between two lines: enough to tell content from keys and from the end. */
+/** State of reading an edit block between two lines: enough to tell content from keys and from the end. */
 export interface Cursor {
   readonly fence: Fence;
-  /** The key at hand, what stands on its line, and its indentation. */
+  /** The current key, the text on its line, and its indentation. */
   key: Key;
   value: string;
   base: number;
-  /** What the lines below the key belong to. */
+  /** The field that the lines below the key belong to. */
   under: "content" | "empty" | "plain" | "unknown" | "nothing";
   /** Indentation of the first line of the content. */
   first: number | null;
-  /** A fence that content which is not indented has opened. */
+  /** A fence opened in content that is not indented. */
   inner: Fence | null;
 }
 
@@ -78,7 +78,7 @@ function readHeader(value: string): { digit: number; chomp: string } | null {
   return match && { digit: Number(match[1] || match[3]), chomp: match[2]! };
 }
 
-/** A key's value: what stands on its line, or the lines below it. */
+/** A key's value: the text on its line, or the lines below it. */
 export interface Field {
   readonly line: number;
   readonly base: number;
@@ -88,7 +88,7 @@ export interface Field {
   readonly loose: Set<number>;
 }
 
-/** The value of a field that is one line, however many it was written on; empty where there is none. */
+/** The value of a one-line field, even if written on several lines; empty if there is none. */
 export function readLine({ value, lines }: Pick<Field, "value" | "lines"> = { value: "", lines: [] }): string {
   if (lines.length === 0) return readScalar(value);
   return (/^[|>]/.test(value) ? lines : [value, ...lines])
@@ -113,7 +113,7 @@ export function formatScalar(value: string): string {
   return /^[\w./@(][^\n\r]*$/.test(value) && value.trim() === value ? value : JSON.stringify(value);
 }
 
-/** A content field as lines, its indentation taken off. */
+/** A content field as lines, without its indentation. */
 export interface Content {
   readonly lines: readonly string[];
   /** How a block scalar ends: `-` is without a final newline. Empty for scalars on one line. */
@@ -136,17 +136,17 @@ export function readContent({ value, base, lines, loose }: Field, shared: number
   return { lines: content, chomp };
 }
 
-/** How wide the indentation is that all lines of the fields have which do not say theirs by a digit. */
+/** The width of the indentation shared by all lines of the fields that do not state theirs by a digit. */
 export function sharedIndent(fields: readonly Field[]): number {
   const indents = fields
     .filter(({ value }) => !readHeader(value)?.digit)
     .flatMap(({ lines, loose }) => lines.filter((line, i) => !loose.has(i) && line.trim() !== "").map(indentOf))
     .sort();
-  // What the first and the last of sorted texts begin with, all begin with.
+  // The common prefix of the first and the last of sorted texts is common to all.
   return commonEnds(indents[0] ?? "", indents.at(-1) ?? "").head;
 }
 
-/** Writes lines as a block scalar, exactly as `readContent` reads them. Null where no block scalar can say them. */
+/** Writes lines as a block scalar, exactly as `readContent` reads them. Null if no block scalar can represent them. */
 export function formatContent(key: Key, lines: readonly string[], finalNewline: boolean): string[] | null {
   if (lines.length === 0) return [`${key}: ""`];
   const trailing = /^\r?$/.test(lines.at(-1)!);

@@ -5,7 +5,7 @@ export interface Fence {
   /** How many of them there are; 0 for a tag. */
   readonly length: number;
   readonly indent: string;
-  /** What stands behind the backticks: usually a language. */
+  /** Text behind the backticks: usually a language. */
   readonly info: string;
 }
 
@@ -53,7 +53,7 @@ export function indentOf(line: string): string {
   return /^[ \t]*/.exec(line)![0];
 }
 
-/** The line without so much of its indentation, or without all that it has. */
+/** Removes this much of the line's indentation, or all of it if it has less. */
 export function unindent(line: string, width: number): string {
   return width === 0 ? line : line.slice(Math.min(width, indentOf(line).length));
 }
@@ -63,7 +63,7 @@ export function outdent(line: string, fence: Fence | null): string {
   return unindent(line, fence?.indent.length ?? 0);
 }
 
-/** The lines in a fence that none of them can close. */
+/** Puts the lines in a fence that none of them can close. */
 export function formatFence(lines: readonly string[], info = ""): string {
   let longest = 2;
   for (const line of lines) longest = Math.max(longest, /^[ \t+-]*(`*)/.exec(line)![1]!.length);
@@ -73,7 +73,7 @@ export function formatFence(lines: readonly string[], info = ""): string {
 
 const LABEL =
   /^\s*(?:(?:#{1,6}|\/\/|\d+\.|[-*])\s+){0,2}(?:\*{0,2}(?:filename|filepath|file|path)\*{0,2}\s*:\*{0,2}\s*)?/i;
-/** What may stand behind a path: `(new)`, `(new file)`. */
+/** Remarks allowed behind a path: `(new)`, `(new file)`. */
 const REMARK = /\s\([\w –-]{1,20}\)(?=:?$)/;
 /** A line, or lines, of the file. */
 const PLACE = /(?::\d+(?:[-–:]\d+)?|#L\d+(?:-L?\d+)?)$/;

@@ -7,14 +7,14 @@ import { quote, type Repair } from "../reading.js";
 import { type Sides, takeApart } from "../sides.js";
 import { refuse, repair } from "./message.js";
 
-/** Lines as a text: what a block says is lines, and how its last one ends is seldom said. */
+/** Joins lines to a text: a block consists of lines, and the end of the last one is seldom specified. */
 export function asText(lines: readonly string[], newlineAtEnd = true): string {
   return joinLines({ lines, newlineAtEnd });
 }
 
 /**
- * The hunk that makes `before` into `after`; null where they are equal. Only lines that differ are changed by it, what
- * both sides have is context, however the model wrote it. `start` is the first line's number in the file, if it is known.
+ * The hunk that makes `before` into `after`; null if they are equal. It changes only lines that differ; lines of both
+ * sides are context, however the model wrote it. `start` is the first line's number in the file, if known.
  */
 export function changeOf(before: string, after: string, start: number | null = null): Hunk | null {
   const hunk = createPatch(before, after, { context: Number.POSITIVE_INFINITY }).files[0]?.hunks[0];
@@ -72,13 +72,13 @@ export function create(path: string, text: string): FilePatch {
   return { kind: "create", before: null, after: path, hunks: hunk === null ? [] : [hunk] };
 }
 
-/** A deleted file; without its text where that is not said. */
+/** A deleted file; without its text if that is not given. */
 export function remove(path: string, text = ""): FilePatch {
   const hunk = changeOf(text, "", 1);
   return { kind: "delete", before: path, after: null, hunks: hunk === null ? [] : [hunk] };
 }
 
-/** The text that the hunks leave, where they are all of the file. */
+/** The text that the hunks leave, if they cover the whole file. */
 export function newText(hunks: readonly Hunk[]): string {
   return asText(
     hunks.flatMap((hunk) => takeApart(hunk).new),

@@ -1,13 +1,13 @@
 import { isSamePath, listPaths, plainPath } from "../mentions.js";
 import { closesFence, type Fence, openFence, parsePathLine } from "./fence.js";
 
-/** All that a line may say beside a path and still do nothing but lead up to an edit of that file. */
+/** The only words that a line leading up to an edit may have beside the path. */
 const WORDS =
   /^(?:[\W\d_]*(?:now|next|then|and|also|finally|lastly|first|second|third|step|in|inside|within|update|edit|modify|change|changes|fix|patch|open|for|to|file|path|the|same)\b)*[\W\d_]*$/i;
-/** What may stand behind the path: a colon, or a remark behind a dash or in parentheses. */
+/** Text allowed behind the path: a colon, or a remark behind a dash or in parentheses. */
 const REMARK = /^[`*_\])]*(?:\s*:|\s+(?:[-–—]+\s|\([^()]*\)[\s:]*$).*|[.\s]*)$/;
 
-/** The one path that the line leads up to an edit of (`b.js`, `Now in b.js:`, `### 2. Update b.js`); null of any other line. */
+/** The path of a line that only leads up to an edit (`b.js`, `Now in b.js:`, `### 2. Update b.js`); null for others. */
 export function parseLead(written: string): string | null {
   const line = written.replace(/\[([^[\]]*)\]\([^()]*\)/g, "$1");
   const alone = parsePathLine(line);
@@ -19,7 +19,7 @@ export function parseLead(written: string): string | null {
   return WORDS.test(before) && REMARK.test(line.slice(at + path.length)) ? path : null;
 }
 
-/** Characters of a line of prose that are looked at. */
+/** The most characters of a line of prose that are examined. */
 const LIMIT = 1 << 13;
 
 /**
@@ -63,7 +63,7 @@ export function followPaths() {
     get doubtful() {
       return doubtful;
     },
-    /** A block is about this file. */
+    /** Records that a block is about this file. */
     meet(about: string | null): void {
       if (about === null) return;
       path = about;
@@ -71,9 +71,9 @@ export function followPaths() {
       line = "";
       shown = null;
     },
-    /** A piece of the text between blocks. */
+    /** Takes a piece of the text between blocks. */
     pass(text: string): void {
-      // Before the first block nothing is carried on.
+      // No path is carried over before the first block.
       if (path === null && !doubtful) return;
       const [first, ...rest] = text.split("\n");
       line = (line + first!).slice(0, LIMIT);

@@ -11,7 +11,7 @@ import {
 type Kind = EditRepairKind | "wrong-count" | "missing-space" | "blank-context";
 type Reason = EditErrorReason | "no-hunk" | "bad-hunk";
 
-/** What each kind of repair and each reason of an error says; what was found comes behind it. */
+/** The sentence of each kind of repair and each reason of an error; the text found comes behind it. */
 const SENTENCES: Record<Kind | Reason, string> = {
   "missing-action": "There is no action; read as an edit.",
   "missing-bar": "There is no | behind the key of the content.",
@@ -36,14 +36,14 @@ const SENTENCES: Record<Kind | Reason, string> = {
   "bad-hunk": "Text follows before the hunk has all its lines; write the diff in a fence.",
 };
 
-/** Lists something that was understood although it is written wrongly; lines are counted from 0 at the block's first. */
+/** Lists a repaired mistake; lines are counted from 0 at the block's first. */
 export function repair(repairs: Repair[], line: number, kind: Kind, found?: string): void {
   if (repairs.length < MOST_REPAIRS) repairs.push({ kind, line, message: say(SENTENCES[kind], found) });
 }
 
 /**
- * Why a block cannot be read. Thrown by `refuse` and caught by `attempt`, so nothing outside ever sees it thrown; it is no
- * `Error`, whose stack would cost more than the reading where a text has many such blocks.
+ * The reason why a block cannot be read. `refuse` throws it and `attempt` catches it, so it never leaves this package. It
+ * is no `Error`, whose stack would cost more than the reading in a text with many such blocks.
  */
 export class Unreadable {
   readonly line: number;
@@ -65,7 +65,7 @@ export function refuse(line: number, reason: Reason, found?: string): never {
   throw unreadable(line, reason, found);
 }
 
-/** What a block says, or why it cannot be read. */
+/** The content of a block, or the reason why it cannot be read. */
 export function attempt(read: (repairs: Repair[]) => readonly FilePatch[]) {
   const repairs: { -readonly [Field in keyof Repair]: Repair[Field] }[] = [];
   try {

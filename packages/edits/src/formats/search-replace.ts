@@ -59,7 +59,7 @@ function readBlock({ lines, start, repairs }: Written, path: string | null): Fil
   return modifyBy(path, changeOf(old, now, hint ?? bare.start), repairs, start);
 }
 
-/** A line hint and its rule belong to the old text; in the new text they would be written into the file. */
+/** A line hint and its rule belong to the old text; in the new text they would end up in the file. */
 function refuseHints(old: readonly string[], now: readonly string[], row: number, hinted: boolean): void {
   const isRule = (line: string) => RULE.test(line);
   const more = hinted && now.filter(isRule).length > old.filter(isRule).length;
@@ -127,7 +127,7 @@ export function parseSearchReplace(text: string, options: ReadOptions = {}): Rea
 export interface SearchReplaceStyle {
   /** `aider` (the default) or the variant with dashes. */
   marks?: "aider" | "dashes";
-  /** Write `:start_line:` where the place is known. Readers that do not know it take it for content. */
+  /** Write `:start_line:` if the place is known. Readers without support for it take it for content. */
   startLine?: boolean;
 }
 

@@ -69,14 +69,14 @@ export const unifiedDiffs: Format = {
     function goesOn(line: string): boolean {
       if (!inHunk || startsFile(line)) return HEADER.test(line);
       if (line.startsWith("@@")) return true;
-      // What has no prefix is context only if it is owed.
+      // An unprefixed line is context only while the hunk lacks lines.
       if (!/^[ +\-\\]/.test(line)) return count() === 0 && owes(0);
-      // A blank line ends a hunk that has all its lines, unless a line that is no item of a list is changed behind it.
+      // A blank line ends a complete hunk, unless a changed line that is no list item follows it.
       if (count() === 0 || left === null || owes(0) || (isChanged(line) && !isItem(line))) return true;
       return single !== null && (single.old > 0 || single.new > 0);
     }
 
-    /** What is to be said of a line that cannot be decided yet; null of any other. */
+    /** The message about a line that cannot be decided yet; null for any other. */
     function hold(line: string): Taken | null {
       if (!inHunk) return null;
       if (fence !== null && closesFence(line, fence, 0)) {

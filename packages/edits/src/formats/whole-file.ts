@@ -48,7 +48,7 @@ export function parseWholeFiles(text: string, options: ReadOptions = {}): Readin
 
 /**
  * Writes created and wholly replaced files as a path and a fenced block. Law: `parseWholeFiles(text).patch` equals the
- * patch, a created file being a replaced one, since this format does not say whether there was one before.
+ * patch, with created files as replaced ones, since this format does not tell the two apart.
  */
 export function formatWholeFiles(patch: Patch): Writing {
   return writeBlocks(patch, (file, path) => {

@@ -2,10 +2,10 @@ import { needPatch } from "../need.js";
 import type { FileKind, FilePatch, Patch } from "../patch.js";
 import { endMatters } from "./file-patch.js";
 
-/** What writing gives: a text, or why this format has no words for the patch. */
+/** The result of writing: a text, or the reason why this format cannot express the patch. */
 export type Writing = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly message: string };
 
-/** Writes each file as the pieces that `write` makes of it, or says what in it `write` has no word for. */
+/** Writes each file as the pieces that `write` makes of it, or names what `write` cannot express. */
 export function writeFiles<Piece>(
   patch: Patch,
   write: (file: FilePatch, path: string) => readonly Piece[] | string,
@@ -21,7 +21,7 @@ export function writeFiles<Piece>(
   return { ok: true, pieces };
 }
 
-/** The same where the pieces are blocks of text. */
+/** The same for pieces that are blocks of text. */
 export function writeBlocks(
   patch: Patch,
   write: (file: FilePatch, path: string) => readonly string[] | string,

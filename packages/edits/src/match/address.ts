@@ -3,7 +3,7 @@ import { isAnchored, lastRow, type ReadAddress, readSection } from "./section.js
 import { lastUpTo } from "./sorted.js";
 import type { Below, Target } from "./target.js";
 
-/** The whole address: anchors and the end of the file are looked for in the blocks of the text. */
+/** Checks the whole address: anchors and the end of the file are looked for in the blocks of the text. */
 export const readAddress: ReadAddress = (sides, target) => {
   const { hunk, changes } = sides;
   const address = readSection(sides, target);

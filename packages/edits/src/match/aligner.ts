@@ -8,7 +8,7 @@ export interface Alignment {
   readonly mistyped: ReadonlySet<number>;
 }
 
-/** A way to place a hunk whose lines do not all stand in a row. Null where there are too many places to be sure of one. */
+/** A way to place a hunk whose lines are not all consecutive. Null if too many places could fit. */
 export interface Aligner {
   readonly rung: Rung;
   readonly align: (sides: Sides, target: Target) => readonly Alignment[] | null;
@@ -20,14 +20,14 @@ export interface LineRange {
 }
 
 export interface ApplyOptions {
-  /** The loosest rung that may be used; default "misspelt". With "context" no letter of code may differ in a context line. */
+  /** The loosest rung allowed; default "misspelt". "context" compares the code of context lines letter by letter. */
   readonly loosest?: Rung;
   /**
-   * The lines of the text that the patch is about, counted from 1, the last one included; without it all that follow. The
-   * hunks' numbers count from there, and what stands elsewhere is not found. Not heeded where a file is created, deleted or
+   * The lines of the text that the patch is about, counted from 1, end included; without an end, to the end of the text. The
+   * hunks' numbers count from there, and hunks match only inside. Ignored for a file that is created, deleted or
    * replaced as a whole.
    */
   readonly at?: LineRange | undefined;
-  /** One more rung, for what "misspelt" does not find: `anchored`. Never used by default. */
+  /** One more rung, tried after "misspelt": `anchored`. Never used by default. */
   readonly beyond?: Aligner;
 }

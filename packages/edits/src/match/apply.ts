@@ -28,7 +28,7 @@ function applyHunks(
   if (standing) return standing;
   const even = options.loosest === "exact" ? hunks : evenEndings(hunks, text);
   const repairs: Rung[] = even === hunks ? [] : ["line-endings"];
-  // A byte order mark belongs to no line, unless the patch itself writes one.
+  // A byte order mark belongs to no line, unless the patch itself has one.
   const mark = text[0] === "\ufeff" && !hunks.some(({ lines }) => lines.some((line) => line.includes("\ufeff")));
   const body = mark ? text.slice(1) : text;
   const result = ladder.stand?.(even, body, repairs, false) ?? climb(even, body, path, repairs, ladder, options);

@@ -9,7 +9,7 @@ export interface Block {
 /** Lines at the indentation of a block's first line that go on with the block. */
 const GOES_ON =
   /^(?:[)\]}{,:]|\*\/|end[;.,)]*\s*$|(?:else|elif|elsif|except|catch|finally|rescue|ensure|then)\b|#(?:if|else|elif|endif|define|undef))/;
-/** A line that opens a part of a configuration file. */
+/** A line that starts a section of a configuration file. */
 const BRACKETS = /^\[.*\]\s*$/;
 
 /** The line behind the block that a line opens. One that opens none stands for what follows it in its own block. */

@@ -5,17 +5,17 @@ import { isReworded } from "./comment.js";
 import { looseLine } from "./normal.js";
 import { indexBy, type LineIndex, type Target } from "./target.js";
 
-/** A context line may be written otherwise or missing if this many other lines that are not blank hold for it. */
+/** A context line may differ or be missing if this many other non-blank lines match. */
 const HOLDS = 3;
 /** One line of so many that are not blank; one in any case. */
 const EACH = 4;
 /** Characters of a deleted line that stands only once, so that two lines hold. */
 const LONG = 12;
-/** Blank lines that one side may have more than the other. */
+/** How many more blank lines one side may have than the other. */
 const BLANKS = 3;
-/** The part of a line that its next version has as well, at least. */
+/** The least part of a line that its next version must share. */
 const ALIKE = 1 / 4;
-/** Starting points that are tried; a hunk whose rarest line is more common than this is refused as ambiguous. */
+/** The most starting points tried; a hunk whose rarest line is more common is refused as ambiguous. */
 const STARTS = 400;
 
 /**
@@ -60,7 +60,7 @@ function pickAnchors(keys: readonly string[], sides: Sides, index: LineIndex): n
   return ranked.slice(0, 2);
 }
 
-/** What a hunk and the text differ in so far. */
+/** The differences between hunk and text so far. */
 interface Spent {
   /** The blank old lines that the text does not have, and between which two old lines it has one more: a half behind the first. */
   readonly blanks: number[];
@@ -101,7 +101,7 @@ function walk(
         continue;
       } else if (there === undefined || ++spent.lines > slips) return null;
       else if (index.keys[at + step] === key && key !== "") {
-        // Of two lines alike, which one the hunk left out cannot be known: the change may belong between them.
+        // Of two similar lines, it is unknown which one the hunk left out: the change may belong between them.
         if (there === index.keys[at - step]) return null;
         left.push(i - step / 2);
         at += step;
@@ -216,7 +216,7 @@ function firstWord(line: string): string {
   return /^\s*([\p{L}\p{N}_$]+|.?)/u.exec(line)![1]!;
 }
 
-/** How much of two lines is the same, at their beginnings and ends: from 0 to 1. */
+/** The similarity of two lines at their beginnings and ends: from 0 to 1. */
 function likeness(old: string, now: string): number {
   const [a, b] = [looseLine(old), looseLine(now)];
   const { head, tail } = commonEnds(a, b);

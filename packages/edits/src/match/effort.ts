@@ -1,4 +1,4 @@
-/** Line comparisons left: what keeps the time linear on texts that repeat themselves. */
+/** Line comparisons left: this budget keeps the time linear on repetitive texts. */
 export interface Effort {
   left: number;
 }

@@ -7,16 +7,16 @@ import { looseLine } from "./normal.js";
 import { lastUpTo } from "./sorted.js";
 import { findRows, indexBy, type Target } from "./target.js";
 
-/** What stands between dots, and the rows at which it can stand. */
+/** The lines between dots, and the rows at which they can stand. */
 interface Piece {
   readonly sides: Sides;
   rows: readonly number[];
 }
 
 /**
- * Fills in what a hunk without line numbers leaves out with dots that stand in its old and its new lines. Each piece between them has to stand
- * in one way only, in order, with at least one line left out, and that inside of the block that the pieces are in. Null where
- * a hunk has no dots, or where the text has such a line itself.
+ * Fills in the lines that a hunk without line numbers omits with dots in both its old and its new lines. Each piece
+ * between the dots must have one place only, in order. At least one line must be omitted between pieces, and all omitted
+ * lines must be in the block that the pieces are in. Null if a hunk has no dots, or if the text has such a line itself.
  */
 export const fillDots: Fill = (sides, target, ladder) => {
   const { places } = indexBy(looseLine, target);
@@ -62,7 +62,7 @@ function place(sides: Sides, row: number, rung: Rung, target: Target, ladder: La
   return { sides, found: [{ ...match, style: { ...match.style, repairs: [...match.style.repairs, "elided"] } }] };
 }
 
-/** The pieces; null where one of them has new lines alone: then nothing says where they go. */
+/** The pieces; null if one has new lines alone, because its place is then unknown. */
 function cut({ hunk }: Sides, dots: ReadonlySet<string>): Piece[] | null {
   const runs: string[][] = [[]];
   for (const line of hunk.lines) {

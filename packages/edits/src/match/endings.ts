@@ -1,7 +1,7 @@
 import { withoutReturn } from "../lines.js";
 import type { Hunk } from "../patch.js";
 
-/** Gives hunks the text's line endings, where each of the two has one kind only and they differ; else the same hunks. */
+/** Converts hunks to the text's line endings if both use one kind and they differ; else returns the same hunks. */
 export function evenEndings(hunks: readonly Hunk[], text: string): readonly Hunk[] {
   const returns = text.includes("\r");
   const differ = ({ lines, oldNoNewline, newNoNewline }: Hunk) =>

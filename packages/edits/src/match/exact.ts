@@ -10,19 +10,19 @@ const LINE_FEED = 10;
 const PLUS = 43;
 const MINUS = 45;
 
-/** How often the whole text may be searched for hunks that moved, and how many places one search may look at. */
+/** Limits on searches of the whole text for moved hunks, and on the places that one search examines. */
 const SEARCHES = 16;
 const LOOKS = 1000;
-/** Characters of a line that are searched for: at worst the engine's search takes time for each of them. */
+/** The most characters of a line to search for: at worst the engine's search takes time for each of them. */
 const SOUGHT = 200;
 
-/** Where hunks stand byte for byte: the line of each in the text, counted from 0, and what they write. */
+/** Byte-for-byte places of hunks: the line of each in the text, counted from 0, and its splices. */
 export interface Standing {
   readonly rows: readonly number[];
   readonly splices: readonly Splice[];
 }
 
-/** Hunks that all stand exactly where they say; null as soon as one does not. The text is walked once and never split. */
+/** Places hunks that all stand exactly at their numbers; else null. One pass, without splitting the text. */
 export function standInPlace(hunks: readonly Hunk[], text: string): Standing | null {
   const rows: number[] = [];
   const splices: Splice[] = [];
@@ -98,7 +98,7 @@ export function standMoved(hunks: readonly Hunk[], text: string): Standing | nul
   return effort.left < 0 ? null : { rows, splices };
 }
 
-/** Do the new lines stand where the numbers name a place, so that the old ones elsewhere may be others? */
+/** Whether the new lines stand where the numbers point, so that the old ones elsewhere may be others. */
 function standsNew(hunk: Hunk, text: string, starts: readonly number[], drifts: Set<number>, effort: Effort): boolean {
   // A header that says line 0 means the first.
   const named = [hintOf(hunk) ?? -1, Math.max(0, (hunk.newStart ?? 0) - 1)];
@@ -201,7 +201,7 @@ function write({ lines, oldNoNewline, newNoNewline }: Hunk, text: string, start:
   return true;
 }
 
-/** Behind such a hunk nothing can stand. */
+/** Whether nothing can follow the hunk. */
 function endsText(hunk: Hunk | undefined): boolean {
   return hunk?.newNoNewline === true;
 }

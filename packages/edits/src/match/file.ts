@@ -4,7 +4,7 @@ import type { ApplyResult, Conflict, ConflictReason, Rung } from "../result.js";
 import { takeApart } from "../sides.js";
 import { hasReturns } from "./endings.js";
 
-/** What is decided by the file alone; the hunks are left to `apply`. */
+/** Decides the cases of the file alone; `apply` handles the hunks. */
 export function applyFile(
   patch: FilePatch | Patch,
   text: string,
@@ -33,12 +33,12 @@ export function applyFile(
 
 const EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 
-/** Whether git's name of a text, of 7 digits at least, is that of the empty one. */
+/** Whether this is git's object name of the empty text, with at least 7 digits. */
 function isEmptyBlob(name: string): boolean {
   return name.length > 6 && EMPTY.startsWith(name);
 }
 
-/** The new side is the whole file. A text that is there lends it line endings and byte order mark. */
+/** The new side is the whole file. An existing text gives it line endings and byte order mark. */
 function replaceWhole({ hunks, kind }: FilePatch, text: string): ApplyResult {
   const hunk = hunks[0];
   if (!hunk) return kind === "create" ? { ok: true, text: "", hunks: [] } : refuse("stale");
@@ -53,7 +53,7 @@ function replaceWhole({ hunks, kind }: FilePatch, text: string): ApplyResult {
   return { ok: true, text: mark + body, hunks: [{ id: hunk.id, at: 1, offset: 0, repairs }] };
 }
 
-/** A conflict that is the file's and not a hunk's. */
+/** A conflict of the file, not of a hunk. */
 export function fileConflict(reason: ConflictReason): Conflict {
   return { hunk: "", reason, at: null, candidates: [], total: 0, rung: "exact" };
 }

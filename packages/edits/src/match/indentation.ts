@@ -1,6 +1,6 @@
-/** How the indentation of a patch becomes that of the text. */
+/** Converts the indentation of a patch to that of the text. */
 export interface Indenting {
-  /** New lines are not written as they are. */
+  /** New lines are not written unchanged. */
   readonly changed: boolean;
   /** Null for an indentation that no pair explains. `at` counts the old lines before the new one. */
   readonly write: (own: string, at: number) => string | null;

@@ -16,8 +16,8 @@ import { asIs, findRows, isNowhere, type Key, readTarget, type Target } from "./
 export type Step = readonly [rung: Rung, text: Key, patch: Key];
 
 /**
- * Places hunks that stand byte for byte, without a look at every line of the text; null where that is not beyond doubt. It
- * gives what the steps would give. `isFirst`: asked before line endings and byte order mark are looked at.
+ * Places hunks that stand byte for byte, without examining every line of the text; null if in doubt. Its result equals
+ * that of the steps. `isFirst`: called before line endings and byte order mark are examined.
  */
 export type Stand = (
   hunks: readonly Hunk[],
@@ -26,7 +26,7 @@ export type Stand = (
   isFirst: boolean,
 ) => ApplyResult | null;
 
-/** Places a hunk whose lines do not all stand in a row; null where there is no such place. */
+/** Places a hunk whose lines are not all consecutive; null if there is no such place. */
 export type Align = (
   sides: Sides,
   target: Target,
@@ -35,31 +35,31 @@ export type Align = (
   beyond: Aligner | undefined,
 ) => readonly Match[] | Conflict | null;
 
-/** Places a hunk that leaves lines out with dots; null where it has none. */
+/** Places a hunk that omits lines with dots; null if it has none. */
 export type Fill = (sides: Sides, target: Target, ladder: Ladder) => Places | null;
 
-/** The ways in which a hunk may fit, mildest first: a value, so that a page has only those that it passes in. */
+/** The ways in which a hunk may match, mildest first: a value, so that a page bundles only those it passes in. */
 export interface Ladder {
   readonly steps: readonly Step[];
-  /** For a hunk that no step finds, and that has no line number. */
+  /** For a hunk without line number that no step places. */
   readonly fill?: Fill;
-  /** For what no step finds. */
+  /** For a hunk that no step places. */
   readonly align?: Align;
   readonly learnStyle: LearnStyle;
   readonly readAddress: ReadAddress;
-  /** Which of several places is meant where hunks stand in the file's order. */
+  /** Chooses among several places if the hunks stand in the file's order. */
   readonly orderRows?: OrderRows;
   /** A short cut for large texts. */
   readonly stand?: Stand;
 }
 
-/** Places of one hunk that are kept; a hunk with more is placed by its number or not at all. */
+/** The most places of one hunk that are kept; a hunk with more is placed by its number or not at all. */
 const MOST = 200;
 /** Characters that the text is searched for, and places that one search looks at: at worst each costs as much as the whole. */
 const SOUGHT = 200;
 const LOOKS = 1000;
 
-/** Finds for every hunk the first rung that has a place for it, and writes them all; or says what is in the way. */
+/** Finds for every hunk the first rung with a place, and writes them all; or returns the conflicts. */
 export function climb(
   hunks: readonly Hunk[],
   text: string,
@@ -88,7 +88,7 @@ function findBare(sides: Sides, { text, starts, lines }: Target): Places {
   return { found: [{ row, rows: [], rung: "exact", style: exactStyle }] };
 }
 
-/** On each rung it is looked whether the new text already stands there. */
+/** Tries each rung; each also checks whether the new text already stands there. */
 function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung, beyond?: Aligner): Places {
   const refuse = (reason: ConflictReason, rung: Rung, at: readonly number[] = []) => ({
     found: conflict(sides, reason, rung, at),
@@ -98,9 +98,9 @@ function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung
   const address = ladder.readAddress(sides, target);
   const highest = rungs.indexOf(loosest);
   let last: Rung = "exact";
-  /** Whether a looser rung may find what the first did not. */
+  /** Whether a looser rung may succeed. */
   let sought: boolean | undefined;
-  /** Where the hunk would fit if its address were not against it. */
+  /** Where the hunk would fit without its address. */
   let elsewhere: readonly number[] = [];
   for (const [rung, text, patch] of ladder.steps) {
     if (rungs.indexOf(rung) > highest) break;
@@ -121,7 +121,7 @@ function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung
     const fresh = places.filter((at) => !isInside(at, sides, applied));
     if (fresh.length === 0 && applied.length > 0) return refuse("already-applied", rung, applied);
     const agreed = address ? fresh.filter((row) => !address.contradicted(row, inARow(row, sides.old))) : fresh;
-    // A number and a section that name different places leave no certain one.
+    // If number and section point to different places, neither is certain.
     if (fresh.length > 0 && (agreed.length === 0 || (fresh.includes(sides.hint!) && !agreed.includes(sides.hint!))))
       return refuse("ambiguous", rung, fresh);
     const kept = keepNear(agreed, sides, target);

@@ -82,7 +82,7 @@ export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], t
   return { repairs: [...repairs], write };
 }
 
-/** A character as a keyboard has it, one quote for both kinds. */
+/** The keyboard form of a character, with one quote for both kinds. */
 function bend(fancy: string): string {
   return plainTypography(fancy).replace('"', "'");
 }

@@ -21,11 +21,11 @@ export interface Placing {
 export interface Candidate {
   readonly sides: Sides;
   readonly found: readonly Match[] | Conflict;
-  /** How many places there are where not all of them were kept: then none is the only one. */
+  /** The number of places if not all of them were kept: then none is unique. */
   readonly total?: number;
 }
 
-/** Places that a conflict lists at most. */
+/** The most places that a conflict lists. */
 const LISTED = 20;
 
 export function conflict(

@@ -1,6 +1,6 @@
-// What lines have in common that differ only in how they were typed.
+// Normal forms of lines that differ only in typing.
 
-/** Quotes, dashes and spaces as a keyboard has them. */
+/** Converts quotes, dashes and spaces to their keyboard form. */
 export function plainTypography(line: string): string {
   if (!/[^ -~\s]|[\u00a0\u2000-\u205f]/.test(line)) return line;
   return line
@@ -20,6 +20,6 @@ export function plainTabs(line: string): string {
 export function looseLine(line: string): string {
   if (line === "") return line;
   const plain = plainTypography(line).trim();
-  // Most lines have single spaces: to replace each of them by itself makes a new string.
+  // Most lines have single spaces: replacing each by itself would make a new string.
   return /\t| {2}/.test(plain) ? plain.replace(/[ \t]+/g, " ") : plain;
 }

@@ -13,15 +13,15 @@ export interface Address {
   readonly contradicted: (row: number, rows: readonly number[]) => boolean;
 }
 
-/** Null where the hunk says no more of its place than numbers. */
+/** Null if the hunk has only numbers for its place. */
 export type ReadAddress = (sides: Sides, target: Target) => Address | null;
 
-/** Whether a hunk says more of its place than numbers and a section. */
+/** Whether a hunk has more than numbers and a section for its place. */
 export function isAnchored({ anchors, atEnd }: Hunk): boolean {
   return (anchors?.length ?? 0) > 0 || atEnd === true;
 }
 
-/** Whether a hunk says more of its place than numbers. */
+/** Whether a hunk has more than numbers for its place. */
 export function hasAddress(hunk: Hunk): boolean {
   return isAnchored(hunk) || hunk.section !== undefined;
 }

@@ -5,7 +5,7 @@ import { type Candidate, conflict, type Match, type Placing } from "./match.js";
 import type { OrderRows } from "./order.js";
 import { fitsLoosely, type Target } from "./target.js";
 
-/** A hunk whose only place is known, and how far that is from its number. */
+/** A hunk with a unique place, and the distance from its number. */
 interface Sure {
   readonly candidate: Candidate;
   readonly row: number;

@@ -31,7 +31,7 @@ interface Taken {
 export function applyStrictly(patch: FilePatch | Patch, text: string, options: StrictOptions = {}): ApplyResult {
   needPatch({ patch });
   const { kind, hunks, whole } = filesOf(patch)[0] ?? {};
-  // Where no hunk says what is taken or made, git takes and makes an empty file only.
+  // Without hunks, git creates and deletes only empty files.
   if ((kind === "delete" || kind === "create") && !whole && hunks?.length === 0 && text !== "") return refuse("stale");
   return applyFile(patch, text, (hunks, text) => {
     const target = readTarget(text, hunks);

@@ -3,12 +3,12 @@ import type { Rung } from "../result.js";
 import type { Change, Sides } from "../sides.js";
 import type { Target } from "./target.js";
 
-/** How a hunk's new lines are written at a place, learned from its old lines and those they matched. */
+/** The style of a hunk's new lines at a place, learned from its old lines and their matches. */
 export interface LineStyle {
   readonly repairs: readonly Rung[];
   /**
-   * The body of an inserted line as the place writes it; null where nothing shows how that would be. `at` counts the old
-   * lines before the change it is part of.
+   * The body of an inserted line in the style of the place; null if nothing shows that style. `at` counts the old
+   * lines before the change that the line is part of.
    */
   readonly write: (line: string, at: number) => string | null;
 }

@@ -4,7 +4,7 @@ import { type Effort, startEffort } from "./effort.js";
 import { looseLine, plainTabs } from "./normal.js";
 import type { Outline } from "./outline.js";
 
-/** What of a line is compared. */
+/** Maps a line to the key that is compared. */
 export type Key = (line: string) => string;
 
 export const asIs: Key = (line) => line;
@@ -12,10 +12,10 @@ export const asIs: Key = (line) => line;
 /** Whether a hunk that begins at a row, and changes lines from another on, stands below some anchors. */
 export type Below = (row: number, change: number) => boolean;
 
-/** A text as hunks are matched against it: its lines, where they start, and how much searching it may still cost. */
+/** A text for matching hunks: its lines, their offsets, and the search budget left. */
 export interface Target {
   readonly text: string;
-  /** The file that it is the text of, or empty. */
+  /** The name of the text's file, or empty. */
   readonly path: string;
   readonly lines: readonly string[];
   /** See `lineStarts`. */
@@ -64,7 +64,7 @@ export function fitsLoosely(lines: readonly string[], text: string, start: numbe
   });
 }
 
-/** One pass over the text serves all hunks. */
+/** Looks up the lines of all hunks in one pass over the text. */
 export function indexBy(key: Key, { lines, hunks, indexes }: Target): LineIndex {
   const known = indexes.get(key);
   if (known) return known;

@@ -3,12 +3,12 @@ import { codeOf } from "./files.js";
 import { type NameReason, quote } from "./names.js";
 import { type FileReason, FileRefusal } from "./root.js";
 
-/** Why a plan cannot be made or carried out as it stands. Nothing of it is written then. */
+/** Why a plan cannot be made or applied. Nothing of it is written then. */
 export interface PlanConflict {
-  /** The path as the patch has it, or below the root for an absolute one; null where the conflict is about no one file. */
+  /** The path as in the patch, or below the root for an absolute one; null if the conflict is not about one file. */
   readonly path: string | null;
   readonly reason: PlanReason;
-  /** What was wrong, where, and what to do. For `hunks`, the message that a model needs to try again. */
+  /** The problem, its place, and what to do. For `hunks`, the message to send to the model. */
   readonly message: string;
   /** For `hunks`: which of the file's hunks did not apply, and why. */
   readonly hunks?: readonly Conflict[];
@@ -28,12 +28,12 @@ export type PlanReason =
   | "io" // the system refused a call
   | "interrupted"; // a failure, and undoing it failed too: `recover` will, as soon as the system lets it
 
-/** Whether another process is changing the root, so that a later call may succeed. */
+/** Whether another process is changing the root, so a later call may succeed. */
 export function isBusy({ reason }: PlanConflict): boolean {
   return reason === "busy";
 }
 
-/** A caught error as a conflict. What is neither a refusal nor the system's is a bug and goes on. */
+/** Converts a caught error to a conflict. Any error but a refusal or a system error is a bug and is rethrown. */
 export function toConflict(error: unknown, path: string | null): PlanConflict {
   if (error instanceof FileRefusal) return { path: path ?? error.path, reason: error.reason, message: error.message };
   const code = codeOf(error);

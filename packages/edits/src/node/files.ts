@@ -2,8 +2,8 @@ import { constants } from "node:fs";
 import * as fs from "node:fs/promises";
 
 /**
- * The file-system calls that applying edits makes, and no others. `nodeFiles` is the real one; tests put a port here
- * that fails, or ends the process, at the n-th call.
+ * The file-system calls used to apply edits, and no others. `nodeFiles` is the real port; tests use one that fails, or
+ * ends the process, at the n-th call.
  */
 export interface Files {
   open(path: string, flags: number, mode?: number): Promise<OpenFile>;
@@ -43,10 +43,10 @@ export interface FileStat {
 
 export const nodeFiles: Files = fs;
 
-// Windows has neither flag; there the checks of `root.ts` by real path are all there is.
+// Windows has neither flag; there only the real-path checks of `root.ts` apply.
 const NOFOLLOW = constants.O_NOFOLLOW ?? 0;
 export const OPEN_DIRECTORY = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | NOFOLLOW;
-/** Not blocking, so that a pipe put in a file's place cannot hold the process. */
+/** Non-blocking, so a pipe put in a file's place cannot hang the process. */
 export const OPEN_FILE = constants.O_RDONLY | NOFOLLOW | (constants.O_NONBLOCK ?? 0);
 export const CREATE_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NOFOLLOW;
 
@@ -55,7 +55,7 @@ export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error ? String(error.code) : undefined;
 }
 
-/** The call's value, or null where what it names is not there. */
+/** Returns the call's value, or null if the entry does not exist. */
 export async function orMissing<T>(call: Promise<T>): Promise<T | null> {
   try {
     return await call;

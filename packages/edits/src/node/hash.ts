@@ -14,7 +14,7 @@ export function decodeText(bytes: Uint8Array): string | null {
   }
 }
 
-/** The inverse of `decodeText`; null for a lone surrogate, which UTF-8 cannot say and an encoder would replace. */
+/** The inverse of `decodeText`; null for a lone surrogate, which UTF-8 cannot represent and an encoder would replace. */
 export function encodeText(text: string): Uint8Array | null {
   return /\p{Surrogate}/u.test(text) ? null : new TextEncoder().encode(text);
 }

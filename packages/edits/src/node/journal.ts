@@ -6,17 +6,17 @@ import { type Directory, FileRefusal, openDirectory, readRegular, writeNew } fro
 import { isRecord } from "./shape.js";
 
 /**
- * What a plan is about to do, on disk before it does any of it. The directory `.parlance-journal` in the root is also
- * the lock: it is made complete under another name and then renamed, which fails while there is one. It holds
- * `pending.json`; renaming that to `committed.json` is the one step by which all the old files become all the new ones.
+ * The write-ahead journal of a plan. The directory `.parlance-journal` in the root is also the lock: it is completed under
+ * another name and then renamed, which fails if one exists. It holds `pending.json`; renaming that to `committed.json` is
+ * the one step that commits all the new files.
  */
 export interface Journal {
   readonly version: 1;
-  /** 12 hex digits; the names of the plan's temporary files are made from it. */
+  /** 12 hex digits; the plan's temporary files are named after it. */
   readonly id: string;
   readonly owner: Owner;
   readonly files: readonly JournalFile[];
-  /** Directories that the plan makes, outer ones first. */
+  /** Directories that the plan creates, outer ones first. */
   readonly directories: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export interface JournalFile {
   /** Hashes of the bytes. */
   readonly before: string | null;
   readonly after: string | null;
-  /** The old file's permission bits; by hash and mode a backup shows that it is complete. */
+  /** The old file's permission bits; a backup with this hash and mode is complete. */
   readonly mode: number | null;
 }
 
@@ -43,7 +43,7 @@ export function oldName(journal: Journal, index: number): string {
   return `${RESERVED}${journal.id}-${index}.old`;
 }
 
-/** Writes the journal and takes the lock; null where another journal has it. */
+/** Writes the journal and takes the lock; null if another journal holds it. */
 export async function openJournal(
   root: Directory,
   files: Files,
@@ -84,7 +84,7 @@ async function placeJournal(root: Directory, files: Files, journal: Journal): Pr
   } catch (error) {
     const code = codeOf(error) ?? "";
     await removeDraft(root, files, draft);
-    // Windows says EPERM where the others say that the directory is not empty.
+    // Windows reports EPERM where other systems report that the directory is not empty.
     if (["ENOTEMPTY", "EEXIST"].includes(code) || (code === "EPERM" && process.platform === "win32")) return false;
     throw error;
   }
@@ -92,12 +92,12 @@ async function placeJournal(root: Directory, files: Files, journal: Journal): Pr
   return true;
 }
 
-/** The turning point. Before it a crash gives the old files, after it the new ones. */
+/** Commits. A crash before it restores the old files, a crash after it completes the new ones. */
 export async function commitJournal(root: Directory, files: Files): Promise<void> {
   await renameState(root, files, "pending", "committed");
 }
 
-/** Takes the commit back after it failed half way, for instance in making itself durable. */
+/** Reverts a commit that failed half way, for instance in its sync. */
 export async function uncommitJournal(root: Directory, files: Files): Promise<void> {
   const found = await readJournal(root, files);
   if (found?.state === "committed") await renameState(root, files, "committed", "pending");
@@ -119,7 +119,7 @@ async function openOwn(files: Files, root: Directory, name: string): Promise<Dir
   return directory;
 }
 
-/** Releases the lock in one step, and then clears away what is left of it. */
+/** Releases the lock in one step, then removes its remains. */
 export async function closeJournal(root: Directory, files: Files, journal: Journal): Promise<void> {
   const draft = draftName(journal);
   await files.rename(root.at(JOURNAL), root.at(draft));
@@ -128,12 +128,12 @@ export async function closeJournal(root: Directory, files: Files, journal: Journ
 }
 
 export interface FoundJournal {
-  /** Null for a journal that cannot be read: a damaged disk's, a newer version's, or somebody's trap. */
+  /** Null for an unreadable journal: a damaged disk's, a newer version's, or a forged one. */
   readonly journal: Journal | null;
   readonly state: JournalState;
 }
 
-/** The root's journal, or null. What it says is checked as if a stranger had written it, which may be so. */
+/** Reads the root's journal, or null. Its content is validated as untrusted input, because it may be forged. */
 export async function readJournal(root: Directory, files: Files): Promise<FoundJournal | null> {
   const directory = await openDirectory(files, root, JOURNAL);
   if (directory === null) return null;
@@ -170,13 +170,13 @@ function parseJournal(text: string): Journal | null {
   return value as unknown as Journal;
 }
 
-/** Removes what processes that are no more left of journals they were making or clearing away. */
+/** Removes journal drafts and remains of processes that have ended. */
 export async function removeDrafts(root: Directory, files: Files): Promise<void> {
   for (const name of await files.readdir(root.at("."))) {
     const match = DRAFT.exec(name);
     if (!match) continue;
     const [pid, started, thread] = match[1]!.split(".").map(Number) as [number, number, number];
-    // The host is not in the name; a draft of another host's process is left alone unless that id is free here.
+    // The host is not in the name; another host's draft stays unless its process id is free here.
     const owner = { ...currentOwner(), pid, started, thread };
     if (!isAlive(owner, match[2]!)) await removeDraft(root, files, name);
   }

@@ -1,9 +1,9 @@
 /**
- * Which paths an edit may name. Pure, so both systems' rules are tested on either. A path is refused for what any
- * system could make of it, not for what this one does: a patch travels.
+ * Which paths an edit may name. Pure, so both systems' rules can be tested on either. A path is refused for its meaning
+ * on any system, not only on this one, because patches travel.
  *
  * - `windows` (the default of `planEdits` everywhere): a name that every system stores as it is written.
- * - `posix`: also devices' names, trailing dots, colons and backslashes, which only Windows gives a meaning.
+ * - `posix`: also device names, trailing dots, colons and backslashes, which are special only on Windows.
  */
 export type NameRules = "posix" | "windows";
 
@@ -48,7 +48,7 @@ const EXPLAIN: Record<NameReason, string> = {
   "too-long": "is longer than 4,096 bytes or has a component longer than 255",
 };
 
-/** Names of the journal, temporary files and backups begin with this; no edit may use it. */
+/** Prefix of the journal, temporary files and backups; no edit may use it. */
 export const RESERVED = ".parlance-";
 
 // Superscript digits count as digits here: Windows reads COM¹ as COM1.
@@ -58,7 +58,7 @@ const CONTROL = /[\p{Cc}\u2028\u2029]/u;
 // The code points that HFS+ ignores when it compares names, as git's is_hfs_dotgit lists them.
 const IGNORABLE = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 
-/** The rules that hold on this system: Windows' own cannot be turned off there. @default "windows" */
+/** The rules in force on this system: Windows' own cannot be turned off there. @default "windows" */
 export function rulesHere(rules: NameRules = "windows"): NameRules {
   return process.platform === "win32" ? "windows" : rules;
 }
@@ -80,7 +80,7 @@ export function stripRoot(path: string, roots: readonly string[], windows = proc
   return path;
 }
 
-/** Splits a path into components, or says why no edit may name it. A leading `./` is dropped. Never throws. */
+/** Splits a path into components, or explains why no edit may name it. Drops a leading `./`. Never throws. */
 export function checkName(path: string, rules: NameRules): NameCheck {
   const refuse = (reason: NameReason): NameCheck => ({
     ok: false,
@@ -104,7 +104,7 @@ export function checkName(path: string, rules: NameRules): NameCheck {
 
 function checkComponent(part: string, rules: NameRules): NameReason | undefined {
   if (part === "") return "empty";
-  // `.. ` and `...` are the parent to some of Windows' interfaces, `..\x` to all of them.
+  // Some Windows interfaces take `.. ` and `...` for the parent; all of them take `..\x` so.
   if (/^\.\.(?:[ .\\]|$)/.test(part) || /[\\]\.\.(?:\\|$)/.test(part)) return "parent";
   if (part === ".") return "dot";
   if (part.split("\\").some(isGit)) return "git";
@@ -114,7 +114,7 @@ function checkComponent(part: string, rules: NameRules): NameReason | undefined 
   if (part.includes("\\")) return "separator";
   if (part.includes(":")) return "stream";
   if (/[<>"|?*]/.test(part)) return "character";
-  // Windows strips these, and then opens another file than the one that was checked.
+  // Windows strips these, and would then open another file than the checked one.
   if (/[. ]$|^ /.test(part)) return "trailing";
   // A device stays a device with any extension: `NUL.txt`, `con .tar.gz`.
   if (DEVICE.test(part.split(".")[0]!.trimEnd())) return "device";
@@ -128,8 +128,8 @@ function isGit(part: string): boolean {
 }
 
 /**
- * Two names with one fold are one file on some file system (NTFS, APFS, HFS+, a case-folding ext4): case, canonical
- * composition and ignorable code points do not tell them apart.
+ * Folds a name so that names of one file on some file system (NTFS, APFS, HFS+, a case-folding ext4) are equal: it ignores
+ * case, canonical composition and ignorable code points.
  */
 export function foldName(name: string): string {
   return name.replace(IGNORABLE, "").normalize("NFD").toUpperCase().toLowerCase().normalize("NFC");
@@ -139,7 +139,7 @@ function utf8Length(text: string): number {
   return new TextEncoder().encode(text).length;
 }
 
-/** A path as it may be shown in a message: nothing in it can move a cursor or hide a part of it. */
+/** A path made safe for a message: nothing in it can move a cursor or hide a part of it. */
 export function quote(path: string): string {
   const shown = path.length > 200 ? `${path.slice(0, 200)}…` : path;
   const byNumber = (c: string) => `\\u{${c.codePointAt(0)!.toString(16)}}`;

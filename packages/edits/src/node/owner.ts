@@ -3,8 +3,8 @@ import { hostname } from "node:os";
 import { threadId } from "node:worker_threads";
 
 /**
- * Who is carrying out a plan, so that nobody takes a running one for a crashed one. A process id comes again, so the
- * time at which the process began (in the kernel's ticks; 0 where there is no /proc) is part of it.
+ * The process that applies a plan, so that a running one is not taken for crashed. Process ids are reused, so the start
+ * time of the process (in the kernel's ticks; 0 without /proc) is part of it.
  */
 export interface Owner {
   readonly host: string;
@@ -19,7 +19,7 @@ export function currentOwner(): Owner {
   return { host: hostname(), pid: process.pid, started: startOf(process.pid) ?? 0, thread: threadId };
 }
 
-/** Marks a journal as this thread's own for as long as it is carried out. */
+/** Marks a journal as this thread's own while its plan is applied. */
 export function begin(id: string): void {
   running.add(id);
 }
@@ -28,7 +28,7 @@ export function end(id: string): void {
   running.delete(id);
 }
 
-/** Whether the owner may still be at work. On another host nothing can be known, so the answer is yes. */
+/** Whether the owner may still be running. Always true for another host, which cannot be checked. */
 export function isAlive(owner: Owner, id: string): boolean {
   if (owner.host !== hostname()) return true;
   if (owner.pid === process.pid && owner.started === (startOf(process.pid) ?? 0))
@@ -36,18 +36,18 @@ export function isAlive(owner: Owner, id: string): boolean {
   try {
     process.kill(owner.pid, 0);
   } catch (error) {
-    // EPERM: the process is there, and somebody else's.
+    // EPERM: the process exists and belongs to another user.
     return error instanceof Error && "code" in error && error.code === "EPERM";
   }
   const started = startOf(owner.pid);
   return process.platform === "linux" ? started === owner.started : true;
 }
 
-/** When a process began, from /proc/<pid>/stat (proc(5), field 22); null for none, and for one that has ended unreaped. */
+/** Start time of a process from /proc/<pid>/stat (proc(5), field 22); null if there is none or it is an unreaped zombie. */
 function startOf(pid: number): number | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name in field 2 may itself hold blanks and brackets.
+    // The name in field 2 may itself contain blanks and brackets.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return fields[0] === "Z" || fields[0] === "X" ? null : Number(fields[19]);
   } catch {

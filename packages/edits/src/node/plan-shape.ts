@@ -7,7 +7,7 @@ import { describeChanges, invertChanges } from "./preview.js";
 import { isRecord } from "./shape.js";
 import type { FileState } from "./stage.js";
 
-/** The part of a plan that is carried out. */
+/** The part of a plan that is applied. */
 export interface Changes {
   readonly root: string;
   readonly files: readonly PlannedFile[];
@@ -18,7 +18,7 @@ export type ChangesReading =
   | { readonly ok: true; readonly changes: Changes }
   | { readonly ok: false; readonly conflicts: readonly PlanConflict[] };
 
-/** A claim of a plan that does not hold. Caught in this file. */
+/** A false claim in a plan. Caught in this file. */
 class BadClaim extends Error {
   readonly conflict: PlanConflict;
   constructor(path: string | null, reason: PlanReason, message: string) {
@@ -29,8 +29,8 @@ class BadClaim extends Error {
 }
 
 /**
- * Reads a plan that may have been stored, edited or forged. Every claim is checked against another one or against the rules,
- * and only what was checked is copied; what the plan says of the disk is left to `refuseStale`.
+ * Validates a plan that may have been stored, edited or forged. Every claim is checked against another one or the rules,
+ * and only checked values are copied; `refuseStale` checks the claims about the disk.
  */
 export function readPlan(plan: unknown, rules: NameRules): ChangesReading {
   if (isRecord(plan) && Array.isArray(plan.conflicts) && plan.conflicts.length > 0)
@@ -44,7 +44,7 @@ export function readPlan(plan: unknown, rules: NameRules): ChangesReading {
   });
 }
 
-/** Reads the result of `applyPlan` and gives the changes that take it back. */
+/** Reads the result of `applyPlan` and returns the changes that revert it. */
 export function readWritten(written: unknown, rules: NameRules): ChangesReading {
   return reading(() => {
     const { root, files, moves } = readChanges(written, rules);
@@ -89,7 +89,7 @@ function readFile(value: unknown, rules: NameRules): PlannedFile {
   return { path, before, after };
 }
 
-/** A name as it is written to the disk: the rules of `planEdits` hold for a plan from elsewhere too. */
+/** A name for the disk: the rules of `planEdits` also hold for a plan from elsewhere. */
 function readName(value: unknown, rules: NameRules): string {
   if (typeof value !== "string") throw malformed("has a path that is not a string");
   const checked = checkName(value, rules);
@@ -112,7 +112,7 @@ function readState(value: unknown, path: string): FileState | null {
   return { text, hash, mode: mode as number, ...(umask && { umask }) };
 }
 
-/** Each path once, no two that some file system takes for one, and no file that is another one's directory. */
+/** Each path once, no two that are one file on some file system, and no file that is another one's directory. */
 function checkPaths(files: readonly PlannedFile[]): void {
   const prefixes = new Map<string, string>();
   const kept = new Set(files.filter(({ after }) => after).map(({ path }) => path));
@@ -142,8 +142,8 @@ function readMove(value: unknown, rules: NameRules): Move {
 }
 
 /**
- * Permissions are kept or moved, and a new file has the usual ones under the process's umask: a plan cannot make a file that
- * others may write, or that runs as its owner.
+ * Permissions are kept or moved; a new file gets the usual ones under the process's umask. A plan cannot make a file that
+ * is writable for others or runs as its owner.
  */
 function checkModes({ files, moves }: Changes): void {
   const known = new Set(files.flatMap(({ before }) => (before ? [before.mode & ~EXECUTABLE] : [])));
@@ -156,7 +156,7 @@ function checkModes({ files, moves }: Changes): void {
   }
 }
 
-/** What comes back has the permissions it had; only the bits that run a program as its owner are not taken on trust. */
+/** Restored files may have any permissions, but setuid, setgid and sticky bits only if the present files have them. */
 function checkRestoredModes({ files }: Changes): void {
   const known = files.reduce((bits, { before }) => bits | (before?.mode ?? 0), 0o777);
   for (const { path, after } of files) if (after && (after.mode & ~known) !== 0) throw badMode(path, after.mode);
@@ -169,7 +169,7 @@ function badMode(path: string, mode: number): BadClaim {
 
 const EXECUTABLE = 0o111;
 
-/** A reviewer decides by the preview, so it must be the preview of these files. */
+/** A reviewer decides by the preview, so it must match the files. */
 function checkPreview(preview: unknown, { files, moves }: Changes): void {
   if (!isDeepStrictEqual(preview, describeChanges(files, moves)))
     throw malformed("has a preview of other changes than it makes");

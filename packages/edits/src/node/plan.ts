@@ -16,28 +16,29 @@ import { type WaitOptions, whileBusy } from "./waiting.js";
 
 export interface PlanOptions extends RootOptions, WaitOptions {
   /**
-   * The directory that every path is relative to, and outside of which nothing is read or written. An absolute path below it,
-   * as some servers write into a diff's header, is taken relative to it.
+   * The directory that paths are relative to. Nothing outside it is read or written. An absolute path below it, as some
+   * servers write into a diff's header, is taken relative to it.
    */
   readonly root: string;
-  /** What files must hold: `sha256:<hex>` of their bytes, or null for a file that must not exist. */
+  /** Expected files: `sha256:<hex>` of their bytes, or null for a file that must not exist. */
   readonly preconditions?: Readonly<Record<string, string | null>>;
   /** Which names are refused; default "windows", so that what applies here applies everywhere. */
   readonly rules?: NameRules;
-  /** Bytes that a file may have: default 64 MiB, at most what one string holds (512 MiB in Node 20). */
+  /** The largest file in bytes: default 64 MiB, at most what one string holds (512 MiB in Node 20). */
   readonly limit?: number;
-  /** How every hunk is matched. `at` counts for each file, so it is for the patch of one; see the other `at` for several. */
+  /** How every hunk is matched. `at` counts for each file, so use it for a patch of one; for several see the other `at`. */
   readonly apply?: ApplyOptions;
-  /** By path: the lines that the patch of a file is about, from which the numbers of its hunks count. */
+  /** By path: the lines that the patch of a file is about; its hunks' numbers count from there. */
   readonly at?: Readonly<Record<string, LineRange>>;
 }
 
 const LIMIT = 64 << 20;
 
 /**
- * Works out what patches do to the files below a root, without writing any. Several patches, and several file patches for
- * one path, go on from each other; so do the blocks of one file patch where they have no line numbers and do not all fit the file as it was. Never throws for what a patch says: every refusal is one of the plan's conflicts.
- * A plan that a crash left half carried out is undone or finished first.
+ * Computes the effect of patches on the files below a root, without writing any. Several patches, and several file patches
+ * for one path, apply in turn; so do the blocks of one file patch if they have no line numbers and do not all fit the
+ * original file. Never throws for a bad patch: every refusal is one of the plan's conflicts.
+ * First undoes or finishes a plan that a crash interrupted.
  */
 export async function planEdits(patches: Patch | readonly Patch[], options: PlanOptions): Promise<Plan> {
   const files = options.files ?? nodeFiles;
@@ -54,7 +55,7 @@ export async function planEdits(patches: Patch | readonly Patch[], options: Plan
       ({ conflict }) => conflict !== undefined && isBusy(conflict),
       options,
     );
-    // While another plan is half carried out, a conflict with its files would mean nothing.
+    // While another plan is half applied, a conflict with its files would mean nothing.
     if (recovered.conflict) return emptyPlan(root.real, recovered.conflict);
     return await planIn(tree, patches, options);
   } catch (error) {
@@ -156,13 +157,13 @@ async function stagePatch(
   }
 }
 
-/** Tools that know a file by its absolute path write `a//home/me/project/x`; inside the root it is the file's own path. */
+/** Tools that use absolute paths write `a//home/me/project/x`; inside the root it is the file's own path. */
 function stripRoots(file: FilePatch, roots: readonly string[]): FilePatch {
   const strip = (path: string | null) => path && stripRoot(path, roots);
   return { ...file, before: strip(file.before), after: strip(file.after) };
 }
 
-/** The stage against the disk: paths that end as they began are left out. */
+/** Compares the stage with the disk; unchanged paths are left out. */
 async function listChanges(stage: Stage, conflicts: PlanConflict[]): Promise<PlannedFile[]> {
   const planned: PlannedFile[] = [];
   for (const [path, after] of stage.now) {
@@ -174,7 +175,7 @@ async function listChanges(stage: Stage, conflicts: PlanConflict[]): Promise<Pla
   return planned.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** A file that the plan leaves in place cannot be another one's directory. */
+/** A file that the plan keeps cannot be another one's directory. */
 function checkParents(stage: Stage, path: string, conflicts: PlanConflict[]): void {
   for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
     const parent = path.slice(0, end);

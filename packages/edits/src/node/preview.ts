@@ -4,8 +4,8 @@ import type { Move, PlannedFile } from "./planned.js";
 import type { FileState } from "./stage.js";
 
 /**
- * Planned files as a patch that applies to exactly what is there now. A move is written as a rename where both of its
- * ends came to no more than that.
+ * Writes planned files as a patch that applies to the files as they are now. A move becomes a rename if nothing else
+ * happened to either of its paths.
  */
 export function describeChanges(files: readonly PlannedFile[], moves: readonly Move[]): Patch {
   const byPath = new Map(files.map((file) => [file.path, file]));
@@ -21,7 +21,7 @@ export function describeChanges(files: readonly PlannedFile[], moves: readonly M
   return { files: files.flatMap((file) => (moved.has(file) ? [] : describeFile(file, sources.get(file) ?? file))) };
 }
 
-/** The change that takes the planned one back. */
+/** The change that reverts the planned one. */
 export function invertChanges(
   files: readonly PlannedFile[],
   moves: readonly Move[],
@@ -48,7 +48,7 @@ function describeFile(file: PlannedFile, source: PlannedFile): FilePatch[] {
   const [change] = createPatch(before?.text ?? "", after?.text ?? "", { oldPath, newPath }).files;
   const modes = oldMode === newMode ? {} : { ...(oldMode && { oldMode }), ...(newMode && { newMode }) };
   if (change) return [{ ...change, ...modes }];
-  // Permissions that git has no word for are kept, but are no change to show.
+  // Permissions that git cannot express are kept, but are no change to show.
   if (oldMode === newMode) return [];
   return [{ kind: "modify", before: oldPath, after: newPath, hunks: [], ...modes }];
 }

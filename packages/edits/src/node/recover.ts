@@ -23,16 +23,16 @@ import {
 import { closeTree, growTree, type Tree, walk } from "./tree.js";
 
 export interface Recovery {
-  /** `clean`: there was nothing to do. `rolled-back`: all files are the old ones. `completed`: all are the new ones. */
+  /** `clean`: nothing to do. `rolled-back`: all files are the old ones. `completed`: all are the new ones. */
   readonly state: "clean" | "rolled-back" | "completed" | "refused";
-  /** Paths that somebody changed after the crash: their text stays, and the old one is beside it under the name given. */
+  /** Paths changed by others after the crash: their text stays, and the old one is kept beside it under the given name. */
   readonly kept: readonly { readonly path: string; readonly old: string }[];
   readonly conflict?: PlanConflict;
 }
 
 /**
- * Takes back, or finishes, what a crashed `applyPlan` left in a root. It may itself be killed at any point and run again.
- * A plan that a living process is carrying out is left alone (`busy`).
+ * Rolls a crashed `applyPlan` back or completes it. It may itself be killed at any point and run again.
+ * A plan that a living process is applying is left alone (`busy`).
  */
 export async function recover(root: string, options: RootOptions = {}): Promise<Recovery> {
   try {
@@ -47,7 +47,7 @@ export async function recover(root: string, options: RootOptions = {}): Promise<
   }
 }
 
-/** `recover` in a root that is open already, and stays open. */
+/** `recover` in an open root, which stays open. */
 export async function recoverIn(root: Directory, files: Files): Promise<Recovery> {
   await removeDrafts(root, files);
   const found = await readSettled(root, files);
@@ -62,22 +62,22 @@ export async function recoverIn(root: Directory, files: Files): Promise<Recovery
   const tree = growTree(root, files);
   try {
     const kept = state === "pending" ? await rollBack(tree, journal) : await finish(tree, journal);
-    // Another process may have recovered the same journal meanwhile, and the one that is there now may be somebody's lock.
+    // Another process may have recovered the same journal meanwhile, and the present one may be a live lock.
     if (isSame(found, await readJournal(root, files))) await closeJournal(root, files, journal);
     return { state: state === "pending" ? "rolled-back" : "completed", kept };
   } finally {
-    // The root stays open: it is the caller's.
+    // The root stays open, because the caller owns it.
     tree.open.delete("");
     await closeTree(tree);
   }
 }
 
-/** How often a journal that changes while it is read is read again. */
+/** How many times to reread a journal that changes while it is read. */
 const READINGS = 100;
 
 /**
- * The journal of a process that is alive, or one that was still there after its process had ended. One that was read while
- * its process finished would otherwise be taken for a crashed one, and the next process's lock for it.
+ * Reads the journal of a live process, or one that outlived its process. Otherwise a journal read while its process
+ * finished would count as crashed, and the next process's lock would be taken for it.
  */
 async function readSettled(root: Directory, files: Files): Promise<FoundJournal | null> {
   let found = await readJournal(root, files);
@@ -99,7 +99,7 @@ export function busy({ owner }: Journal): PlanConflict {
   return { path: null, reason: "busy", message };
 }
 
-/** Puts the old files back. `touched` tells which targets were replaced, where that is known. */
+/** Restores the old files. `touched` lists the replaced targets, if known. */
 export async function rollBack(
   tree: Tree,
   journal: Journal,
@@ -114,7 +114,7 @@ export async function rollBack(
     if (before === null) await removeCreated(files, directory, name, after!, newName(journal, index));
     else {
       const old = await readOrNothing(files, directory, backup);
-      // A backup that was being copied when the process ended is no backup; its target is untouched then.
+      // A partly copied backup is no backup; its target is untouched then.
       if (old !== null && contentHash(old.bytes) === before && (old.stat.mode & 0o7777) === mode) {
         const there = await orMissing(files.lstat(directory.at(name)));
         const target = await readOrNothing(files, directory, name);
@@ -136,7 +136,7 @@ export async function rollBack(
   return kept;
 }
 
-/** A new file is taken away again if it is still the one that was put there. */
+/** Removes a new file if it is still the one that the plan wrote. */
 async function removeCreated(
   files: Files,
   directory: Directory,
@@ -150,7 +150,7 @@ async function removeCreated(
   if (source === null || source.ino === target.stat.ino) await files.unlink(directory.at(name));
 }
 
-/** Clears away what only rolling back would have needed, and directories that the plan emptied. */
+/** Removes temporary files and backups, and directories that the plan emptied. */
 export async function finish(tree: Tree, journal: Journal): Promise<[]> {
   const { files } = tree;
   await eachFile(tree, journal, async (directory, _name, index) => {
@@ -179,7 +179,7 @@ async function eachFile(
   for (const directory of tree.open.values()) await directory.sync();
 }
 
-/** Null where the way is not there or no longer one of plain directories: then nothing of ours can be reached. */
+/** Null if the path is gone or no longer consists of plain directories: then none of our files can be reached. */
 async function walkOrNothing(tree: Tree, parts: readonly string[]): Promise<Directory | null> {
   try {
     const { directory, missing } = await walk(tree, parts);
@@ -190,7 +190,7 @@ async function walkOrNothing(tree: Tree, parts: readonly string[]): Promise<Dire
   }
 }
 
-/** What is there if it is a regular file; whatever else somebody put there is not ours to judge. */
+/** Reads the entry if it is a regular file; anything else was put there by others and is left alone. */
 async function readOrNothing(files: Files, directory: Directory, name: string): Promise<Content | null> {
   try {
     return await readRegular(files, directory, name, READ_LIMIT);
@@ -208,7 +208,7 @@ async function removeEmpty(tree: Tree, path: string): Promise<boolean> {
     await tree.files.rmdir(parent.at(parts.at(-1)!));
     return true;
   } catch (error) {
-    // Not empty, not there, or no directory any more: it is not ours to remove.
+    // Not empty, missing, or no longer a directory: it must stay.
     if (["ENOTEMPTY", "EEXIST", "ENOENT", "ENOTDIR"].includes(codeOf(error) ?? "")) return false;
     throw error;
   }

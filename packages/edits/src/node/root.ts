@@ -12,21 +12,21 @@ import {
 import { foldName, quote } from "./names.js";
 
 /**
- * Directories by handle. On Linux a component is opened with O_DIRECTORY and O_NOFOLLOW from its parent's handle, and
- * everything inside it is named `/proc/self/fd/<n>/<name>`, so what was checked is what is used: swapping a directory
- * for a symlink in between leads nowhere. No symlink is followed below the root, not even one that stays inside.
- * Where there is no /proc the same checks are made by real path before each use. That is best effort: a process that
- * swaps directories at the right microsecond can win there.
+ * Directories by handle. On Linux a component is opened with O_DIRECTORY and O_NOFOLLOW from its parent's handle, and its
+ * entries are named `/proc/self/fd/<n>/<name>`, so the checked directory is the used one: swapping it for a symlink in
+ * between has no effect. No symlink is followed below the root, not even one that stays inside.
+ * Without /proc the same checks are made by real path before each use. That is best effort: a process that swaps
+ * directories at the right microsecond can win there.
  */
 export interface Directory {
-  /** For messages: where the directory is below the root, "" for the root. */
+  /** Path below the root for messages, "" for the root. */
   readonly path: string;
-  /** Where it was when it was opened, symlinks resolved. */
+  /** Real path of the directory when it was opened. */
   readonly real: string;
   readonly access: Access;
-  /** A path for the next call that names `name` in this very directory. */
+  /** A path for the next call that names `name` in this directory. */
   at(name: string): string;
-  /** Throws `FileRefusal` when the directory is no longer where it was opened; by handle this always holds. */
+  /** Checks that the directory has not moved; always true by handle. @throws `FileRefusal` if it has. */
   verify(): Promise<void>;
   /** Makes the directory's entries durable. */
   sync(): Promise<void>;
@@ -46,7 +46,7 @@ export type FileReason =
 
 const BRAND = Symbol.for("@parlance/FileRefusal");
 
-/** A path that cannot be used, with the reason; the callers in this folder turn it into a conflict. */
+/** A path that cannot be used, with the reason. Callers in this folder convert it to a conflict. */
 export class FileRefusal extends Error {
   static {
     // One of another copy of this package, such as its CommonJS build, is an instance too; a class that extends it has its own.
@@ -70,7 +70,7 @@ export class FileRefusal extends Error {
   }
 }
 
-/** `handles` as on Linux, or `paths` as everywhere else; by default what the system has. */
+/** `handles` as on Linux, or `paths` as everywhere else; by default the better one that the system has. */
 export type Access = "handles" | "paths";
 
 export interface RootOptions {
@@ -78,7 +78,7 @@ export interface RootOptions {
   readonly files?: Files;
 }
 
-/** Opens the root. Its own path may contain symlinks: the root is the folder that they lead to. */
+/** Opens the root. Its own path may contain symlinks: they are resolved first. */
 export async function openRoot(root: string, options: RootOptions = {}): Promise<Directory> {
   const files = options.files ?? nodeFiles;
   const real = await orMissing(files.realpath(root));
@@ -92,7 +92,7 @@ async function hasHandles(files: Files): Promise<boolean> {
   return (await orMissing(files.lstat("/proc/self/fd"))) !== null;
 }
 
-/** The open directory, or null where the parent has no such entry. */
+/** Opens a directory, or returns null if the parent has no such entry. */
 export async function openDirectory(files: Files, parent: Directory, name: string): Promise<Directory | null> {
   const path = parent.path === "" ? name : `${parent.path}/${name}`;
   return orMissing(open(files, parent.access, parent.at(name), join(parent.real, name), path));
@@ -104,7 +104,7 @@ function open(files: Files, access: Access, at: string, real: string, path: stri
 
 async function byHandle(files: Files, at: string, real: string, path: string): Promise<Directory> {
   const handle = await files.open(at, OPEN_DIRECTORY).catch(async (error) => {
-    // Linux says ENOTDIR for a symlink too when both flags are given; which of the two it was only shapes the message.
+    // Linux also reports ENOTDIR for a symlink when both flags are given; only the message depends on which it was.
     if (codeOf(error) !== "ENOTDIR" && codeOf(error) !== "ELOOP") throw error;
     throw notDirectory(path, await orMissing(files.lstat(at)));
   });
@@ -115,7 +115,7 @@ async function byHandle(files: Files, at: string, real: string, path: string): P
     at: (name) => `/proc/self/fd/${handle.fd}/${name}`,
     verify: async () => {},
     sync: () => handle.sync(),
-    // Nothing was written through it, so nothing is lost where this fails.
+    // Nothing was written through it, so a failure loses nothing.
     close: () => handle.close().catch(() => {}),
   };
 }
@@ -135,7 +135,7 @@ async function byPath(files: Files, real: string, path: string): Promise<Directo
     at: (name) => join(real, name),
     verify,
     sync: async () => {
-      // Windows cannot open a directory to sync it; its renames are as durable as it makes them.
+      // Windows cannot open a directory to sync it; the durability of its renames is up to the system.
       const handle = await files.open(real, OPEN_DIRECTORY).catch(() => null);
       await handle?.sync().catch(() => {});
       await handle?.close().catch(() => {});
@@ -150,7 +150,7 @@ function notDirectory(path: string, stat: FileStat | null): FileRefusal {
     : new FileRefusal("not-directory", path, `${quote(path)} is not a directory.`);
 }
 
-/** More than this many bytes Node does not read into one buffer. */
+/** The most bytes that Node reads into one buffer. */
 export const READ_LIMIT = 2 ** 31 - 1;
 
 /** The bytes and facts of a regular file. */
@@ -168,7 +168,7 @@ export async function readRegular(
 ): Promise<Content | null> {
   const path = directory.path === "" ? name : `${directory.path}/${name}`;
   await directory.verify();
-  // Looked at before it is opened, because opening a device can already do something.
+  // Checked before it is opened, because opening a device can have effects.
   const seen = await orMissing(files.lstat(directory.at(name)));
   if (seen === null) return null;
   refuseIrregular(path, seen);
@@ -202,13 +202,13 @@ function refuseIrregular(path: string, stat: FileStat): void {
 
 export interface NewFile {
   readonly mode: number;
-  /** The mode is only asked for: the process's umask takes bits away, as for any new file. */
+  /** The requested mode: the process's umask removes bits, as for any new file. */
   readonly umask?: true;
-  /** Whose the file should be; kept where the system lets us. */
+  /** The owner of the file; kept if the system permits it. */
   readonly owner?: { readonly uid: number; readonly gid: number } | null;
 }
 
-/** Writes a new file durably and gives the mode that it got. There must be nothing of that name. */
+/** Writes a new file durably and returns its actual mode. The name must be free. */
 export async function writeNew(
   files: Files,
   at: string,
@@ -224,12 +224,12 @@ export async function writeNew(
     await handle.sync();
     return (await handle.stat()).mode & 0o7777;
   } finally {
-    // What there was to fail has failed in sync.
+    // Errors were already reported by sync.
     await handle.close().catch(() => {});
   }
 }
 
-/** Refuses a new name that another system could not tell from one that is already in the directory. */
+/** Refuses a new name that is equal to an existing one on another system. */
 export async function refuseCollision(files: Files, directory: Directory, name: string): Promise<void> {
   const fold = foldName(name);
   for (const other of await files.readdir(directory.at(".")))

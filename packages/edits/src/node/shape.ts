@@ -8,7 +8,7 @@ const SIDES: Record<FileKind, { readonly before: boolean; readonly after: boolea
   copy: { before: true, after: true },
 };
 
-/** What is wrong with a value that ought to be a `FilePatch`, or null. A patch often comes as JSON from elsewhere. */
+/** The problem with a value that should be a `FilePatch`, or null. A patch often arrives as untrusted JSON. */
 export function checkShape(file: unknown): string | null {
   if (!isRecord(file)) return "is not an object";
   const { kind, before, after, hunks, oldMode, newMode, git, whole } = file;
@@ -49,7 +49,7 @@ function checkHunk(hunk: unknown): string | null {
   return null;
 }
 
-/** What is there or not: marks, which are true, and texts. */
+/** Optional fields: flags, which are true, and texts. */
 function checkOptional(value: unknown, marks: readonly string[], texts: readonly string[]): string | null {
   if (!isRecord(value)) return null;
   for (const name of marks)

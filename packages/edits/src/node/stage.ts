@@ -10,22 +10,22 @@ import { checkName, foldName, type NameRules, quote } from "./names.js";
 import { FileRefusal, readRegular, refuseCollision } from "./root.js";
 import { type Tree, walk } from "./tree.js";
 
-/** A file's text with what identifies its bytes. */
+/** A file's text and the identity of its bytes. */
 export interface FileState {
   readonly text: string;
   /** `sha256:<hex>` of the bytes. */
   readonly hash: string;
   /** Permission bits. */
   readonly mode: number;
-  /** The mode is not a file's own but what a patch asks for; the process's umask takes part in it. */
+  /** The mode was requested by a patch rather than read from a file; the process's umask applies to it. */
   readonly umask?: true;
 }
 
-/** The workspace as it will be: what is on disk, under what the file patches so far have made of it. */
+/** The future workspace: the files on disk with the file patches so far applied. */
 export interface Stage {
   readonly tree: Tree;
   readonly rules: NameRules;
-  /** The root's path as the caller has it, and its real one. */
+  /** The root's path as given by the caller, and its real path. */
   readonly roots: readonly string[];
   readonly limit: number;
   readonly apply: ApplyOptions;
@@ -38,18 +38,18 @@ export interface Stage {
 }
 
 /**
- * One patch of several files. As for `git apply`, their old names are those of the files at its start, whichever comes first:
- * a file that takes the place of one that a later file patch moves or deletes does not replace it.
+ * One patch of several files. As for `git apply`, old names are those of the files at its start, in any order: a file that
+ * takes the path of one that a later file patch moves or deletes does not replace it.
  */
 export interface Episode {
   readonly base: ReadonlyMap<string, FileState | null>;
-  /** How many of the file patches still to come move or delete the path. */
+  /** How many of the remaining file patches move or delete the path. */
   readonly leaving: Map<string, number>;
   /** Paths that a file patch has created, moved or copied a file to. */
   readonly placed: Set<string>;
-  /** Paths whose file of the start has been moved or deleted. */
+  /** Paths whose original file has been moved or deleted. */
   readonly taken: Set<string>;
-  /** Files whose path has another one already, until they are moved or deleted themselves. */
+  /** Files whose path another file has taken, until they are moved or deleted themselves. */
   readonly displaced: Map<string, Displaced>;
 }
 
@@ -145,7 +145,7 @@ async function stageChecked(stage: Stage, episode: Episode, file: FilePatch): Pr
   return { ok: true, path: after?.path ?? before?.path ?? "", hunks: applied.hunks };
 }
 
-/** Conflicts of one file that its message explains; the rest are counted. */
+/** The number of conflicts of one file that its message explains; the rest are counted. */
 const EXPLAINED = 5;
 
 /** How git's `index` line begins for a file without bytes; its deletion has no hunk that would say so. */
@@ -178,7 +178,7 @@ interface Claim {
   readonly conflict?: PlanConflict;
 }
 
-/** Checks a name by the rules, and against every other name of the plan that some file system takes for the same. */
+/** Checks a name by the rules, and against names of the plan that are equal to it on some file system. */
 function claimName(stage: Stage, name: string): Claim {
   const checked = checkName(name, stage.rules);
   if (!checked.ok) return { path: name, conflict: { path: name, reason: checked.reason, message: checked.message } };
@@ -211,7 +211,7 @@ function refuseSource(episode: Episode, kind: FileKind, path: string): [PlanReas
   return null;
 }
 
-/** Copies are of the file at the patch's start, as `git apply` has it; all else goes on from what was made of it. */
+/** Copies are of the file at the patch's start, as in `git apply`; every other change continues from the present text. */
 async function lookSource(stage: Stage, episode: Episode, file: FilePatch, path: string): Promise<FileState | null> {
   if (file.kind !== "copy") return episode.displaced.get(path)?.state ?? look(stage, path);
   const held = episode.base.get(path);
@@ -242,7 +242,7 @@ async function checkTarget(
     : { path, reason: "exists", message: `${quote(path)} exists already, so a ${file.kind} would overwrite it.` };
 }
 
-/** The file as the stage has it now; null where there is none. */
+/** The present state of a file in the stage; null if it does not exist. */
 export async function look(stage: Stage, path: string): Promise<FileState | null> {
   const held = stage.now.get(path);
   return held === undefined ? readState(stage, path) : held;

@@ -7,7 +7,7 @@ import type { PlannedFile } from "./planned.js";
 import { type Directory, FileRefusal, READ_LIMIT, readRegular, refuseCollision, writeNew } from "./root.js";
 import { type Tree, walk } from "./tree.js";
 
-/** A planned file with what it takes to write it. */
+/** A planned file with the data needed to write it. */
 export interface Step {
   readonly file: PlannedFile;
   readonly index: number;
@@ -15,7 +15,7 @@ export interface Step {
   readonly bytes: Uint8Array | null;
 }
 
-/** The directories that a new file still lacks, outer ones first; refuses a name that collides with one that is there. */
+/** The missing directories of a new file, outer ones first; refuses a name that collides with an existing one. */
 export async function listMissing(tree: Tree, { file }: Step): Promise<string[]> {
   const parts = file.path.split("/");
   const { directory, missing } = await walk(tree, parts);
@@ -26,7 +26,7 @@ export async function listMissing(tree: Tree, { file }: Step): Promise<string[]>
   return parts.slice(depth, -1).map((_, i) => parts.slice(0, depth + i + 1).join("/"));
 }
 
-/** Throws `FileRefusal` unless the file is what the plan says it is. */
+/** Checks that the file matches the plan. @throws `FileRefusal` */
 export async function refuseStale(tree: Tree, { file, name }: Step): Promise<void> {
   const { path, before } = file;
   const { directory, missing } = await walk(tree, path.split("/"));
@@ -38,7 +38,7 @@ export async function refuseStale(tree: Tree, { file, name }: Step): Promise<voi
     throw new FileRefusal("stale", path, `The mode of ${quote(path)} has changed. Plan the edit again.`);
 }
 
-/** Writes the new files beside the old ones and gives the old ones a second name. Nothing that anybody reads changes. */
+/** Writes the new files beside the old ones and backs up the old ones. No existing path changes. */
 export async function prepare(tree: Tree, journal: Journal, steps: readonly Step[]): Promise<(number | null)[]> {
   const { files } = tree;
   for (const path of journal.directories) {
@@ -61,7 +61,7 @@ export async function prepare(tree: Tree, journal: Journal, steps: readonly Step
   return modes;
 }
 
-/** Puts the new files in the old ones' places. A reader sees each old file or its new one, and nothing between. */
+/** Moves the new files into place. A reader sees each old file or its new one, and nothing between. */
 export async function swap(tree: Tree, journal: Journal, steps: readonly Step[], touched: Set<string>): Promise<void> {
   const { files } = tree;
   for (const step of steps) {
@@ -78,7 +78,7 @@ export async function swap(tree: Tree, journal: Journal, steps: readonly Step[],
   await syncAll(tree);
 }
 
-/** Gives a new file its name without ever replacing another that came there meanwhile. */
+/** Gives a new file its name without ever replacing a file that appeared there meanwhile. */
 async function placeNew(files: Files, fresh: string, target: string, path: string): Promise<void> {
   try {
     await files.link(fresh, target);
@@ -90,7 +90,7 @@ async function placeNew(files: Files, fresh: string, target: string, path: strin
   }
 }
 
-/** A second name for the old file; a copy where the file system has no links or does not let us make one. */
+/** Links a backup of the old file; copies it if links are not supported or not permitted. */
 async function keepOld(files: Files, directory: Directory, name: string, backup: string): Promise<FileStat> {
   try {
     await files.link(directory.at(name), directory.at(backup));
@@ -103,7 +103,7 @@ async function keepOld(files: Files, directory: Directory, name: string, backup:
   return files.lstat(directory.at(backup));
 }
 
-// EPERM: no links on this file system, or not to a file of somebody else's (fs.protected_hardlinks).
+// EPERM: the file system has no links, or protects other users' files from them (fs.protected_hardlinks).
 const UNLINKABLE = new Set(["EPERM", "EACCES", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV"]);
 
 async function reach(tree: Tree, path: string): Promise<Directory> {

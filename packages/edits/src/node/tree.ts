@@ -1,14 +1,14 @@
 import type { Files } from "./files.js";
 import { type Directory, openDirectory } from "./root.js";
 
-/** The directories of one root that are open at the moment, each opened once. Closing it closes them and the root. */
+/** The open directories of one root, each opened once. Closing it closes them and the root. */
 export interface Tree {
   readonly root: Directory;
   readonly files: Files;
   readonly open: Map<string, Directory>;
 }
 
-/** How far a path's directories are there: the last one that is, and the first component that is not. */
+/** How far a path's directories exist: the last existing one, and the first missing component. */
 export interface Walk {
   readonly directory: Directory;
   readonly missing: string | null;

@@ -17,11 +17,11 @@ const systemClock: Clock = {
   sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
 };
 
-/** Pauses between two looks, in milliseconds. The journal is a directory on any file system, so no event announces its end. */
+/** Pauses between two checks, in milliseconds. No event announces the end of a lock on all file systems, so it is polled. */
 const FIRST_PAUSE = 5;
 const LONGEST_PAUSE = 250;
 
-/** Repeats a call while its result is busy and the time to wait has not passed. */
+/** Repeats a call while its result is `busy` and time is left. */
 export async function whileBusy<T>(
   call: () => Promise<T>,
   isBusy: (result: T) => boolean,

@@ -21,10 +21,10 @@ export type WriteResult = Written | NotWritten;
 export interface Written {
   readonly ok: true;
   readonly root: string;
-  /** What was changed: `before` and `after` have the hashes of the bytes. `undo` takes it back from here. */
+  /** The written files: `before` and `after` have the hashes of the bytes. `undo` reverts them from here. */
   readonly files: readonly PlannedFile[];
   readonly moves: readonly Move[];
-  /** The patch that takes the change back. */
+  /** The patch that reverts the change. */
   readonly inverse: Patch;
 }
 
@@ -34,25 +34,25 @@ export interface NotWritten {
 }
 
 export interface WriteOptions extends RootOptions, WaitOptions {
-  /** The directory that may be changed. A plan made for another one is refused. */
+  /** The directory that may be changed. A plan for another root is refused. */
   readonly root: string;
   /** Which names are refused; the same as for `planEdits`. @default "windows" */
   readonly rules?: NameRules;
 }
 
 /**
- * Carries a plan out: all of its files, or none. A plan with conflicts is refused, and so is one for another root than the
- * caller's, one whose claims do not hold (names, hashes, modes, preview), and one that no longer fits what is on disk
- * (`stale`: bytes or mode differ from the plan's `before`), looked at again right before each file is replaced.
- * A reader sees each file whole, old or new. A crash at any point leaves a journal, by which the next call, or `recover`,
- * goes back to all the old files or on to all the new ones. Never throws for what is on disk or in the plan.
+ * Applies a plan: all of its files, or none. It refuses a plan with conflicts, for a root other than the caller's, or with
+ * false claims (names, hashes, modes, preview). It also refuses a plan that no longer fits the disk (`stale`: bytes or mode
+ * differ from the plan's `before`); this is checked again right before each file is replaced.
+ * A reader sees each file whole, old or new. A crash at any point leaves a journal, from which the next call, or `recover`,
+ * restores all the old files or completes all the new ones. Never throws for the state of the disk or of the plan.
  */
 export async function applyPlan(plan: Plan, options: WriteOptions): Promise<WriteResult> {
   return writeChanges(readPlan(plan, rulesHere(options?.rules)), options);
 }
 
 /**
- * Takes back what `applyPlan` wrote: texts, modes and moves, and directories it made, if they are empty then. All or none;
+ * Reverts `applyPlan`: texts, modes, moves, and the directories it made, if they are empty then. All or none;
  * a file that has changed since is a conflict (`stale`), and the result is checked as a plan is. It can itself be undone.
  */
 export async function undo(written: Written, options: WriteOptions): Promise<WriteResult> {
@@ -100,13 +100,13 @@ function refuse(...conflicts: readonly PlanConflict[]): NotWritten {
   return { ok: false, conflicts };
 }
 
-/** One attempt, with directories that are opened for it alone: while it waited, another process may have replaced them. */
+/** One attempt, with directories opened for it alone, because another process may have replaced them during the wait. */
 async function carryOut(changes: Changes, steps: readonly Step[], root: Directory, files: Files): Promise<WriteResult> {
   const tree = growTree(root, files);
   try {
     return await writeSteps(changes, steps, tree);
   } finally {
-    // The root stays open: it is the caller's.
+    // The root stays open, because the caller owns it.
     tree.open.delete("");
     await closeTree(tree);
   }
@@ -143,7 +143,7 @@ async function writeSteps(changes: Changes, steps: readonly Step[], tree: Tree):
     } catch (error) {
       return refuse(...(await takeBack(tree, journal, touched, error)));
     }
-    // The files are the new ones now, whatever happens; what cannot be cleared away is left to the next recovery.
+    // The new files are committed now; the next recovery removes any remains.
     await finish(tree, journal)
       .then(() => closeJournal(root, files, journal))
       .catch((error) => toConflict(error, null));
@@ -168,7 +168,7 @@ function describeResult({ root, files, moves }: Changes, modes: readonly (number
   return { ok: true, root, files: written, moves, inverse: describeChanges(inverse.files, inverse.moves) };
 }
 
-/** Goes back to the old files after a failure; says what failed, and what could not be taken back. */
+/** Rolls back after a failure; reports the failure, and the files that could not be restored. */
 async function takeBack(
   tree: Tree,
   journal: Journal,

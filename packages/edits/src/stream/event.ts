@@ -3,37 +3,38 @@ import type { Patch } from "../patch.js";
 import type { ReadError, Repair } from "../reading.js";
 
 /**
- * What a model's output says, in the order in which it says it. `edit` counts the blocks from 0; a block's events are
- * `start`, then `path` and `progress` in any number, then one `edit`, `doubtful` or `error`. Line numbers in repairs and errors
- * are those of the whole output. After an `error` no `edit` comes any more.
+ * An event of a model's output, in order. `edit` counts the blocks from 0. A block's events are `start`, then `path` and
+ * `progress` in any number, then one `edit`, `doubtful` or `error`. Line numbers in repairs and errors
+ * are those of the whole output. No `edit` follows an `error`.
  */
 export type EditEvent =
-  /** Text that belongs to no block, in pieces; only their concatenation says something. */
+  /** Text outside of blocks, in arbitrary pieces: concatenate them. */
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "start"; readonly edit: number; readonly format: FormatName }
-  /** The file which the block is about, as soon as it is known; again where a block goes on to another file. */
+  /** The block's file, as soon as it is known; again if a block continues with another file. */
   | { readonly type: "path"; readonly edit: number; readonly path: string }
   /** One line of the block as it was written, marker lines included, with its line end. */
   | { readonly type: "progress"; readonly edit: number; readonly text: string }
   | { readonly type: "edit"; readonly edit: number; readonly patch: Patch; readonly repairs: readonly Repair[] }
-  /** A block behind one that failed: it may be content of that one, so it is no edit. Ask for the answer again, or ask the user. */
+  /** A block after a failed one: it may be content of that one, so it is no edit. Ask the model again, or ask the user. */
   | { readonly type: "doubtful"; readonly edit: number; readonly patch: Patch; readonly repairs: readonly Repair[] }
-  /** The block cannot be read; `source` is what was read of it. */
+  /** The block cannot be read; `source` is the part read so far. */
   | { readonly type: "error"; readonly edit: number; readonly error: ReadError; readonly source: string };
 
 export interface ReadOptions {
-  /** The file that a block is about when it names none: usually the one that is open in the editor. */
+  /** The file of a block that names none: usually the one open in the editor. */
   readonly path?: string;
-  /** UTF-16 code units that one block may have; a longer one is an error and is not kept. Default: 4 Mi. */
+  /** The largest block in UTF-16 code units; a longer one is an error and is not kept. Default: 4 Mi. */
   readonly limit?: number;
 }
 
 export interface EditReader {
-  /** The next piece of the output, cut anywhere. */
+  /** Reads the next piece of the output, cut anywhere. */
   push(text: string): EditEvent[];
   /**
-   * The output has ended, and so has the reader. `complete` says that it is known to be whole (a file, or a model that stopped of its own
-   * accord): then a bare unified diff, which has no end marker, may end although its counts promise more lines, or in a line without a line feed.
+   * Ends the output and the reader. `complete` means that the output is known to be whole (a file, or a model that stopped
+   * normally). A bare unified diff has no end marker; if complete, it may end in a line without a line feed, or before its
+   * counts are used up.
    */
   end(options?: { complete?: boolean }): EditEvent[];
 }

@@ -4,7 +4,7 @@ import { gather } from "../formats/file-patch.js";
 import { attempt, Unreadable, unreadable } from "../formats/message.js";
 import type { EditEvent } from "./event.js";
 
-/** A block that is being read, with its lines and what has been told of it. */
+/** A block being read, with its lines and the events emitted so far. */
 export interface OpenBlock {
   readonly block: Block;
   readonly format: FormatName;
@@ -14,13 +14,13 @@ export interface OpenBlock {
   readonly fence: Fence | null;
   /** Lines before the opening one. */
   readonly start: number;
-  /** The lines with their line ends; none any more where the block grew beyond the limit and only its end is looked for. */
+  /** The lines with their line ends; none once the block exceeds the limit, when only its end is looked for. */
   raws: string[] | null;
   size: number;
   /** Lines that are the block's only if the next one is. */
   maybe: string[];
   path: string | null;
-  /** How many lines have been told; -1 where the block itself has not. */
+  /** How many lines have been emitted; -1 if the block itself has not. */
   told: number;
 }
 
@@ -29,7 +29,7 @@ export function lineOf(raw: string, fence: Fence | null): string {
   return outdent(raw.endsWith("\n") ? raw.slice(0, -1) : raw, fence);
 }
 
-/** Emits what is new of the block. A block that may turn out to be text is emitted when it is over. */
+/** Emits new events of the block. A block that may turn out to be text is emitted at its end. */
 export function tell(open: OpenBlock, emit: (event: EditEvent) => void): void {
   const { block, edit, raws } = open;
   if (raws === null) return;
@@ -44,14 +44,14 @@ export function tell(open: OpenBlock, emit: (event: EditEvent) => void): void {
   while (open.told < raws.length) emit({ type: "progress", edit, text: raws[open.told++]! });
 }
 
-/** Says that the block is too long and lets go of its lines. */
+/** Reports that the block is too long and drops its lines. */
 export function overflow(open: OpenBlock, limit: number, emit: (event: EditEvent) => void): void {
   fail(open, unreadable(open.raws!.length, "too-long", `over ${limit} UTF-16 code units`), emit);
   open.raws = null;
   open.maybe = [];
 }
 
-/** Reads the block as a whole and says what it means. */
+/** Reads the block as a whole and emits its result. */
 export function closeBlock(open: OpenBlock, end: BlockEnd, emit: (event: EditEvent) => void): void {
   const { block, edit, fence, firstLine, start, raws } = open;
   if (raws === null) return;

@@ -16,7 +16,7 @@ export function parseWith(formats: readonly Format[], text: string, options: Rea
   return errors.length > 0 ? { ok: false, errors } : { ok: true, patch: gather(files), repairs };
 }
 
-/** What the blocks of a text say, and of which formats they are. */
+/** The contents of a text's blocks, and their formats. */
 export function readAll(formats: readonly Format[], text: string, options: ReadOptions) {
   const files: FilePatch[] = [];
   const repairs: Repair[] = [];

@@ -22,20 +22,19 @@ export interface EditOptions extends ReadOptions {
 const FORMATS: readonly Format[] = [editBlocks, searchReplace, beginPatch, unifiedDiffs, callFences];
 
 /**
- * A reader for a model's output while it is being typed: push the pieces as they come, and text and edits come out, of
- * every format that models write. Law: the events, adjacent text joined, are a function of the whole output and not of how
- * it was cut. No marker line of a block is in the text. Time is linear; memory is that of one block, at most `limit`.
+ * Creates a reader for a model's output while it streams: push the pieces as they arrive, and it emits text and edits
+ * of every supported format. Law: the events, adjacent text joined, depend only on the whole output and not on how it was
+ * cut. The text has no marker line of a block. Time is linear; memory is that of one block, at most `limit`.
  */
 export function readEdits(options: EditOptions = {}): EditReader {
   return scanEdits(formatsOf(options), options);
 }
 
 /**
- * Reads a whole text that may hold edits of any format, into one patch. All or nothing: a block that cannot be read refuses
- * the text. Several blocks for one file are all about the file as it was before the first: one that needs what an earlier
- * one made is a conflict when the patch is applied (apply the patches of `readEdits` in turn instead, if that is what the
- * model was asked for). A text in which nothing but
- * unified diffs without a fence can be meant is `parsePatch`'s, which sees the whole of it.
+ * Reads a whole text that may hold edits of any format, into one patch. All or nothing: an unreadable block refuses the
+ * text. Several blocks for one file are all about the original file: one that needs the result of an earlier block is a
+ * conflict when the patch is applied (if the model was asked for successive edits, apply the patches of `readEdits` in
+ * turn instead). A text that can only be unfenced unified diffs is left to `parsePatch`, which sees the whole of it.
  */
 export function parseEdits(text: string, options: EditOptions = {}): Reading {
   const { files, repairs, errors, found } = readAll(formatsOf(options), text, options);
@@ -63,7 +62,7 @@ function refuseLost(reading: Reading, text: string): Reading {
   return { ok: false, errors: [{ line: line + 1, reason, message }] };
 }
 
-/** A fence, or the end of a tag that stands for one: what is behind it is no part of a diff. */
+/** A fence, or a closing tag that stands for one: a diff ends before it. */
 const FENCE = /^[ \t]*(?:`{3}|~{3}|<\/)/m;
 
 function meaningOf(files: readonly FilePatch[]): string {

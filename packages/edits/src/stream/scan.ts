@@ -55,10 +55,10 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
   };
 }
 
-/** The same with a function that is given each event, so that nobody keeps those that are not used. */
+/** The same with a callback for each event, so unused events are not stored. */
 export function startScan(formats: readonly Format[], options: ReadOptions, give: (event: EditEvent) => void) {
   const limit = options.limit ?? 4 << 20;
-  /** The line at hand as far as it has come; or `passing`: its start went out as text and its rest will. */
+  /** The current line so far; or `passing`: its start was emitted as text and its rest will be. */
   let partial = "";
   let passing = false;
   let lineNumber = 0;
@@ -69,13 +69,13 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
   let prose: Fence | null = null;
   /** What opened it may have been no opening, see `Held.stray`. */
   let stray = false;
-  /** The fence that has ended last, with nothing but blank lines behind it. */
+  /** The last fence that ended, if only blank lines follow it. */
   let ended: Fence | null = null;
   /** The fence around a finished block: more blocks may follow in it, and its end is no text. */
   let wrapper: Fence | null = null;
   const paths = followPaths();
   let previousFormat: FormatName | null = null;
-  /** A block could not be read: what looks like one behind it may be its content. */
+  /** A block could not be read: apparent blocks behind it may be its content. */
   let failed = false;
 
   return {
@@ -142,7 +142,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     }
   }
 
-  /** Whether the line at hand may become anything but text. */
+  /** Whether the current line may become anything but text. */
   function mayMatter(): boolean {
     if (partial === "\n") return true;
     if (held.fence !== null) return partial.length <= limit;
@@ -253,7 +253,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     return true;
   }
 
-  /** What was held back is text after all. */
+  /** Emits the held lines as text. */
   function release(): void {
     const { raws, fence } = held;
     stray = held.stray;
@@ -269,7 +269,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     if (current.raws === null && raw.length > HEAD_LIMIT) return;
     const { block } = current;
     const taken = block.take(lineOf(raw, current.fence), opening);
-    // By far the commonest, so without a list for it.
+    // The most common case, so it builds no list.
     if (taken === "more" && current.maybe.length === 0) return keep(current, raw);
     const pending = taken === "kept" ? [raw] : [...current.maybe, raw];
     if (taken === "kept") keep(current, ...current.maybe);
@@ -302,7 +302,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     else overflow(current, limit, emit);
   }
 
-  /** The lines were no edit but a code fence of the prose, which the last one may have closed. */
+  /** Treats the lines as a code fence of the prose, which the last one may have closed. */
   function giveUp({ raws, fence }: OpenBlock): void {
     open = null;
     prose = fence !== null && closesFence(raws!.at(-1) ?? "", fence) ? null : fence;

@@ -7,10 +7,10 @@ import { type HunkHeader, parseHunkHeader } from "./hunk-header.js";
 import { type Input, isFence, type OpenFile, refuse, repair, take, takeTo } from "./input.js";
 import { isMarked, LINE_FEED, MINUS, PLUS, SPACE } from "./mark.js";
 
-/** A hunk's lines as they were found. */
+/** A hunk's lines as found. */
 interface Body {
   readonly lines: readonly string[];
-  /** The hash of the lines, where they are the hunk's as they stand. */
+  /** The hash of the lines, if they needed no change. */
   readonly hash?: string;
   /** Indexes of the lines that have no newline at the end of the file. */
   readonly unended?: readonly number[];
@@ -159,7 +159,7 @@ function takeMarked(input: Input, header: HunkHeader, created: boolean): Body {
   return mend(input, endByMarks(input, input.at, header, created), created);
 }
 
-/** Takes the lines before this one, with the marks they lack. */
+/** Takes the lines before this one, and adds missing marks. */
 function mend(input: Input, end: number, created: boolean): Body {
   const mended: string[] = [];
   const unended: number[] = [];

@@ -2,7 +2,7 @@ import type { HunkHeader } from "./hunk-header.js";
 import { type Input, isFence } from "./input.js";
 import { isChanged, isItem, isMarked } from "./mark.js";
 
-/** Where the hunk ends by what its lines look like: before the next header, the fence's end or prose. */
+/** Finds the hunk's end by the look of its lines: before the next header, the fence's end or prose. */
 export function endByMarks(input: Input, from: number, { oldCount, newCount }: HunkHeader, created: boolean): number {
   const { lines, fence } = input;
   /** Behind the last line with a mark. Those without one are context that lost its space, or prose behind the patch. */

@@ -9,7 +9,7 @@ import { dropFolder, dropFolders, type NameLine, parseGitNames, parseNameLine } 
 
 type Field = "before" | "after" | "oldMode" | "newMode" | "index" | "similarity" | "dissimilarity";
 
-/** The lines of git's extended header: what each gives, and what kind of change it tells of. */
+/** The lines of git's extended header: the fields of each, and the kind of change it implies. */
 const EXTENDED: readonly (readonly [start: string, field: Field, kind?: FileKind])[] = [
   ["index ", "index"],
   ["old mode ", "oldMode"],
@@ -34,17 +34,17 @@ function isGlued(line: string): boolean {
   return (plus > 0 && line.includes("/", plus)) || /--- |@@ -\d|.index [0-9a-f]{4,}\.\./s.test(line.slice(start));
 }
 
-/** What a header gives: what its lines say, the names as written, and what kind of change it tells of. */
+/** The content of a header: its fields, the names as written, and the kind of change. */
 interface Header {
   readonly git: boolean;
   readonly said: Partial<Record<Field, string>>;
   kind: FileKind | undefined;
   /** Names behind `---` and `+++`; null where these lines are not there. */
   named: readonly [old: NameLine, now: NameLine] | null;
-  /** What stands behind `diff --git`, and its names where they can be told apart and may not be those below. */
+  /** Text behind `diff --git`, and its names if they can be told apart and may differ from those below. */
   names: string;
   both: { before: string; after: string } | null;
-  /** Why it contradicts itself; empty where it does not. */
+  /** The contradiction in it; empty if there is none. */
   fault: string;
 }
 
@@ -142,7 +142,7 @@ function describeFile(input: Input, at: number, header: Header): OpenFile["file"
   return file;
 }
 
-/** The kind of a change that no line of the header tells: git takes two names that differ for those of a rename. */
+/** The kind of a change without a header line for it: git takes two names that differ for a rename. */
 function kindOf({ git, named, both }: Header): FileKind {
   const [old, now] = named ?? [];
   if (old?.name === null) return "create";

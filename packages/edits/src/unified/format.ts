@@ -4,10 +4,10 @@ import type { FilePatch, Hunk, Patch } from "../patch.js";
 import { quoteName } from "./quote.js";
 
 /**
- * Writes a patch as a unified diff, byte for byte as `git diff` writes it; what is not a plain change of lines gets
- * git's extended header. Law: `parsePatch(formatPatch(p)).patch` equals `p`, for all that a unified diff can say: it has
- * no word for `reason`, of several anchors it has the last as section, and a replacement of a whole file is written as a creation, since its old text is not known.
- * Hunks without a place are written as `@@ ... @@`, which only lenient readers understand.
+ * Writes a patch as a unified diff, byte for byte as `git diff` writes it, with git's extended header where a plain one
+ * does not suffice. Law: `parsePatch(formatPatch(p)).patch` equals `p` for everything that a unified diff can express. It
+ * has no field for `reason`, keeps only the last of several anchors (as section), and writes a replacement of a whole file
+ * as a creation, since its old text is not known. Hunks without a place become `@@ ... @@`, for lenient readers only.
  */
 export function formatPatch(patch: Patch): string {
   needPatch({ patch });
@@ -28,7 +28,7 @@ export function formatPatch(patch: Patch): string {
   return out.length === 0 ? "" : `${out.join("\n")}\n`;
 }
 
-/** Whether the change cannot be said by `---`, `+++` and hunks alone. */
+/** Whether the change needs more than `---`, `+++` and hunks. */
 export function impliesGitHeader({ kind, oldMode, newMode, hunks }: FilePatch): boolean {
   return kind === "rename" || kind === "copy" || (oldMode ?? newMode) !== undefined || hunks.length === 0;
 }

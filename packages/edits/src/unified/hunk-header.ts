@@ -33,7 +33,7 @@ function parseExact(line: string, text: string, start: number): HunkHeader | nul
   const behind = text.charCodeAt(i + 3);
   const section = behind === 32 ? line.slice(i + 4 - start) : undefined;
   if (section === undefined && i + 3 !== start + line.length) return null;
-  // A count that is not there is 1.
+  // A missing count is 1.
   const [oldStart, oldCount, newStart, newCount] = numbers as [number, number, number, number];
   return { oldStart, oldCount: Math.abs(oldCount), newStart, newCount: Math.abs(newCount), section, exact: true };
 }

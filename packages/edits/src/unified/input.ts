@@ -27,7 +27,7 @@ export type Tail =
   | "sure" // the counts of the hunk fit
   | "unsure"; // the counts do not fit, or there was no hunk
 
-/** The text being read, line by line, and what was found out about it so far. */
+/** The text being read, line by line, and the findings so far. */
 export interface Input {
   text: string;
   lines: readonly string[];

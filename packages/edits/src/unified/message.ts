@@ -1,6 +1,6 @@
 import type { UnifiedErrorReason, UnifiedRepairKind } from "../reading.js";
 
-/** What each kind of repair and each reason of an error says; what was found comes behind it. */
+/** The sentence of each kind of repair and each reason of an error; the text found comes behind it. */
 export const SENTENCES: Record<UnifiedRepairKind | UnifiedErrorReason, string> = {
   prose: "This is no part of the patch and was left out.",
   fence: "The patch stands in a markdown fence.",

@@ -25,7 +25,7 @@ export function parseNameLine(text: string, strict: boolean): NameLine {
   return { name: name === "/dev/null" || (stamp !== undefined && isEpoch(stamp)) ? null : name, stamp };
 }
 
-/** What tools write behind a name and its tab: nothing, a date, a time, or what Subversion calls a revision. */
+/** Text that tools write behind a name and its tab: nothing, a date, a time, or a Subversion revision. */
 const STAMP = /^\s*(?:$|\(|\d{4}-|[A-Z][a-z]{2},? |\d+[:/.]\d)/;
 
 const TIME = / \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.\d]*(?: ?[-+]\d\d:?\d\d|Z)?$/;

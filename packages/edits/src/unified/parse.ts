@@ -10,12 +10,12 @@ import { isChanged, isItem, isMarked } from "./mark.js";
 
 export interface ParseOptions {
   /**
-   * Refuse whatever `git apply` refuses to read. Otherwise what is certain is repaired, and every repair is listed. Both refuse a quoted
-   * name that is broken or no UTF-8, names that contradict git's header, a file that is created or deleted and has its mode changed,
-   * text glued to a hunk header, and changed lines outside of any hunk.
+   * Refuse everything that `git apply` refuses to read. Otherwise certain repairs are made, and every repair is listed. Both
+   * refuse a quoted name that is broken or not UTF-8, names that contradict git's header, a file that is created or deleted
+   * and has its mode changed, text glued to a hunk header, and changed lines outside of any hunk.
    */
   strict?: boolean;
-  /** The file that hunks without `---` and `+++` belong to; without it they are an error. Not used by strict reading. */
+  /** The file of hunks without `---` and `+++`; without it they are an error. Ignored by strict reading. */
   path?: string;
   /**
    * Leading folders to take off each name of a header, as `git apply -p` does: each slash counts, and a
@@ -26,8 +26,8 @@ export interface ParseOptions {
 }
 
 /**
- * Reads a unified diff, plain or with git's extended headers. An input in which nothing changes anything is an error.
- * Never throws; linear in the input. Hunks are given in the order they stand in.
+ * Reads a unified diff, plain or with git's extended headers. An input without any change is an error.
+ * Never throws; linear in the input. Hunks keep the order of the input.
  */
 export function parsePatch(text: string, { strict = false, path, strip }: ParseOptions = {}): Reading {
   const input = openInput(text, strict, strip);
@@ -52,7 +52,7 @@ export function parsePatch(text: string, { strict = false, path, strip }: ParseO
   return errors.length > 0 ? { ok: false, errors } : { ok: true, patch: { files }, repairs };
 }
 
-/** A new line with words between dots would be written in place of the lines that it stands for. */
+/** A new line with words between dots would overwrite the lines that it stands for. */
 function refuseElisions(input: Input): void {
   if (!/\.{3}|…/.test(input.text)) return;
   for (const { hunks } of input.files)
