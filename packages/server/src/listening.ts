@@ -4,9 +4,9 @@ import type { App } from "./serve.js";
 /** What `listen` takes in every runtime. */
 export interface ListenBase {
   /**
-   * 0 takes any free one. A port in use rejects with its cause, EADDRINUSE.
+   * The port to bind; 0 takes any free one. A port in use rejects with the cause EADDRINUSE.
    *
-   * @default the port of the first app's contract, such as 9420 of emacs-agent: where clients of it look
+   * @default the port of the first app's contract, such as 9420 of emacs-agent, where its clients connect
    */
   readonly port?: number;
   /** The address to bind. Any but a loopback address needs `authenticate` in every app. @default "127.0.0.1" */
@@ -29,7 +29,7 @@ export interface Served {
   readonly url: string;
   readonly port: number;
   /**
-   * Takes no more calls (503), closes channels with 1001 and streams that have no end of their own, leaves the rest `closeAfter`
+   * Refuses new calls (503), closes channels with 1001 and ends streams that have no end of their own, gives the rest `closeAfter`
    * to finish, and resolves when the last connection is closed. For SIGTERM: `process.once("SIGTERM", () => server.close())`.
    */
   close(): Promise<void>;

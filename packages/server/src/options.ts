@@ -53,8 +53,8 @@ export interface Called {
 }
 
 /**
- * Functions that are called as things happen. Only `request` and `message` can refuse, by throwing `Refusal`. Whatever else a hook throws,
- * or rejects with, goes to `onError` and changes nothing.
+ * Functions called on events of calls, streams and channels. Only `request` and `message` can refuse, by throwing `Refusal`. Any other
+ * error of a hook goes to `onError` and changes nothing.
  */
 export interface Hooks {
   /** Called before a handler, and before a reader joins a stream or channel again. May refuse the call, and may be async. */
@@ -62,8 +62,8 @@ export interface Hooks {
   /** Called when a stream has sent its headers, or a channel is open. */
   readonly open?: (call: Called) => void;
   /**
-   * Called for each message, received or to be sent. May refuse it, by throwing `Refusal`: one of the client is answered by the protocol's
-   * fault, and the handler does not see it; the handler's own is not sent, and its `send` or `ask` throws, or its stream ends with the fault.
+   * Called for each message, received or to be sent. May refuse it by throwing `Refusal`. The handler does not see a refused message of
+   * the client; the protocol's fault answers it. The handler's own is not sent: its `send` or `ask` throws, or its stream ends with the fault.
    */
   readonly message?: (call: Called, message: AnyMessage, from: Side) => void;
   /** Called for a message that the contract does not define. */

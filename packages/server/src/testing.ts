@@ -33,10 +33,10 @@ export interface Double<H> extends App {
 }
 
 /**
- * A contract's double: a server that answers from the contract's examples, or by handlers where the test gives some.
+ * Makes a test server that answers from the contract's examples, or by the test's own handlers.
  *
  * A stream without a handler sends one example of each message that is no failure, and its first end. A channel does the same when it is open,
- * and then answers what it is asked. It authenticates nobody.
+ * and then answers requests. Callers are not authenticated.
  */
 export function double<H>(
   contract: ContractValue<unknown, H>,

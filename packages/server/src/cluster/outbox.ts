@@ -39,8 +39,8 @@ function packetOf(waiting: readonly Sent[]): number {
 }
 
 /**
- * Sends messages to a reader on another server: each one, in order. A packet is published until that server has confirmed it, whatever
- * pub/sub says of it, and the next one only then. The receiver drops what it has already.
+ * Sends every message to a reader on another server, in order. A packet is published until that server has confirmed it, even where
+ * pub/sub reports success; then the next one follows. The receiver drops duplicates.
  */
 export function outbox({ scope, limits, publish, onLost }: OutboxOptions): Outbox {
   const waiting: Sent[] = [];

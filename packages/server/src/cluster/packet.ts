@@ -9,8 +9,8 @@ export type Packet =
   | { readonly type: "reads"; readonly key: string; readonly from: string; readonly readers: readonly string[] }
   | { readonly type: "left"; readonly reader: string }
   /**
-   * Messages of one server to one reader. Pub/sub may bring them again, or late: the reader drops what it has. The first packet is empty and
-   * has the place that the sender begins after: what a reader lacks before it is lost.
+   * Messages of one server to one reader. Pub/sub may deliver them twice, or late: the reader drops duplicates. The first packet is empty
+   * and has the place that the sender begins after: earlier messages that the reader lacks are lost.
    */
   | {
       readonly type: "messages";

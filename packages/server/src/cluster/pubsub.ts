@@ -1,13 +1,13 @@
 /**
- * Carries texts between the servers of one deployment: in order from one sender, and once. When a connection breaks, a text may be lost or
- * come twice. `memoryPubSub` joins apps of one process; `redisPubSub` joins servers that have a Redis.
+ * Carries texts between the servers of one deployment. A sender's texts arrive once and in order; when a connection breaks, one may be lost
+ * or come twice. `memoryPubSub` joins apps of one process; `redisPubSub` joins servers that have a Redis.
  */
 export interface PubSub {
   /** Resolves to the number of subscribers that it reached, this server's own among them. */
   publish(topic: string, text: string): Promise<number>;
   /**
-   * Resolves once every text that is published from now on is received. `onInterrupted` is called when that was interrupted and holds
-   * again.
+   * Resolves once the subscription receives every text published from then on. `onInterrupted` is called when it was interrupted and is
+   * active again.
    */
   subscribe(topic: string, receive: (text: string) => void, onInterrupted?: () => void): Promise<() => void>;
 }

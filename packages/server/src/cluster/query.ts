@@ -9,7 +9,7 @@ const REPEAT_AFTER = 100;
 export interface Query<A> {
   /**
    * `publish` sends a query with its id, and resolves to the number of servers that it reached. Resolves to the first answer, to undefined when
-   * all have none, or to `unanswered` when some say nothing in time. After an interruption of pub/sub the query is repeated until all servers
+   * all have none, or to `unanswered` when some do not answer in time. After an interruption of pub/sub the query is repeated until all servers
    * surely receive it.
    */
   ask(publish: (id: string) => Promise<number>): Promise<A | undefined>;

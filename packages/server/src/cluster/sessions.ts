@@ -19,9 +19,9 @@ interface Distant {
 const UNANSWERED: Answer = { is: "unanswered" };
 
 /**
- * Sessions that several servers hold together. A reader on another server is a subscriber like any other here, whose messages go
- * through pub/sub. A message stays with the server that it was sent on until a reader anywhere has it, so each reader gets it once and in
- * that server's order. So does an ask, and the others ask that server.
+ * Sessions shared by several servers. A reader on another server is a subscriber like any other, reached through pub/sub. A message
+ * stays with the server that it was sent on until a reader anywhere has it, so each reader gets it once and in that server's order. An
+ * ask stays there too, and the other servers query that server.
  */
 export class ClusterSessions implements SessionStore {
   readonly #name: string;

@@ -23,7 +23,7 @@ export interface TunnelOptions {
   readonly here: string;
   readonly there: string;
   /**
-   * The end of the client's socket sends how that was closed, and is done; the other end waits to receive it, since the side that closes must
+   * `socket` sends how the client's socket was closed, and is done. `conversation` waits to receive it, because the side that closes must
    * know whether the last frames have arrived.
    */
   readonly end: "socket" | "conversation";
@@ -36,9 +36,9 @@ export interface Tunnel extends Port {
 }
 
 /**
- * A port whose other end is on another server: a conversation uses it while its client's socket is there. Frames keep their order. Where
- * pub/sub cannot promise that any more, or the other end is gone, the port closes as one that was cut (1006), and the counts of both
- * sides tell which frames are missing.
+ * A port whose other end is on another server: it joins a conversation to its client's socket there. Frames keep their order. Where
+ * pub/sub cannot guarantee that any more, or the other end is gone, the port closes as cut (1006), and the counts of both sides tell
+ * which frames are missing.
  */
 export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOptions): Promise<Tunnel> {
   const { limits, publish } = wiring;

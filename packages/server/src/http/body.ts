@@ -5,7 +5,7 @@ import { readThrown } from "../thrown.js";
 import type { BodyReader, HttpRequest } from "./request.js";
 
 /**
- * Refuses (415) a body that an operation does not read and a page could send without asking: a form's, or plain text's (WHATWG Fetch,
+ * Refuses (415) a form or plain text sent to an operation without a body, because a page could send it without a preflight (WHATWG Fetch,
  * section 2.2.2, CORS-safelisted types).
  */
 export function refuseForm(request: HttpRequest, operation: string): void {

@@ -7,8 +7,8 @@ import { FULL, type Sink, type SseWriter } from "../stream/writer.js";
 import type { Answer } from "./answer.js";
 
 /**
- * Python's requests reads Latin-1 where no charset is sent. A default nginx holds events back for seconds without the third, and a
- * compressing proxy without the second.
+ * Headers of every event stream. Python's requests reads Latin-1 without a charset. A compressing proxy holds events back for seconds
+ * without `no-transform`, and a default nginx without `X-Accel-Buffering`.
  */
 export const STREAM_HEADERS = {
   "Content-Type": "text/event-stream; charset=utf-8",
@@ -30,8 +30,8 @@ export function refuse(context: Context, of: Requested, error: unknown, operatio
 }
 
 /**
- * An answer as a web response. The call is over when its body is read or cancelled. `left` aborts when its reader is gone: then the body only
- * ends, because runtimes print the error of a body.
+ * Converts an answer to a web response. The call is over when its body is read or cancelled. `left` aborts when its reader is gone: then
+ * the body ends without an error, because runtimes print the error of a body.
  */
 export function toResponse({ status, headers, body }: Answer, call: Scope, left?: AbortSignal): Response {
   if (typeof body !== "string") return new Response(readable(body, call, left), { status, headers });

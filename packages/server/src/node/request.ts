@@ -39,8 +39,8 @@ export function toRequest(incoming: Incoming, attachBody: boolean): NodeRequest 
 }
 
 /**
- * The headers of a Node request as it has sent them, names and values by turns: Node would keep what it makes of them as long as the
- * connection. They are few, so that looking for one costs less than a table of all.
+ * The raw headers of a Node request, names and values by turns. Node would keep its parsed headers as long as the connection. They are
+ * few, so that a search costs less than a table of all.
  */
 class NodeHeaders implements Pick<Headers, "get" | "has"> {
   readonly #raw: readonly string[];

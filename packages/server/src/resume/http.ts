@@ -10,8 +10,8 @@ import { conversationName } from "./key.js";
 import type { ResumableStreams } from "./streams.js";
 
 /**
- * Answers requests about conversations that go on. A stream is joined again by GET on its path with its key and `Last-Event-ID`. It is
- * cancelled by DELETE, and so is a channel whose client has no socket. Undefined for any other request.
+ * Answers requests to resume or cancel a conversation. GET on a stream's path, with its key and `Last-Event-ID`, resumes it. DELETE
+ * cancels it, or a channel whose client has no socket. Undefined for any other request.
  */
 export function resumeRequests(
   context: Context,

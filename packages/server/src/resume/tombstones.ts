@@ -3,8 +3,8 @@ import type { Limits } from "../limits.js";
 import type { EventWriter } from "./event-log.js";
 
 /**
- * Keeps the names of cancelled streams taken for a time, so that a copy of a request, or a request that comes after its cancel, does not begin
- * the stream. The oldest go first.
+ * Reserves the names of cancelled streams for a time, so that a copy of a request, or one that comes after its cancel, does not begin the
+ * stream. The oldest go first.
  */
 export interface Tombstones {
   /** Closes a stream, forgets its entries up to `last`, and drops it later. Rejects where the log cannot be told. */
@@ -30,8 +30,8 @@ export function tombstones({ tombstoneLife, maxTombstones }: Limits, root: Scope
 }
 
 /**
- * Remembers the names of streams that were begun and are dropped, so that a request that is sent again later does not begin one a second time.
- * At most so many: the oldest go first.
+ * Keeps the names of dropped streams, so that a request that is sent again later does not begin one a second time. The oldest go first
+ * above `most`.
  */
 export interface OverNames {
   add(name: string): void;

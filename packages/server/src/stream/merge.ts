@@ -13,7 +13,7 @@ const AHEAD = 64 * 1024;
 const TAKEN = 64 * 1024;
 
 /**
- * A handler's messages, and those that others send to its session, in one order, until the session ends or the scope closes. The handler's
+ * Merges a handler's messages with those that others send to its session, until the session ends or the scope closes. The handler's
  * first step comes before anything else, because it may refuse.
  */
 export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
