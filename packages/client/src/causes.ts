@@ -1,12 +1,12 @@
 import { misuse } from "@parlance/wire/errors";
 
-/** What is known of a failure. */
+/** The known facts of a failure. */
 export interface Failure {
-  /** What `fetch` or the socket failed with. */
+  /** The error of `fetch` or of the socket. */
   readonly cause?: unknown;
   /** Where the request was sent. */
   readonly address?: string;
-  /** What was sent; undefined where it could not be made. */
+  /** The request; undefined when it could not be created. */
   readonly request?: Request | undefined;
   /** The status and the content type of an answer. */
   readonly status?: number;
@@ -18,13 +18,13 @@ export interface Failure {
 export interface Why {
   /** The likely cause and what to do, to be appended to a message; empty where no row matches. */
   readonly says: string;
-  /** Whether no connection was made, so that nothing was sent. */
+  /** Whether nothing was sent, because no connection was made. */
   readonly unsent?: boolean;
-  /** The error instead, where the caller asked for a request that cannot be made. */
+  /** The error to throw instead, when the caller's request cannot be created. */
   readonly mistake?: Error | undefined;
 }
 
-/** A failure, known by the names, codes and messages of its causes, or by the status and type of an answer. */
+/** A row of the table. It matches the names, codes and messages of a failure's causes, or an answer's status and type. */
 interface Cause {
   readonly name: string;
   readonly of: RegExp;
@@ -34,7 +34,7 @@ interface Cause {
 }
 
 /**
- * The likely causes. An error names the first one that matches. Each runtime reports a failure differently: Node by a code, Bun by a name,
+ * The table of likely causes. An error names the first match. Each runtime reports a failure differently: Node by a code, Bun by a name,
  * Deno by a sentence; a browser gives no reason.
  */
 export const CAUSES: readonly Cause[] = [
@@ -125,7 +125,7 @@ function factsOf(error: any, depth = 0): string {
   return [code, message, ...inner.map((one) => factsOf(one, depth + 1))].join(" ");
 }
 
-/** What no connection is known by: an error's code, or the system call that failed. */
+/** Error codes and system calls that show that no connection was made. */
 const UNCONNECTED = /^(ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT|connect|getaddrinfo)$/;
 
 /** Whether no connection was made. Node has the reason in the cause, or one for each address in `errors`. */

@@ -11,7 +11,7 @@ import { requests } from "./request.js";
 import type { Reading } from "./stream/opening.js";
 
 /**
- * A typed client of a contract: one method an operation and channel. Nothing is sent until a method is called.
+ * A typed client of a contract: one method for each operation and channel. Nothing is sent until a method is called.
  *
  * Errors: `Refusal` (the server refused), `Violation` (the contract was broken), `Disconnected` (no answer came, or a
  * stream stopped without one of its end messages).

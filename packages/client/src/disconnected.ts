@@ -1,7 +1,7 @@
 import type { Gap } from "@parlance/wire";
 import { Disconnected, disconnected } from "@parlance/wire/errors";
 
-/** The error of a limit that was reached. */
+/** Creates the error of an exceeded time limit. */
 export function timedOut(what: string, limit: number, retryable = true): Disconnected {
   return disconnected(`${what}: nothing came within ${Math.round(limit)} ms`, "timeout", retryable);
 }

@@ -7,33 +7,33 @@ export interface ServerCommand {
   readonly command: readonly [program: string, ...args: string[]];
   /** Where it listens, on loopback. */
   readonly port: number;
-  /** A path that answers with success once the server is ready. Without one, any answer below 500 will do. */
+  /** A path that answers with success once the server is ready. Without it, any answer below 500 counts as ready. */
   readonly health?: string;
   /** Milliseconds until it has to be ready. @default 10 s */
   readonly within?: number;
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** Gives up waiting, and ends a server that was started for it. */
+  /** Stops the wait, and ends a server that this call started. */
   readonly signal?: AbortSignal;
 }
 
 export interface EnsuredServer {
   /** The `baseUrl` for `connect`. */
   readonly url: string;
-  /** The process that this call has started; undefined for a server that ran already. */
+  /** The process that this call started; undefined when the server was already running. */
   readonly process: ChildProcess | undefined;
-  /** Ends the process that was started: SIGTERM, and SIGKILL after 5 s. It is not ended otherwise, also not with this program. */
+  /** Ends the started process: SIGTERM, and SIGKILL after 5 s. Without this call it keeps running, even after this program ends. */
   stop(): Promise<void>;
 }
 
 const PROBE_WITHIN = 2000;
 const KILL_AFTER = 5000;
-/** Characters that are kept of what the program prints to its standard error, for the error that tells why it ended. */
+/** Characters kept of the program's standard error, for the error that explains why it ended. */
 const MAX_SAID = 2000;
 
 /**
- * The server on a port: the one that runs there, or one that is started. Rejects with `Disconnected` where the program ends or is not ready in
- * time, and where something else has the port.
+ * Finds the server on a port, or starts one. Rejects with `Disconnected` when the program ends, is not ready in time, or when another
+ * program has the port.
  */
 export async function ensureServer(options: ServerCommand): Promise<EnsuredServer> {
   const { command, port, health, within = 10_000, cwd, env, signal } = options;
@@ -67,7 +67,7 @@ export async function ensureServer(options: ServerCommand): Promise<EnsuredServe
     const until = performance.now() + within;
     for (let pause = 20; ; pause = Math.min(pause * 2, 250)) {
       const status = await probe(url, health, signal);
-      // Somebody else may have started one at the same time: then ours has found the port taken.
+      // Another process may have started a server at the same time; then ours ended because the port was taken.
       if (status !== undefined && isReady(status, health)) {
         if (ended !== undefined) return running;
         return { url, process: child, stop: () => stop(child) };
@@ -85,7 +85,7 @@ export async function ensureServer(options: ServerCommand): Promise<EnsuredServe
   }
 }
 
-/** The status of an answer; undefined where nobody listens. */
+/** The status of the answer; undefined when nothing listens on the port. */
 async function probe(url: string, health: string | undefined, signal?: AbortSignal): Promise<number | undefined> {
   signal?.throwIfAborted();
   const limit = AbortSignal.timeout(PROBE_WITHIN);

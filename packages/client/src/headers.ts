@@ -3,7 +3,7 @@ import { misuse } from "@parlance/wire/errors";
 import { bindHeaders } from "@parlance/wire/header";
 import type { ConnectOptions } from "./options.js";
 
-/** The headers of a request with the parameters that it carries in headers and cookies, and the token as an API key where it is one. */
+/** Creates a request's headers: its header and cookie parameters, and the token where it is an API key. */
 export function carrying(
   contract: AnyContract,
   { token, webSocket }: ConnectOptions,

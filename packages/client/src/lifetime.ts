@@ -4,14 +4,14 @@ export interface Lifetime {
   readonly signal: AbortSignal;
   /** Ends the lifetime early. Everything started with its signal is aborted. */
   abort(reason?: unknown): void;
-  /** Ends the lifetime in good order. No listener is left on the caller's signals, and nothing is aborted. */
+  /** Ends the lifetime without aborting. Removes all listeners from the caller's signals. */
   release(): void;
 }
 
 /**
  * Opens a lifetime under the caller's signals.
  *
- * These are never passed on to a `Request` or to `AbortSignal.any`: both keep a listener on them until the next garbage collection.
+ * The signals are never passed to a `Request` or to `AbortSignal.any`, because both keep a listener until the next garbage collection.
  */
 export function lifetime(...callers: readonly (AbortSignal | undefined)[]): Lifetime {
   const controller = new AbortController();
@@ -31,13 +31,13 @@ export function lifetime(...callers: readonly (AbortSignal | undefined)[]): Life
   return { signal: controller.signal, abort, release };
 }
 
-/** The code of an abort is a string as every error's is; a DOMException's own is a number. It is the name of the reason. */
+/** Sets an abort's `code` to the name of its reason. Every error has a string code; a DOMException's own is a number. */
 function coded(reason: unknown): unknown {
   if (reason instanceof DOMException) Reflect.defineProperty(reason, "code", { value: reason.name });
   return reason;
 }
 
-/** The lifetimes under each signal. One listener a signal, because Node warns of more than ten. */
+/** The lifetimes under each signal. Each signal has one listener, because Node warns about more than ten. */
 const under = new WeakMap<AbortSignal, Set<() => void>>();
 
 function onceAborted(signal: AbortSignal, run: () => void): () => void {
@@ -63,7 +63,7 @@ function onceAborted(signal: AbortSignal, run: () => void): () => void {
 const LONGEST = 2 ** 31 - 1;
 
 /**
- * Starts something outside and waits for it. Rejects as it does, or with the reason of the lifetime.
+ * Starts an external operation and waits for it. Rejects with its error, or with the lifetime's reason.
  *
  * After `limit` milliseconds the lifetime is aborted with `late()`. @default 0, no limit. No timer or listener is left behind.
  */
@@ -81,7 +81,7 @@ export function within<T>(
     signal.addEventListener("abort", stop);
     const began = performance.now();
     const expire = () => {
-      // After a suspension timers run before the bytes that have come meanwhile: these have one more turn.
+      // After a suspension, timers run before the bytes that arrived meanwhile are read. One more turn reads them first.
       if (performance.now() - began > limit + 100) timer = setTimeout(() => abort(late?.()));
       else abort(late?.());
     };
@@ -93,7 +93,7 @@ export function within<T>(
   });
 }
 
-/** Waits for so many milliseconds. Rejects with the reason of the lifetime when that ends first. */
+/** Waits for a number of milliseconds. Rejects with the lifetime's reason when the lifetime ends first. */
 export function pause(milliseconds: number, life: Lifetime): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const elapsed = () =>

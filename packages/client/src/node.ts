@@ -9,7 +9,7 @@ import { WebSocket } from "ws";
 
 export { type EnsuredServer, ensureServer, type ServerCommand } from "./ensure-server.js";
 
-/** A certificate authority, in PEM, that is trusted beside no other. */
+/** The only certificate authority to trust, in PEM. */
 export interface Trust {
   readonly ca: string | Buffer | readonly (string | Buffer)[];
 }
@@ -23,7 +23,7 @@ export function trust({ ca }: Trust): { fetch: (request: Request) => Promise<Res
   return { fetch: (request) => fetchWith(request, own), webSocket: openWith(own) };
 }
 
-/** Bytes that are kept of a refusal's body. */
+/** Bytes kept of a refusal's body. */
 const MAX_REFUSAL = 64 * 1024;
 
 interface OwnTrust {
@@ -47,7 +47,7 @@ function openWith(own: OwnTrust): OpenSocket {
         settled();
         resolve(socketPort(socket));
       });
-      // Without a listener a socket's error would end the process, also one after it was opened.
+      // Without a listener a socket's error, even after opening, would end the process.
       socket.on("error", (error) => {
         settled();
         reject(error);
@@ -88,7 +88,7 @@ function watch(socket: WebSocket): void {
   socket.on("close", () => clearTimeout(timer));
 }
 
-/** Node's fetch takes no certificate authority, so this one is made of node:https. */
+/** A `fetch` built on node:https, because Node's own accepts no certificate authority. */
 function fetchWith(request: Request, own: OwnTrust): Promise<Response> {
   const send = request.url.startsWith("https:") ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {

@@ -14,7 +14,7 @@ import { why } from "./why.js";
 
 /** The operations of one connection. */
 export interface Operations {
-  /** Sends an operation. Resolves when the status and the content type of the answer are right. */
+  /** Sends an operation. Resolves once the answer has the expected status and content type. */
   send(operation: string, input: Input, headers: Fields, life: Lifetime, ours?: Fields): Promise<Response>;
   /** Sends an operation and reads its answer: JSON, text or nothing. */
   call(operation: string, input: Input, options: CallOptions): Promise<unknown>;
@@ -35,13 +35,13 @@ export function operations(contract: AnyContract, connection: ConnectOptions, re
     };
     const response = await requests.ask(method, name, input, own, life, fields, body && { body: JSON.stringify(body) });
     const type = response.headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase() ?? "";
-    // Bytes are no text, unless their own type is one.
+    // Bytes are not text, unless their media type is.
     const asText = answer.binary === undefined ? answer.text : TEXT.test(answer.binary);
     const fits = wanted === undefined ? type !== HTML : type === wanted || (asText && TEXT.test(type));
     if (response.ok && fits) return response;
     const quote = await readText(requests, response, name, life, true).catch(() => "");
     const { status } = response;
-    // Some servers call it HTML when they send nothing.
+    // Some servers label an empty body as HTML.
     if (response.ok && wanted === undefined && !quote) return new Response();
     const { says } = await why({ status, type, token: connection.token });
     if (!response.ok) {
@@ -60,7 +60,7 @@ export function operations(contract: AnyContract, connection: ConnectOptions, re
       try {
         return await attempt(name, input, own, life, ours);
       } catch (error) {
-        // The document may repeat anything; an operation that may have been received is not repeated here.
+        // The document may allow any retry; an operation that may have been received is never repeated.
         const repeatable = error instanceof Disconnected && error.code === "unreachable" && error.retryable;
         if (!repeatable || i >= retryWaits.length) throw error;
         await pause(retryWaits[i]! * 1000, life);
@@ -94,10 +94,10 @@ export function operations(contract: AnyContract, connection: ConnectOptions, re
   return { send, call };
 }
 
-/** A proxy's login page, where no body was asked for. */
+/** Detects a web page, such as a proxy's login page, where no body was expected. */
 const HTML = "text/html";
 
-/** A text that was asked for, whatever its server calls it: `text/plain`, `text/x-org`, `application/json`. A page is none. */
+/** Accepts any text type for an expected text: `text/plain`, `text/x-org`, `application/json`. A web page is not accepted. */
 const TEXT = /^(text\/(?!html$)|application\/json$)/;
 
 /** Seconds, from either form of Retry-After (RFC 9110, section 10.2.3). */

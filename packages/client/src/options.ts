@@ -1,10 +1,10 @@
 import type { OpenSocket, Unknown, Violation } from "@parlance/wire";
 
 export interface ConnectOptions {
-  /** Where the server is. A path in it is kept in front of the contract's paths. @default the contract's own URL */
+  /** Where the server is. Its path is prepended to the contract's paths. @default the contract's own URL */
   readonly baseUrl?: string;
   /**
-   * A bearer token (RFC 6750), or the API key where the contract has one, or a function that returns it. It is called again when the server has refused its token with 401.
+   * A bearer token (RFC 6750), or the API key where the contract has one, or a function that returns it. It is called again after a 401.
    * When it fails, the call is `Disconnected` with its error as the cause; a `Refusal` is passed on.
    */
   readonly token?: string | (() => string | Promise<string>);
@@ -13,36 +13,36 @@ export interface ConnectOptions {
   readonly fetch?: (request: Request) => Promise<Response>;
   /** Opens sockets. In Node 20 pass `webSocket` from `@parlance/client/node`. @default the global `WebSocket` */
   readonly webSocket?: OpenSocket;
-  /** A writing profile of the contract, by name: a superset of the documented form. */
+  /** The name of a writing profile of the contract, which writes a superset of the documented form. */
   readonly profile?: string;
-  /** Called for messages the contract does not define. The stream or channel goes on, or ends with what this throws or rejects with. */
+  /** Called for messages the contract does not define. Returning continues the stream or channel; throwing or rejecting ends it with that error. */
   readonly onUnknown?: (unknown: Unknown) => void;
   /**
    * Called for a known message that breaks its schema. Returning drops the message. Throwing or rejecting ends the stream or channel
-   * with that error; after its end it has no effect. @default throws the violation
+   * with that error, or has no effect once it has ended. @default throws the violation
    */
   readonly onViolation?: (violation: Violation) => void;
-  /** Ends everything that this client does. */
+  /** Ends every call, stream and channel of this client. */
   readonly signal?: AbortSignal;
-  /** Seconds to wait before each further attempt of what may be repeated; `[]` for none. @default the contract's own */
+  /** Seconds before each retry of an operation that may be repeated; `[]` for no retries. @default the contract's own */
   readonly retryWaits?: readonly number[];
-  /** Characters of one incoming message or answer. @default 16 Mi */
+  /** Maximum characters of one incoming message or answer. @default 16 Mi */
   readonly maxMessageSize?: number;
-  /** Characters that may wait on a channel, to be read or to be sent. Streams wait in the network instead. @default 64 Mi */
+  /** Maximum characters queued on a channel, unread or unsent. Streams use the network's back-pressure instead. @default 64 Mi */
   readonly maxQueued?: number;
   /**
-   * Whether streams and channels are joined again after a cut, where the server knows how.
+   * Whether streams and channels are resumed after a cut, where the server supports it.
    * @default true; in a browser only with the page's own origin, because other servers may not allow the header. A channel with a `token` asks
-   * any origin, because a page's WebSocket can only carry the ticket that such a server gives.
+   * any origin, because a page's WebSocket can only carry the ticket that such a server issues.
    */
   readonly resume?: boolean;
-  /** Milliseconds that a stream or channel may spend on joining again. Each delivered message gives all of them back. @default 120,000 */
+  /** Milliseconds that a stream or channel may spend on reconnecting. Each delivered message resets them. @default 120,000 */
   readonly reconnectFor?: number;
-  /** Between 0 and 1: the jitter of reconnects. @default `Math.random` */
+  /** Returns a number between 0 and 1, for the jitter of reconnects. @default `Math.random` */
   readonly random?: () => number;
   /** Milliseconds without a byte after which a stream or the body of an answer is `Disconnected`; 0 for never. @default 300,000 */
   readonly idleTimeout?: number;
-  /** Milliseconds for the answer to a call, with its token and its retries, before it is `Disconnected`; 0 for never. @default 300,000 */
+  /** Milliseconds for the answer to a call, including its token and retries, before it is `Disconnected`; 0 for never. @default 300,000 */
   readonly answerTimeout?: number;
 }
 
@@ -51,7 +51,7 @@ export const MAX_QUEUED = 64 * 1024 * 1024;
 export const IDLE_TIMEOUT = 300_000;
 export const ANSWER_TIMEOUT = 300_000;
 export const RECONNECT_FOR = 120_000;
-/** What a join, a handshake or a cancel may take to answer at most. */
+/** Milliseconds for the answer to a join, a handshake or a cancel. */
 export const ANSWER_WITHIN = 30_000;
 
 /** The default of `onViolation`. */

@@ -3,12 +3,12 @@ import { type Lifetime, within } from "./lifetime.js";
 import { IDLE_TIMEOUT, MAX_MESSAGE_SIZE } from "./options.js";
 import type { Requests } from "./request.js";
 
-/** Characters that are read of the body of a refusal. */
+/** Characters read of a refusal's body. */
 const MAX_QUOTE = 64 * 1024;
 
 /**
- * Reads a body as text, each chunk within the idle time-out. Throws `Violation` above `maxMessageSize`; with `quote` returns what is
- * there at 64 Ki characters.
+ * Reads a body as text, each chunk within the idle time-out. Throws `Violation` above `maxMessageSize`; with `quote` it returns
+ * the first 64 Ki characters instead.
  */
 export async function readText(
   { contract: { name: protocol }, connection }: Requests,

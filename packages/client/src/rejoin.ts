@@ -6,30 +6,30 @@ import { type Lifetime, lifetime, pause, within } from "./lifetime.js";
 import { ANSWER_WITHIN, type ConnectOptions, RECONNECT_FOR } from "./options.js";
 import { discard } from "./request.js";
 
-/** Milliseconds: the first wait is at most this long, and each further one twice as long, up to the cap. */
+/** The backoff in milliseconds: the longest first wait, doubled for each further one up to the cap. */
 const BACKOFF = { base: 250, cap: 30_000 };
-/** Milliseconds of the budget that an attempt costs at least: it bounds how often a server that answers at once and cuts is asked. */
+/** The minimum cost of an attempt, in milliseconds of the budget. Limits attempts at a server that answers and then cuts at once. */
 const LEAST_COST = 100;
 
-/** Statuses after which asking again may help. 400 is the answer to a request that was cut on its way. */
+/** Statuses after which a retry may help. An HTTP parser answers 400 to a request cut in transit. */
 const PASSING = new Set([400, 408, 429]);
 
 /** Attempts to join one stream or channel again. They share a budget of time that only a delivered message refills. */
 export interface Rejoins {
-  /** A message was delivered: the budget is full, and the backoff begins anew. */
+  /** Refills the budget and resets the backoff, after a delivered message. */
   delivered(): void;
   /**
-   * Attempts until one succeeds. Rejects when the budget is spent, or when no further attempt can help.
+   * Repeats an attempt until it succeeds. Rejects when the budget is spent or no further attempt can help.
    *
    * `lost` is the error when the budget is spent, or the server does not know the conversation; its cause is then the last failure.
-   * `grace` is the seconds that the server keeps the conversation: an attempt is given up early enough for another one.
+   * `grace` is the seconds that the server keeps the conversation: each attempt is limited to leave time for another.
    * `retry` is the milliseconds that the server asked for before a reconnect; with -1 the first attempt does not wait.
    * `budget` is `reconnectFor` of the connection by default.
    */
   run<T>(lost: Disconnected, grace: number, attempt: Attempt<T>, retry?: number, budget?: number): Promise<T>;
 }
 
-/** Makes one attempt. Returns milliseconds to wait at least where another one may help, as it does when it rejects. */
+/** Makes one attempt. Returns the minimum milliseconds to wait where a retry may help. A retry may also follow a rejection. */
 export type Attempt<T> = (request: Lifetime) => Promise<T | number>;
 
 /** Full-jitter backoff; `Retry-After` and `retry:` are honoured up to its cap. */
@@ -85,7 +85,7 @@ function isFinal(error: unknown): boolean {
 }
 
 /**
- * Reads the answer to a join: where it goes on from, or milliseconds to wait at least before the next one.
+ * Reads the answer to a join: the position to resume from, or the minimum milliseconds before the next attempt.
  *
  * @throws `Disconnected` with code `gap` where messages are gone, `Refusal` on 401 and 403, and `lost` where the server does not know Parlance.
  */

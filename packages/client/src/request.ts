@@ -14,7 +14,7 @@ export interface Requests {
   readonly contract: AnyContract;
   readonly connection: ConnectOptions;
   /**
-   * Sends a request to the path of an operation or channel, with the caller's headers and, above them, ours. Resolves with any answer.
+   * Sends a request to the path of an operation or channel, with the caller's headers; Parlance's own take precedence. Resolves with any answer.
    * A request that is refused with 401 had no effect: it is sent again with a new token, once.
    */
   ask(
@@ -26,7 +26,7 @@ export interface Requests {
     ours: Fields,
     init?: RequestInit,
   ): Promise<Response>;
-  /** Ends the conversation of a key by one DELETE. Nothing depends on its answer. */
+  /** Ends the conversation of a key with one DELETE. Its answer is ignored. */
   cancel(name: string, input: Input, headers: Fields, ours: Fields): void;
   /** The caller's headers, with the token. */
   headers(own: Fields, life: Lifetime): Promise<Record<string, string>>;
@@ -61,7 +61,7 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
         request = new Request(address, { method, headers: fields, signal, ...init });
         for (const field in ours) request.headers.set(field, ours[field]!);
         response = await fetch(request);
-        // A user's `fetch` may give anything, and a failed one `Response.error()`.
+        // A user's `fetch` may return anything; a failed one may return `Response.error()`.
         const { status, headers: given, body } = response;
         if (!status || !given.get || body?.locked) throw new TypeError("`fetch` gave no Response that can be read");
       } catch (cause) {
@@ -93,7 +93,7 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
   };
 }
 
-/** Cancels the body of an answer that is not used. */
+/** Cancels the body of an unused answer. */
 export function discard(response: Response): void {
   response.body?.cancel().catch(() => {});
 }

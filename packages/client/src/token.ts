@@ -1,11 +1,11 @@
 import { Disconnected, disconnected, Refusal } from "@parlance/wire/errors";
 import { type Lifetime, within } from "./lifetime.js";
 
-/** The token of a connection. A function is asked for one when it is first needed, and again after a 401. */
+/** The token of a connection. A token function is called on first use, and again after a 401. */
 export interface Tokens {
   /** Returns the token to send, or undefined without one. Rejects with `Disconnected` when the function fails. */
   current(life: Lifetime): Promise<string | undefined>;
-  /** Drops a token that the server refused. Returns whether another one may be had. Many refusals of one token ask for one new token. */
+  /** Drops a refused token. Returns whether another may be available. Several refusals of one token request one new token. */
   refused(token: string | undefined): boolean;
 }
 
@@ -29,7 +29,7 @@ export function tokens(source: string | (() => string | Promise<string>) | undef
       return value;
     },
     refused(token) {
-      // A later 401 for the same token finds another one, or one on its way.
+      // A later 401 for the same token finds the new one, or the request for it.
       if (token === value) asked = value = undefined;
       return true;
     },

@@ -10,8 +10,8 @@ import { ANSWER_TIMEOUT, type ConnectOptions, IDLE_TIMEOUT } from "./options.js"
 import type { Requests } from "./request.js";
 
 /**
- * Calls an operation with bytes in its request or its answer, or with headers in its answer. A download is read at its reader's pace; it
- * errors with `Disconnected` when it is cut, and ends the request when it is cancelled.
+ * Calls an operation with bytes in its request or its answer, or with headers in its answer. A download is read at its reader's pace. It
+ * errors with `Disconnected` when cut; cancelling it ends the request.
  */
 export async function transfer(
   requests: Requests,
@@ -29,7 +29,7 @@ export async function transfer(
     answered = await requests.ask(method, name, input, own, life, fields, upload ?? init);
     return answered;
   };
-  // Bytes are sent and asked for as a text of their type is.
+  // Bytes are sent and requested like text of their media type.
   const text = answer.binary ?? answer.text;
   const operation = { ...rest, answer: { ...answer, ...(text !== undefined && { text }) } };
   const asText: AnyContract = { ...contract, operations: { [name]: operation } };

@@ -1,4 +1,4 @@
-/** The surfaces that generated interfaces are made of: what a caller holds (client) and what a handler is given (server). */
+/** The parts of generated interfaces: a caller's objects (client) and a handler's (server). */
 
 export interface CallOptions {
   /** Ends the call: the request is aborted, a stream's body is cancelled, a channel is closed. */
@@ -6,17 +6,17 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Options of a stream that a GET asks for: to ask again has no effect on the server (RFC 9110, section 9.2.1). */
+/** Options of a stream requested by GET, which may be repeated without effect (RFC 9110, section 9.2.1). */
 export interface ReopenOptions extends CallOptions {
   /**
-   * Opens the stream again after each `Disconnected`, within `reconnectFor`, once it has been open. It begins anew each time: what the
-   * server sent meanwhile may be missing, and what it sends to every new reader comes again. A function is called with each loss
-   * first; what it throws or rejects with ends the stream. @default false
+   * Opens the stream again after each `Disconnected`, within `reconnectFor`, once it has been open. Each time starts anew: messages
+   * sent meanwhile may be missing, and those sent to every new reader are repeated. A function is called first with each loss;
+   * throwing or rejecting ends the stream. @default false
    */
   readonly reopen?: boolean | ((lost: Error & { readonly code: string }) => void);
 }
 
-// As in the library "ESNext.Disposable", which TypeScript has from 5.2 and a program may leave out.
+// As in the library "ESNext.Disposable", which TypeScript has since 5.2 and a program may omit.
 declare global {
   interface SymbolConstructor {
     readonly asyncDispose: unique symbol;
@@ -26,27 +26,27 @@ declare global {
   }
 }
 
-/** What is used of a `ReadableStream` of bytes: the types of the web's and of Node's are not each other's. */
+/** The used part of a `ReadableStream` of bytes. The web's and Node's types are not compatible. */
 export interface ByteStream {
   readonly locked: boolean;
   getReader(): { read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }> };
 }
 
-/** Bytes that are sent: a stream is read at the pace of the network. */
+/** Bytes to send. A stream is read at the pace of the network. */
 export type Bytes = ByteStream | Uint8Array | Blob;
 
-/** What `connect(...).someStream(input)` returns. The request is sent at once; messages are read as they are asked for. */
+/** What `connect(...).someStream(input)` returns. The request is sent at once; messages are read on demand. */
 export interface MessageStream<M> extends AsyncIterable<M> {
-  /** Settles when the server has accepted the request; rejects with what refused it. */
+  /** Resolves when the server accepts the request; rejects with the error otherwise. */
   readonly opened: Promise<void>;
   /**
-   * Reads the stream to its end and returns its text as the protocol defines it: what was appended, or the final text where
-   * the protocol has one. Rejects with `Refusal` when the stream ends in the protocol's error.
+   * Reads the stream to its end and returns its text as the protocol defines it: the appended text, or the final text
+   * where the protocol has one. Rejects with `Refusal` when the stream ends in the protocol's error.
    */
   text(): Promise<string>;
   /**
-   * The messages in arrays: all that one read of the network brought, never none. Errors and ends are those of `for await` over the stream,
-   * and leaving the loop ends the stream. For a program that folds many messages: it waits once an array, not once a message.
+   * The messages in non-empty arrays: all those of one read of the network. Errors and ends are those of `for await` over the stream,
+   * and leaving the loop ends the stream. A program that folds many messages waits once for each array, not for each message.
    */
   batches(): AsyncIterable<M[]>;
   /** Ends the stream. Leaving a `for await` loop does the same. */
@@ -64,20 +64,20 @@ export interface Closed {
 export interface Channel<Out, In, Asks = Record<never, never>> extends AsyncIterable<In>, AsyncDisposable {
   /**
    * Sends a message. Throws `Violation` if it is not a message of this side, `Disconnected` when the channel has ended. A server also
-   * throws `Violation` if it breaks its schema; a client does not load the schemas of what it sends, and the server refuses it.
+   * throws `Violation` if it breaks its schema. A client does not load the schemas of its own messages; the server refuses a bad one.
    *
-   * Resolves when there is room for another message: at once while the peer keeps up. Rejects when the channel ends before. A sender of
-   * much awaits it; ignoring it is safe until so much waits that `send` throws `Disconnected` with code `slow_reader`, and sends nothing.
+   * Resolves when there is room for another message: at once while the peer keeps up. Rejects when the channel ends first. Await it
+   * to send much. Without that, `send` throws `Disconnected` with code `slow_reader` at the limit, and sends nothing.
    */
   send(message: Out): Promise<void>;
   /**
-   * Sends one message after the other, each when there is room, and resolves when the last was sent. Rejects with what `send` or the source
-   * fails with, and when the channel ends; the source is left then.
+   * Sends messages one after the other, each when there is room. Resolves when the last is sent. Rejects with the error of `send` or of
+   * the source, and when the channel ends; it then stops reading the source.
    */
   sendAll(messages: Iterable<Out> | AsyncIterable<Out>): Promise<void>;
   /**
-   * Sends a message and returns its answer. Answers by order wait for the asks before them. An answer is not iterated;
-   * one that settles only a part is, and leaves the ask open.
+   * Sends a message and returns its answer. Answers by order wait for the asks before them. The final answer is not iterated;
+   * a partial one is, and leaves the ask open.
    */
   ask<T extends keyof Asks & string>(
     message: Out & { readonly type: T },
@@ -93,7 +93,7 @@ export interface Channel<Out, In, Asks = Record<never, never>> extends AsyncIter
 export interface Session<Out, Asks = Record<never, never>> {
   /**
    * Sends to the session's readers. Without a reader the message waits, within the server's limits. Resolves when every reader has room for
-   * another message, or is gone. Never rejects; a reader for which too much waits, because this was not awaited, is cut.
+   * another message, or is gone. Never rejects. Await it: a reader with too much queued is cut.
    */
   send(message: Out): Promise<void>;
   ask<T extends keyof Asks & string>(
@@ -102,12 +102,12 @@ export interface Session<Out, Asks = Record<never, never>> {
   ): Promise<Asks[T]>;
 }
 
-/** What a handler is given beside its input. */
+/** The context of a handler, passed beside its input. */
 export interface Call<S = never> {
   readonly request: Request;
   /**
-   * Aborted when the caller has gone, the call is cancelled, its session ends or the server closes. Its `reason` is a `Disconnected` where the caller was cut
-   * and did not come back within the grace period, else an `AbortError`.
+   * Aborted when the caller has gone, the call is cancelled, its session ends or the server closes. Its `reason` is a `Disconnected` when the caller was cut
+   * and did not return within the grace period, else an `AbortError`.
    */
   readonly signal: AbortSignal;
   /** What `authenticate` returned. */

@@ -1,18 +1,18 @@
-/** Entries of one batch at most. */
+/** Maximum entries of one batch. */
 const ENTRIES = 1000;
 /** Characters of a batch after which the next one begins. */
 const SIZE = 1024 * 1024;
 
-/** Entries that go to Redis in one call. */
+/** Entries sent to Redis in one call. */
 export interface Batch {
   readonly first: number;
   readonly texts: string[];
-  /** It is on its way and takes no more entries. */
+  /** The batch is in flight and accepts no more entries. */
   sent: boolean;
   readonly done: Promise<void>;
   resolve(): void;
   reject(error: unknown): void;
-  /** Adds the next entry. Returns false when the batch is full or on its way. */
+  /** Adds the next entry. Returns false when the batch is full or in flight. */
   take(text: string): boolean;
 }
 

@@ -7,18 +7,18 @@ const RETRY = 50;
 /** Errors of a server that is starting, or of a cluster that is failing over. The same command succeeds soon. */
 const PASSING = /^(CLUSTERDOWN|LOADING|MASTERDOWN|READONLY|TRYAGAIN|MOVED|ASK|NOREPLICAS|BUSY)\b/;
 
-/** The waits on Redis of one log or pub/sub: each has a limit, and `stop` ends them all. */
+/** Limits the waits on Redis of one log or pub/sub. `stop` ends them all. */
 export interface Calls {
   readonly stopped: boolean;
-  /** Sends a command, again after a passing error. @throws {RedisStoreError} `timeout`, `refused` or `stopped` */
+  /** Sends a command, and repeats it after a transient error. @throws {RedisStoreError} `timeout`, `refused` or `stopped` */
   ask<T>(what: string, send: () => Promise<T>): Promise<T>;
   /** Bounds a wait. @throws {RedisStoreError} `timeout` or `stopped`, or what the promise rejects with */
   within<T>(what: string, promise: Promise<T>): Promise<T>;
-  /** Calls a function once, later. Returns how to cancel it. */
+  /** Calls a function once, later. Returns a function that cancels it. */
   after(milliseconds: number, run: () => void): () => void;
-  /** The same for a wait on others. */
+  /** The same, for a timeout on a peer. */
   limit(milliseconds: number, run: () => void): () => void;
-  /** Waits that are not over. */
+  /** The number of pending waits. */
   pending(): number;
   timers(): number;
   stop(): void;
@@ -26,7 +26,7 @@ export interface Calls {
 
 /** A wait that has begun. */
 interface Wait {
-  /** The last passing error. */
+  /** The last transient error. */
   cause?(): unknown;
   cancel?(): void;
 }
@@ -36,7 +36,7 @@ export function makeCalls(redis: RedisClient, timeout: number): Calls {
   const timers = makeTimers();
   let stopped = false;
 
-  /** Settles once, at the latest after the limit. `begin` is given how to settle. */
+  /** Settles once, at the latest after the limit. `begin` receives the functions that settle it. */
   function bounded<T>(
     what: string,
     begin: (resolve: (value: T) => void, reject: (error: unknown) => void) => Wait,
@@ -61,7 +61,7 @@ export function makeCalls(redis: RedisClient, timeout: number): Calls {
   }
 
   /**
-   * Makes a cluster's client ask for the masters while an answer is outstanding. A master that hangs keeps its connections, so the client
+   * Refreshes a cluster client's list of masters while an answer is pending. A hanging master keeps its connections, so the client
    * would wait for it although another node has its slots.
    */
   function every(interval: number, run: () => void): () => void {
@@ -113,7 +113,7 @@ export function makeCalls(redis: RedisClient, timeout: number): Calls {
   };
 }
 
-/** Whether the same command may succeed within a moment: the connection broke, or the server is not ready yet. */
+/** Whether a retry may succeed soon: the connection broke, or the server is not ready yet. */
 export function passes(error: unknown): boolean {
   return !(error instanceof Error && error.name === "ReplyError") || PASSING.test(error.message);
 }

@@ -8,7 +8,7 @@ export interface Subscriber {
 
 export interface Subscription {
   readonly subscriber: Subscriber;
-  /** Settles the first wait; undefined once it is over. */
+  /** Settles the first wait; undefined once settled. */
   wait: { resolve(): void; reject(error: unknown): void } | undefined;
 }
 
@@ -16,7 +16,7 @@ export interface Subscription {
 export interface Channel {
   readonly name: string;
   readonly subscriptions: Set<Subscription>;
-  /** The connection that receives it, or is about to. */
+  /** The connection that receives it, or will. */
   link: Link | undefined;
   /** Everything published from now on is received. */
   ready: boolean;
@@ -32,10 +32,10 @@ export interface Channels {
   remove(channel: Channel, subscription: Subscription): void;
   /** The channels that a link receives. They are interrupted from now on. */
   interrupt(link: Link): readonly Channel[];
-  /** A channel is received: first waits end, and earlier subscribers learn of the interruption. */
+  /** Marks a channel as received: ends first waits and reports the interruption to earlier subscribers. */
   settle(channel: Channel): void;
   isWhole(): boolean;
-  /** Calls a function once, when no channel is interrupted any more. Returns how to cancel it. */
+  /** Calls a function once, when no channel is interrupted. Returns a function that cancels it. */
   onceWhole(run: () => void): () => void;
   count(): number;
   clear(): void;

@@ -13,7 +13,7 @@ const BRAND = Symbol.for("@parlance/RedisStoreError");
 /** A failure of `redisLog` or `redisPubSub`. */
 export class RedisStoreError extends Error {
   static {
-    // One of another copy of this package, such as its CommonJS build, is an instance too; a class that extends it has its own.
+    // Also recognizes errors of another copy of this package, such as its CommonJS build; a subclass recognizes only its own.
     Object.assign(RedisStoreError.prototype, { [BRAND]: true });
     Object.defineProperty(RedisStoreError, Symbol.hasInstance, {
       value(error: unknown) {

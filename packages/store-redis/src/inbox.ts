@@ -1,23 +1,23 @@
 import type { Entry } from "@parlance/server/resume";
 
-/** Characters that a tail holds for a slow reader. What is above is read from Redis again. */
+/** Characters that a tail holds for a slow reader. The rest is read from Redis again. */
 const HELD = 1024 * 1024;
 
-/** The wake-ups of one tail, and what it knows of them. */
+/** The wake-ups of one tail, with the entries that they carry. */
 export interface Inbox {
-  /** Takes the text of a wake-up. */
+  /** Adds the text of a wake-up. */
   put(text: string): void;
-  /** Forgets what is held: it has to be read from Redis. */
+  /** Drops the held entries, which must then be read from Redis. */
   doubt(): void;
   /** Removes and returns the entries that follow a cursor without a gap. */
   take(at: number): readonly Entry[];
-  /** Whether all entries that Redis may have after the taken ones will come by themselves. */
+  /** Whether wake-ups will carry every entry after the taken ones. */
   sure(): boolean;
   /** Set before Redis is read, so that a wake-up during the read counts. */
   setSure(sure: boolean): void;
   /** Only the entries of this epoch are held from now on. */
   expect(epoch: string): void;
-  /** Whether the run with this epoch was dropped on purpose. */
+  /** Whether the stream with this epoch was dropped on purpose. */
   dropped(epoch: string): boolean;
 }
 
@@ -62,7 +62,7 @@ export function makeInbox(): Inbox {
   };
 }
 
-/** The longest run of entries that directly follow a cursor. */
+/** The longest sequence of entries that directly follow a cursor. */
 export function following(entries: readonly Entry[], at: number): readonly Entry[] {
   const gap = entries.findIndex(({ seq }, i) => seq !== at + 1 + i);
   return gap < 0 ? entries : entries.slice(0, gap);
@@ -75,7 +75,7 @@ interface Wake {
   readonly texts: readonly string[];
 }
 
-/** Undefined for a text that no writer has published. */
+/** Parses a wake-up. Returns undefined for a text from another publisher. */
 function parseWake(text: string): Wake | undefined {
   try {
     const [kind, epoch, first, ...texts] = JSON.parse(text) as string[];

@@ -11,7 +11,7 @@ const OPTIONS: ConnectionOptions = {
   keyPrefix: "",
 };
 
-/** One connection to one Redis node that subscribes. Once lost it is not used again. */
+/** One subscribing connection to one Redis node. It is not reused once lost. */
 export interface Link {
   /** Resolves once everything published on these channels from now on is received. */
   join(channels: readonly string[]): Promise<void>;
@@ -58,7 +58,7 @@ export function openLink(node: RedisConnection, { calls, sharded, heartbeat, rec
   connection.on(sharded ? "smessage" : "message", (channel, text) => {
     if (!closed) receive(channel, text);
   });
-  // The client that was passed reports the same trouble to its owner.
+  // The user's own client reports the same error.
   connection.on("error", () => {});
   connection.on("end", lose);
   // The server has unsubscribed a channel, because its slot is now on another node.

@@ -7,17 +7,17 @@ import { followStream } from "./tail.js";
 import { makeWriters } from "./writers.js";
 
 export interface RedisLogOptions {
-  /** An ioredis `Redis` or `Cluster`. It is used, not closed; further connections are made from it to subscribe. */
+  /** An ioredis `Redis` or `Cluster`. It is never closed. Further connections are made from it to subscribe. */
   readonly redis: RedisClient;
-  /** In front of every key and channel. @default "parlance:" */
+  /** Prefix of every key and channel. @default "parlance:" */
   readonly prefix?: string;
-  /** Entries that are kept of a stream, give or take a node of Redis's (100). @default 30000 */
+  /** Entries kept of a stream, give or take one Redis node (100). @default 30000 */
   readonly maxLength?: number;
   /** Milliseconds of silence after which a writer counts as dead, and its stream as closed. @default 10000 */
   readonly lease?: number;
   /** Milliseconds that a stream outlives its writer. @default 300000 */
   readonly keep?: number;
-  /** Milliseconds that Redis may take to answer. @default 5000 */
+  /** Milliseconds for an answer of Redis. @default 5000 */
   readonly timeout?: number;
 }
 
@@ -27,7 +27,7 @@ export interface RedisLogStats {
   readonly streams: number;
   readonly tails: number;
   readonly subscriptions: number;
-  /** Waits on Redis that are not over. */
+  /** Pending waits on Redis. */
   readonly calls: number;
   readonly timers: number;
   /** Connections that subscribe: one, or one for each node of a cluster that has been needed. */
@@ -37,7 +37,7 @@ export interface RedisLogStats {
 /** An `EventLog` that servers share. */
 export interface RedisLog extends EventLog {
   stats(): RedisLogStats;
-  /** Ends every tail and rejects what is pending. Leases run out. The client that was passed stays open. */
+  /** Ends every tail and rejects pending calls. Leases expire. The `redis` client stays open. */
   stop(): void;
 }
 

@@ -12,7 +12,7 @@ export interface Place {
 /** Finds the node of a channel. */
 export type Locate = (channel: string) => Promise<Place>;
 
-/** One Redis is the place of every channel. In a Redis Cluster it is the master that has the channel's slot. */
+/** A single Redis has every channel. In a Redis Cluster the master of the channel's slot has it. */
 export function makeLocate(redis: RedisClient, calls: Calls): Locate {
   if (!("nodes" in redis)) return async () => ({ id: "", node: redis });
   const where = defineScript(redis, "parlanceWhere", 1, WHERE);
@@ -29,7 +29,7 @@ async function nodeOf(cluster: RedisCluster, id: string, calls: Calls): Promise<
   const known = cluster.nodes("master").find((node) => ids.get(node) === id);
   if (known) return known;
   const named = cluster.nodes("master").map(async (node) => {
-    // A node that hangs must not hide the others.
+    // A hanging node must not block the others.
     const found = await calls.within("CLUSTER MYID", node.cluster("MYID")).then(String, () => undefined);
     if (found !== undefined) ids.set(node, found);
     if (found === id) return node;

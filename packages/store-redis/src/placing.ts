@@ -4,7 +4,7 @@ import type { RedisClient } from "./client.js";
 import { type Link, openLink } from "./link.js";
 import { makeLocate, type Place } from "./nodes.js";
 
-/** Milliseconds before channels that could not be subscribed are tried again: the first time, and at most. */
+/** Milliseconds before failed subscriptions are retried: the first and the longest wait. */
 const RETRY_FIRST = 20;
 const RETRY_MOST = 1000;
 
@@ -97,7 +97,7 @@ export function makePlacing({ redis, calls, channels, heartbeat }: PlacingOption
   };
 }
 
-/** Ends the first waits of a channel that Redis does not let this client subscribe. */
+/** Ends the first waits of a channel that Redis forbids this client to subscribe. */
 function refuse(channel: Channel, link: Link, error: unknown): void {
   link.unsubscribe(channel.name);
   for (const { wait } of [...channel.subscriptions]) wait?.reject(refusal(`subscribe to ${channel.name}`, error));

@@ -5,18 +5,18 @@ import { PUBLISH, sharded } from "./scripts.js";
 import { makeSubscriptions } from "./subscriptions.js";
 
 export interface RedisPubSubOptions {
-  /** An ioredis `Redis` or `Cluster`. It is used, not closed; further connections are made from it to subscribe. */
+  /** An ioredis `Redis` or `Cluster`. It is never closed. Further connections are made from it to subscribe. */
   readonly redis: RedisClient;
-  /** In front of every channel. @default "parlance:" */
+  /** Prefix of every channel. @default "parlance:" */
   readonly prefix?: string;
-  /** Milliseconds that Redis may take to answer. @default 5000 */
+  /** Milliseconds for an answer of Redis. @default 5000 */
   readonly timeout?: number;
 }
 
 /** Counts of a pub/sub. At rest all but `connections` are zero; after `stop()` all are. */
 export interface RedisPubSubStats {
   readonly subscriptions: number;
-  /** Waits on Redis that are not over. */
+  /** Pending waits on Redis. */
   readonly calls: number;
   readonly timers: number;
   /** Connections that subscribe: one, or one for each node of a cluster that has been needed. */
@@ -25,11 +25,11 @@ export interface RedisPubSubStats {
 
 export interface RedisPubSub extends PubSub {
   stats(): RedisPubSubStats;
-  /** Unsubscribes everything and rejects what is pending. The client that was passed stays open. */
+  /** Unsubscribes everything and rejects pending calls. The `redis` client stays open. */
   stop(): void;
 }
 
-/** Texts of one script call. */
+/** Maximum texts of one script call. */
 const PAGE = 1000;
 
 interface Outgoing {
@@ -38,13 +38,13 @@ interface Outgoing {
   reject(error: unknown): void;
 }
 
-/** Joins servers through Redis Pub/Sub, and through sharded Pub/Sub in a Redis Cluster. */
+/** Connects servers through Redis Pub/Sub, or sharded Pub/Sub in a Redis Cluster. */
 export function redisPubSub({ redis, prefix = "parlance:", timeout = 5000 }: RedisPubSubOptions): RedisPubSub {
   const calls = makeCalls(redis, timeout);
   const subscriptions = makeSubscriptions(redis, calls, timeout);
   const inCluster = "nodes" in redis;
   const send = defineScript(redis, "parlancePublish", 1, inCluster ? sharded(PUBLISH) : PUBLISH);
-  /** Texts of each topic that are not on their way yet. One call at a time keeps them in order, also when it is repeated. */
+  /** Unsent texts of each topic. One call at a time keeps them in order, even when it is repeated. */
   const outgoing = new Map<string, Outgoing[]>();
 
   async function flush(channel: string, queue: Outgoing[]): Promise<void> {
@@ -57,7 +57,7 @@ export function redisPubSub({ redis, prefix = "parlance:", timeout = 5000 }: Red
         const reached = await calls.ask(`publish to ${channel}`, () => send(channel, channel, ...texts));
         for (const [i, { resolve }] of batch.entries()) resolve((reached as number[])[i]!);
       } catch (error) {
-        // Redis does not answer: waiting again for each text would add up.
+        // Redis does not answer, and a timeout for each text would add up.
         for (const { reject } of [...batch, ...queue.splice(0)]) reject(error);
       }
     }

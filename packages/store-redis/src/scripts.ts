@@ -19,8 +19,8 @@ export const LEASE_LOST = 0;
 export const ENTRIES_LOST = -1;
 
 /**
- * KEYS hash, lease, entries · ARGV epoch, keep, maxLength, channel, first sequence, texts. Where entries that were acknowledged are missing
- * nothing is appended: the stream is closed with the sequence that it had, so that its readers find what is missing.
+ * KEYS hash, lease, entries · ARGV epoch, keep, maxLength, channel, first sequence, texts. Where acknowledged entries are missing,
+ * nothing is appended: the stream is closed with its last sequence, so that readers detect the loss.
  */
 export const APPEND = `
 if redis.call("HGET", KEYS[1], "epoch") ~= ARGV[1] then
@@ -59,7 +59,7 @@ if redis.call("GET", KEYS[2]) ~= ARGV[1] then return ${LEASE_LOST} end
 redis.call("PEXPIRE", KEYS[2], ARGV[2])
 return ${DONE}`;
 
-/** KEYS hash, lease · ARGV epoch, channel, last sequence. A stream without a lease is closed. Readers find entries that were not taken missing. */
+/** KEYS hash, lease · ARGV epoch, channel, last sequence. A stream without a lease is closed. Readers detect entries that were not stored. */
 export const CLOSE = `
 if redis.call("HGET", KEYS[1], "epoch") ~= ARGV[1] then return 0 end
 if tonumber(redis.call("HGET", KEYS[1], "last")) < tonumber(ARGV[3]) then redis.call("HSET", KEYS[1], "last", ARGV[3]) end
@@ -89,7 +89,7 @@ if ARGV[2] ~= "0" then entries = redis.call("XRANGE", KEYS[3], "(" .. ARGV[1] ..
 local closed = redis.call("GET", KEYS[2]) ~= epoch
 return { epoch, first and first[1] or "", redis.call("HGET", KEYS[1], "last"), closed and 1 or 0, entries }`;
 
-/** KEYS the channel, which finds its node · ARGV channel, texts. How many subscribers each text reached. */
+/** KEYS the channel, which finds its node · ARGV channel, texts. The number of subscribers that each text reached. */
 export const PUBLISH = `
 local reached = {}
 for i = 2, #ARGV do reached[i - 1] = redis.call("PUBLISH", ARGV[1], ARGV[i]) end

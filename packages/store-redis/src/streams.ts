@@ -4,7 +4,7 @@ import { defineScript, type RedisClient } from "./client.js";
 import type { RedisStoreError } from "./error.js";
 import { APPEND, CLOSE, DROP, LOOK, OPEN, REFRESH, sharded, TRIM } from "./scripts.js";
 
-/** What Redis holds of a stream, read in one step. */
+/** The state of a stream in Redis, read in one step. */
 export interface Look extends LogState {
   readonly entries: readonly Entry[];
 }
@@ -14,7 +14,7 @@ export interface StreamScripts {
   channel(stream: string): string;
   open(stream: string, epoch: string): Promise<boolean>;
   append(stream: string, epoch: string, first: number, texts: readonly string[]): Promise<unknown>;
-  /** Without a limit, because no caller waits for it. */
+  /** Has no limit, because no caller waits for it. */
   refresh(stream: string, epoch: string): Promise<unknown>;
   trim(stream: string, epoch: string, seq: number): Promise<unknown>;
   /** `last` is the sequence of the last entry that was to be appended. */
@@ -69,7 +69,7 @@ export function makeStreamScripts({
         });
         return done === 1;
       } catch (error) {
-        // It may still be executed, and the name would then be taken without a writer.
+        // The call may still be executed, which would reserve the name without a writer.
         const release = () => sendDrop(stream, epoch).catch(() => {});
         if ((error as RedisStoreError).code !== "refused") sent?.then(release, release);
         throw error;

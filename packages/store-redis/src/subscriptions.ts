@@ -3,12 +3,12 @@ import { makeChannels, type Subscriber, type Subscription } from "./channel.js";
 import type { RedisClient } from "./client.js";
 import { makePlacing } from "./placing.js";
 
-/** Milliseconds that a publisher waits for its own subscriptions to be whole again. */
+/** Milliseconds that a publisher waits for its own interrupted subscriptions. */
 const SETTLE = 1000;
 
 /** Subscriptions to any number of channels, over one connection to each node that has some of them. */
 export interface Subscriptions {
-  /** Subscribes at once or as soon as Redis is back. */
+  /** Subscribes at once, or once Redis is available. */
   subscribe(channel: string, subscriber: Subscriber): Joining;
   /** Resolves once every interrupted channel is received again, at most after a second. */
   settled(): Promise<void>;
@@ -21,8 +21,8 @@ export interface Subscriptions {
 /** A subscription that its owner ends once, at any time. */
 export interface Joining {
   /**
-   * Resolves once everything published from now on is received, and also when it was left.
-   * @throws {RedisStoreError} `timeout`, `refused` or `stopped`; it is left then
+   * Resolves once everything published from now on is received, or when it has ended.
+   * @throws {RedisStoreError} `timeout`, `refused` or `stopped`; the subscription then ends
    */
   readonly ready: Promise<void>;
   unsubscribe(): void;

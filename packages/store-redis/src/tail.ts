@@ -5,9 +5,9 @@ import { following, type Inbox, makeInbox } from "./inbox.js";
 import type { StreamScripts } from "./streams.js";
 import type { Subscriptions } from "./subscriptions.js";
 
-/** Entries of one read. */
+/** Maximum entries of one read. */
 const PAGE = 1000;
-/** Milliseconds that the notice of a drop may take longer than the answer to a read. */
+/** Milliseconds by which a drop's notice may arrive after a read's answer. */
 const NOTICE = 1000;
 
 export interface TailOptions {
@@ -15,7 +15,7 @@ export interface TailOptions {
   readonly scripts: StreamScripts;
   readonly subscriptions: Subscriptions;
   readonly lease: number;
-  /** How to end each tail. */
+  /** The functions that end each tail. */
   readonly tails: Set<() => void>;
 }
 
@@ -23,7 +23,7 @@ export interface TailOptions {
 interface Position {
   at: number;
   epoch: string | undefined;
-  /** The highest sequence that is known to have existed. */
+  /** The highest sequence known to have existed. */
   proven: number;
 }
 
@@ -59,7 +59,7 @@ export async function* followStream(
     await waits.unlessOver(ready);
     while (!waits.over()) {
       let entries = inbox.take(position.at);
-      // A killed writer sends no wake-up: its lease has to be looked at.
+      // A killed writer sends no wake-up, so its lease is polled.
       if (entries.length === 0 && inbox.sure() && (await waits.wakened(lease / 2)) === "late") inbox.doubt();
       if (entries.length === 0 && !inbox.sure() && !waits.over()) {
         inbox.setSure(true);
@@ -101,7 +101,7 @@ function makeWaits(calls: Calls, signal: AbortSignal) {
         wake = () => over() && resolve(undefined);
         promise.then(resolve, reject);
       }),
-    /** Resolves at the next wake-up, or after so many milliseconds. */
+    /** Resolves at the next wake-up, or after a number of milliseconds. */
     wakened: (milliseconds: number) =>
       new Promise<"woken" | "late">((resolve) => {
         const cancel = calls.limit(milliseconds, () => resolve("late"));
@@ -118,7 +118,7 @@ function makeWaits(calls: Calls, signal: AbortSignal) {
 }
 
 /**
- * Reads the entries after a position; undefined when no more will come, `vanished` when the run is not there any more.
+ * Reads the entries after a position; undefined when no more will come, `vanished` when the stream no longer exists.
  * @throws {RedisStoreError} `entries_lost` when the next entry existed and is not held
  */
 async function readNext(

@@ -1,13 +1,13 @@
-/** The longest delay that `setTimeout` takes; above it fires at once. */
+/** The longest delay of `setTimeout`; a longer one fires at once. */
 const LONGEST = 2 ** 31 - 1;
 
 /** The timers of one log or pub/sub. They keep no process alive, and `stop` cancels them all. */
 export interface Timers {
-  /** Calls a function once, later. Returns how to cancel it. */
+  /** Calls a function once, later. Returns a function that cancels it. */
   after(milliseconds: number, run: () => void): () => void;
   /**
-   * The same for a wait on others. A half of it through which the process stood still does not count: timers run before what has come
-   * meanwhile is read, and an answer may need several turns.
+   * The same, for a timeout on a peer. A half of it in which the process was suspended does not count: timers run before data
+   * that arrived meanwhile is read, and an answer may need several turns.
    */
   limit(milliseconds: number, run: () => void): () => void;
   count(): number;

@@ -22,10 +22,10 @@ export class Writer {
   readonly #calls: Calls;
   readonly #scripts: StreamScripts;
   readonly #onEnd: () => void;
-  /** Entries that are not acknowledged, oldest first. Only the first batch may be on its way. */
+  /** Entries that are not acknowledged, oldest first. Only the first batch may be in flight. */
   readonly #batches: Batch[] = [];
   #last = 0;
-  /** A closing writer takes no more entries, and keeps its lease until those on their way are settled. */
+  /** A closing writer accepts no more entries, and keeps its lease until those in flight are settled. */
   #state: "open" | "closing" | "ended" = "open";
   #failure: RedisStoreError | undefined;
   #flushing = false;
@@ -48,7 +48,7 @@ export class Writer {
 
   /** Extends the lease. */
   async refresh(): Promise<void> {
-    // Not twice at a time, so that a Redis that hangs does not collect them.
+    // One at a time, so that calls do not pile up while Redis hangs.
     if (this.#refreshing) return;
     this.#refreshing = true;
     const done = await this.#scripts.refresh(this.stream, this.#epoch).catch(() => DONE);
@@ -79,7 +79,7 @@ export class Writer {
     return batch.done;
   }
 
-  /** Sends batch after batch, one at a time: so the order holds although a call may be repeated. */
+  /** Sends one batch at a time, so that repeated calls keep the order. */
   async #flush(): Promise<void> {
     this.#flushing = true;
     for (let batch = this.#batches[0]; batch; batch = this.#batches[0]) {
@@ -102,7 +102,7 @@ export class Writer {
     await this.#scripts.trim(this.stream, this.#epoch, seq);
   }
 
-  /** Closes or drops the stream after its last entry. A stopped log does neither: its leases run out. */
+  /** Closes or drops the stream after its last entry. A stopped log does neither; its leases expire. */
   async #finish(step: () => Promise<unknown>): Promise<void> {
     if (this.#calls.stopped) return;
     if (this.#state === "open") this.#state = "closing";
@@ -111,7 +111,7 @@ export class Writer {
     await step();
   }
 
-  /** Resolves once the entries on their way are settled. */
+  /** Resolves once the entries in flight are settled. */
   async #drain(): Promise<void> {
     await this.#batches.at(-1)?.done.catch(() => {});
   }

@@ -5,7 +5,7 @@ import type { JsonObject } from "./json.js";
 /** The flat input of an operation or channel: path, query, headers, cookies and body in one object. */
 export type Input = Readonly<Record<string, unknown>>;
 
-/** A request before it is sent: relative to the base URL, the body not yet text. */
+/** A request relative to the base URL, with a body that is not yet text. */
 export interface Bound {
   readonly method: string;
   /** Path and query. */
@@ -16,7 +16,7 @@ export interface Bound {
 /** A URL drops dot segments, however they are written (WHATWG URL, section 4.1): the path would lead elsewhere. */
 const NOT_IN_PATH: readonly unknown[] = [undefined, "", ".", ".."];
 
-/** An operation or channel and its flat input, to a request without the parameters that `bindHeaders` writes. The input is not checked here: the compiler and the server do. */
+/** Turns a flat input into a request, without the parameters that `bindHeaders` writes. The compiler and the server check the input. */
 export function bind(contract: Contract, name: string, input: Input): Bound {
   const operation = contract.operations[name];
   const { path, parameters = {} } = (operation ?? contract.channels[name])!;

@@ -1,4 +1,4 @@
-/** What is used of a readable stream of Node: an incoming request or answer. */
+/** The used part of a Node readable stream: an incoming request or answer. */
 export interface ByteSource {
   on(event: "data", listener: (chunk: Uint8Array) => void): unknown;
   on(event: "end" | "close" | "error", listener: () => void): unknown;

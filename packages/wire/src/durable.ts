@@ -2,18 +2,18 @@ import type { Disconnected } from "./errors.js";
 import { type Pace, PacedPort, type Waiter, waiter } from "./pace.js";
 import type { Port, PortEvents } from "./port.js";
 
-/** A port that survives its sockets. Both sides count frames, and a new socket begins with those that the peer has missed. */
+/** A port that survives its sockets. Both sides count frames; a new socket starts with the frames that the peer missed. */
 export interface Durable {
-  /** The port of a link, over whichever socket there is. */
+  /** The port for a link, over the current socket. */
   readonly port: Port;
   /** Frames received so far. */
   readonly received: number;
   /** Frames sent so far. */
   readonly sent: number;
-  /** Frames sent that are no longer held: a peer with fewer has missed some for good. */
+  /** Frames sent and no longer held. A peer that received fewer cannot resume. */
   readonly dropped: number;
   /**
-   * Goes on over a new socket. `peerHas` is the number of frames that the peer has received. Returns false, and does not take the
+   * Continues over a new socket. `peerHas` is the number of frames that the peer has received. Returns false, and does not take the
    * socket, where the peer lacks frames that are no longer held.
    */
   attach(socket: Port, peerHas: number): boolean;
@@ -21,9 +21,9 @@ export interface Durable {
   readonly closing: boolean;
   /** Frames that are held because the peer has not confirmed them. */
   readonly unconfirmed: number;
-  /** There is no socket, and the conversation is not over. */
+  /** Whether there is no socket and the conversation is not over. */
   readonly cut: boolean;
-  /** Lets go of the socket, so that the count stays as it is while a new one is opened. */
+  /** Releases the socket, so that the count stays fixed while a new one is opened. */
   detach(): void;
   /** Ends the conversation. A close of this side ends it with its own code. */
   end(code: number, reason: string): void;
@@ -34,20 +34,20 @@ export interface DurableOptions {
   readonly mayReturn?: (code: number) => boolean;
   /**
    * A close of this side waits until the peer has every frame: while it is cut, the conversation goes on until a new socket, or `end`.
-   * Without it a close without a socket ends the conversation for this side at once.
+   * Without it, closing while there is no socket ends the conversation for this side at once.
    */
   readonly deliver?: boolean;
-  /** Characters of sent frames that are kept for a peer that may have missed them. */
+  /** Characters of sent frames kept for a peer that may have missed them. */
   readonly limit: number;
   /** How far this side may be ahead of its peer, with a socket or without one. `limit` by default. */
   readonly pace?: Pace;
   /** The socket was cut, and another may follow. Not called when the peer closes on purpose. */
   readonly onCut: () => void;
-  /** The conversation is over, by this close code, and no frame of it can be missed any more. */
+  /** The conversation ended with this close code, and all its frames are settled. */
   readonly onEnd?: (code: number) => void;
 }
 
-/** Close codes by which a conversation may go on: cut (1006), going away (1001), no code at all (1005), restart and try again (1012, 1013). */
+/** Close codes after which a conversation may continue: cut (1006), going away (1001), no code at all (1005), restart and try again (1012, 1013). */
 export function isCut(code: number): boolean {
   return [1001, 1005, 1006, 1012, 1013].includes(code);
 }
@@ -62,16 +62,16 @@ export function durable(options: DurableOptions): Durable {
   let over = false;
   /** How the conversation ended for this side's reader. */
   let told: Parameters<PortEvents["close"]> | undefined;
-  /** Why this side has cut the last socket. */
+  /** The reason for which this side cut the last socket. */
   let cutBy: Disconnected | undefined;
   /** How this side closed. The peer may still lack the last frames. */
   let closing: { code: number; reason: string } | undefined;
   let received = 0;
   let held: string[] = [];
-  /** How many frames were sent and are held no more. */
+  /** The number of frames sent and no longer held. */
   let dropped = 0;
   let size = 0;
-  /** Characters sent since there is no socket, and the wait of their sender for one. */
+  /** Characters sent without a socket, and their sender's wait for one. */
   let away = 0;
   let returning: Waiter | undefined;
 
@@ -120,7 +120,7 @@ export function durable(options: DurableOptions): Durable {
       size += frame.length;
       let surplus = 0;
       for (let left = size; left > limit && surplus < held.length - 1; ) left -= held[surplus++]!.length;
-      // A half at once: dropping one by one would copy the rest each time.
+      // Drops half at once, because dropping one by one copies the rest each time.
       if (surplus > 0) forget(Math.max(surplus, held.length >> 1));
       if (socket) socket.send(frame);
       else away += frame.length;
@@ -169,7 +169,7 @@ export function durable(options: DurableOptions): Durable {
       return dropped;
     },
     attach(port, peerHas) {
-      // Written so that NaN from a hostile peer is no place either.
+      // Written so that NaN from a hostile peer is rejected too.
       if (over || !(peerHas >= dropped && peerHas <= dropped + held.length)) return false;
       detach();
       const next = new PacedPort(port, pace);

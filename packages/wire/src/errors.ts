@@ -3,14 +3,14 @@ import type { AnyMessage } from "./any-message.js";
 import type { Gap } from "./resume.js";
 
 /**
- * Names a class of errors, and lets `instanceof` know an error of another copy of this module: of the other of its two builds, or of
- * another version. A handler may throw one.
+ * Names an error class, and lets `instanceof` recognize errors of another copy of this module: its other build, or another
+ * version. A handler may throw one.
  */
 function branded(kind: abstract new (...args: never[]) => Error, name: string): void {
   const brand = Symbol.for(`@parlance/${name}`);
   Object.assign(kind.prototype, { name, [brand]: true });
   Object.defineProperty(kind, Symbol.hasInstance, {
-    // A class that extends it has instances of its own only.
+    // A subclass recognizes only its own instances.
     value(this: typeof kind, error: { [brand]?: true } | null | undefined) {
       // biome-ignore lint/suspicious/noPrototypeBuiltins: the prototype of a class of errors has it
       return this === kind ? !!error?.[brand] : this.prototype.isPrototypeOf(error as object);
@@ -29,15 +29,15 @@ export interface RefusalDetails {
   /** The protocol's own error code, where it has codes. */
   readonly code?: string;
   readonly details?: Json;
-  /** What the protocol's `recoverable` said. */
+  /** The value of the protocol's `recoverable`. */
   readonly recoverable?: boolean;
   /** Seconds after which the peer may be asked again (`Retry-After`, RFC 9110 section 10.2.3). */
   readonly retryAfter?: number;
-  /** The answer had no body. With 400 it may be an HTTP parser's, to a request that was cut on its way. */
+  /** The answer had no body. With 400 it may come from an HTTP parser, after a request was cut in transit. */
   readonly bare?: boolean | undefined;
 }
 
-/** The peer said no, in the protocol's own words. A handler throws it to say no. */
+/** The peer refused a request with the protocol's own error. A handler throws it to refuse. */
 export class Refusal extends Error {
   static {
     branded(Refusal, "Refusal");
@@ -79,12 +79,12 @@ export type ViolationCode =
 export interface Flaw {
   /** JSON Pointer into the wire form; empty for the whole. */
   readonly at: string;
-  /** The schema keyword that failed, and what it asked for. */
+  /** The schema keyword that failed, and its requirement. */
   readonly keyword: string;
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** The first three flaws in words, such as "`diffs` is missing"; more are counted. */
+/** Describes the first three flaws, such as "`diffs` is missing", and counts the rest. */
 export function describe(flaws: readonly Flaw[]): string {
   const words = flaws.slice(0, 3).map(({ at, keyword, params: { missingProperty: missing, ...params } }) => {
     const place = missing ? `${at}/${missing}` : at;
@@ -102,7 +102,7 @@ export function describe(flaws: readonly Flaw[]): string {
 export interface ViolationDetails {
   readonly code: ViolationCode;
   readonly protocol: string;
-  /** Who broke the contract. */
+  /** The side that broke the contract. */
   readonly side: Side;
   /** The message, operation or channel it is about. */
   readonly subject?: string;
@@ -110,7 +110,7 @@ export interface ViolationDetails {
   readonly cause?: unknown;
 }
 
-/** Someone broke the contract. */
+/** A message, request or answer broke the contract. */
 export class Violation extends Error {
   static {
     branded(Violation, "Violation");
@@ -138,7 +138,7 @@ export interface DisconnectedDetails {
   readonly cause?: unknown;
 }
 
-/** Nobody answered, or a stream stopped without one of its end messages. */
+/** No answer came, or a stream stopped without one of its end messages. */
 export class Disconnected extends Error {
   static {
     branded(Disconnected, "Disconnected");
@@ -147,7 +147,7 @@ export class Disconnected extends Error {
   declare readonly code: DisconnectedCode;
   /** Whether trying again cannot repeat an effect: false when the peer may have received something that must not be sent twice. */
   declare readonly retryable: boolean;
-  /** With `gap`: the messages that were missed and are held nowhere any more. */
+  /** With `gap`: the missed messages that are no longer held. */
   declare readonly missing: Gap | undefined;
   /** On a channel: messages that were sent and may not have been received. */
   declare readonly unconfirmed: readonly AnyMessage[];
@@ -158,7 +158,7 @@ export class Disconnected extends Error {
   }
 }
 
-/** `Disconnected` by position: it is made in many places of a page's code. */
+/** Creates a `Disconnected` from positional arguments, which keeps its many calls small in a page. */
 export function disconnected(
   what: string,
   code: DisconnectedCode,

@@ -10,17 +10,17 @@ export interface Waiting {
   readonly key: unknown;
   /** Called with the answer that settles it. */
   readonly settle?: ((answer: AnyMessage) => void) | undefined;
-  /** Called when it can no longer be answered. */
+  /** Called when no answer can arrive any more. */
   readonly fail?: ((error: unknown) => void) | undefined;
 }
 
 export interface Answered {
   readonly ask: Waiting;
-  /** The answer settles a part only; the ask stays open. */
+  /** Whether the answer is partial, so that the ask stays open. */
   readonly partial: boolean;
 }
 
-/** An open ask, among all that are open and among those of its exchange and key. */
+/** An open ask, linked in the list of all open asks and in that of its exchange and key. */
 interface Open extends Waiting {
   readonly place: number;
   readonly line: Line;
@@ -40,7 +40,7 @@ interface Line {
 interface Way {
   readonly exchange: Exchange;
   readonly how: Reply;
-  /** The property of the answer that has the ask's key. */
+  /** The answer's property that holds the ask's key. */
   readonly key: string | undefined;
   readonly partial: readonly (readonly [property: string, values: readonly unknown[]])[];
 }
@@ -50,14 +50,14 @@ interface Candidate {
   readonly way: Way;
 }
 
-/** The exchanges of one side of a contract: by the asks that begin them, and by what answers them. */
+/** The exchanges of one side of a contract, by ask and by answer. */
 interface Table {
   readonly asks: ReadonlyMap<string, readonly Exchange[]>;
   readonly answers: ReadonlyMap<string, readonly Way[]>;
 }
 
 /**
- * The open asks of one side of one conversation. Finding the ask that is answered takes the same time however many are open. A reply that is
+ * The open asks of one side of one conversation. Finding the answered ask takes constant time. A reply that is
  * an operation has the operation's name as its type.
  */
 export class OpenAsks {
@@ -83,7 +83,7 @@ export class OpenAsks {
     return exchanges?.find(({ when }) => when === undefined || matches(message as AnyMessage & JsonObject, when));
   }
 
-  /** Notes an ask. Returns undefined for a message that asks nothing. */
+  /** Records an ask. Returns undefined for a message that is not an ask. */
   open(message: AnyMessage, on?: Pick<Waiting, "settle" | "fail">): Waiting | undefined {
     const exchange = this.exchangeOf(message);
     if (!exchange) return undefined;
@@ -111,14 +111,14 @@ export class OpenAsks {
     return ask;
   }
 
-  /** Finds the ask that a message or an operation answers, and closes it unless the answer is partial. It is not settled here. */
+  /** Finds the ask that a message or an operation answers, and closes it unless the answer is partial. It does not settle the ask. */
   answer(reply: AnyMessage): Answered | undefined {
     const found = this.find(reply);
     if (found && !found.partial) this.withdraw(found.ask);
     return found;
   }
 
-  /** The same without closing it. */
+  /** Finds the ask as `answer` does, but leaves it open. */
   find(reply: AnyMessage): Answered | undefined {
     const ways = this.#oldest && this.#table.answers.get(reply.type);
     if (!ways) return undefined;
@@ -132,7 +132,7 @@ export class OpenAsks {
         if (!keyed || first.place < keyed.ask.place) keyed = { ask: first, way };
       } else if (!able.some(({ ask }) => ask === first)) {
         able.push({ ask: first, way });
-        // The one behind it is what "busy" answers.
+        // "busy" answers the ask after the oldest one.
         if (first.after) able.push({ ask: first.after, way });
       }
     }
@@ -142,7 +142,7 @@ export class OpenAsks {
     return { ask: chosen.ask, partial };
   }
 
-  /** Closes an ask. One that is closed already stays so. */
+  /** Closes an ask. Has no effect on a closed one. */
   withdraw(ask: Waiting): void {
     const open = ask as Open;
     const { line, older, newer, before, after, exchange, key } = open;
@@ -160,14 +160,14 @@ export class OpenAsks {
     this.#size--;
   }
 
-  /** In the order in which they were made. */
+  /** The open asks, oldest first. */
   list(): readonly Waiting[] {
     const asks: Waiting[] = [];
     for (let ask = this.#oldest; ask; ask = ask.newer) asks.push(ask);
     return asks;
   }
 
-  /** Whether an ask is open of an exchange that a peer is refused to begin by this name meanwhile. */
+  /** Whether an open ask belongs to an exchange whose `busy` has this name. */
   isBusy(name: string): boolean {
     for (const [{ busy }, lines] of this.#lines ?? []) if (busy === name && lines.size > 0) return true;
     return false;
@@ -190,8 +190,8 @@ export class OpenAsks {
 }
 
 /**
- * By order, an answer is for the oldest ask that can have it. Two things know better: an answer that echoes the ask it is for,
- * and "busy", which is never for the ask that is being worked on but for the one after it.
+ * By order, an answer settles the oldest ask that accepts it. There are two exceptions: an answer that echoes its ask,
+ * and "busy", which answers the ask after the one in progress.
  */
 function byOrder(able: Candidate[], reply: JsonObject): Candidate | undefined {
   able.sort((one, other) => one.ask.place - other.ask.place);

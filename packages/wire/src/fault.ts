@@ -11,7 +11,7 @@ export interface Faulted {
   readonly body: string;
 }
 
-/** A refusal in the protocol's own words, as the answer of an operation (undefined before one is known). */
+/** Encodes a refusal as the protocol's answer to an operation (undefined before one is known). */
 export function fault(contract: Contract, operation: string | undefined, refusal: Refusal): Faulted {
   const status = statusOf(contract.fault, refusal);
   const asText = operation === undefined ? undefined : contract.operations[operation]?.faults?.[status]?.text;
@@ -23,12 +23,12 @@ export function fault(contract: Contract, operation: string | undefined, refusal
   };
 }
 
-/** What the body has besides, where it is a message too: the constants that tell it apart. */
+/** The constants that distinguish the body, when it is a message too. */
 function constants({ messages, fault }: Contract): JsonObject {
   return { ...Object.values(messages).find(({ schema }) => schema === fault.schema)?.shape?.const };
 }
 
-/** The inverse: what a status and a body say. A body that is not in the protocol's form is quoted in the message. */
+/** The inverse: decodes a refusal from a status and a body. A body not in the protocol's form is quoted in the message. */
 export function unfault(contract: Contract, status: number, body: string, retryAfter?: number): Refusal {
   let parsed: unknown;
   try {
@@ -38,13 +38,13 @@ export function unfault(contract: Contract, status: number, body: string, retryA
   }
   const said = isObject(parsed) ? read(parsed, contract.fault) : {};
   const shown = (body.length > 200 ? `${body.slice(0, 200)}…` : body).trim() || `status ${status}`;
-  // JSON such as `{"error":null}` is no sentence.
+  // JSON such as `{"error":null}` is not a usable message.
   const silent = parsed !== undefined && !Object.values(parsed ?? {}).some(Boolean);
   const text = silent ? `status ${status} without a reason` : shown;
   return new Refusal(said.text || text, { status, ...said, retryAfter, bare: !body || undefined });
 }
 
-/** A refusal as the message in which a stream or channel says that something failed. */
+/** Encodes a refusal as the failure message of a stream or channel. */
 export function faultMessage(contract: Contract, name: string, refusal: Refusal): AnyMessage {
   const places = contract.messages[name]?.fault;
   if (!places) throw misuse(`${contract.name}: ${name} does not say where its fault is`);
@@ -65,8 +65,8 @@ function statusOf({ codes = {} }: Fault, refusal: Refusal): number {
 }
 
 /**
- * The code of a refusal that names none of the protocol's: the status's generic one, or that of 400 or 500. What only shares the status
- * would tell the peer something that did not happen.
+ * The code of a refusal that names none of the protocol's: the status's generic one, or that of 400 or 500. A code that only shares
+ * the status would report something that did not happen.
  */
 function genericCode(codes: NonNullable<Fault["codes"]>, status: number): string | undefined {
   const generic = (of: number) => Object.keys(codes).find((name) => codes[name]!.generic && codes[name]!.status === of);

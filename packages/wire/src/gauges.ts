@@ -1,4 +1,4 @@
-/** What is counted while it is held. */
+/** The kinds of things that are counted while held. */
 export type Gauge =
   | "calls"
   | "streams"
@@ -10,10 +10,10 @@ export type Gauge =
   | "timers"
   | "subscriptions";
 
-/** Characters that wait for a reader, and characters that are kept for one that may come back. */
+/** Characters queued for a reader, and characters kept for a reader that may return. */
 export type Measure = "queued" | "logged";
 
-/** Counts of everything that is held, and sums of the characters that wait. */
+/** Counts of everything held, and sums of queued characters. */
 export type Stats = Readonly<Record<Gauge | Measure, number>>;
 
 const GAUGES: readonly Gauge[] = [
@@ -28,7 +28,7 @@ const GAUGES: readonly Gauge[] = [
   "subscriptions",
 ];
 
-/** Counts and measures of one root scope, and where its failures go. */
+/** The counts of one root scope, and the receiver of its failures. */
 export class Books {
   readonly report: (error: unknown) => void;
   readonly measures = new Set<{ readonly of: Measure; readonly read: () => number }>();
@@ -53,7 +53,7 @@ export class Books {
 /** Everything that any scope of this process holds. */
 export const everything = new Books(() => {});
 
-/** What all scopes of this process hold together: zero at rest. */
+/** Returns the total counts of all scopes in this process: zero at rest. */
 export function totals(): Stats {
   return everything.stats();
 }

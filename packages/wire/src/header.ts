@@ -4,12 +4,12 @@ import { misuse } from "./errors.js";
 type Parameters = Readonly<Record<string, Parameter>>;
 type Texts = Readonly<Record<string, string>>;
 
-/** What a header's value may be: HTTP removes spaces at its ends, and characters beyond ASCII are read in several ways. */
+/** The valid values of a header. HTTP trims spaces, and peers read characters beyond ASCII differently. */
 const VALUE = /^(?! )[ -~]*(?<! )$/;
-/** What a cookie's value may not hold (RFC 6265, section 4.1.1), and the character that escapes it. */
+/** The characters not allowed in a cookie's value (RFC 6265, section 4.1.1), and the escape character. */
 const ESCAPED = /[^!#$&-+\--:<-[\]-~]/gu;
 
-/** Headers with the parameters of an input that are in headers and cookies. Cookies follow those that `own` has. */
+/** Adds the header and cookie parameters of an input to headers. Cookies follow those of `own`. */
 export function bindHeaders(
   { name, operations }: Contract,
   operation: string,

@@ -1,7 +1,7 @@
 import type { Json, Side } from "@parlance/contract";
 import { Violation, type ViolationCode } from "./errors.js";
 
-/** What a parsed body is about, for the errors it may raise. */
+/** The origin of a parsed body, for its errors. */
 export interface Origin {
   readonly protocol: string;
   readonly side: Side;
@@ -13,7 +13,7 @@ export type JsonObject = { [key: string]: unknown };
 export const MAX_DEPTH = 64;
 
 /**
- * JSON text (RFC 8259) to a value. Throws `Violation` for malformed text, nesting deeper than 64, numbers that no double holds (`1e400`
+ * Parses JSON text (RFC 8259). Throws `Violation` for malformed text, nesting deeper than 64, numbers that no double holds (`1e400`
  * would be read as Infinity, and written as null), and the keys by which a later merge would reach a prototype: `__proto__`, and
  * `constructor` with a `prototype` inside.
  */
@@ -39,12 +39,12 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether every field has the value that is asked for. */
+/** Whether every field has the required value. */
 export function matches(body: Readonly<JsonObject>, values: Readonly<Record<string, Json>>): boolean {
   return Object.entries(values).every(([key, value]) => body[key] === value);
 }
 
-/** What is refused in a body. Its path is known on the way out: a body that passes costs none. */
+/** A forbidden part of a body. Its path is built while unwinding, so a valid body costs nothing. */
 interface Refused {
   readonly what: string;
   readonly code: ViolationCode;

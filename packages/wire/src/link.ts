@@ -12,7 +12,7 @@ import { sendAll } from "./send-all.js";
 
 const NONE: AnyMessage[] = [];
 
-/** What `send` returns while there is room: one for all. */
+/** The shared promise that `send` returns while there is room. */
 const ROOM = Promise.resolve();
 
 export type AnyChannel = Channel<AnyMessage, AnyMessage, Record<string, AnyMessage>>;
@@ -22,17 +22,17 @@ export interface LinkOptions {
   readonly channel: string;
   /** Which side this is. */
   readonly side: Side;
-  /** Writes what this side sends. */
+  /** Encodes the messages of this side. */
   readonly encode: Codec["encode"];
-  /** Reads what it receives. */
+  /** Decodes the messages of the peer. */
   readonly decode: Codec["decode"];
-  /** Characters of one incoming frame. */
+  /** Maximum characters of one incoming frame. */
   readonly maxSize: number;
-  /** Characters that may wait to be read on this side before the link closes with `slow_reader`. */
+  /** Unread characters on this side above which the link closes with `slow_reader`. */
   readonly maxQueued: number;
-  /** How far this side may be ahead of its peer. A port with `room` has a pace of its own. */
+  /** How far this side may be ahead of its peer. A port with `room` paces itself. */
   readonly pace: Pace;
-  /** Refuses what may not be asked while another ask is open. Without it nothing is refused. */
+  /** Refuses asks that exclude an open one. Without it nothing is refused. */
   readonly busy?: Busy | undefined;
   readonly onUnknown?: ((unknown: Unknown) => void) | undefined;
   /** Called for every message, with the side that wrote it. A message of the peer is dropped when this returns false. */
@@ -47,15 +47,15 @@ export interface Link {
   /** The asks that this side has open. */
   readonly asks: OpenAsks;
   /**
-   * `channel.send`, but returns a promise only where there is no room. A message that goes over many links is encoded once where each is
-   * given the same `saying`.
+   * `channel.send`, but returns a promise only where there is no room. A message sent over many links is encoded once when each call
+   * has the same `saying`.
    */
   send(message: AnyMessage, saying?: object): Promise<void> | undefined;
-  /** Resolves when the socket was given all that was sent, or is gone. */
+  /** Resolves when everything sent was written to the socket, or the socket is gone. */
   flushed(): Promise<void>;
-  /** Sends a message that answers nothing and asks nothing: a report about the peer's last frame. */
+  /** Sends a report about the peer's last frame. It is neither an ask nor an answer. */
   say(message: AnyMessage): void;
-  /** Messages sent since the last one of the peer, which may not have received them. The first thousand. */
+  /** The messages sent since the peer's last one, which it may not have received; at most the first thousand. */
   unconfirmed(): readonly AnyMessage[];
   /** Ends the link with an error for this side's reader. */
   fail(error: unknown, code: number, reason: string): void;
@@ -132,7 +132,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     if ("unknown" in read) return notify(onUnknown, read.unknown, failed);
     const { message } = read;
     if (opening[peer] !== undefined) assertOpening(message, peer);
-    // Messages that cross a close on their way say nothing about it.
+    // Messages that cross a close in transit do not affect it.
     if (!closing) unheard = NONE;
     if (onMessage?.(message, peer) === false) return;
     const answered = mine.answer(message);
@@ -148,7 +148,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
   }
 
   function assertOpening({ type }: AnyMessage, from: Side): void {
-    // A server that refuses to open says so first.
+    // A server that refuses to open sends its refusal first.
     if (from === "server" && type === fault) return;
     const first = opening[from];
     if (first !== undefined && type !== first)
@@ -173,7 +173,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     assertOpening(message, side);
     onMessage?.(message, side);
     cancelled = side === "client" && message.type === cancel;
-    // Of its own size: a push into an empty list makes room for seventeen, on each of thousands of connections.
+    // A literal, because a push into an empty array reserves seventeen places on each of thousands of connections.
     if (unheard === NONE) unheard = [message];
     else if (unheard.length < 1000) unheard.push(message);
     port.send(data);
@@ -190,7 +190,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
       const forget = onEnd(reject);
       pending.then(resolve).then(forget);
     });
-    // A sender that does not wait learns of the end elsewhere.
+    // A sender that does not await gets the error elsewhere.
     sendable.catch(() => {});
     return sendable;
   }
@@ -219,7 +219,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     return signal ? abortable(answer, signal, abort) : answer;
 
     function abort(reason: unknown): void {
-      // An answer by order still has its place in the line, so only an ask with a key can be taken back.
+      // An answer by order keeps its place in the queue, so only an ask with a key can be withdrawn.
       if (keyed && waiting) mine.withdraw(waiting);
       waiting?.fail?.(reason);
     }
@@ -266,7 +266,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
   return { channel, asks: mine, send, say, flushed: async () => port.flushed?.(), unconfirmed: () => unheard, fail };
 }
 
-/** A promise that a signal may cut short. The listener goes when the promise settles: a signal may outlive thousands of asks. */
+/** A promise that a signal can reject early. Its listener is removed once it settles, because a signal may outlive thousands of asks. */
 function abortable<T>(promise: Promise<T>, signal: AbortSignal, abort: (reason: unknown) => void): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const onAbort = () => {

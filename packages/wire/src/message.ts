@@ -12,7 +12,7 @@ export interface Written {
   readonly data: string;
 }
 
-/** What was read: a message of the contract, or something that the contract does not know. */
+/** The result of decoding: a message of the contract, or an unknown one. */
 export type Read = { readonly message: AnyMessage } | { readonly unknown: Unknown };
 
 export interface Unknown {
@@ -31,13 +31,13 @@ export interface Codec {
 }
 
 export interface CodecOptions {
-  /** Who writes these messages. */
+  /** The side that writes these messages. */
   readonly side: Side;
   /** The names that this stream or channel may carry, in contract order. */
   readonly names: readonly string[];
-  /** By schema title. Without them nothing is checked: a client writes what its compiler has checked. */
+  /** By schema title. Without them nothing is checked: the compiler has checked what a client sends. */
   readonly checks?: Checks | undefined;
-  /** How the writer writes: a profile of the contract. */
+  /** The profile of the contract to write. */
   readonly profile?: string | undefined;
 }
 
@@ -46,19 +46,19 @@ export interface DecoderOptions extends CodecOptions {
   readonly reads: Reads;
 }
 
-/** A message's check, what to say where it fails, and how its tag is taken off: made once, not for each message. */
+/** A message's check, the origin for its errors, and the removal of its tag. Created once, not for each message. */
 interface Known {
   readonly check: Check;
   readonly strip: (body: JsonObject) => AnyMessage;
   readonly origin: { readonly protocol: string; readonly side: Side; readonly subject: string };
 }
 
-/** Messages of one direction of a stream or channel, to text and back. `decode(encode(m))` equals `m`. */
+/** Encodes and decodes the messages of one direction of a stream or channel. `decode(encode(m))` equals `m`. */
 export function codec(contract: AnyContract, options: DecoderOptions): Codec {
   return { encode: messageEncoder(contract, options), decode: messageDecoder(contract, options) };
 }
 
-/** The half of a codec that writes. */
+/** The encoding half of a codec. */
 export function messageEncoder(contract: AnyContract, options: CodecOptions): Codec["encode"] {
   const { side, names, profile } = options;
   const messages = knownOf(contract, options);
@@ -76,7 +76,7 @@ export function messageEncoder(contract: AnyContract, options: CodecOptions): Co
   };
 }
 
-/** The half of a codec that reads. */
+/** The decoding half of a codec. */
 export function messageDecoder(contract: AnyContract, options: DecoderOptions): Codec["decode"] {
   const { side, reads } = options;
   const { name: protocol, tag } = contract;
@@ -108,7 +108,7 @@ function knownOf(contract: AnyContract, { side, names, checks }: CodecOptions): 
   );
 }
 
-/** Readers that split lines as Python does take more than CR and LF for a line end; JSON may say all of those as escapes. */
+/** Line ends beyond CR and LF, at which readers in Python also split. JSON can escape them all. */
 function oneLine(json: string): string {
   return LINE_ENDS.test(json)
     ? json.replace(/[\u0085\u2028\u2029]/g, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, "0")}`)
@@ -127,7 +127,7 @@ export function checkOf(contract: AnyContract, checks: Checks, schema: string): 
   return check;
 }
 
-/** Throws `Violation` with every flaw that the check found; its message says them of `part`, such as "the answer of". */
+/** Throws `Violation` with every flaw that the check found; its message attributes them to `part`, such as "the answer of". */
 export function assertChecked(
   check: Check,
   body: unknown,

@@ -1,4 +1,4 @@
-/** Calls a user's callback that answers nothing. What it throws or rejects with goes to `fail`, and nowhere else. */
+/** Calls a user's callback without a result. Passes its error or rejection to `fail` only. */
 export function notify<T>(
   callback: ((value: T) => unknown) | undefined,
   value: T,

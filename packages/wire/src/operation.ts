@@ -5,7 +5,7 @@ import { coerce, inputName, unbindHeaders } from "./header.js";
 import { isObject, type JsonObject } from "./json.js";
 import { type AnyContract, assertChecked } from "./message.js";
 
-/** What a server has read of a request when it asks which operation it is. */
+/** The parts of a request that identify its operation. */
 export interface Arrived {
   readonly path: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
@@ -13,17 +13,17 @@ export interface Arrived {
   readonly body?: unknown;
 }
 
-/** The inverse of `bind`, once. A server compiles it: see `unbinder`. In a module of its own, because no page loads it. */
+/** The inverse of `bind`, not compiled; a server uses `unbinder`. A separate module, because no page loads it. */
 export function unbind(contract: AnyContract, accepts: Accepts, names: readonly string[], arrived: Arrived) {
   return unbinder(contract, accepts)(names, arrived);
 }
 
-/** The operation or channel that a request means, and its flat input. */
+/** Finds a request's operation or channel, and its flat input. */
 export type Unbind = (names: readonly string[], arrived: Arrived) => { readonly name: string; readonly input: Input };
 
 /**
- * Compiles the inverse of `bind`, for the operations (or the one channel) that the route found. What it returns throws `Violation` where the
- * body breaks its schema, or names a field that the path or the query has already named.
+ * Compiles the inverse of `bind`, for the operations (or the one channel) that the route found. The compiled function throws `Violation` when
+ * the body breaks its schema, or repeats a field of the path or the query.
  */
 export function unbinder(contract: AnyContract, accepts: Accepts): Unbind {
   const inputs = new Map<string, (arrived: Arrived) => Input>();
@@ -47,7 +47,7 @@ function inputOf(contract: AnyContract, { checks, reads }: Accepts, name: string
   const each = Object.entries(parameters);
   const isCarried = each.some(([, { in: place }]) => place === "header" || place === "cookie");
   const constants = Object.keys(operation?.when ?? {});
-  // An operation that takes nothing has no schema to break.
+  // An operation without input has no schema to check.
   const check = checks[inputName(name)];
   return ({ path, query, headers, body }) => {
     const input: JsonObject = {};
@@ -74,7 +74,7 @@ function inputOf(contract: AnyContract, { checks, reads }: Accepts, name: string
   };
 }
 
-/** The operation of a route whose constants are sent; the first one where none is. */
+/** The operation of a route whose constants match; the first one when none are sent. */
 function choose(contract: Contract, names: readonly string[], { query, body }: Arrived): string {
   const [only = ""] = names;
   if (names.length === 1 && !contract.operations[only]?.when) return only;

@@ -3,18 +3,18 @@ import type { Port, PortEvents } from "./port.js";
 
 /** How far a sender may be ahead of its peer. */
 export interface Pace {
-  /** Bytes that may wait before `send` is to be awaited. */
+  /** Unsent bytes above which `send` should be awaited. */
   readonly room: number;
-  /** Bytes that may wait at most: a send beyond them throws `Disconnected` with code `slow_reader`, and sends nothing. */
+  /** Maximum unsent bytes. A send beyond them throws `Disconnected` with code `slow_reader`, and sends nothing. */
   readonly most: number;
-  /** Milliseconds that a peer may take nothing while frames are held back. Then it is cut. */
+  /** Milliseconds that a peer may accept nothing while frames are queued. Then it is cut. */
   readonly stall: number;
 }
 
-/** Bytes that a socket is given at a time. A socket tells that it is rid of a write, not how much of it is gone. */
+/** Bytes written to a socket at a time. A socket reports when a write is done, but not its progress. */
 const PIECE = 256 * 1024;
 
-/** Milliseconds between two looks at a socket that has too much, the first and the longest. */
+/** Milliseconds between two polls of a full socket: the first and the longest interval. */
 const LOOK = { first: 1, longest: 100 } as const;
 
 export interface Waiter {
@@ -23,27 +23,27 @@ export interface Waiter {
 }
 
 /**
- * A port that gives its socket a piece at a time, in order, and its close last. A peer that takes nothing while frames are held back is cut:
+ * A port that writes to its socket in pieces, in order, and closes last. A peer that accepts nothing while frames are queued is cut;
  * `close` then has the error.
  *
- * It looks at `buffered` again and again, because sockets of browsers tell nobody when they have sent.
+ * It polls `buffered`, because a browser's WebSocket has no event for a finished write.
  */
 export class PacedPort implements Port {
   readonly #port: Port;
   readonly #pace: Pace;
   #on: PortEvents | undefined;
   #over = false;
-  /** Frames that are held back; undefined while the socket takes what it is given. */
+  /** Queued frames; undefined while the socket accepts writes. */
   #held: string[] | undefined;
   #head = 0;
-  /** Characters of them. */
+  /** Characters of the queued frames. */
   #size = 0;
   #closing: { readonly code: number; readonly reason: string } | undefined;
   #room: Waiter | undefined;
   #flushed: Waiter | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #wait: number = LOOK.first;
-  /** What the socket had when it was last looked at, and for how long it has taken nothing since. */
+  /** The socket's unsent bytes at the last poll, and the time since without progress. */
   #level = 0;
   #silent = 0;
 
@@ -70,14 +70,14 @@ export class PacedPort implements Port {
     return this.#held !== undefined && this.buffered() > this.#pace.most;
   }
 
-  /** Pending while more waits than `room`; undefined otherwise. */
+  /** Pending while more than `room` is queued; undefined otherwise. */
   room(): Promise<void> | undefined {
     if (!this.#held || this.buffered() <= this.#pace.room) return undefined;
     this.#room ??= waiter();
     return this.#room.promise;
   }
 
-  /** Pending while frames are held back; undefined otherwise. */
+  /** Pending while frames are queued; undefined otherwise. */
   flushed(): Promise<void> | undefined {
     if (!this.#held) return undefined;
     this.#flushed ??= waiter();
@@ -121,14 +121,14 @@ export class PacedPort implements Port {
     (this.#timer as { unref?: () => void }).unref?.();
   }
 
-  /** Gives the socket what it has room for. */
+  /** Writes as much to the socket as it has room for. */
   #pass(): void {
     let level = this.#waiting();
     if (level < this.#level) {
       this.#silent = 0;
       this.#wait = LOOK.first;
     } else {
-      // Looks are counted, not time: a process that stood still has not given its peer a chance.
+      // Polls are counted, not time, because a suspended process gives its peer no chance.
       this.#silent += this.#wait;
       this.#wait = Math.min(LOOK.longest, 2 * this.#wait);
     }
@@ -137,7 +137,7 @@ export class PacedPort implements Port {
       this.#size -= frame.length;
       this.#port.send(frame);
     }
-    // The socket has failed while it sent.
+    // The socket failed during a write.
     if (!this.#held) return;
     this.#level = level;
     if (this.#head === this.#held.length && level <= this.#piece()) return this.#finish();
@@ -152,7 +152,7 @@ export class PacedPort implements Port {
     this.cut();
   }
 
-  /** Nothing is held back any more. */
+  /** Ends queuing, and closes the socket if a close is pending. */
   #finish(): void {
     this.drop();
     if (this.#closing) this.#port.close(this.#closing.code, this.#closing.reason);
@@ -165,7 +165,7 @@ export class PacedPort implements Port {
     this.drop();
   }
 
-  /** Forgets the frames that are held back. */
+  /** Drops the queued frames. */
   drop(): void {
     clearTimeout(this.#timer);
     this.#held = undefined;

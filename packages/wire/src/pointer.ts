@@ -8,7 +8,7 @@ export function parts(pointer: string): string[] {
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** What stands at the end of a path; undefined where it does not lead anywhere. */
+/** The value at a path; undefined when there is none. */
 export function get(body: unknown, path: readonly string[]): unknown {
   let value = body;
   for (const part of path) {
@@ -18,7 +18,7 @@ export function get(body: unknown, path: readonly string[]): unknown {
   return value;
 }
 
-/** Puts a value at the pointer, making the objects on the way. */
+/** Sets the value at a pointer, and creates missing objects. */
 export function set(body: JsonObject, pointer: string, value: unknown): void {
   const path = parts(pointer);
   const last = path.pop()!;

@@ -4,15 +4,15 @@ import type { Disconnected } from "./errors.js";
 export interface Port {
   send(frame: string): void;
   close(code: number, reason: string): void;
-  /** Bytes that were sent and have not left this machine. */
+  /** Bytes sent that have not left this machine. */
   buffered?(): number;
   /** Closes without waiting for a peer that does not read. */
   cut?(): void;
-  /** More waits than may: what is sent now would not be taken. */
+  /** Whether the maximum is queued: a send now would be rejected. */
   full?(): boolean;
-  /** Pending while more waits than should; undefined otherwise. A port without it is paced by its link. */
+  /** Pending while `send` should be awaited; undefined otherwise. A link paces a port without it. */
   room?(): Promise<void> | undefined;
-  /** Pending while frames wait that the socket was not given yet; undefined otherwise. */
+  /** Pending while frames are not yet written to the socket; undefined otherwise. */
   flushed?(): Promise<void> | undefined;
   /** Called once, before anything is received. */
   listen(on: PortEvents): void;
@@ -20,11 +20,11 @@ export interface Port {
 
 export interface PortEvents {
   frame(text: string): void;
-  /** The socket is closed; nothing follows. 1006 means that it was cut (RFC 6455, section 7.1.5); `cause` is why this side has cut it. */
+  /** The socket is closed; nothing follows. 1006 means that it was cut (RFC 6455, section 7.1.5); `cause` is the reason when this side cut it. */
   close(code: number, reason: string, cause?: Disconnected): void;
 }
 
-/** Two ports that are each other's peer, in memory. Frames arrive later, in order, and before the close that follows them. */
+/** Creates two connected ports in memory. Frames arrive later, in order, and before the close that follows them. */
 export function pair(): [Port, Port] {
   const a = end();
   const b = end();
@@ -97,7 +97,7 @@ export function socketPort(socket: SocketLike): Port {
     if (over) return;
     if (typeof data !== "string") {
       close(1003, "text frames only");
-      // A peer that sends such frames may not confirm the close either.
+      // A peer that sends such frames may not confirm the close.
       end(1003, "text frames only");
     } else if (on) on.frame(data);
     else {

@@ -1,5 +1,5 @@
 export interface QueueOptions {
-  /** The sum of weights that may wait; one item is always taken into an empty queue. */
+  /** The maximum sum of queued weights. An empty queue always accepts one item. */
   readonly limit: number;
   /** Called when a reader has taken an item. */
   readonly onTake?: () => void;
@@ -12,12 +12,12 @@ interface Waiting<T> {
 }
 
 /**
- * A queue from a writer to a reader, bounded by the sum of the weights that wait. Leaving a loop keeps the items that wait, and a new loop goes
- * on from there.
+ * A queue from a writer to a reader, bounded by the sum of its items' weights. Leaving a loop keeps the queued items, and a new loop
+ * continues with them.
  */
 export class Queue<T> implements AsyncIterable<T>, AsyncIterator<T> {
   ended = false;
-  /** The sum of the weights that wait. */
+  /** The sum of the queued weights. */
   weight = 0;
   readonly #options: QueueOptions;
   #items: T[] = [];
@@ -30,7 +30,7 @@ export class Queue<T> implements AsyncIterable<T>, AsyncIterator<T> {
     this.#options = options;
   }
 
-  /** False when the item would put the queue over its limit; it is then not taken. */
+  /** Adds an item. Returns false, without adding it, when it would exceed the limit. */
   push(item: T, weight: number): boolean {
     if (this.ended) return true;
     const reader = this.#waiting;
@@ -47,7 +47,7 @@ export class Queue<T> implements AsyncIterable<T>, AsyncIterator<T> {
     return true;
   }
 
-  /** Ends the queue. The reader gets the items that wait, and then the error. The first call counts. */
+  /** Ends the queue. The reader gets the queued items, then the error. The first call counts. */
   end(error?: unknown): void {
     if (this.ended) return;
     this.ended = true;
@@ -56,7 +56,7 @@ export class Queue<T> implements AsyncIterable<T>, AsyncIterator<T> {
     this.#waiting = undefined;
   }
 
-  /** Takes the items that wait, oldest first, up to a weight. */
+  /** Takes the queued items, oldest first, up to a weight. */
   rest(limit: number): T[] {
     const taken: T[] = [];
     for (let left = limit; this.#head < this.#items.length; ) {
@@ -95,7 +95,7 @@ export class Queue<T> implements AsyncIterable<T>, AsyncIterator<T> {
   #take(): T {
     const item = this.#items[this.#head]!;
     this.weight -= this.#weights[this.#head++]!;
-    // One that is empty holds no memory: thousands of connections have a queue each.
+    // An empty queue holds no memory, because thousands of connections have one each.
     if (this.#head === this.#items.length || (this.#head > 1024 && this.#head * 2 > this.#items.length)) {
       this.#items = this.#items.slice(this.#head);
       this.#weights = this.#weights.slice(this.#head);

@@ -1,18 +1,18 @@
 /**
- * How a cut conversation is joined again. None of it is in the protocols' documents: a header and an `id:` line that everybody
- * else ignores.
+ * Resumes a cut conversation, by a header and an `id:` line. Neither is in the protocols' documents, and other peers ignore
+ * both.
  */
 
 /**
- * Names one stream or channel of one caller: on a request 128 random bits made by the client; on an answer, what the server
- * knows of it. A server that does not know Parlance sends none, and is treated as its document says.
+ * Names one stream or channel of one caller: on a request 128 random bits made by the client; on an answer, the server's
+ * state of it. A server without Parlance sends none, and is treated as its document specifies.
  */
 export const RESUME = "Parlance-Resume";
 
-/** What a server sends about a stream that can be joined again. */
+/** A server's description of a resumable stream. */
 export interface Resumable {
   readonly epoch: string;
-  /** Seconds that the stream goes on without a reader. */
+  /** Seconds that the stream continues without a reader. */
   readonly grace: number;
   /** Seconds between the server's heartbeats; 0 for none. */
   readonly beat: number;
@@ -22,7 +22,7 @@ export function formatResumable({ epoch, grace, beat }: Resumable): string {
   return `${epoch}; grace=${grace}; beat=${beat}`;
 }
 
-/** Seconds are at most a day, so that no timer made of them overflows; 0 where they are no number. */
+/** Parses the header. Seconds are capped at a day, so that no timer overflows; 0 when not a number. */
 export function parseResumable(header: string | null): Resumable | undefined {
   const [, epoch, grace, beat] = /^([\w-]+); grace=([\d.]+); beat=([\d.]+)$/.exec(header ?? "") ?? [];
   const seconds = (text: string | undefined): number => Math.min(Number(text) || 0, 86_400);
@@ -38,7 +38,7 @@ export function parseTicket(protocols: readonly string[]): string | undefined {
   return protocols.find((protocol) => /^parlance\.[0-9a-f]{32,64}$/.test(protocol))?.slice("parlance.".length);
 }
 
-/** What a server answers when it is asked for a channel over HTTP. */
+/** A server's answer to an HTTP request for a channel. */
 export interface ChannelOffer {
   /** Single use, within 30 seconds, on the same path and from the same origin. */
   readonly ticket: string;
@@ -46,11 +46,11 @@ export interface ChannelOffer {
   readonly received: number;
 }
 
-/** What was missed and is held nowhere any more. */
+/** Messages that were missed and are no longer held. */
 export interface Gap {
   /** The last message that the reader has. */
   readonly after: number;
-  /** The first that is still there; absent when the whole stream is gone. */
+  /** The first one still held; absent when the whole stream is gone. */
   readonly first?: number | undefined;
 }
 

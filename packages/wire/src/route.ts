@@ -1,13 +1,13 @@
 import type { Contract } from "@parlance/contract";
 
-/** What a method and a path lead to. */
+/** The result of routing a method and a path. */
 export type Route =
   | { readonly operations: readonly string[]; readonly path: Readonly<Record<string, string>> }
   | { readonly channel: string; readonly path: Readonly<Record<string, string>> }
-  /** The path is known, the method is not; these are. */
+  /** The path is known but not for this method; these are its methods. */
   | { readonly allow: readonly string[] };
 
-/** A place in the tree of all paths: which segments may follow, and what a path that ends here leads to. */
+/** A node in the tree of paths: the segments that may follow, and the operations of a path that ends here. */
 interface Place {
   readonly literals: Map<string, Place>;
   parameter?: Place;
@@ -66,7 +66,7 @@ function parametersOf(template: string): string[] {
     .map((segment) => segment.slice(1, -1));
 }
 
-/** The end of a template in the tree, made where there is none. */
+/** Returns the node of a template in the tree, and creates it if missing. */
 function enter(root: Place, template: string): End {
   let place = root;
   for (const segment of template.split("/")) {

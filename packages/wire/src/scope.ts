@@ -8,9 +8,9 @@ const STANDSTILL = 100;
 
 type Timer = ReturnType<typeof setTimeout>;
 
-/** One thing that a scope owns, in the list of all that it owns: thousands of connections have some scopes each. */
+/** An entry in a scope's linked list. The list is small, because thousands of connections have several scopes each. */
 class Held {
-  /** Undefined once it is released: what is kept to release it earlier keeps nothing else then. */
+  /** Undefined once released, so that a kept handle holds no memory. */
   what: (() => unknown) | Scope | Timer | undefined;
   readonly gauge: Gauge | undefined;
   older: Held | undefined;
@@ -25,13 +25,13 @@ class Held {
 /**
  * Owns what one call, stream, reader, channel, session or ask acquires, and releases it once.
  *
- * Acquire and `add` in one step. `close(reason)` aborts `signal`, then releases in reverse order, whatever throws; `close()` says that the
- * work is done, and aborts nothing. What is added to a closed scope is released at once, so a step that finishes too late holds nothing.
+ * Acquire and `add` in one step. `close(reason)` aborts `signal`, then releases in reverse order, even if a release throws. `close()`
+ * aborts nothing: the work is done. A closed scope releases additions at once, so a step that finishes late holds nothing.
  */
 export class Scope {
   readonly #books: Books;
   readonly #parent: Scope | undefined;
-  /** This scope among what its parent owns. */
+  /** This scope's entry in its parent's list. */
   readonly #place: Held | undefined;
   #newest: Held | undefined;
   #controller: AbortController | undefined;
@@ -44,12 +44,12 @@ export class Scope {
     this.#place = parent && new Held(this, gauge);
   }
 
-  /** Opens a scope without a parent. `report` gets what a release throws. */
+  /** Opens a scope without a parent. `report` receives errors of releases. */
   static open(report: (error: unknown) => void): Scope {
     return new Scope(new Books(report));
   }
 
-  /** Opens a scope that closes with this one, for the same reason. It is counted until then. */
+  /** Opens a child scope, which closes with this one for the same reason. It is counted while open. */
   child(gauge?: Gauge): Scope {
     const child = new Scope(this.#books, this, gauge);
     this.#take(child.#place!);
@@ -60,12 +60,12 @@ export class Scope {
     return !this.#open;
   }
 
-  /** What `close` was given. */
+  /** The reason passed to `close`. */
   get reason(): unknown {
     return this.#reason;
   }
 
-  /** Aborted when the scope closes for a reason. Made when it is first asked for. */
+  /** Aborted when the scope closes for a reason. Created on first use. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#reason !== undefined && !this.#controller.signal.aborted) this.#controller.abort(this.#reason);
@@ -77,7 +77,7 @@ export class Scope {
     this.#take(new Held(release, gauge));
   }
 
-  /** Owns a release, and returns a function that releases earlier. Either way it runs once. */
+  /** Owns a release and returns a function that runs it earlier. It runs once in either case. */
   hold(release: () => unknown, gauge?: Gauge): () => void {
     return this.#hold(new Held(release, gauge));
   }
@@ -85,8 +85,8 @@ export class Scope {
   /**
    * Runs a function after a delay unless the scope closes first. Returns a function that cancels it.
    *
-   * A half of the delay through which the process stood still does not count, so that the process can hear others for at least the other half:
-   * timers run before what has come meanwhile is read, and an answer may need several turns.
+   * A half of the delay in which the process was suspended does not count, so that it can receive data for at least the other half:
+   * timers run before data that arrived meanwhile is read, and an answer may need several turns.
    */
   timeout(milliseconds: number, run: () => void): () => void {
     if (milliseconds === Number.POSITIVE_INFINITY) return nothing;
@@ -111,13 +111,13 @@ export class Scope {
     return cancel;
   }
 
-  /** Runs a function again and again until the scope closes. Returns a function that stops it. */
+  /** Runs a function repeatedly until the scope closes. Returns a function that stops it. */
   interval(milliseconds: number, run: () => void): () => void {
     if (milliseconds === Number.POSITIVE_INFINITY) return nothing;
     return this.#hold(new Held(unref(setInterval(() => this.#run(run), Math.min(milliseconds, LONGEST))), "timers"));
   }
 
-  /** Runs a function when a signal aborts, which may be now. The listener goes with the scope. */
+  /** Runs a function when a signal aborts, or now if it has. The listener is removed with the scope. */
   onAbort(signal: AbortSignal, run: () => void): () => void {
     if (!this.#open) return nothing;
     if (signal.aborted) {
@@ -139,7 +139,7 @@ export class Scope {
     });
   }
 
-  /** Releases everything, newest first; with a reason, aborts the signal before. The first call counts. */
+  /** Releases everything, newest first. With a reason, aborts the signal first. Only the first call counts. */
   close(reason?: unknown): void {
     if (!this.#open) return;
     this.#open = false;
@@ -152,7 +152,7 @@ export class Scope {
     }
   }
 
-  /** What this scope's root and all below it hold. */
+  /** Counts of everything that the root scope and its descendants hold. */
   stats(): Stats {
     return this.#books.stats();
   }
@@ -172,7 +172,7 @@ export class Scope {
     };
   }
 
-  /** False where it is released already. */
+  /** Returns false when it is already released. */
   #forget(held: Held): boolean {
     if (held.what === undefined) return false;
     const { older, newer } = held;
@@ -209,10 +209,10 @@ export class Scope {
 }
 
 /**
- * Starts something outside and waits for it within a limit.
+ * Starts an external operation and waits for it within a limit.
  *
  * Rejects with a `Disconnected` of code `timeout` after the limit, and with the scope's reason when the scope closes first. `attempt` is a
- * scope of its own, closed when the wait is over; where it has failed, its signal is aborted. `late` gets a value that comes after that.
+ * child scope, closed when the wait is over; after a failure its signal is aborted. `late` receives a value that arrives afterwards.
  */
 export async function within<T>(
   scope: Scope,
@@ -252,7 +252,7 @@ function settled<T>(
       fail(new Disconnected(`${what} did not finish within ${limit} ms`, { code: "timeout", retryable: true })),
     );
     started.then((value) => {
-      // A value that comes too late cannot fail anybody.
+      // Nothing depends on a late value, so its error is ignored.
       if (over) return late && void (async () => late(value))().catch(() => {});
       over = true;
       stop();
@@ -262,7 +262,7 @@ function settled<T>(
   });
 }
 
-/** Waits for a promise until a scope closes: after the limit at the latest. Resolves with undefined where nothing came before. Closes the scope. */
+/** Waits for a promise until a scope closes or a limit passes. A late promise gives undefined. Closes the scope. */
 export async function until<T>(scope: Scope, limit: number, coming: Promise<T>): Promise<T | undefined> {
   const closed = new Promise<undefined>((resolve) => scope.add(() => resolve(undefined)));
   scope.timeout(limit, () => scope.close());

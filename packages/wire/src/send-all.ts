@@ -1,13 +1,13 @@
 export interface Sending<T> {
   /** Returns a promise where there is no room for another message. */
   readonly send: (message: T) => Promise<void> | undefined;
-  /** Owns what is to be called when the channel ends; returns a function that forgets it. */
+  /** Registers a function to call when the channel ends; returns a function that removes it. */
   readonly onEnd: (stop: (error: unknown) => void) => () => void;
 }
 
 /**
- * Sends one message after the other, each when there is room. The source is left when a send fails and when the channel ends, even while it
- * has no message to give.
+ * Sends messages one after the other, each when there is room. Stops reading the source when a send fails or the channel ends, even while
+ * the source has no message.
  */
 export function sendAll<T>(messages: Iterable<T> | AsyncIterable<T>, { send, onEnd }: Sending<T>): Promise<void> {
   return new Promise<void>((resolve, reject) => {
@@ -17,7 +17,7 @@ export function sendAll<T>(messages: Iterable<T> | AsyncIterable<T>, { send, onE
       reject(error);
       if (left) return;
       left = true;
-      // The caller has an error already: the source's own counts no more.
+      // The caller already has an error, so the source's own is ignored.
       (async () => source.return?.())().catch(() => {});
     }
     const forget = onEnd(finish);

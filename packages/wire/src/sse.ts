@@ -10,8 +10,8 @@ export interface SseEvent {
 }
 
 /**
- * One event as its block of lines. Names and ids may not hold CR, LF or NUL: such a name would end its line and let the
- * rest pass for other fields. Data of several lines is written as several `data:` lines.
+ * One event as its block of lines. Names and ids may not hold CR, LF or NUL: it would end the line, and
+ * the rest would be read as other fields. Data of several lines is written as several `data:` lines.
  */
 export function encode({ event, data, id, retry }: SseEvent): string {
   let block = "";
@@ -33,7 +33,7 @@ function oneLine(what: string, text: string): string {
 }
 
 export interface SseDecoder {
-  /** Text of the stream without its byte order mark, in any chunks; events are reported as they are complete. */
+  /** Decodes the next chunk of text, without the byte order mark. Reports each event once it is complete. */
   push(text: string): void;
 }
 
@@ -41,7 +41,7 @@ export interface SseDecoderOptions {
   readonly onEvent: (event: SseEvent) => void;
   /** Milliseconds that the server asks for before a reconnect. */
   readonly onRetry?: (milliseconds: number) => void;
-  /** Any sign of life that is not an event. */
+  /** Called for each comment, such as a heartbeat. */
   readonly onComment?: (text: string) => void;
   /** Called once an event is longer than `maxSize` characters; nothing is decoded after it. */
   readonly onTooLarge: () => void;
@@ -56,7 +56,7 @@ export function decoder({ onEvent, onRetry, onComment, onTooLarge, maxSize }: Ss
   let id: string | undefined;
   let event: string | undefined;
   let data: string | undefined;
-  /** The beginning of a line whose end is not here yet. */
+  /** The beginning of an incomplete line. */
   let held = "";
   let afterCr = false;
   let tooLarge = false;
@@ -106,7 +106,7 @@ export function decoder({ onEvent, onRetry, onComment, onTooLarge, maxSize }: Ss
         afterCr = text.endsWith("\r");
         text = text.replace(/\r\n?/g, "\n");
       }
-      // Only what is new is searched for line ends: a line may come in very many chunks.
+      // Only the new text is searched for line ends, because a line may arrive in many chunks.
       let from = 0;
       for (let to = text.indexOf("\n"); to >= 0 && !tooLarge; to = text.indexOf("\n", from)) {
         if (held !== "") {

@@ -3,7 +3,7 @@ import type { AnyMessage } from "./any-message.js";
 import { misuse } from "./errors.js";
 import { isObject, type JsonObject } from "./json.js";
 
-/** A message on the wire, before it is text. */
+/** A message in wire form, before it is encoded as text. */
 export interface Frame {
   /** The SSE event name, where the tag or the peer has one. */
   readonly event?: string | undefined;
@@ -27,7 +27,7 @@ export function tag(contract: Contract, message: AnyMessage, profile = contract.
   }
 }
 
-/** What a profile adds to a message. `{ "copyOf": "args" }` is the message's own `args`, left out where the message has none. */
+/** The properties that a profile adds to a message. `{ "copyOf": "args" }` is the message's own `args`, omitted when the message has none. */
 function filled(added: Readonly<Record<string, Json>>, fields: JsonObject): JsonObject {
   const values = Object.entries(added).map(([key, value]): [string, unknown] => {
     if (!isObject(value)) return [key, value];
@@ -39,7 +39,7 @@ function filled(added: Readonly<Record<string, Json>>, fields: JsonObject): Json
   return Object.fromEntries(values.filter(([, value]) => value !== undefined));
 }
 
-/** Names a frame: any value but the name of a message where it is unknown. */
+/** Returns the message name of a frame; any other value means that it is unknown. */
 export function namer({ name, tag }: Contract, reads: Reads): (event: string | undefined, body: JsonObject) => unknown {
   if (tag.in === "event") return (event = "message") => event;
   if (tag.in === "property") return (event, body) => body[tag.property] ?? (tag.event && event);
@@ -48,7 +48,7 @@ export function namer({ name, tag }: Contract, reads: Reads): (event: string | u
   return (_, body) => nameOf(body);
 }
 
-/** The inverse of `tag` for frames of one name. The body itself may become the message: it has just been parsed and nobody else holds it. */
+/** The inverse of `tag` for frames of one name. It may reuse the body as the message, because the body was just parsed and is not shared. */
 export function stripper({ tag, messages }: Contract, name: string): (body: JsonObject) => AnyMessage {
   const constants = tag.in === "property" ? [tag.property] : Object.keys(messages[name]?.shape?.const ?? {});
   const dropped = new Set(["type", ...constants]);

@@ -23,7 +23,7 @@ import { sockets } from "./socket.js";
 
 export type OpenOptions = CallOptions & { readonly open?: Readonly<Record<string, Json>> };
 
-/** Opens a channel: the socket, and the message that the protocol opens with. With a key, one that survives its sockets. */
+/** Opens a channel: its socket, then the protocol's opening message. With a key, the channel is resumable. */
 export async function openChannel(
   contract: AnyContract,
   connection: ConnectOptions,
@@ -63,7 +63,7 @@ export async function openChannel(
             if (typeof judged === "number") return judged;
             at = await offerOf(requests, name, answer, request);
           }
-          // A ticket stands for the token, which a browser could not send.
+          // The ticket replaces the token, which a browser cannot send.
           return at ? { port: await openSocket(own, [formatTicket(at.ticket)], request), received: at.received } : 0;
         },
         cancel: () => requests.cancel(name, input, headers, keyed),
@@ -83,12 +83,12 @@ export async function openChannel(
   }
 }
 
-/** A page's own WebSocket carries no token, but the ticket of a server that resumes, which stands for it: so such a page asks any server for one. */
+/** Whether to ask for a ticket on any origin. A page's WebSocket cannot carry a token; the ticket of a server that resumes replaces it. */
 function ticketKey({ resume, token, webSocket }: ConnectOptions): string | undefined {
   return resume === undefined && token !== undefined && !webSocket ? newKey() : undefined;
 }
 
-/** A link of the client's side over a port. The caller's signal ends it. */
+/** Opens the client's side of a link over a port. The caller's signal ends it. */
 function linked(
   contract: AnyContract,
   connection: ConnectOptions,

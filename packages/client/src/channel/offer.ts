@@ -6,22 +6,22 @@ import { ANSWER_WITHIN } from "../options.js";
 import { readText } from "../read.js";
 import { discard, type Fields, type Requests } from "../request.js";
 
-/** How often a server that cannot be reached is asked for a channel, before its socket is tried without resume. */
+/** Requests for an offer to an unreachable server, before its socket is tried without resume. */
 const ASKED = 3;
 
-/** Milliseconds before the second time; twice as many before the third. */
+/** Milliseconds before the second request; twice as many before the third. */
 const AGAIN_AFTER = 100;
 
 interface First {
   readonly resumable: Resumable;
-  /** Undefined where the body was cut: the server is asked again. */
+  /** Undefined when the body was cut; the request is then repeated. */
   readonly offer: ChannelOffer | undefined;
 }
 
 /**
  * Asks whether a channel can be resumed. Only a server that knows Parlance answers with an offer.
  *
- * A cut is no answer: a server that answers without an offer, or not at all, is one of the documents.
+ * A server that answers without an offer, or never answers, is treated as its document specifies. A cut does not count as an answer.
  */
 export async function firstOffer(
   requests: Requests,
@@ -50,14 +50,14 @@ export async function firstOffer(
 }
 
 /**
- * Whether asking again may bring an offer: a server that cannot reach its log or pub/sub answers 5xx, and an HTTP parser answers a request that
- * was cut on its way with a bare 400. A plain WebSocket server's 400 says in a body what it wants.
+ * Whether a repeated request may get an offer. A server that cannot reach its log or pub/sub answers 5xx; an HTTP parser answers a
+ * request cut in transit with a 400 without a body. A plain WebSocket server's 400 has a body.
  */
 function mayPass({ status, headers }: Response): boolean {
   return status >= 500 || (status === 400 && !headers.has("Content-Type"));
 }
 
-/** Reads an offer. Undefined where it was cut, or is none. */
+/** Parses an offer. Returns undefined for a cut body or one that is not an offer. */
 export async function offerOf(
   requests: Requests,
   name: string,

@@ -1,10 +1,10 @@
 import type { Pace } from "@parlance/wire/link";
 import { type ConnectOptions, MAX_QUEUED } from "../options.js";
 
-/** Bytes that may wait to be sent before `send` is to be awaited. */
+/** Unsent bytes above which `send` should be awaited. */
 const ROOM = 1024 * 1024;
 
-/** Milliseconds that a server may take nothing of them. */
+/** Milliseconds that a server may accept none of them. */
 const STALL = 30_000;
 
 /** How far the sender on a channel may be ahead of the server. */

@@ -16,15 +16,15 @@ export interface ReconnectingOptions {
   readonly life: Lifetime;
   readonly linkOver: (port: Port) => Link;
   /**
-   * Opens a socket for a client that has received so many frames. Resolves with the server's count too, or with milliseconds to wait
-   * at least where another attempt may help.
+   * Opens a socket, given the number of frames received. Resolves with the socket and the server's count, or, where another attempt may
+   * help, with the minimum milliseconds to wait.
    */
   readonly openSocket: (
     received: number,
     lost: Disconnected,
     request: Lifetime,
   ) => Promise<{ readonly port: Port; readonly received: number } | number>;
-  /** Ends a conversation whose server would wait for this client. */
+  /** Ends the conversation on the server, which would otherwise wait for this client. */
   readonly cancel: () => void;
 }
 
@@ -36,14 +36,14 @@ export interface ReconnectingOptions {
  */
 type State = "connecting" | "open" | "rejoining" | "closed";
 
-/** Characters of sent frames that are kept until the server has confirmed them. */
+/** Characters of sent frames kept until the server confirms them. */
 const KEPT = 4 * 1024 * 1024;
-/** Handshakes that another one may follow: 426 may be a ticket that a proxy has used up, and 400 the answer to a handshake that was cut on its way. */
+/** Handshake statuses worth another attempt: 426 may mean that a proxy used up the ticket, 400 that the handshake was cut in transit. */
 const PASSING = new Set([400, 426]);
-/** How often a server may refuse so before it counts as one that cannot upgrade. */
+/** Such refusals after which a server counts as unable to upgrade. */
 const UPGRADES = 3;
 
-/** A channel that survives its sockets. After a cut it asks the server for its position and goes on over a new socket. */
+/** A channel that reconnects and resumes. After a cut it asks the server for its position and continues over a new socket. */
 export class ReconnectingChannel {
   #state: State = "connecting";
   readonly #options: ReconnectingOptions;
@@ -84,7 +84,7 @@ export class ReconnectingChannel {
       await this.#connect();
       return channel;
     } catch (error) {
-      // The server may have begun all the same.
+      // The server may have started the conversation anyway.
       this.#close(true);
       this.#linked?.fail(error, 1000, "not opened");
       throw error;
@@ -113,9 +113,9 @@ export class ReconnectingChannel {
     return this.#rejoins.run(lost, grace, attempt, connecting ? -1 : 0);
   }
 
-  /** Goes on where both sides were. */
+  /** Continues over a new socket from both sides' positions. */
   #attach(port: Port, received: number, request: Lifetime, lost: Disconnected): void {
-    // Closed meanwhile: then the port is closed as well.
+    // The channel was closed meanwhile, so the port is closed as well.
     request.signal.throwIfAborted();
     request.release();
     this.#state = "open";
@@ -138,7 +138,7 @@ export class ReconnectingChannel {
     if (tell) this.#options.cancel();
   }
 
-  /** Without a socket, a closed channel that has nothing left to deliver is over. */
+  /** Ends a closed channel that has no socket and nothing left to deliver. */
   #settle(): boolean {
     const { closing, cut, unconfirmed } = this.#conversation;
     const over = this.#state !== "closed" && closing && cut && unconfirmed === 0;
@@ -149,7 +149,7 @@ export class ReconnectingChannel {
     return over;
   }
 
-  /** No attempt has led to a socket again. */
+  /** Ends the channel when it cannot reconnect. */
   #fail(cause: unknown): void {
     if (this.#state === "closed") return;
     if (this.#attempts.signal.aborted) return;
@@ -157,7 +157,7 @@ export class ReconnectingChannel {
     const unconfirmed = this.#linked.unconfirmed();
     const { closing } = this.#conversation;
     if (closing && unconfirmed.length === 0) return this.#conversation.end(1000, "");
-    // A refusal does not say what was sent and not confirmed.
+    // A refusal does not list the unconfirmed messages.
     const how = `${this.#options.what} was cut${closing ? " before its close was confirmed" : ""}`;
     const lost =
       cause instanceof Refusal || closing

@@ -10,7 +10,7 @@ import { globalWebSocket } from "./web-socket.js";
 /** Milliseconds that a peer may take to confirm a close. */
 const CLOSE_WITHIN = 10_000;
 
-/** Opens the sockets of a channel by a user's function. A socket is closed when its request ends before `listen`. */
+/** Opens a channel's sockets with the user's function. A socket is closed when its request ends before `listen`. */
 export function sockets(
   contract: AnyContract,
   { webSocket = globalWebSocket, maxMessageSize = MAX_MESSAGE_SIZE, token }: ConnectOptions,
@@ -24,7 +24,7 @@ export function sockets(
       opened = await webSocket(url.replace(/^http/, "ws"), { headers, protocols, maxSize: maxMessageSize, signal });
     } catch (cause) {
       signal.throwIfAborted();
-      // A mistake in the caller's code, such as no WebSocket at all: trying again would not help.
+      // A mistake in the caller's code, such as a missing WebSocket: a retry would not help.
       if (cause instanceof TypeError) throw cause;
       const { says } = await why({ cause, address: url });
       signal.throwIfAborted();
@@ -34,7 +34,7 @@ export function sockets(
       const { status, body, retryAfter } = opened.refused;
       const refusal = unfault(contract, status, body, retryAfter);
       refusal.message += (await why({ status, token })).says;
-      // A page or a redirect is of another server, such as a proxy: nothing was refused.
+      // A page or a redirect comes from another server, such as a proxy, and is not a refusal.
       if (status < 400)
         throw disconnected(`${what}: ${url} answered ${status}, not a socket`, "unreachable", true, refusal);
       throw refusal;
@@ -43,7 +43,7 @@ export function sockets(
   };
 }
 
-/** A user's port as one that never fails: an error of it is a cut, and so is a close that is not confirmed in time. */
+/** Wraps a user's port so that it never fails: an error, or a close not confirmed in time, counts as a cut. */
 function guarded(port: Port, signal: AbortSignal): Port {
   let on: PortEvents | undefined;
   let over: { readonly code: number; readonly reason: string } | undefined;
@@ -86,7 +86,7 @@ function guarded(port: Port, signal: AbortSignal): Port {
   }
 
   function unused(): void {
-    // Only a port that is listened to hears that its peer has confirmed.
+    // Only a port with a listener receives the peer's confirmation.
     listen({ frame() {}, close() {} });
     close(1000, "");
   }

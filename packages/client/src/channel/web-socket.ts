@@ -2,7 +2,7 @@ import type { OpenSocket } from "@parlance/wire";
 import { misuse } from "@parlance/wire/errors";
 import { socketPort } from "@parlance/wire/link";
 
-/** The WebSocket of a browser, or of a Node that has one. It cannot carry headers. */
+/** Opens the WebSocket of a browser, or of a Node version that has one. It cannot carry headers. */
 export const globalWebSocket: OpenSocket = (url, { headers, protocols, signal }) =>
   new Promise((resolve, reject) => {
     if (typeof WebSocket === "undefined")

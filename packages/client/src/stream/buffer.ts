@@ -1,19 +1,19 @@
-/** Messages that are decoded and wait for a reader, and the end that follows them. */
+/** A buffer of decoded, unread messages and the end that follows them. */
 export interface Buffer<T> {
   push(message: T): void;
-  /** Nothing follows. With an `error`, the reader gets it after the buffered messages. The first call counts, and an error until the reader has met the end. */
+  /** Marks the end. The reader gets an `error` after the buffered messages. The first call counts; an error counts until the end is read. */
   end(how: { readonly error?: unknown }): void;
   /** Drops the buffered messages, and ends. */
   clear(): void;
   next(): Promise<IteratorResult<T>>;
-  /** All that are there, once something is. */
+  /** Returns all buffered messages, once there is at least one. */
   batch(): Promise<IteratorResult<T[]>>;
 }
 
-/** The end that the reader has met. */
+/** Whether the reader has reached the end. */
 const MET: { readonly error?: unknown } = {};
 
-/** `read` is called when a reader waits and nothing is there; it pushes, ends, or is called again. It never rejects. */
+/** Creates a buffer. `read` is called while a reader waits on an empty buffer, until it pushes or ends. It never rejects. */
 export function buffer<T>(read: () => Promise<void>): Buffer<T> {
   let ready: T[] = [];
   let head = 0;
@@ -32,7 +32,7 @@ export function buffer<T>(read: () => Promise<void>): Buffer<T> {
     return batch;
   };
 
-  /** Takes in the same turn in which something is there: another reader may wait too. */
+  /** Takes messages in the turn in which they arrive, because another reader may wait too. */
   async function pull<Taken>(take: () => Taken): Promise<IteratorResult<Taken>> {
     while (head >= ready.length) {
       empty();
@@ -42,7 +42,7 @@ export function buffer<T>(read: () => Promise<void>): Buffer<T> {
         if ("error" in how) throw how.error;
         return { done: true, value: undefined };
       }
-      // One read for all that wait.
+      // One read serves all waiting readers.
       reading ??= read().finally(() => {
         reading = undefined;
       });
@@ -66,7 +66,7 @@ export function buffer<T>(read: () => Promise<void>): Buffer<T> {
   };
 }
 
-/** An iterator whose early end closes what it reads. */
+/** An iterator that closes its source when left early. */
 export function iterating<T>(next: () => Promise<IteratorResult<T>>, close: () => void): AsyncIterator<T> {
   return {
     next,

@@ -6,19 +6,19 @@ import { notify } from "@parlance/wire/notify";
 import { decoder } from "@parlance/wire/sse";
 import { type ConnectOptions, MAX_MESSAGE_SIZE, rethrow } from "../options.js";
 
-/** Where messages go. */
+/** Receives the decoded messages. */
 export interface Sink {
   /** Whether the event with this id is the next one of a stream that is open. */
   readonly isNext: (id: string | undefined) => boolean;
   readonly push: (message: AnyMessage) => void;
-  /** Called after a message with which the stream is over, and at the sentinel. */
+  /** Called after a message that ends the stream, and at the sentinel. */
   readonly ended: () => void;
   readonly fail: (error: unknown) => void;
 }
 
-/** What a stream sent last: the end of its body is read by it. */
+/** The last message of a stream, which decides how the end of its body is interpreted. */
 export interface Last {
-  /** The last message's. */
+  /** The type of the last message. */
   type?: string;
   /** The last event, where the contract does not define it. */
   unknown?: Unknown | undefined;

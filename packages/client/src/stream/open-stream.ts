@@ -48,7 +48,7 @@ function openOnce(
   const { path, answer } = contract.operations[name]!;
   const stream = answer.stream!;
   const keyed = key === undefined ? undefined : { [RESUME]: key };
-  // A server that does not know Parlance would take a DELETE for this operation of its own.
+  // A server without Parlance may have an operation of its own for this DELETE.
   const deletes = Object.values(contract.operations).some((one) => one.method === "DELETE" && one.path === path);
   const reader = new StreamReader(contract, connection, name, {
     what,

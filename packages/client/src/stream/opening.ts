@@ -2,11 +2,11 @@ import type { MessageStream, ReopenOptions } from "@parlance/contract";
 import type { AnyMessage, Input } from "@parlance/wire";
 import type { ConnectOptions } from "../options.js";
 
-/** An open stream, so that the end of its session differs from a cut. */
+/** An open stream. It distinguishes the end of its session from a cut. */
 export interface Reading {
   readonly session: unknown;
   readonly closedBy: string | undefined;
-  /** The operation that ends the session, once it was called. */
+  /** The operation that ended the session, once called. */
   ending?: Promise<unknown>;
 }
 
@@ -20,7 +20,7 @@ export interface Opening {
   readonly over: (retry: number) => void;
 }
 
-/** Opens the stream of an operation, with other options than the caller's. */
+/** Opens the stream of an operation with options that replace the caller's. */
 export type Begin = (how: Partial<Opening>, connection: ConnectOptions) => MessageStream<AnyMessage>;
 
 /** Whether this client has ended the stream's session. */

@@ -9,9 +9,9 @@ import { type Rejoins, rejoining } from "../rejoin.js";
 import { type Buffer, buffer, iterating } from "./buffer.js";
 import { type Begin, type Opening, sessionEnded } from "./opening.js";
 
-/** Seconds that each further opening may take, three times over: see `Rejoins`. */
+/** Three times the seconds that each further opening may take: see `Rejoins`. */
 const GRACE = 90;
-/** Milliseconds after which a stream that was open has proved its server, even when it sent nothing but comments. */
+/** Milliseconds after which an open stream resets the budget, even when it sent only comments. */
 const PROVED = 30_000;
 
 /** Sends a GET whose answer is a stream, and sends it again after each loss. */
@@ -29,7 +29,7 @@ export function openAgain(
   return new ReopenedStream(what, connection, opening, begin);
 }
 
-/** Streams that follow each other after every loss, as one stream. Each of them has a key, and joins, of its own. */
+/** Presents the streams opened after each loss as one stream. Each has its own key and its own joins. */
 class ReopenedStream implements MessageStream<AnyMessage> {
   readonly opened: Promise<void>;
   readonly #what: string;
@@ -49,7 +49,7 @@ class ReopenedStream implements MessageStream<AnyMessage> {
     }
   });
   #current: MessageStream<AnyMessage>;
-  /** When the current stream was opened; 0 until the first one was. */
+  /** The time at which the current stream opened; 0 before the first. */
   #openedAt = 0;
   /** Milliseconds that the server asked for before a reconnect. */
   #retry = 0;
@@ -115,7 +115,7 @@ class ReopenedStream implements MessageStream<AnyMessage> {
     }
   }
 
-  /** Resolves with false where the stream is over, and rejects where it cannot be opened again. */
+  /** Resolves with false when the stream is over. Rejects when it cannot be reopened. */
   async #reopen(lost: Disconnected): Promise<boolean> {
     const { reading, key, options } = this.#opening;
     const isOver = async () => this.#cancelled || sessionEnded(reading);
@@ -138,13 +138,13 @@ class ReopenedStream implements MessageStream<AnyMessage> {
       this.#openedAt = Date.now();
       return true;
     } catch (error) {
-      // The server does not know a session that this client has ended meanwhile.
+      // The server no longer knows a session that this client has ended meanwhile.
       if (await isOver()) return false;
       throw error;
     }
   }
 
-  /** A callback whose failure ends the whole stream, however late: the connection that it was called for may be over by then. */
+  /** Wraps a callback so that its failure ends the whole stream, even after its own connection is over. */
   #ending<T>(callback: (value: T) => void): (value: T) => void {
     return (value) => notify(callback, value, this.#life.abort);
   }

@@ -12,19 +12,19 @@ export interface Joined {
 
 /** The position in a stream that the server can resume. */
 export interface Resuming {
-  /** Milliseconds of silence after which the server is gone; 0 where it has no heartbeat. */
+  /** Milliseconds of silence after which the server counts as gone; 0 without a heartbeat. */
   readonly silence: number;
-  /** Notes an answer of the server. */
+  /** Records an answer of the server. */
   joined(headers: Headers): void;
-  /** Whether the message with this id is the next one, known already, or after a gap: each is delivered once and in order. */
+  /** Classifies a message by id as the next one, a duplicate, or after a gap. Each message is delivered once and in order. */
   next(id: string): boolean | Gap;
-  /** Asks until the stream goes on. Rejects with the error for the reader. */
+  /** Repeats the request until the stream continues. Rejects with the reader's error. */
   join(lost: Disconnected, retry: number): Promise<Joined>;
 }
 
-/** A dead peer is noticed after this many of its heartbeats. */
+/** Missed heartbeat intervals after which a peer counts as dead. */
 const BEATS = 2.5;
-/** Seconds that a server keeps a stream whose answer was never seen: its own grace period is not known yet. */
+/** The assumed grace period in seconds, when the answer that states it was lost. */
 const MAYBE_RECEIVED = 5;
 
 /** `ask` sends a GET on the stream's path with its key. */

@@ -13,15 +13,15 @@ export interface StreamSource {
   /** Names the stream in errors. */
   readonly what: string;
   readonly stream: Stream;
-  /** The stream's own, under the caller's signals. */
+  /** The stream's lifetime, under the caller's signals. */
   readonly life: Lifetime;
   /** Sends the request. */
   readonly send: (request: Lifetime) => Promise<Response>;
-  /** Asks for the stream again, with the same key. Absent where nothing is resumed. */
+  /** Requests the stream again, with the same key. Absent when resume is off. */
   readonly join?: ((headers: Record<string, string>, request: Lifetime) => Promise<Response>) | undefined;
-  /** Ends the stream at the server. `answered`: it has answered the request. */
+  /** Ends the stream on the server. `answered`: whether the server has answered the request. */
   readonly abandon: (answered: boolean) => void;
-  /** Whether this client ended the session: asked when the body ends on a stream that declares no end. */
+  /** Whether this client ended the session. Called when the body ends on a stream that declares no end. */
   readonly sessionEnded: () => Promise<boolean>;
   /** Called once, with the milliseconds that the server asked for before a reconnect. */
   readonly over: (retry: number) => void;
@@ -39,15 +39,15 @@ const MAX_SHOWN = 200;
 type State = "connecting" | "open" | "rejoining" | "closed";
 
 /**
- * Whether a request that failed so may have begun its handler: `fetch` repeats a GET whose connection was lost, and shows the second answer
- * only. A bare 400 is the HTTP parser's, to a request that was cut on its way.
+ * Whether a failed request may have started its handler. `fetch` repeats a GET whose connection was lost and reports only the second
+ * answer. An HTTP parser sends a bare 400 for a request cut in transit.
  */
 function mayRun(error: unknown): boolean {
   if (error instanceof Refusal) return error.status === 400 && !!error.bare;
   return error instanceof Disconnected && error.code === "unreachable" && !error.retryable;
 }
 
-/** The messages of one Server-Sent Events answer. Bytes are read when messages are asked for, so a slow reader slows the network. */
+/** The messages of one Server-Sent Events answer. Bytes are read on demand, so a slow reader slows the network. */
 export class StreamReader {
   readonly messages: Buffer<AnyMessage> = buffer(() => this.#read());
   /** Settles when the server has accepted the request. */
@@ -60,7 +60,7 @@ export class StreamReader {
   #bytes: ReadableStreamDefaultReader<Uint8Array> | undefined;
   #text = new TextDecoder();
   #events: SseDecoder | undefined;
-  /** Present once the server has offered to resume this stream, or its answer was lost. */
+  /** Present once the server offers to resume this stream, or when its answer was lost. */
   #resumed: Resuming | undefined;
   #retry = 0;
   readonly #last: Last = {};
@@ -70,7 +70,7 @@ export class StreamReader {
     this.#connection = connection;
     const { life, stream } = source;
     this.#decoder = decoding(contract, connection, name, stream, this.#last, {
-      // Every message's way: no calls where nothing is resumed.
+      // The path of every message: no extra calls when resume is off.
       isNext: (id) => this.#state === "open" && (id === undefined || !this.#resumed || this.#isNext(id, this.#resumed)),
       push: this.messages.push,
       ended: () => this.close({}),
@@ -85,7 +85,7 @@ export class StreamReader {
     else signal.addEventListener("abort", onAbort);
   }
 
-  /** Ends the stream. A `reason` aborts the request. With `tell` a server that would wait for its reader is sent a DELETE. */
+  /** Ends the stream. A `reason` aborts the request. With `tell`, sends a DELETE to a server that would wait for its reader. */
   close(how: { readonly error?: unknown }, reason?: unknown, tell = false): void {
     if (this.#state === "closed") return;
     const { life, abandon, over } = this.#source;
@@ -107,7 +107,7 @@ export class StreamReader {
       return { request, response: await within(request, () => send(request), this.#limit, this.#idle) };
     } catch (error) {
       if (!join || !mayRun(error)) throw error;
-      // A request that may have been received is never sent again: where the server knows its key, it is joined.
+      // A request that may have been received is never sent again; the stream is joined if the server knows its key.
       this.#resumed = resuming(join, this.#connection, life);
       const lost = error instanceof Disconnected ? error : this.#lost("was refused", "unreachable", error);
       return this.#resumed.join(lost, 0).catch((failure: unknown) => {
@@ -132,7 +132,7 @@ export class StreamReader {
     });
   }
 
-  /** Goes on after a cut, where the server knows how. */
+  /** Resumes after a cut, where the server supports it. */
   async #rejoin(lost: Disconnected): Promise<void> {
     this.#drop(lost);
     if (!this.#resumed) return this.close({ error: lost }, lost);
@@ -145,20 +145,20 @@ export class StreamReader {
     }
   }
 
-  /** Ends the stream with an error of this side, also where its end only waits to be read: an async callback may reject after the last message came. */
+  /** Ends the stream with an error of this side, even with its end still unread: an async callback may reject after the last message. */
   #fail(error: unknown): void {
     this.messages.end({ error });
     this.close({ error }, error, true);
   }
 
-  /** Lets go of the connection. */
+  /** Releases the connection. */
   #drop(reason: unknown): void {
     if (reason === undefined) this.#request.release();
     else this.#request.abort(reason);
     this.#bytes?.cancel().catch(() => {});
   }
 
-  /** Reads once, or joins again. */
+  /** Reads from the body once, or rejoins the stream. */
   async #read(): Promise<void> {
     try {
       await this.opened;
@@ -184,7 +184,7 @@ export class StreamReader {
     return this.#resumed?.silence || (this.#connection.idleTimeout ?? IDLE_TIMEOUT);
   }
 
-  /** Whether the end of the body is an end after the last message. */
+  /** Whether the body may end after the last message. */
   get #mayBeOver(): boolean {
     const { type } = this.#last;
     return type !== undefined && this.#source.stream.mayEnd?.includes(type) === true;
@@ -196,7 +196,7 @@ export class StreamReader {
     const stopped = ends[0] ? `stopped without ${ends.join(" or ")}` : "stopped";
     const { unknown } = this.#last;
     if (!unknown) return stopped;
-    // Newer servers have other ends, such as `canceled`: their words explain the error.
+    // Newer servers send other end messages, such as `canceled`. Quoting them explains the error.
     const { event = "", body } = unknown;
     return `${stopped}, after the unknown event ${event} ${JSON.stringify(body).slice(0, MAX_SHOWN)}`;
   }
@@ -211,7 +211,7 @@ export class StreamReader {
 
   readonly #idle = (): Disconnected => this.#lost(`sent nothing for ${this.#limit} ms`, "idle");
 
-  /** Fetches differ in how they name a cut: all errors of a body are one. */
+  /** Treats every error of a body as a cut, because `fetch` implementations name it differently. */
   readonly #cut = (cause: unknown): never => {
     throw this.#lost("was cut", "ended_early", cause);
   };

@@ -4,9 +4,9 @@ import { misuse } from "@parlance/wire/errors";
 import { unfaultMessage } from "@parlance/wire/fault";
 
 /**
- * A stream's text as its contract defines it. An empty final text replaces nothing: servers send one although they have streamed text.
+ * Reads a stream's text as its contract defines it. An empty final text is ignored, because servers send one after streaming text.
  *
- * @throws `Refusal` where the stream ends in a message that reports a failure. A final text after it means that the work went on.
+ * @throws `Refusal` where the stream ends in a message that reports a failure. A final text after it means that the work continued.
  */
 export async function textOf(
   contract: AnyContract,

@@ -1,24 +1,24 @@
-/** Time that passes when a test says so. */
+/** A clock that a test advances. */
 export interface Clock {
-  /** Lets so many milliseconds pass, timer by timer. What each timer sets off is done before the next one. */
+  /** Advances the clock by a number of milliseconds. Each timer's effects finish before the next timer fires. */
   pass(milliseconds: number): Promise<void>;
-  /** Lets time pass until a promise settles, and returns what it came to. */
+  /** Advances the clock until a promise settles, and returns its result. */
   until<T>(promise: Promise<T>): Promise<T>;
-  /** Gives the process its own time back. Timers that are still set never fire. */
+  /** Restores the process's own time. Timers that are still set never fire. */
   start(): void;
 }
 
-/** Real milliseconds before any time passes: what was just begun may have to load a module, which takes real time. */
+/** Real milliseconds before the clock moves, because loading a module takes real time. */
 const HEAD_START = 20;
 
-/** The longest step, in milliseconds: what a timer waits for beside time, such as a module that is loaded, has some turns in each. */
+/** The longest step, in milliseconds. Each step leaves turns for other waits, such as a module that is loading. */
 const STEP = 100;
 /** Turns of the loop in one step. */
 const TURNS = 10;
 
 /**
  * Stops the time of this process: `setTimeout`, `setInterval`, `Date` and `performance.now`. Heartbeats, time limits and reconnects
- * of clients and servers then wait for `pass`. A test gives it back with `start()`. Timers that were set before go on.
+ * of clients and servers then wait for `pass`. `start()` restores it. Timers set before are not affected.
  */
 export function stopClock(): Clock {
   const real = globalThis;
@@ -51,7 +51,7 @@ export function stopClock(): Clock {
     await settle();
   }
 
-  /** Lets at most so many milliseconds pass: up to the next timer, if one is due. */
+  /** Advances at most a number of milliseconds: up to the next timer, if one is due. */
   async function step(most: number): Promise<void> {
     await settle();
     const end = now + Math.min(most, STEP);

@@ -1,6 +1,6 @@
 import type { AnyMessage } from "@parlance/wire";
 
-/** What the editor does when a message comes, by the message's type: such as `({ request_id }) => session.send(…)`. */
+/** The editor's reactions by message type, such as `({ request_id }) => session.send(…)`. */
 export type Script<M extends AnyMessage> = {
   readonly [T in M["type"]]?: (message: Extract<M, { readonly type: T }>) => unknown;
 };
@@ -10,15 +10,15 @@ export interface Play<M extends AnyMessage> {
   /** Every message so far. */
   readonly heard: readonly M[];
   /**
-   * Resolves with the next message of one of these types: the first after the one that the last `until` gave. Rejects with what ended the
-   * stream or channel, or with the types of what came, where none of these did.
+   * Resolves with the next message of one of these types, after the one that the last `until` returned. When none arrives, rejects with
+   * the error that ended the stream or channel, or with an error that lists the types received.
    */
   until<T extends M["type"]>(...types: readonly T[]): Promise<Extract<M, { readonly type: T }>>;
-  /** Resolves with every message when the stream or channel is over. Rejects with what ended it, or with what the script threw. */
+  /** Resolves with every message when the stream or channel is over. Rejects with the error that ended it, or that the script threw. */
   readonly over: Promise<readonly M[]>;
 }
 
-/** Plays the editor's side of a stream or channel by a script, and keeps what it hears. */
+/** Plays the editor's side of a stream or channel from a script, and records its messages. */
 export function play<M extends AnyMessage>(from: AsyncIterable<M>, script: Script<M> = {}): Play<M> {
   const heard: M[] = [];
   const acts: Readonly<Record<string, ((message: never) => unknown) | undefined>> = script;
@@ -39,7 +39,7 @@ export function play<M extends AnyMessage>(from: AsyncIterable<M>, script: Scrip
       heard.push(message);
       wake();
       news = next();
-      // The answer to what it does may depend on what is read next.
+      // The reaction may wait for a message that is read next, so it is not awaited.
       void (async () => acts[message.type]?.(message as never))().catch(fail);
     }
     return heard;

@@ -12,18 +12,18 @@ export interface Operation {
   readonly alsoAt?: readonly string[];
   readonly parameters?: Readonly<Record<string, Parameter>>;
   /**
-   * Constants of the body or the query that tell two operations of one route apart. Filled in on the way out, not part
-   * of the input. Where none of them is sent, the first operation of the route is meant.
+   * Constants of the body or the query that distinguish two operations of one route. The client adds them; they are not
+   * part of the input. A request without them calls the first operation of the route.
    */
   readonly when?: Readonly<Record<string, Json>>;
   /** An object schema; its properties join the parameters in one flat input. */
   readonly body?: SchemaName;
   /** The media type of a body of bytes, instead of `body`. */
   readonly binary?: string;
-  /** There are bytes in the request or the answer, or headers in the answer: derived, so that other clients load no code for them. */
+  /** Whether the request or answer has bytes, or the answer has headers. Derived, so that other clients load no code for them. */
   readonly transfer?: true;
   readonly answer: Answer;
-  /** HTTP status -> when it is answered. */
+  /** HTTP status -> the condition for it. */
   readonly faults?: Readonly<Record<string, OperationFault>>;
 }
 
@@ -35,7 +35,7 @@ export interface Parameter {
   readonly required?: true;
 }
 
-/** What an operation answers: one of `json`, `text` and `binary` (media types) or `stream`; none of them is an empty body. */
+/** An operation's answer: one of `json`, `text`, `binary` (media types) and `stream`; without any, an empty body. */
 export interface Answer {
   readonly status: number;
   readonly json?: SchemaName;
@@ -59,15 +59,15 @@ export interface OperationFault {
 /** Server-Sent Events in an answer. */
 export interface Stream {
   readonly messages: readonly string[];
-  /** Messages after which the stream is over. With none and no `sentinel`, it ends by the caller's close or `closedBy`. */
+  /** Messages that end the stream. With none and no `sentinel`, it ends by the caller's close or `closedBy`. */
   readonly end?: readonly string[];
-  /** The data of the event with which the stream is over (`[DONE]`). It is no message. A stream that stops without it was cut. */
+  /** The data of the event that ends the stream (`[DONE]`). It is not a message. A stream that stops without it was cut. */
   readonly sentinel?: string;
-  /** Messages after which the end of the body is an end too, though more may follow. */
+  /** Messages after which the body may end, though more may follow. */
   readonly mayEnd?: readonly string[];
   /** The operation that ends the session, and with it this stream. */
   readonly closedBy?: string;
-  /** The message that a server sends when the work behind the stream has failed. */
+  /** The message that reports a failure of the stream's work. */
   readonly fault?: string;
   readonly text?: TextPlaces;
 }
@@ -82,7 +82,7 @@ export interface Channel {
   readonly server: readonly string[];
   /** Messages that must come first from each side. */
   readonly open?: { readonly client?: string; readonly server?: string };
-  /** The client's message after which the server may drop the connection, also with no close frame: that is an end. */
+  /** The client's message after which the server may drop the connection, even without a close frame. It is a normal end. */
   readonly cancel?: string;
   /** The operation that ends the session, and with it this channel (close code 1000). */
   readonly closedBy?: string;

@@ -19,7 +19,7 @@ export interface CheckError {
 /** Returns a parsed body in its documented form. The body may be changed in place. */
 export type Reader = (body: unknown) => unknown;
 
-/** How what one side writes is read before it is checked. Generated from the reading rules and the tag; absent is what no rule is for. */
+/** Readers that run on one side's wire forms before the check. Generated from the reading rules and the tag; absent without a rule. */
 export interface Reads {
   readonly message?: Reader;
   /** By operation: its JSON answer where the server writes, its request's body where the client does. */
@@ -28,33 +28,33 @@ export interface Reads {
   readonly name?: (body: Readonly<Record<string, unknown>>) => string | undefined;
 }
 
-/** What one side writes: how it is checked, and how it is read. */
+/** The checks and readers of one side's wire forms. */
 export interface Accepts {
   readonly checks: Checks;
   readonly reads: Reads;
 }
 
 /**
- * A generated contract: the data, checks and readers of all that goes over the wire, and, for the compiler only, the two
+ * A generated contract: the data, checks and readers of everything on the wire. For the compiler only, it has the two
  * interfaces of its operations. Its reading rules are in the readers.
  */
 export interface ContractValue<Client, Handlers> extends Omit<Contract, "reading">, Accepts {
-  /** Of what the server writes, by schema title: all that a client needs. */
+  /** Checks of the server's messages and answers, by schema title. A client needs no others. */
   readonly checks: Checks;
-  /** Of what the client writes, `<Operation>Input` for the flat input of an operation or channel. Only a server loads them. */
+  /** Checks of the client's messages and inputs, `<Operation>Input` for the flat input of an operation or channel. Only a server loads them. */
   readonly accepts: () => Promise<
     Accepts & {
-      /** What a server may answer. Only tests load them; code that was generated before has none. */
+      /** Examples of the server's answers. Only tests load them; older generated code has none. */
       readonly examples?: () => Promise<{ readonly examples: Examples }>;
     }
   >;
   readonly types?: { readonly client: Client; readonly handlers: Handlers };
 }
 
-/** One example of each form that the server writes, as it is on the wire. */
+/** One example of each form that the server writes, in wire form. */
 export interface Examples {
   /** By schema title. */
   readonly schemas: Readonly<Record<SchemaName, Json>>;
-  /** Of answers that are text, by operation. */
+  /** Examples of text answers, by operation. */
   readonly texts: Readonly<Record<string, string>>;
 }

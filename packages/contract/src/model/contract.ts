@@ -5,7 +5,7 @@ import type { Message, Tag } from "./message.js";
 import type { Profile, Reading } from "./reading.js";
 
 /**
- * What a client and a server may send each other, as plain data. `contract.json` is this value with prose; the generated value is this
+ * The messages and operations between a client and a server, as plain data. `contract.json` is this value with prose; the generated value is this
  * value with validators. `schemas/contract.schema.json` closes the vocabulary.
  */
 export interface Contract {
@@ -16,7 +16,7 @@ export interface Contract {
   /** Base URL where the protocol's document expects a server. */
   readonly url: string;
   readonly auth?: Auth;
-  /** Some parameter is in a header or a cookie, or the API key is: derived, so that other clients load no code for them. */
+  /** Whether any parameter or the API key is in a header or cookie. Derived, so that other clients load no code for them. */
   readonly headers?: true;
   /** Names of properties and parameters whose values are secrets: derived from `x-secret`. Recordings leave them out. */
   readonly secrets?: readonly string[];
@@ -34,7 +34,7 @@ export interface Contract {
    * object, stands for the message's own property `args`.
    */
   readonly profiles?: Readonly<Record<string, Profile>>;
-  /** The profile that is written where the caller names none. Without it, the documented form is. */
+  /** The default profile. Without it, the documented form is written. */
   readonly profile?: string;
   readonly fault: Fault;
   readonly retry?: Retry;
@@ -42,7 +42,7 @@ export interface Contract {
 
 /** Either a bearer token or an API key. */
 export interface Auth {
-  /** RFC 6750 bearer token; `optional` where a local single user needs none. */
+  /** RFC 6750 bearer token; `optional` when a local single user needs none. */
   readonly bearer?: "required" | "optional";
   /** A key in a header of its own, which `header` names. */
   readonly apiKey?: "required" | "optional";

@@ -3,10 +3,10 @@ import type { Json } from "./json.js";
 import type { Side } from "./message.js";
 import type { SchemaName, SchemaObject } from "./schema.js";
 
-/** What `load` returns: the contract with its prose and its schemas, for linting and generating. */
+/** A loaded contract with its prose and schemas, for linting and generating. `load` returns it. */
 export interface ContractDocument {
   readonly contract: Contract;
-  /** `contract.json` as it was written: titles, summaries and descriptions, with schemas named by file. */
+  /** The parsed `contract.json`: titles, summaries and descriptions, with schemas named by file. */
   readonly source: Readonly<Record<string, unknown>>;
   /** By title, in the order of their files. Each has `$id` = `/<contract name>/<file>`. */
   readonly schemas: Readonly<Record<SchemaName, SchemaObject>>;
@@ -15,7 +15,7 @@ export interface ContractDocument {
   readonly transcripts: Readonly<Record<string, readonly TranscriptLine[]>>;
 }
 
-/** A line of `transcripts/*.jsonl`: who says what, and the exact bytes. */
+/** A line of `transcripts/*.jsonl`: one step of a conversation, with its side and exact bytes. */
 export type TranscriptLine =
   | { readonly note: string }
   /** The client calls an operation or opens a channel. `input` is flat; `request` is method, target and body on the wire. */
@@ -24,7 +24,7 @@ export type TranscriptLine =
       readonly call: string;
       readonly input: Readonly<Record<string, Json>>;
       readonly request?: { readonly method: string; readonly target: string; readonly body?: string };
-      /** The wire form is one that is read, not the one that is written. */
+      /** Whether the wire form is only read, never written. */
       readonly read?: true;
     }
   /** The server answers an operation that has no stream: `body` is the exact text. */

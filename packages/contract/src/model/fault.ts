@@ -18,7 +18,7 @@ export interface Fault extends FaultPlaces {
 export interface FaultCode {
   /** The HTTP status that it is answered with. */
   readonly status?: number;
-  /** Of all refusals with this status that name no code of their own. A code without it is written only where a handler names it. */
+  /** Whether this code is the default for refusals with its status. Other codes are written only when a handler names them. */
   readonly generic?: true;
   readonly recoverable?: boolean;
 }

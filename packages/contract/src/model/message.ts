@@ -2,23 +2,23 @@ import type { FaultPlaces } from "./fault.js";
 import type { Json } from "./json.js";
 import type { SchemaName } from "./schema.js";
 
-/** Who wrote something. The client is the editor's side, the server the agent's. */
+/** The side that wrote something. The client is the editor, the server the agent. */
 export type Side = "client" | "server";
 
-/** How a frame names its message. */
+/** The discriminator of a frame's message. */
 export type Tag =
   /** The SSE event name; the body does not repeat it. */
   | { readonly in: "event" }
-  /** A property of the body. With `event`, the SSE event name says it too, and stands in where the property is missing. */
+  /** A property of the body. With `event`, the SSE event name repeats it, and replaces a missing property. */
   | { readonly in: "property"; readonly property: string; readonly event?: true }
   /** Constants, required and forbidden fields; the first message in contract order that fits. */
   | { readonly in: "shape" };
 
 export interface Message {
   readonly schema: SchemaName;
-  /** Only with a shape tag. `const` is filled in on the way out and is not part of the message in memory. */
+  /** Only with a shape tag. `const` is added when encoding and is not part of the message in memory. */
   readonly shape?: Shape;
-  /** This message says that something failed, and where it says what. */
+  /** Marks a message that reports a failure, and locates its fields. */
   readonly fault?: FaultPlaces;
 }
 
@@ -28,7 +28,7 @@ export interface Shape {
   readonly forbidden?: readonly string[];
 }
 
-/** Where an answer's text is: message name -> property. A `final` text replaces what was appended. */
+/** The location of an answer's text: message name -> property. A `final` text replaces the appended text. */
 export interface TextPlaces {
   readonly append: Readonly<Record<string, string>>;
   readonly final?: Readonly<Record<string, string>>;
