@@ -4,10 +4,10 @@ import { setTrap, type Trap } from "./demo/hostile.js";
 /** How many hostile messages an example has to survive. */
 export const COUNT = 500;
 
-/** What the example did with the messages, and how many reached it. */
+/** The result of the messages, and how many reached the example. */
 export type Attack = (trap: Trap, reached: { count: number }) => Promise<void>;
 
-/** Puts an example to hostile messages: all of them have to reach it, and nothing outside its folder may change. */
+/** Sends hostile messages to an example: all have to reach it, and nothing outside its folder may change. */
 export async function attack(act: Attack): Promise<void> {
   const trap = await setTrap(COUNT);
   onTestFinished(trap.remove);

@@ -2,10 +2,10 @@ import type { ConnectOptions } from "@parlance/client";
 import { type AnyContract, codec, decoder, type OpenSocket, router, type Written } from "@parlance/wire";
 import { expect } from "vitest";
 
-/** How a client reaches an app. */
+/** The connection of a client to an app. */
 export type Connection = Required<Pick<ConnectOptions, "fetch" | "webSocket">> & { readonly baseUrl: string };
 
-/** Options of `connect` that write down what passes. Each frame has to be in the form that the contract writes, to the byte. */
+/** Options of `connect` that log the traffic. Each frame has to equal the contract's own encoding, to the byte. */
 export function overhear(contract: AnyContract, { fetch, webSocket }: Connection) {
   const calls: string[] = [];
   const messages: string[] = [];
@@ -21,7 +21,7 @@ export function overhear(contract: AnyContract, { fetch, webSocket }: Connection
     if (!("message" in read)) return expect.fail(`no message: ${frame.data}`);
     expect(encode(read.message).data).toBe(frame.data);
     const { type, status, state } = read.message as { type: string; status?: string; state?: string };
-    // An emacs-agent event also says how a tool or the agent is.
+    // An emacs-agent event also has the status of a tool or the agent.
     const how = contract.name === "emacs-agent" ? (status ?? state) : undefined;
     messages.push([side === "client" ? `>${type}` : type, ...(how === undefined ? [] : [how])].join(":"));
   }

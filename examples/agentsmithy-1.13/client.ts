@@ -4,7 +4,7 @@ import { runAlone } from "../demo/alone.js";
 import type { Story } from "../demo/story.js";
 import { serveAgentsmithy1_13 } from "./server.js";
 
-/** Prompts, looks at what the agent changed, and approves it: the files are the server's to change here. */
+/** Prompts, reviews the agent's changes, and approves them: here the server changes the files. */
 export async function talkAgentsmithy1_13({ baseUrl, connection, workspace, prompt, print }: Story): Promise<void> {
   const agent = connect(agentsmithy1_13, { baseUrl, ...connection });
   const { id: dialog_id } = await agent.createDialog({ title: "Renaming" });

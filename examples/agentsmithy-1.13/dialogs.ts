@@ -3,7 +3,7 @@ import { Refusal } from "@parlance/server";
 import type { Workspace } from "../demo/workspace.js";
 import { Snapshots } from "./snapshots.js";
 
-/** A dialog with its messages and what was done in it. */
+/** A dialog with its messages and actions. */
 export interface Kept {
   readonly about: Dialog;
   readonly events: HistoryEvent[];
@@ -60,7 +60,7 @@ export class Dialogs {
   }
 }
 
-/** A page of the history: the last messages before a number, and what stands between them. Messages alone are numbered. */
+/** A page of the history: the last messages before a number, and the entries between them. Only messages are numbered. */
 export function page(events: readonly HistoryEvent[], limit = 20, before = Number.POSITIVE_INFINITY) {
   const first = Math.max(0, Math.min(before, messages(events)) - limit);
   let at = 0;

@@ -4,7 +4,7 @@ import type { Workspace } from "../demo/workspace.js";
 import { Dialogs, page } from "./dialogs.js";
 import { turn } from "./turn.js";
 
-/** The agent in the words of AgentSmithy's server 1.13: it changes the files by itself, and what it did can be approved or reset. */
+/** The agent in the protocol of AgentSmithy's server 1.13: it changes the files itself; its changes can be approved or reset. */
 export function serveAgentsmithy1_13(workspace: Workspace): App {
   const dialogs = new Dialogs(workspace);
   let config: Record<string, unknown> = { workloads: { reasoning: {} }, models: { agent: { workload: "reasoning" } } };

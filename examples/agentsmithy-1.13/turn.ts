@@ -5,7 +5,7 @@ import { type Step, think } from "../demo/agent.js";
 import type { Workspace } from "../demo/workspace.js";
 import type { Dialogs } from "./dialogs.js";
 
-/** One turn of a dialog: what the stream says, kept for its history. The agent changes the files itself. */
+/** One turn of a dialog: the stream's messages, kept for its history. The agent changes the files itself. */
 export async function* turn(
   { messages, dialog_id }: Pick<ChatInput, "messages" | "dialog_id">,
   dialogs: Dialogs,

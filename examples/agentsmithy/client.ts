@@ -5,7 +5,7 @@ import { runAlone } from "../demo/alone.js";
 import type { Story } from "../demo/story.js";
 import { serveAgentsmithy } from "./server.js";
 
-/** Prompts, and applies the diffs as they come: in agentsmithy that is the client's part. A diff that cannot be applied is shown. */
+/** Prompts, and applies the diffs as they come, which is the client's part in agentsmithy. A diff that does not apply is shown. */
 export async function talkAgentsmithy({ baseUrl, connection, workspace, prompt, print }: Story): Promise<void> {
   const agent = connect(agentsmithy, { baseUrl, ...connection });
   const current_file = { path: "src/cart.ts", language: "typescript", content: await workspace.read("src/cart.ts") };

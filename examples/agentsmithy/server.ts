@@ -4,7 +4,7 @@ import { type App, serve } from "@parlance/server";
 import { type Edit, type Think, think } from "../demo/agent.js";
 import type { Workspace } from "../demo/workspace.js";
 
-/** The agent in agentsmithy's words: everything is sent in the answer to one POST. */
+/** The agent in agentsmithy's protocol: everything is sent in the answer to one POST. */
 export function serveAgentsmithy(workspace: Workspace, thinking: Think = think): App {
   return serve(agentsmithy, {
     async *chat(input) {

@@ -3,13 +3,13 @@ import { type App, serve } from "@parlance/server";
 import { type Think, think } from "../demo/agent.js";
 import { applyDiff, type Workspace } from "../demo/workspace.js";
 
-/** The agent on one socket a user. The files are the session's own: uploaded, changed here, and read back. */
+/** The agent, with one socket a user. Each session has its own files: uploaded, changed here, and read back. */
 export function serveBased(_workspace?: Workspace, thinking: Think = think): App {
   return serve(based, {
     async session(_, channel) {
       const files = new Map<string, string>();
       channel.send({ type: "initial_state", files: [], activeFile: null });
-      // One message after the other; a second prompt or diff meanwhile is rejected by the runtime.
+      // One message after the other; the runtime rejects a second prompt or diff meanwhile.
       for await (const message of channel) {
         try {
           channel.send(answer(files, message, thinking));
@@ -26,7 +26,7 @@ export function serveBased(_workspace?: Workspace, thinking: Think = think): App
 function answer(files: Map<string, string>, message: SessionClientMessage, thinking: Think): SessionServerMessage {
   switch (message.type) {
     case "prompt": {
-      // The intent: where there is no file to edit yet, or one is asked for, a file is created.
+      // The intent: creates a file if there is none to edit yet, or on request.
       if (files.size === 0 || /^\s*create\b/i.test(message.prompt)) return create(files, message.prompt);
       const code = files.get(message.activeFile ?? "");
       if (message.activeFile === undefined || code === undefined)

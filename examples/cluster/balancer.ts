@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** The balancer in front of the servers: passes each new connection to the server that `use` has named. */
+/** The balancer in front of the servers: forwards each new connection to the server chosen by `use`. */
 export interface Balancer {
   readonly url: string;
-  /** Where new connections go from now on. */
+  /** Sets the server of new connections. */
   use(url: string): void;
   /** Cuts every connection, as proxies do. */
   cut(): void;

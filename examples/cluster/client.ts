@@ -74,7 +74,7 @@ async function main(): Promise<void> {
     return console.warn("SKIPPED: there is no redis-server on this machine, so the cluster was not tried");
   const folder = await mkdtemp(join(tmpdir(), "parlance-cluster-"));
   const socket = join(folder, "socket");
-  // The servers' clients of Redis wait until it is there.
+  // The servers' Redis clients wait until Redis is up.
   const redis = spawn("redis-server", ["--port", "0", "--unixsocket", socket, "--dir", folder, "--save", ""]);
   const servers: Server[] = [];
   const balancer = await balance();

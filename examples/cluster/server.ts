@@ -1,4 +1,4 @@
-// One of several servers behind a balancer: `server.ts <name> <Redis socket>`. It tells its parent where it listens and who decided what on it.
+// One of several servers behind a balancer: `server.ts <name> <Redis socket>`. It sends its parent its address and each decision made on it.
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { Refusal, serve } from "@parlance/server";
@@ -10,7 +10,7 @@ const [name, path] = process.argv.slice(2) as [string, string];
 const redis = new Redis(path);
 const cluster = { log: redisLog({ redis }), pubSub: redisPubSub({ redis }) };
 
-/** Says its name with every number, so that the reader sees who was speaking. */
+/** Sends its name with every number, so that the reader sees which server sent it. */
 const gateway = serve(
   foldGateway,
   {
@@ -34,7 +34,7 @@ const notOffered = () => {
   throw new Refusal("not a part of this example", { status: 501 });
 };
 
-/** Asks before it writes. What it knows of a session is on this server only; that it is asked reaches all of them. */
+/** Asks before it writes. Session state is on this server only; the request reaches all servers. */
 const agent = serve(
   emacsAgent,
   {
@@ -58,7 +58,7 @@ const agent = serve(
       session.ask({ type: "tool.call", ...tool_call }).then(
         (decision) =>
           session.send({ type: "message.delta", content: `${name} heard: ${decision.type}`, role: "assistant" }),
-        // The session has ended before anybody decided.
+        // The session ended before a decision.
         () => {},
       );
       return { status: "accepted", agent_state: "thinking" };

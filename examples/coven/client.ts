@@ -4,7 +4,7 @@ import { runAlone } from "../demo/alone.js";
 import type { Story } from "../demo/story.js";
 import { serveCoven } from "./server.js";
 
-/** Finds an agent, prompts it, and approves what it wants to write. */
+/** Finds an agent, prompts it, and approves its writes. */
 export async function talkCoven({ baseUrl, connection, prompt, print }: Story): Promise<void> {
   const gateway = connect(coven, { baseUrl, ...connection });
   print.note(`${await gateway.health()}, ${await gateway.ready()}`);

@@ -1,6 +1,6 @@
 import { createPatch, formatPatch } from "@parlance/edits";
 
-/** What the agent does next. It knows no protocol: each server sends these in its own words. */
+/** One step of the agent, independent of any protocol: each server encodes it as its own messages. */
 export type Step =
   | { readonly does: "say"; readonly text: string }
   | { readonly does: "search"; readonly query: string; readonly found: readonly string[] }
@@ -19,10 +19,10 @@ export interface Edit {
   readonly reason: string;
 }
 
-/** What works a prompt off over the files of a workspace, step by step. */
+/** Carries out a prompt over the files of a workspace, step by step. */
 export type Think = (prompt: string, files: ReadonlyMap<string, string>) => Iterable<Step>;
 
-/** A coding agent with no model behind it: it understands `rename OLD to NEW`, and does that in every file, and a command in backticks after `run`. */
+/** A coding agent without a model: it understands `rename OLD to NEW`, in every file, and a command in backticks after `run`. */
 export function* think(prompt: string, files: ReadonlyMap<string, string>): Generator<Step> {
   const command = /\brun `([^`]+)`/i.exec(prompt)?.[1];
   if (command !== undefined) {

@@ -6,7 +6,7 @@ import { checkRenamed, PROMPT } from "./check.js";
 import type { Story } from "./story.js";
 import { copyWorkspace, type Workspace } from "./workspace.js";
 
-/** Runs one example when its file is the program: its own server, a workspace of its own, and a check of the files at the end. */
+/** Runs one example if its file is the program: its own server and workspace, and a check of the files at the end. */
 export async function runAlone(
   url: string,
   serveIt: (workspace: Workspace) => App,

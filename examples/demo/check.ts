@@ -3,7 +3,7 @@ import { openWorkspace, type Workspace } from "./workspace.js";
 
 export const PROMPT = "Please rename calcTotal to sumCart";
 
-/** How many files changed. Throws unless every file is what a plain search and replace over the originals makes it. */
+/** Counts the changed files. Throws unless every file equals a search and replace over its original. */
 export async function checkRenamed(workspace: Workspace): Promise<number> {
   const originals = await openWorkspace(fileURLToPath(new URL("./workspace", import.meta.url))).files();
   const now = await workspace.files();

@@ -14,7 +14,7 @@ export interface Trap {
   readonly workspace: Workspace;
   /** Everything outside the workspace, as text: it must stay what it was. */
   outside(): Promise<string>;
-  /** Changes of files outside, and of names that some system takes for such a file. */
+  /** Changes of files outside, and of names that some system resolves to such a file. */
   readonly changes: readonly Hostile[];
   remove(): Promise<void>;
 }

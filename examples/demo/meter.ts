@@ -1,7 +1,7 @@
 import { webSocket } from "@parlance/client/node";
 import type { Story } from "./story.js";
 
-/** What went over the wire, seen from the client. */
+/** The traffic, counted at the client. */
 export interface Meter {
   readonly connection: Story["connection"];
   /** Bytes of bodies and frames, both ways. */
@@ -10,7 +10,7 @@ export interface Meter {
   messages: number;
 }
 
-/** Connection options that count what passes through them. */
+/** Connection options that count their traffic. */
 export function meter(): Meter {
   const counted: Meter = { connection: { fetch: countFetch, webSocket: countSocket }, bytes: 0, messages: 0 };
 

@@ -32,7 +32,7 @@ export function runCommand(
       try {
         if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
       } catch {
-        // It is over already.
+        // It has exited already.
       }
     };
     for (const name of ["stdout", "stderr"] as const) {

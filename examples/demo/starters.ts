@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 
-/** The processes by which this one was started: pnpm, npx and their shells. They die of a SIGTERM, and none passes it on. */
+/** The processes that started this one: pnpm, npx and their shells. A SIGTERM ends them, and none forwards it. */
 export function starters(): number[] {
   const found: number[] = [];
   const all = processes();

@@ -1,7 +1,7 @@
 import type { connect } from "@parlance/client";
 import type { Workspace } from "./workspace.js";
 
-/** What a client tells while it talks, and where it talks to. */
+/** The output and the connection of an example client. */
 export interface Story {
   readonly baseUrl: string;
   readonly workspace: Workspace;

@@ -7,13 +7,13 @@ import { applyPlan, type Plan, planEdits } from "@parlance/edits/node";
 
 export type Applied =
   | { readonly ok: true; readonly text: string }
-  /** In words for a user: it does not fit, is for another file, or leaves the folder. */
+  /** For a user: the change does not fit, is for another file, or leaves the folder. */
   | { readonly ok: false; readonly reason: string };
 
-/** A folder of source files that a conversation may change. Nothing outside of it is read or written, whatever a peer names. */
+/** A folder of source files that a conversation may change. Nothing outside of it is read or written, whatever path a peer sends. */
 export interface Workspace {
   readonly root: string;
-  /** A folder beside it, for what an agent keeps. */
+  /** A folder beside it, for an agent's own files. */
   readonly kept: string;
   /** Path, relative to the root, to text. */
   files(): Promise<Map<string, string>>;
@@ -87,7 +87,7 @@ export function applyDiff(path: string, diff: string, text: string): Applied {
   return { ok: false, reason: explainConflict(applied.conflicts[0]!, read.patch, text) };
 }
 
-/** The change of one file. A message says which file it is for, and a change of another one is refused. */
+/** The change of one file. A message names its file; a change of another one is refused. */
 function changeOf(path: string, change: string | Patch): { ok: true; patch: Patch } | { ok: false; reason: string } {
   const read = typeof change === "string" ? parsePatch(change, { path }) : { ok: true as const, patch: change };
   if (!read.ok) return { ok: false, reason: read.errors.map(({ message }) => message).join(" ") };

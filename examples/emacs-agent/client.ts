@@ -20,7 +20,7 @@ export async function talkEmacsAgent({ baseUrl, connection, workspace, prompt, p
   for await (const message of events) {
     switch (message.type) {
       case "agent.state":
-        // Idle before the work is how the stream begins; idle after it is how a turn ends.
+        // The stream begins with idle; idle after work ends the turn.
         if (message.state === "error" || (working && message.state === "idle")) await agent.endSession({ session_id });
         working = message.state !== "idle";
         break;
@@ -28,7 +28,7 @@ export async function talkEmacsAgent({ baseUrl, connection, workspace, prompt, p
         print.text(message.content);
         break;
       case "tool.call":
-        // What a tool is about to do is shown before it is approved; here the user always approves.
+        // A tool call is shown before its approval; here the user always approves.
         print.note(`${message.tool} ${JSON.stringify(message.params)}`);
         if (message.requires_approval) await agent.approve({ session_id, tool_call_id: message.tool_call_id });
         break;

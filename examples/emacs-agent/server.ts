@@ -32,11 +32,11 @@ export function serveEmacsAgent(workspace: Workspace, thinking: Think = think): 
       const { interrupt, turn } = session;
       session.interrupt = new AbortController();
       interrupt.abort();
-      // When this is answered, the stream has told that the agent is idle.
+      // The answer follows the stream's event that the agent is idle.
       await turn;
       return { status: "interrupted", agent_state: "idle" };
     },
-    // The open ask is settled by the runtime when these return.
+    // The runtime settles the open request when these return.
     approve({ tool_call_id }, call) {
       if (!call.ask) throw unknownCall(tool_call_id);
       return { status: "approved", tool_call_id };

@@ -9,9 +9,9 @@ import { Refusal } from "@parlance/server";
 export interface Session {
   readonly transcript: Transcript;
   readonly config: SessionConfig;
-  /** Of the prompts so far: aborted by `interrupt`, and by the end of the session. */
+  /** Aborts the prompts so far, on `interrupt` and at the end of the session. */
   interrupt: AbortController;
-  /** Settles when the prompts so far are worked off: one turn follows the other. */
+  /** Settles when the prompts so far are done: one turn follows the other. */
   turn: Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export class Sessions {
     return { session_id, status, project_path, model, message_count: messages.length, started_at };
   }
 
-  /** Ends a session, and saves its transcript unless its config says otherwise. Returns where it is. */
+  /** Ends a session, and saves its transcript unless its config disables that. Returns the file's path. */
   async end(session_id: string): Promise<string | undefined> {
     const { transcript, config, interrupt, turn } = this.findActive(session_id);
     interrupt.abort();
@@ -62,7 +62,7 @@ export class Sessions {
       this.#sessions.delete(session_id);
       return undefined;
     }
-    // The project's path is the client's: of its name only what no system gives a meaning stands in ours.
+    // The client sends the project's path: only characters without a special meaning are kept in ours.
     const project = transcript.project_path.split(/[\\/]/).findLast(Boolean) ?? "";
     const name = project.replace(/[^A-Za-z0-9_-]+/g, "-").slice(0, 100) || "project";
     const folder = join(this.#folder, name, transcript.ended_at.slice(0, 10));

@@ -6,7 +6,7 @@ import { runCommand } from "../demo/run.js";
 import type { Workspace } from "../demo/workspace.js";
 import { now, type Session } from "./sessions.js";
 
-/** Works a prompt off, and sends everything it does on the session's stream. Never rejects: a failure is an event. */
+/** Carries out a prompt, and sends every step on the session's stream. Never rejects: a failure is an event. */
 export async function takeTurn(
   session: Session,
   text: string,
@@ -29,7 +29,7 @@ export async function takeTurn(
       } else await useTool(session, signal, stream, toolOf(step, workspace));
     }
   } catch (error) {
-    // An interrupted agent is idle; one whose model failed says so first, and then that it stopped.
+    // An interrupted agent is idle; after a failure of the model, the error is sent before the stop.
     if (!signal.aborted) {
       stream.send({ type: "error", message: (error as Error).message, code: "LLM_API_ERROR" });
       state = "error";
@@ -75,7 +75,7 @@ function toolOf(step: Exclude<Step, { does: "say" }>, workspace: Workspace): Too
   };
 }
 
-/** Asks where it must, runs the tool, and sends its result. A tool that fails is a result too: the turn goes on. */
+/** Asks if needed, runs the tool, and sends its result. A failed tool is a result too: the turn continues. */
 async function useTool(session: Session, signal: AbortSignal, stream: EmacsAgentSession, tool: Tool): Promise<void> {
   const { transcript, config } = session;
   const { name, params, writes } = tool;

@@ -5,7 +5,7 @@ import { runAlone } from "../demo/alone.js";
 import type { Story } from "../demo/story.js";
 import { serveFoldGateway } from "./server.js";
 
-/** Finds an agent, prompts it, and applies the diffs that stand in its answer. */
+/** Finds an agent, prompts it, and applies the diffs in its answer. */
 export async function talkFoldGateway({ baseUrl, connection, workspace, prompt, print }: Story): Promise<void> {
   const gateway = connect(foldGateway, { baseUrl, ...connection });
   print.note(`${await gateway.health()}, ${await gateway.ready()}`);
@@ -20,7 +20,7 @@ export async function talkFoldGateway({ baseUrl, connection, workspace, prompt, 
         print.note(`${message.name} ${message.input_json}`);
         break;
       case "done":
-        // Text events may be dropped by a busy gateway; this is the whole of it.
+        // A busy gateway may drop text events; this is the whole text.
         answer = message.full_response;
         break;
       case "error":

@@ -19,7 +19,7 @@ export function serveFoldGateway(workspace: Workspace): App {
     listAgents: () => agents,
     async *send({ content, agent_id, thread_id }) {
       const thread = thread_id === undefined ? undefined : threads.get(thread_id);
-      // A conversation stays with its agent, which knows its messages.
+      // A conversation stays with its agent, which has its messages.
       const wanted = agent_id ?? thread?.agent;
       const agent = wanted === undefined ? next(agents) : agents.find(({ id }) => id === wanted);
       if (!agent) throw new Refusal(`agent ${wanted} not found`, { status: 404 });

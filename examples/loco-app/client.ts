@@ -25,7 +25,7 @@ export async function talkLocoApp({ baseUrl, connection, workspace, prompt, prin
         break;
       case "patch.proposed": {
         const { file_path, diff, base_hash, rationale } = message;
-        // Only the file that the diff was made for; and the diff is for no other file than its message.
+        // Applies a diff only to the version it was made for, and only to the file of its message.
         const before = (await workspace.files()).get(file_path) ?? "";
         const changed = base_hash != null && createHash("sha256").update(before).digest("hex") !== base_hash;
         const applied = changed

@@ -8,7 +8,7 @@ import type { Workspace } from "../demo/workspace.js";
 /** The token that this example asks for; a real server makes one for each user. */
 export const TOKEN = "demo-token";
 
-/** The agent as LoCo's extension expects it: deltas, approvals by `request_id`, and patches that nobody answers. */
+/** The agent as LoCo's extension expects it: deltas, approvals by `request_id`, and patches without an answer. */
 export function serveLocoApp(workspace: Workspace): App {
   const created_at = new Date().toISOString();
   const registered = { id: randomUUID(), path: workspace.root, name: "demo", created_at, index_status: "complete" };

@@ -51,7 +51,7 @@ export async function talkLoco({ baseUrl, connection, workspace, prompt, print }
       case "command.request_approval": {
         const { command_id, command } = message;
         print.note(`approved ${command}`);
-        // In the mode server_runner the server runs what is approved; otherwise it runs in the terminal of the editor.
+        // In the mode server_runner the server runs approved commands; otherwise the editor's terminal does.
         if (policy.command_execution_mode === "server_runner") {
           session.send({ type: "client.approval_response", request_id: command_id, approved: true, scope: "all" });
           break;

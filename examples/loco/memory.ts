@@ -8,7 +8,7 @@ import type {
 } from "@parlance/protocols/loco";
 import { Refusal } from "@parlance/server";
 
-/** Everything of loco but its stream, kept in memory. */
+/** All of loco except its stream, kept in memory. */
 export function memory(): {
   handlers: Omit<LoCoHandlers, "stream">;
   session(id: string): SessionInfo;

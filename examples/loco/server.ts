@@ -9,13 +9,13 @@ import { type Stream, takeTurn } from "./turn.js";
 /** The token that this example asks for; a real server makes one for each user. */
 export const TOKEN = "demo-token";
 
-/** Nothing is left to approve or to apply: what the client shows of an earlier turn is over. */
+/** Nothing is left to approve or to apply: clears what the client shows of an earlier turn. */
 const nothingPending: StreamServerMessage = {
   type: "session.state",
   state: { pending_patches: [], applied_patches: [], pending_approvals: [] },
 };
 
-/** The agent on a socket a session: it proposes patches, and the client applies those that the user approves. */
+/** The agent, with one socket a session: it proposes patches, and the client applies the approved ones. */
 export function serveLoco(folder: Folder, thinking: Think = think): App {
   const state = memory();
   const policyOf = (session_id: unknown) => state.policy(state.session(String(session_id)).workspace_id);
@@ -34,7 +34,7 @@ export function serveLoco(folder: Folder, thinking: Think = think): App {
         };
         try {
           for await (const message of channel) {
-            // One turn at a time. A cancel, or a new message, ends the one that goes on, and withdraws what it asks.
+            // One turn at a time. A cancel or a new message ends the current turn, and withdraws its requests.
             if (message.type !== "client.user_message" && message.type !== "client.cancel") continue;
             await stop();
             if (message.type === "client.cancel") channel.send(nothingPending);

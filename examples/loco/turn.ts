@@ -24,7 +24,7 @@ export interface Turn {
   readonly signal: AbortSignal;
 }
 
-/** Works one message off: the answer is streamed, edits are proposed, and what the policy says needs an approval asks for one. */
+/** Handles one message: streams the answer, proposes edits, and asks for the approvals that the policy requires. */
 export async function takeTurn(turn: Turn, think: Think): Promise<void> {
   const { channel, folder, prompt, signal } = turn;
   let message = "";
@@ -94,7 +94,7 @@ function hunksOf(diff: string): PatchProposedMessage["hunks"] {
   );
 }
 
-/** Runs a command where the policy says: the client does in its terminal, or this server, whose output is streamed. */
+/** Runs a command as the policy requires: in the client's terminal, or on this server, which streams the output. */
 async function execute({ channel, policy, folder, signal }: Turn, command: string): Promise<boolean> {
   const { outcome, reason, run } = decide(policy, { tool_name: "execute_command", args: { command } });
   if (outcome === "refused" || run === undefined) {

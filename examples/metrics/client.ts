@@ -17,7 +17,7 @@ const provider = new MeterProvider({ readers: [reader] });
 const app = serveMetered(provider.getMeter("parlance"));
 const server = await listen(app, { port: 0 });
 
-/** The values of one metric as they are now, by their attributes. */
+/** The current values of one metric, by their attributes. */
 async function read(name: string): Promise<Record<string, unknown>> {
   await reader.forceFlush();
   const metrics =
@@ -29,7 +29,7 @@ async function read(name: string): Promise<Record<string, unknown>> {
   return Object.fromEntries(points.map(({ attributes, value }) => [Object.values(attributes).sort().join(" "), value]));
 }
 
-/** What is held now, without what is zero. */
+/** The current gauges, without zeros. */
 async function held(): Promise<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(await read("parlance.held")).filter(([, value]) => value !== 0));
 }

@@ -2,7 +2,7 @@ import type { Attributes, Meter } from "@opentelemetry/api";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
 import { type App, type Hooks, Refusal, type ServeOptions, serve } from "@parlance/server";
 
-/** Hooks that count what happens, in the names of OpenTelemetry's metrics API. */
+/** Hooks that count events with OpenTelemetry's metrics API. */
 export function countingHooks(meter: Meter): Hooks {
   const calls = meter.createCounter("parlance.calls", { description: "Calls that reach a handler" });
   const refusals = meter.createCounter("parlance.refusals", { description: "Requests and messages that are refused" });
@@ -19,7 +19,7 @@ export function countingHooks(meter: Meter): Hooks {
   };
 }
 
-/** Reports what an app holds, whenever the metrics are collected. */
+/** Reports an app's stats at each collection of the metrics. */
 export function observeStats(meter: Meter, app: App, attributes: Attributes): void {
   const held = meter.createObservableGauge("parlance.held", { description: "What is held now, by `stats()`" });
   held.addCallback((result) => {

@@ -3,7 +3,7 @@ import type { Plan } from "@parlance/edits/node";
 import { html as renderDiff } from "diff2html";
 import { ColorSchemeType } from "diff2html/lib/types.js";
 
-/** A plan as a page: its preview side by side, one box to tick a hunk, and what stands in the way. */
+/** A plan as a page: its preview side by side, a checkbox for each hunk, and the conflicts. */
 export function renderPage({ root, preview, conflicts }: Plan): string {
   const count = preview.files.reduce((sum, { hunks }) => sum + Math.max(hunks.length, 1), 0);
   return `<!doctype html>

@@ -23,7 +23,7 @@ const files: Record<string, readonly [type: string, file: string]> = {
   "/diff2html.css": ["text/css", createRequire(import.meta.url).resolve("diff2html/bundles/css/diff2html.min.css")],
 };
 
-/** Serves the review of what a model wrote, on the loopback interface. Nothing is written before somebody applies it. */
+/** Serves the review of a model's edits on the loopback interface. Nothing is written before the user applies it. */
 export async function startReview(root: string, answer: string, port = 0): Promise<Review> {
   const reading = parseEdits(answer);
   if (!reading.ok) throw new Error(reading.errors.map(({ line, message }) => `${line}: ${message}`).join("\n"));
@@ -79,8 +79,8 @@ export async function startReview(root: string, answer: string, port = 0): Promi
   };
 
   /**
-   * Any page in the same browser can reach this port. By the Host header a name that was made to point here is told apart
-   * (DNS rebinding), and by the Origin header another page's request.
+   * Any page in the same browser can reach this port. The Host header reveals another name that points here
+   * (DNS rebinding), and the Origin header another page's request.
    */
   function refuse({ method, headers }: IncomingMessage): string | null {
     if (headers.host !== host) return `This is ${host}.`;

@@ -22,7 +22,7 @@ Exit codes: 0 applied (with --check: would apply), 1 a conflict, or an edit that
 2 usage, or a file that cannot be read.
 `;
 
-/** A terminal is what colours are for, unless NO_COLOR is set (https://no-color.org). */
+/** Colours are used on a terminal, except with NO_COLOR (https://no-color.org). */
 export interface ApplyIo extends Io {
   readonly tty?: boolean;
 }
@@ -30,7 +30,7 @@ export interface ApplyIo extends Io {
 interface Outcome {
   readonly ok: boolean;
   readonly files: readonly { readonly path: string; readonly before: string | null; readonly after: string | null }[];
-  /** Unified diffs: of what changes, and of what takes it back. */
+  /** Unified diffs: of the changes, and of their reverse. */
   readonly preview: string;
   readonly inverse: string | null;
   readonly repairs: readonly (Repair & { readonly source: string })[];
@@ -121,7 +121,7 @@ const COLORS: readonly (readonly [start: string, code: number])[] = [
   ["-", 31],
 ];
 
-/** A diff for the eye. A patch comes from a stranger, so what a terminal would obey is shown as a symbol instead. */
+/** A diff for a terminal. Patches are untrusted, so control characters are shown as symbols. */
 function showOnTerminal(diff: string, color: boolean): string {
   const lines = diff.split("\n").map((line) => {
     const shown = line.replace(/(?!\t)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, symbol);

@@ -80,7 +80,7 @@ const remark = (change: Located): Remark => {
   return { contract, rule: named(change), message: `${what}: ${why}`, file, line, pointer };
 };
 
-/** The changes that a team knows of, with the reason of each. One whose day is over, or that has no reason, is an error. */
+/** The accepted changes, with the reason of each. An expired one, or one without a reason, is an error. */
 async function acceptedIn(path: string | undefined, io: Io): Promise<ReadonlyMap<string, string>> {
   const file = path ?? "compat.json";
   const text = await readFile(resolve(io.cwd, file), "utf8").catch((error: Error) => {
@@ -127,7 +127,7 @@ function between(before: readonly Place[], after: readonly Place[], single: bool
     line: 1,
     pointer: "",
   });
-  // Two folders given as such are compared whatever they are called.
+  // Two folders are compared whatever their names.
   const pairs: [Place | undefined, Place | undefined][] =
     single && before.length === 1
       ? [[before[0], after[0]]]

@@ -32,7 +32,7 @@ interface Entry {
   readonly options: readonly string[];
 }
 
-/** The values of options that have a few; all other words are files. */
+/** The values of options with fixed choices; all other words are files. */
 const values = { "--example": "sse websocket both", "--fail-on": "client server source none", "--as": "server client" };
 
 const shells: Readonly<Record<string, (entries: readonly Entry[]) => string>> = { bash, zsh, fish };

@@ -4,13 +4,13 @@ import { contractValue, type LoadedContract } from "@parlance/language/value";
 import { contractsAt } from "./folders.js";
 import { type Io, UsageError } from "./io.js";
 
-/** A contract's folder as a value, and what names this version of it. */
+/** A contract's folder as a value, with a digest of this version. */
 export interface Loaded {
   readonly contract: LoadedContract;
   readonly digest: string;
 }
 
-/** The one contract at a path; with a name, the one of that name among those there. */
+/** The only contract at a path, or the one with a name. */
 export async function contractAt(path: string, io: Io, name?: string): Promise<Loaded> {
   const { places } = await contractsAt(path, io);
   const documents = places.map(({ folder }) => assemble(folder));

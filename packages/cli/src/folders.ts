@@ -5,12 +5,12 @@ import { type Io, UsageError } from "./io.js";
 
 /** A contract's folder and where it is. */
 export interface Place {
-  /** As shown: relative to where the command runs. Empty where it is not on the disk. */
+  /** As shown: relative to the working directory. Empty if it is not on the disk. */
   readonly path: string;
   readonly folder: ContractFolder;
 }
 
-/** The contracts at a path: one, or all that are in it, by name. `single` tells which it was. */
+/** The contracts at a path, by name: one, or all in that folder. `single` is true for one. */
 export async function contractsAt(directory: string, io: Io): Promise<{ places: Place[]; single: boolean }> {
   const root = resolve(io.cwd, directory);
   if (!(await isDirectory(root))) throw new UsageError(`${directory} is not a folder; parlance init starts a contract`);
@@ -25,7 +25,7 @@ export async function contractsAt(directory: string, io: Io): Promise<{ places: 
   return { places: await Promise.all(places), single };
 }
 
-/** A folder of messages without contract.json is a contract too, one with a fault. */
+/** A folder of messages without contract.json counts as a contract, with an error. */
 const isContract = async (path: string) =>
   (await isDirectory(path)) && (await readdir(path)).some((name) => name === "contract.json" || name === "messages");
 

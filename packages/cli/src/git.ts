@@ -5,7 +5,7 @@ import type { Place } from "./folders.js";
 import { UsageError } from "./io.js";
 
 /**
- * The contracts of a git revision, in no work tree: `REF` means the folder `directory` as it was then, `REF:PATH` another
+ * The contracts of a git revision, read without a work tree: `REF` means the folder `directory` as it was then, `REF:PATH` another
  * one, from the root of the repository. One contract or a folder of them, as on the disk.
  */
 export async function contractsOf(revision: string, directory: string): Promise<Place[]> {
@@ -32,7 +32,7 @@ export async function contractsOf(revision: string, directory: string): Promise<
     folders[name][single ? file : file.slice(slash + 1)] = text;
   }
   if (Object.keys(folders).length === 0) throw new UsageError(`${revision} has no contract in ${under || "its root"}`);
-  // What a contract extends is read from the same revision; a package is not in it, and is read where it is installed.
+  // The base of a contract is read from the same revision; a package is read where it is installed.
   const open: Open = async (base, from) => {
     if (!base.startsWith(".")) return openOnDisk(base, resolve(root, from));
     const at = posix.join(from, base);
@@ -114,7 +114,7 @@ function git(cwd: string, args: readonly string[], input = ""): Promise<Buffer> 
       if (code === 0) resolve(Buffer.concat(output));
       else reject(new UsageError(Buffer.concat(problem).toString().trim()));
     });
-    // A git that fails at once has closed its input by now; its exit code tells.
+    // If git fails at once, its input is closed by now; the exit code reports it.
     child.stdin.on("error", () => {}).end(input);
   });
 }

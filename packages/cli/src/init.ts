@@ -60,7 +60,7 @@ const named = (text: string) =>
     ? undefined
     : `"${text}" cannot name a protocol: use lower case, digits and hyphens, such as my-agent`;
 
-/** What the user answers, again until it is valid; the default without a terminal. */
+/** Asks the user until the answer is valid; returns the default without a terminal. */
 async function answer(
   ask: Io["ask"],
   question: string,
@@ -76,7 +76,7 @@ async function answer(
   }
 }
 
-/** Starts a contract that says only what differs from its base. */
+/** Starts a contract that contains only the differences from its base. */
 async function extend(base: string, directory: string, io: Io): Promise<number> {
   const folder = resolve(io.cwd, base);
   const reference = (await isDirectory(folder)) ? relativeTo(directory, folder) : base;
@@ -102,7 +102,7 @@ function relativeTo(directory: string, folder: string): string {
   return path.startsWith(".") ? path : `./${path}`;
 }
 
-/** Writes a contract and, beside it, the schemas that its `$schema` leads to; shows them as a tree. */
+/** Writes a contract and, beside it, the schemas that its `$schema` refers to; shows them as a tree. */
 async function write(
   directory: string,
   texts: Readonly<Record<string, string>>,

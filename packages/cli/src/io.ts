@@ -1,12 +1,12 @@
 import { ContractError } from "@parlance/language/load";
 
-/** Where a command reads and writes, so that a test can stand in for a terminal. */
+/** The input and output of a command, which a test can replace. */
 export interface Io {
-  /** What relative paths start from. */
+  /** The base of relative paths. */
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: AsyncIterable<string | Uint8Array>;
-  /** Whether what is printed goes to a terminal. */
+  /** Whether the output is a terminal. */
   readonly tty?: boolean;
   /** Asks a question and returns the answer, without the line's end. Absent where there is no terminal. */
   ask?(question: string): Promise<string>;
@@ -31,7 +31,7 @@ export type Options = Readonly<
 
 export interface Command {
   readonly summary: string;
-  /** Loaded when it is called: a command does not wait for what only another needs. */
+  /** Loaded when it is called, so that a command does not wait for the modules of others. */
   load(): Promise<{
     readonly help: string;
     readonly options: Options;
@@ -50,7 +50,7 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** Whether an error is the caller's to repair: its message is all there is to print. Any other is a defect of this program. */
+/** Whether the caller can fix an error; then only its message is printed. Any other is a defect of this program. */
 export const expected = (error: unknown): error is Error =>
   error instanceof UsageError || error instanceof ContractError || isParseArgsError(error) || isSystemError(error);
 

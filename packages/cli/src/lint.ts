@@ -49,7 +49,7 @@ async function report(
   return errors === 0 ? exit.fine : exit.findings;
 }
 
-/** What lint says about contracts, with the lines of their files. */
+/** The findings of lint about contracts, with the lines of their files. */
 export async function faults(
   places: readonly Place[],
   options?: { readonly patterns?: boolean; readonly descriptions?: boolean; readonly examples?: boolean },

@@ -16,11 +16,11 @@ export interface Production {
   readonly out: string;
   readonly check?: boolean | undefined;
   readonly json?: boolean | undefined;
-  /** Words in the first lines of everything produced; a file in `out` that has them and is no longer produced is left over. */
+  /** A marker in the first lines of every produced file; other files in `out` with it are stale. */
   readonly marker?: string;
 }
 
-/** Makes files of contracts, which have to be sound, and writes them, or tells which are not as they would be written. */
+/** Produces files from sound contracts and writes them, or reports those that are stale. */
 export async function produce(make: Make, { from, out, check, json, marker }: Production, io: Io): Promise<number> {
   const { places, single } = await contractsAt(from, io);
   const directory = resolve(io.cwd, out);
@@ -54,7 +54,7 @@ export async function produce(make: Make, { from, out, check, json, marker }: Pr
   return exit.fine;
 }
 
-/** The files of all contracts, or what is wrong with some. */
+/** The files of all contracts, or the problems of some. */
 async function made(
   make: Make,
   places: readonly Place[],
@@ -86,7 +86,7 @@ const stale = (out: string, file: string, message: string): Remark => ({
   pointer: "",
 });
 
-/** Files that an earlier run wrote and this one does not. Only what says that it was generated is ever taken for one. */
+/** Files that an earlier run wrote and this one does not. Only files with the marker count. */
 async function leftovers(directory: string, texts: Texts, marker: string): Promise<string[]> {
   const names = (await readdir(directory).catch(() => [])).filter((name) => !(name in texts) && name.endsWith(".ts"));
   const heads = names.map(async (name) => (await readFile(join(directory, name), "utf8")).slice(0, 200));

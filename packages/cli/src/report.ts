@@ -4,17 +4,17 @@ import * as jsonc from "jsonc-parser";
 import type { Place } from "./folders.js";
 import type { Io } from "./io.js";
 
-/** One thing to tell about a place in a file. */
+/** One remark about a place in a file. */
 export interface Remark {
   readonly contract: string;
   readonly rule: string;
   readonly message: string;
-  /** Relative to where the command runs. */
+  /** Relative to the working directory. */
   readonly file: string;
   /** From 1. */
   readonly line: number;
   readonly pointer: string;
-  /** From 1, where the text itself is broken. */
+  /** From 1; set for text that is not JSON. */
   readonly column?: number;
   readonly severity?: "warning";
 }
@@ -38,13 +38,13 @@ function annotation({ file, line, pointer, message, rule, severity }: Remark, io
   return `::${severity ?? "error"} ${words}::${data(`${pointer && `${pointer}: `}${message}`)}\n`;
 }
 
-/** Whether a file of a contract has what a JSON Pointer points to. */
+/** Whether a JSON Pointer has a target in a file of a contract. */
 export const has = (folder: ContractFolder, file: string, pointer: string): boolean =>
   find(folder.files, file, pointer).exact;
 
 /**
- * Where a JSON Pointer points in a file of a contract: the file as shown, and the line from 1; of what is not there, the nearest that is.
- * What a contract has from the one it extends is there.
+ * The place of a JSON Pointer in a file of a contract: the file as shown, and the line from 1. A missing target gives its nearest parent;
+ * an inherited one gives its place in the base.
  */
 export function placeIn({ path, folder }: Place, file: string, pointer: string): { file: string; line: number } {
   const { extended } = folder;

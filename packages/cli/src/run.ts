@@ -31,7 +31,7 @@ parlance <command> --help tells the rest; parlance --version, which this is.
 Exit codes: 0 fine, 1 findings, 2 usage, or a file that cannot be read or written.
 `;
 
-/** Runs one command and returns its exit code; nothing is thrown but what is wrong with this program. */
+/** Runs one command and returns its exit code. Throws only on a defect of this program. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const [name, ...rest] = argv;
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {

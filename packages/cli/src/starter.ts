@@ -6,10 +6,10 @@ export const carriers: readonly Carrier[] = ["sse", "websocket", "both"];
 type Schema = Readonly<Record<string, unknown>>;
 type Files = Readonly<Record<string, string>>;
 
-/** JSON as a file has it. */
+/** JSON in the form of a file. */
 export const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
-/** A sound contract: a prompt, answered by text in pieces that ends well or with an error. */
+/** A sound contract: a prompt, answered by a stream of text that ends in success or an error. */
 export function files(name: string, carrier: Carrier): Files {
   const stream = carrier !== "websocket";
   const channel = carrier !== "sse";

@@ -58,7 +58,7 @@ async function changed(directories: Iterable<string>, interrupt: AbortSignal): P
     };
     cancel = finish;
     interrupt.addEventListener("abort", finish);
-    // A directory that is removed while it is watched is an error on some systems, and a change on all.
+    // Removing a watched directory is an error on some systems, and a change on all.
     for (const directory of present) watchers.push(watch(directory, settle).on("error", settle));
     if (interrupt.aborted) finish();
   });
@@ -68,7 +68,7 @@ async function changed(directories: Iterable<string>, interrupt: AbortSignal): P
 const nearest = async (directory: string): Promise<string> =>
   (await isDirectory(directory)) || dirname(directory) === directory ? directory : nearest(dirname(directory));
 
-/** The directories of every file that the contracts at `from` are made of. What cannot be read is left out until it can. */
+/** The directories of all files of the contracts at `from`. Unreadable ones are left out until they can be read. */
 async function directoriesAt(from: string, io: Io): Promise<Set<string>> {
   const root = resolve(io.cwd, from);
   const found = new Set([root]);
@@ -87,7 +87,7 @@ async function collect(path: string, found: Set<string>, visited: Set<string>): 
   if (base !== undefined) await collect(base, found, visited);
 }
 
-/** The folder that a contract extends, also where that one is broken. */
+/** The folder that a contract extends, even a broken one. */
 async function baseOf(path: string): Promise<string | undefined> {
   try {
     const { extends: base } = JSON.parse(await readFile(join(path, "contract.json"), "utf8"));

@@ -7,8 +7,8 @@ const at = (...steps: string[]) => ({
 });
 
 /**
- * The streams and channels of a contract as an AsyncAPI 3.0 document, from the server's point of view: what it sends is what
- * a client receives. Answers are replies; an answer that is an operation of its own is described in prose.
+ * The streams and channels of a contract as an AsyncAPI 3.0 document, from the server's point of view: a client receives what it
+ * sends. Answers are replies; an answer that is an operation of its own is described in prose.
  */
 export function asyncapi(document: ContractDocument): object {
   const { contract } = document;
@@ -122,7 +122,7 @@ function channelOperations(document: ContractDocument, name: string, channel: Ch
   ];
 }
 
-/** The asks of one side of a channel, each an operation with its reply. */
+/** The requests of one side of a channel, each an operation with its reply. */
 function asks(
   document: ContractDocument,
   name: string,

@@ -1,18 +1,18 @@
 import type { CheckError, Checks } from "@parlance/contract";
 
 /**
- * What the checks of a generated module are made of. `validators` writes the expressions and copies in what they use, so nothing here runs
- * in the generator. Keywords, places and params of an error are ajv's.
+ * The functions that the checks of a generated module call. `validators` writes the expressions and copies in the functions they use, so
+ * nothing here runs in the generator. Keywords, places and params of an error are ajv's.
  */
 
-/** Returns what is wrong with a value; undefined where nothing is. The first flaw is enough, as it is for ajv without `allErrors`. */
+/** Returns the first error of a value, as ajv does without `allErrors`; undefined for a valid one. */
 // biome-ignore lint/suspicious/noExplicitAny: a value that is not checked yet.
 export type Test = (value: any) => readonly CheckError[] | undefined;
 export type Tests = Readonly<Record<string, Test>>;
 
 const flaw = (keyword: string, params: CheckError["params"]): CheckError[] => [{ instancePath: "", keyword, params }];
 
-/** Flaws learn their place on the way out: a value that passes costs no text. */
+/** Paths are built only after an error, so a valid value costs no text. */
 const under = (step: string | number, flaws: readonly CheckError[] | undefined) =>
   flaws?.map((one) => ({
     ...one,
@@ -26,7 +26,7 @@ const test =
 
 const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
 
-// Strings, booleans and numbers are most of a message: one call each.
+// Most of a message is strings, booleans and numbers: one call each.
 const mistyped = (type: string) => flaw("type", { type });
 export const string: Test = (value) => (typeof value === "string" ? undefined : mistyped("string"));
 export const boolean: Test = (value) => (typeof value === "boolean" ? undefined : mistyped("boolean"));
@@ -39,7 +39,7 @@ export const nothing: Test = () => flaw("false schema", {});
 export const types = (tests: Tests): Test =>
   test((value) => Object.values(tests).some((one) => !one(value)), "type", { type: Object.keys(tests) });
 
-/** An object with all of `required`, and what is there of `optional`. */
+/** An object with all of `required` and any of `optional`. */
 export function object(required: Tests, optional: Tests = {}): Test {
   const needed = Object.keys(required).length;
   // Merged as lists: an object would put keys such as "1" first.
@@ -47,7 +47,7 @@ export function object(required: Tests, optional: Tests = {}): Test {
   const tests = [required, optional].flatMap<Test>(Object.values);
   return (value) => {
     if (!isObject(value)) return mistyped("object");
-    // Every message's way: no iterators.
+    // Runs for every message, so it uses no iterators.
     for (let at = 0; at < keys.length; at++) {
       const key = keys[at]!;
       const found = value[key];
@@ -60,7 +60,7 @@ export function object(required: Tests, optional: Tests = {}): Test {
   };
 }
 
-/** `test` for each property of an object but those that are known. */
+/** Applies `test` to each property of an object except the known ones. */
 export const others =
   (test: Test, ...known: readonly string[]): Test =>
   (value) => {
@@ -71,7 +71,7 @@ export const others =
     return undefined;
   };
 
-/** An object's properties are these. */
+/** An object with these properties only. */
 export const only =
   (...known: readonly string[]): Test =>
   (value) => {
@@ -98,7 +98,7 @@ export const values = (...allowedValues: unknown[]): Test =>
   test((value) => allowedValues.includes(value), "enum", { allowedValues });
 export const minimum = (limit: number): Test => test((value) => value >= limit, "minimum", { comparison: ">=", limit });
 export const maximum = (limit: number): Test => test((value) => value <= limit, "maximum", { comparison: "<=", limit });
-/** In code points, as the specification counts. */
+/** The length in code points, as the specification counts. */
 export const minLength = (limit: number): Test =>
   test(
     (value: string) => {
@@ -140,19 +140,19 @@ export const any =
 
 export const not = (inner: Test): Test => test((value) => inner(value) !== undefined, "not", {});
 
-/** A schema that stands inside of itself. */
+/** A schema that contains itself. */
 export const later =
   (inner: () => Test): Test =>
   (value) =>
     inner()(value);
 
-/** Keywords that are seldom seen, as ajv has compiled them. */
+/** Rare keywords, as ajv compiled them. */
 export const compiled =
   (check: { (value: unknown): boolean; errors?: readonly CheckError[] | null }): Test =>
   (value) =>
     check(value) ? undefined : check.errors!;
 
-/** The tests in the form in which a contract has them. */
+/** The tests in the form that a contract takes. */
 export function checked(tests: Tests): Checks {
   const checks: Record<string, Checks[string]> = {};
   for (const title in tests) {

@@ -2,19 +2,19 @@ import type { Schema, SchemaObject } from "@parlance/contract";
 import { mapSchema } from "@parlance/language/schema";
 import { rules } from "./rules.js";
 
-/** Schemas as expressions of the functions in `checking`, which they call by that name. */
+/** Schemas as expressions that call the functions of `checking` by name. */
 export interface Expressions {
   /** The name of a schema's declaration, by absolute reference. */
   refer(reference: string): string;
-  /** By name, in an order in which each stands after those that it refers to. */
+  /** By name; each declaration follows those that it refers to. */
   readonly declarations: ReadonlyMap<string, Readonly<Declaration>>;
 }
 
 interface Declaration {
   readonly name: string;
-  /** Undefined while the expression is written: a schema that refers to itself meets itself. */
+  /** Undefined while the expression is written, which detects a schema that refers to itself. */
   text?: string;
-  /** How often it is referred to. */
+  /** The number of references to it. */
   uses: number;
 }
 
@@ -35,8 +35,8 @@ const record = (entries: readonly (readonly [string, string])[]) =>
   `{ ${entries.map(([key, value]) => `${text(key)}: ${value}`).join(", ")} }`;
 
 /**
- * `find` gets the schema of an absolute reference. `compile` gets the keywords that no function of `checking` is for, and returns the name
- * of a function of ajv for them: contracts may use more keywords than they do use.
+ * `find` returns the schema of an absolute reference. `compile` takes the keywords without a function in `checking`, and returns the name
+ * of an ajv function for them.
  */
 export function expressions(
   find: (reference: string) => Schema,
@@ -67,12 +67,12 @@ export function expressions(
   function of(schema: Schema, base: string): string {
     if (typeof schema === "boolean") return schema ? ANYTHING : NOTHING;
     const { $id, $defs, definitions, ...left } = schema;
-    // These see what every keyword beside them has seen.
+    // These depend on the results of all keywords beside them.
     if ("unevaluatedProperties" in left || "unevaluatedItems" in left)
       return `checking.compiled(${compile(elsewhere(left, base))})`;
     const tests: string[] = [];
     const inner = (value: unknown) => of(value as Schema, base);
-    /** Takes a keyword, which is then not left to ajv. */
+    /** Takes a keyword, so that ajv does not compile it. */
     const take = (keyword: string): unknown => {
       const value = left[keyword];
       delete (left as Record<string, unknown>)[keyword];
@@ -127,7 +127,7 @@ function objectOf(
   others: unknown,
   inner: (schema: unknown) => string,
 ): string[] {
-  // An empty name is never missing for ajv, by which lint judges the examples.
+  // ajv, by which lint checks the examples, never reports an empty name as missing.
   const needed = new Set(((required ?? []) as string[]).filter(Boolean));
   const known = Object.entries((properties ?? {}) as Record<string, Schema>).map(
     ([key, schema]) => [key, inner(schema)] as const,
@@ -149,7 +149,7 @@ function objectOf(
 const absolute = (reference: string, base: string) =>
   new URL(reference, `parlance:${base}`).href.slice("parlance:".length);
 
-/** A schema that means the same wherever it stands. */
+/** A schema that means the same in any place. */
 function elsewhere(schema: SchemaObject, base: string): SchemaObject {
   return mapSchema(schema, (one) =>
     typeof one.$ref === "string" ? { ...one, $ref: absolute(one.$ref, base) } : one,

@@ -2,7 +2,7 @@ import type { ContractDocument, FaultPlaces, Schema, SchemaObject } from "@parla
 import { locate, typeName } from "@parlance/language/schema";
 
 /**
- * The schemas that an error code has in the body of a refusal and in error messages, where they allow any text. Their type
+ * The schemas of error codes, in refusals and error messages, that allow any text. Their type
  * lists the contract's codes, which an editor then offers; the schemas need not repeat them.
  */
 export function codeSchemas(document: ContractDocument): ReadonlySet<Schema> {

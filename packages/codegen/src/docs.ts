@@ -5,7 +5,7 @@ import { openapi } from "./openapi.js";
 
 /**
  * The documents of a contract by file name: `<name>.openapi.json` (3.1), `<name>.asyncapi.json` (3.0) and `<name>.md`. They are
- * written from the contract and are never its source. Equal documents give equal bytes.
+ * generated from the contract. Equal documents give equal bytes.
  */
 export function docs(document: ContractDocument): Readonly<Record<string, string>> {
   const { name } = document.contract;

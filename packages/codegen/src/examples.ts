@@ -4,8 +4,8 @@ import { sourceOf } from "./source.js";
 import { wireForms } from "./validators.js";
 
 /**
- * A module that exports one example of each form that the server writes: of schemas by title, of texts by operation. It is the first that is
- * no empty list, which would show a test nothing.
+ * A module with one example of each form that the server writes: of schemas by title, of texts by operation. It is the first that is
+ * not an empty list, because an empty one tests nothing.
  */
 export function examples(document: ContractDocument): string {
   const schemas = Object.entries(wireForms(document, "server")).flatMap(([title, { examples }]) =>

@@ -2,33 +2,33 @@ import type { Json, Schema, SchemaObject } from "@parlance/contract";
 import { linesOf } from "./jsdoc.js";
 import { comment, property, width } from "./literal.js";
 
-/** A TypeScript type as its alternatives, each of which can stand before `[]` as it is. */
+/** A TypeScript type as its alternatives, each of which can precede `[]` without parentheses. */
 export type Type = readonly string[];
 
 const unknown: Type = ["unknown"];
 
 /** Where a schema stands while its type is written. */
 export interface Context {
-  /** The type that a `$ref` means: a name, or the type itself where its target has none. */
+  /** The type of a `$ref`: its name, or the type itself if its target has none. */
   refer(ref: string, context: Context): Type;
-  /** The schema that a `$ref` means. */
+  /** The target of a `$ref`. */
   find(ref: string): Schema | undefined;
   /** Declares a schema with a title of its own and returns its name; undefined where the title is prose. */
   declare(schema: Schema, context: Context): string | undefined;
-  /** The type of a schema that is not read from its keywords; undefined for others. */
+  /** The type of a schema with a predefined type; undefined for others. */
   known(schema: Schema): Type | undefined;
   /** The type of any object. */
   readonly bare: string;
-  /** What the current line is indented by. */
+  /** The indentation of the current line. */
   readonly indent: string;
 }
 
-/** Keywords that tell the type where `type` is not there. */
+/** Keywords that imply the type if `type` is absent. */
 const ofObjects = ["properties", "patternProperties", "additionalProperties"];
 const ofArrays = ["items", "prefixItems"];
 
 /**
- * The type of a schema. Every value that the schema allows has it; what a type cannot say (`not`, `if`, bounds) widens it.
+ * The type of a schema. It covers every value that the schema allows; keywords without a type (`not`, `if`, bounds) widen it.
  * Objects are closed for the compiler though their schemas are open.
  */
 export function expression(schema: Schema, context: Context): Type {
@@ -50,7 +50,7 @@ function inside(schema: Schema, context: Context): Type {
   return name === undefined ? expression(schema, context) : [name];
 }
 
-/** What a schema's keywords say without the schemas that it is put together from. */
+/** The type of a schema's own keywords, without the schemas that it combines. */
 function own(schema: SchemaObject, context: Context): Type {
   if (schema.const !== undefined) return [value(schema.const as Json)];
   if (schema.enum !== undefined) return unite((schema.enum as Json[]).map((one) => [value(one)]));

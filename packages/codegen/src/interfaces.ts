@@ -5,29 +5,29 @@ import { camel, declares } from "./names.js";
 import { hasInput } from "./schema.js";
 import { sourceOf } from "./source.js";
 
-/** What one operation or channel adds to the generated file. */
+/** The parts of the generated file that belong to one operation or channel. */
 interface Written {
   readonly declarations: readonly string[];
   /** Its line in the client's interface, and in the handlers'. */
   readonly client: string;
   readonly handler: string;
-  /** What a session may send and ask there, where the call belongs to one. */
+  /** The messages and requests that a session may send there, if the call belongs to one. */
   readonly session?: { readonly messages: string; readonly asks: string } | undefined;
 }
 
 /** A contract while it is written. */
 interface Page {
   readonly document: ContractDocument;
-  /** The inputs of which every property may be left out. */
+  /** The inputs with optional properties only. */
   readonly optional: ReadonlySet<string>;
-  /** A type of `@parlance/contract` with its parameters. It is imported, by another name where a schema has its own. */
+  /** A type of `@parlance/contract` with its parameters, imported under another name if a schema has the same. */
   readonly ours: (name: string, ...parameters: readonly string[]) => string;
-  /** A type of the language, which a schema's title may hide. */
+  /** A built-in type, which a schema's title may hide. */
   readonly global: (name: string) => string;
 }
 
 /**
- * The unions, the asks, the two interfaces of a contract's operations and its value. Plain interfaces, no conditional types:
+ * The unions, the requests, the two interfaces of a contract's operations and its value. Plain interfaces, no conditional types:
  * a literal yielded by a handler would widen and fail to check.
  */
 export function interfaces(
@@ -51,7 +51,7 @@ export function interfaces(
     ...Object.entries(contract.operations).map(([name, operation]) => writeOperation(page, name, operation)),
     ...Object.entries(contract.channels).map(([name, channel]) => writeChannel(page, name, channel)),
   ];
-  // Its rules are code, in `reads`.
+  // Its rules are code in `reads`.
   const { reading, ...rest } = contract;
   const data = literal(rest as unknown as Json).replace(
     /}$/,
@@ -72,7 +72,7 @@ export function interfaces(
 function writeOperation(page: Page, name: string, operation: Operation): Written {
   const { given, handed, prose, call } = callOf(page, name, operation);
   const { stream } = operation.answer;
-  // A stream that another method asks for would repeat its effect.
+  // Reopening a stream of another method would repeat its effect.
   const reopens = stream !== undefined && operation.method === "GET";
   const options = `options?: ${page.ours(reopens ? "ReopenOptions" : "CallOptions")}`;
   if (stream === undefined) {
@@ -99,7 +99,7 @@ function writeOperation(page: Page, name: string, operation: Operation): Written
   };
 }
 
-/** The type of an answer that is no stream: its body, with its headers beside it where it declares some. */
+/** The type of an answer that is not a stream: its body, with the headers that it declares. */
 function answerOf({ answer: { json, text, binary, headers } }: Operation, name: string, bytes: string): string {
   const body = json ?? (text !== undefined ? "string" : binary !== undefined ? bytes : undefined);
   if (headers === undefined) return body ?? "void";
@@ -153,7 +153,7 @@ function writeErrorCodes(document: ContractDocument): string[] {
   ];
 }
 
-/** What the two lines of a call have in common: its prose and its parameters. */
+/** The shared part of a call's two lines: its prose and its parameters. */
 function callOf({ document, optional, ours }: Page, name: string, call: Operation | ChannelContract) {
   const source = sourceOf(document);
   const { summary, description } = (source.operations[name] ?? source.channels[name])!;
@@ -168,7 +168,7 @@ function callOf({ document, optional, ours }: Page, name: string, call: Operatio
   };
 }
 
-/** Declares what one side asks among these messages; with an empty name when it asks nothing. */
+/** Declares the requests of one side among these messages; with an empty name if there are none. */
 function declareAsks({ document }: Page, name: string, by: Side, messages: readonly string[]) {
   const { contract } = document;
   const asks = new Map<string, Set<string>>();

@@ -19,7 +19,7 @@ export function linesOf(schema: Schema): string[] {
   return lines;
 }
 
-/** Prose for a doc comment. An `@` of its own would begin a tag, and the rest of the sentence would be missing from the hover. */
+/** Escapes prose for a doc comment: an `@` would begin a tag, and hide the rest of the sentence from the hover. */
 const quoteTags = (prose: string) =>
   prose
     .split(/(`[^`]*`)/)

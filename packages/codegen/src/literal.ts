@@ -3,7 +3,7 @@ import type { Json } from "@parlance/contract";
 /** The longest line of generated code. */
 export const width = 120;
 
-/** A JSON value as a TypeScript expression; what fits on a line is written on one. */
+/** A JSON value as a TypeScript expression, on one line if it fits. */
 export function literal(value: Json, indent = "", taken = 0): string {
   const line = inline(value);
   if (typeof value !== "object" || value === null || indent.length + taken + line.length <= width) return line;
@@ -24,16 +24,16 @@ function inline(value: Json): string {
   return entries.length === 0 ? "{}" : `{ ${entries.join(", ")} }`;
 }
 
-/** A property's name, quoted where the language asks for it. */
+/** A property's name, quoted if needed. */
 export const property = (name: string) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name));
 
-/** A declaration of a union, one member a line where it does not fit. */
+/** A declaration of a union, one member a line if it does not fit on one. */
 export function union(name: string, members: readonly string[]): string {
   const line = `export type ${name} = ${members.join(" | ")};`;
   return line.length <= width ? line : `export type ${name} =\n${members.map((member) => `  | ${member}`).join("\n")};`;
 }
 
-/** A doc comment, or nothing where there is nothing to say. */
+/** A doc comment, or nothing for empty text. */
 export function comment(prose: readonly (string | undefined)[], indent = ""): string {
   const lines = prose.flatMap((part) => part?.replaceAll("*/", "*\\/").split("\n") ?? []);
   if (lines.length === 0) return "";

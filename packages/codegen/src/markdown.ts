@@ -30,7 +30,7 @@ export function markdown(document: ContractDocument): string {
     .join("\n\n")}\n`;
 }
 
-/** A `<token>` in prose would be taken for an element, and not shown. Code shows it as it is. */
+/** Writes a `<token>` in prose as code, because Markdown would hide it as an element. */
 const escapeTags = (text: string) =>
   text.replace(/`[^`]*`|<(?=[a-z/!?])/gi, (found) => (found === "<" ? "&lt;" : found));
 
@@ -240,10 +240,10 @@ function table(heads: readonly string[], rows: readonly (readonly string[])[]): 
 const also = ({ alsoAt = [] }: { readonly alsoAt?: readonly string[] }) =>
   alsoAt.length === 0 ? "" : `, read also at ${alsoAt.map(code).join(", ")}`;
 const code = (text: string) => `\`${text}\``;
-/** To a heading of this page: GitHub's anchors are lower case without dots. */
+/** A link to a heading of this page: GitHub's anchors are lower case without dots. */
 const link = (heading: string) => `[${heading}](#${heading.toLowerCase().replace(/[^a-z0-9_-]/g, "")})`;
 
-/** The schema of a message stands under the message's name. */
+/** The schema of a message is listed under the message's name. */
 function schemaLink({ contract }: ContractDocument, title: string): string {
   return link(Object.keys(contract.messages).find((name) => contract.messages[name]!.schema === title) ?? title);
 }

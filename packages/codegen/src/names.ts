@@ -3,7 +3,7 @@ import { generatedNames, subschemas } from "@parlance/language/schema";
 
 const BRAND = Symbol.for("@parlance/GenerateError");
 
-/** The contract is sound by itself but cannot be written as TypeScript: two things want one name, or a name is not one. */
+/** The contract is sound but cannot be written as TypeScript: a name is taken twice, or is invalid. */
 export class GenerateError extends Error {
   static {
     // One of another copy of this package, such as its CommonJS build, is an instance too; a class that extends it has its own.
@@ -31,7 +31,7 @@ export function camel(name: string): string {
   return name.replace(/(?<=\d)\.(?=\d)|[-.](.)/g, (_, first?: string) => first?.toUpperCase() ?? "_");
 }
 
-/** What a constant of a module cannot be named (ECMA-262, section 12.7.2), and what the generated module imports. */
+/** Words reserved in a module (ECMA-262, section 12.7.2), and names that the generated module imports. */
 const reserved = new Set(
   (
     "await break case catch class const continue debugger default delete do else enum export extends false finally for function " +
@@ -40,7 +40,7 @@ const reserved = new Set(
   ).split(" "),
 );
 
-/** Refuses a contract in which two things want one name in the generated file, or one has a name that cannot be. */
+/** Refuses a contract whose generated file would have duplicate or invalid names. */
 export function refuseClashes(document: ContractDocument): void {
   const { contract } = document;
   const refuse = (message: string) => {
@@ -65,7 +65,7 @@ export function refuseClashes(document: ContractDocument): void {
     refuse("a contract's value has its name, and this is a word of the language; rename it");
 }
 
-/** Every name that the generated file declares, and what it is for. */
+/** Every name that the generated file declares, and its purpose. */
 function* declarations(document: ContractDocument): Generator<[name: string, what: string]> {
   for (const title of Object.keys(document.schemas)) yield [title, `the schema ${document.files[title]}`];
   yield* generatedNames(document);

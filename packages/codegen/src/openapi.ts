@@ -21,7 +21,7 @@ interface Part {
 
 const ref = (title: string) => ({ $ref: `#/components/schemas/${title}` });
 
-/** The HTTP operations of a contract as an OpenAPI 3.1 document. Two operations of one route are one operation there. */
+/** The HTTP operations of a contract as an OpenAPI 3.1 document. Operations of one route become one operation. */
 export function openapi(document: ContractDocument): object {
   const { contract } = document;
   const source = sourceOf(document);
@@ -94,7 +94,7 @@ function describe({ operation, told, name }: Part, many: boolean): string[] {
   return [head, told.description, also].filter((line) => line !== undefined);
 }
 
-/** A parameter that tells two operations apart may have the values of all of them. */
+/** A parameter that distinguishes operations allows the values of all of them. */
 function parametersOf(parts: readonly Part[]): object[] {
   const byName = new Map<string, SourceParameter[]>();
   for (const { told } of parts)
@@ -147,7 +147,7 @@ function answerOf(document: ContractDocument, { name, operation, told }: Part): 
           ...lines,
           ...(ends ? ["", `It ends with ${ends}.`] : []),
         ].join("\n"),
-        // OpenAPI 3.1 has no word for the items of a stream.
+        // OpenAPI 3.1 cannot describe the items of a stream.
         ...(stream.sentinel !== undefined && { "x-sentinel": stream.sentinel }),
         "x-messages": Object.fromEntries(stream.messages.map((message) => [message, ref(messages[message]!.schema)])),
       },

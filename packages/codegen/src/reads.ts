@@ -25,7 +25,7 @@ function reader(rules: readonly Reading[]): string {
 
 function rule({ where = {}, operation, ...rule }: Reading): string {
   const guards = Object.entries(where);
-  // No written object is equal to another.
+  // No two object literals are equal.
   if (guards.some(([, value]) => !isScalar(value))) return "";
   const changes = [
     ...each(rule.rename, (name, at, key) => `reading.rename(${at}, ${key}, ${text(name)});`),
@@ -77,7 +77,7 @@ function each<T>(
   return Object.entries(changes).map(([pointer, change]) => along(pointer, (at, key) => act(change, at, key)));
 }
 
-/** Statements that act at every place that a pointer leads to. `act` gets the expressions of what holds the place, and of its key. */
+/** Statements that act at every place that a pointer leads to. `act` gets the expressions of the parent and the key. */
 function along(pointer: string, act: (at: string, key: string) => string): string {
   const step = ([part, ...rest]: readonly string[]): string => {
     const below = (key: string) =>
@@ -87,7 +87,7 @@ function along(pointer: string, act: (at: string, key: string) => string): strin
   return step(parts(pointer));
 }
 
-/** The expression of what a pointer leads to; undefined where it leads nowhere. */
+/** The expression of a pointer's value, which is undefined if there is none. */
 function inner(pointer: string): string {
   const [first, ...rest] = parts(pointer).map(text);
   return rest.length === 0 ? `at[${first}]` : `reading.deep(at, ${[first, ...rest].join(", ")})`;

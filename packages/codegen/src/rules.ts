@@ -2,7 +2,7 @@ import type { Schema, SchemaObject } from "@parlance/contract";
 import { mapSchema } from "@parlance/language/schema";
 import { Ajv2020 } from "ajv/dist/2020.js";
 
-/** What a check does not need: prose, and the type of a value for the compiler. */
+/** Keywords that a check does not need: prose, and the type of a value for the compiler. */
 const annotations = new Set(
   (
     "title description examples default deprecated readOnly writeOnly discriminator contentEncoding contentMediaType " +
@@ -11,10 +11,10 @@ const annotations = new Set(
 );
 const annotates = (keyword: string) => annotations.has(keyword) || keyword.startsWith("x-");
 
-/** Both sides of a contract, and every schema of the same rules, ask for the same ones. */
+/** Rules by schema, because both sides of a contract need the same ones. */
 const made = new WeakMap<SchemaObject, Schema>();
 
-/** A schema as small as it can be with the same verdict on every value. */
+/** Reduces a schema, with the same verdict on every value. */
 export function rules<S extends Schema>(schema: S): S {
   if (typeof schema !== "object") return schema;
   const known = made.get(schema) ?? makeRules(schema);
@@ -28,7 +28,7 @@ function makeRules(schema: SchemaObject): Schema {
   );
 }
 
-/** The rules as text, equal for schemas that say the same in another order. */
+/** The rules as text, equal for schemas that differ only in order. */
 export function canonical(schema: SchemaObject): string {
   const { $id, required, ...rest } = rules(schema);
   const entries = Object.entries({ ...rest, ...((required as string[])?.length && { required }) });
@@ -37,11 +37,11 @@ export function canonical(schema: SchemaObject): string {
 
 const ajv = new Ajv2020({ strict: false });
 
-/** `anyOf` of known values and a form that all of them have, such as any string, asks no more than the form. */
+/** `anyOf` of known values and a schema that allows them all, such as any string, equals that schema. */
 function withoutKnownValues({ anyOf, ...rest }: SchemaObject): SchemaObject {
   if (anyOf === undefined) return rest;
   const branches = anyOf as Schema[];
-  // What a format or a reference allows is not known here.
+  // The values of a format or a reference are not known here.
   const forms = branches.filter(
     (branch) => known(branch) === undefined && !/"(?:\$ref|format)":/.test(JSON.stringify(branch)),
   );

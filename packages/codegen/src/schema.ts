@@ -1,7 +1,7 @@
 import type { ChannelContract, ContractDocument, Operation, SchemaObject } from "@parlance/contract";
 import { headersSchema, inputSchema } from "@parlance/language/schema";
 
-/** Whether a call takes an input. A client tells in the same way whether its first argument is the input or the options. */
+/** Whether a call takes an input. A client decides by the same rule if its first argument is the input or the options. */
 export function hasInput(call: Operation | ChannelContract): boolean {
   return call.parameters !== undefined || ("body" in call && call.body !== undefined);
 }

@@ -13,7 +13,7 @@ export interface Seldom {
   print(): string;
 }
 
-/** Compiles the keywords that are not written as expressions, by ajv. */
+/** Compiles the keywords without an expression, by ajv. */
 export function seldom(schemas: readonly SchemaObject[], formats: ReadonlyMap<string, RegExp | true>): Seldom {
   /** Names of functions by schema: equal schemas have one function. */
   const names = new Map<string, string>();
@@ -38,15 +38,15 @@ export function seldom(schemas: readonly SchemaObject[], formats: ReadonlyMap<st
 function instance(schemas: readonly SchemaObject[], formats: ReadonlyMap<string, RegExp | true>): Ajv2020 {
   const ajv = new Ajv2020({
     strict: true,
-    // A contract is generated only where lint has judged its schemas, and each instance would compile the meta-schema for it.
+    // Lint has checked the schemas before; here each instance would compile the meta-schema again.
     validateSchema: false,
-    // What stands beside these keywords is checked elsewhere.
+    // The keywords beside these are checked elsewhere.
     strictRequired: false,
     strictTypes: false,
     strictTuples: false,
     allowMatchingProperties: true,
     allowUnionTypes: true,
-    // The words of an error are the runtime's, made of keyword and params; they would be half of the module.
+    // The runtime makes an error's text from keyword and params; texts would be half of the module.
     messages: false,
     inlineRefs: false,
     code: { source: true, esm: true, optimize: 2 },
@@ -54,7 +54,7 @@ function instance(schemas: readonly SchemaObject[], formats: ReadonlyMap<string,
   const unevaluated = schemas.some((root) =>
     [...subschemas(root)].some(({ schema }) => "unevaluatedProperties" in schema || "unevaluatedItems" in schema),
   );
-  // To note what was evaluated costs a tenth in size; $dynamicRef is not in the vocabulary.
+  // Tracking evaluated properties costs a tenth in size; $dynamicRef is not in the vocabulary.
   Object.assign(ajv.opts, { unevaluated, dynamicRef: false });
   for (const [name, format] of formats) ajv.addFormat(name, format);
   for (const schema of schemas) ajv.addSchema(rules(schema));

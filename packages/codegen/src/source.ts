@@ -57,7 +57,7 @@ export function credentialsOf(
   return { name: bearer ? "bearer" : "apiKey", ...(header && { header }), needed: (bearer ?? apiKey) === "required" };
 }
 
-/** All schemas by title, without their ids, with references turned by `at`: title and the fragment after it. */
+/** All schemas by title, without their ids; `at` rewrites references from the title and its fragment. */
 export function schemasAt(document: ContractDocument, at: (title: string) => string): Record<string, Json> {
   const byId = new Map(Object.entries(document.schemas).map(([title, schema]) => [schema.$id, title]));
   const placed = Object.entries(document.schemas).map(([title, schema]) => {
@@ -80,7 +80,7 @@ export function examplesOf(examples: readonly Json[] | undefined): { examples?: 
   };
 }
 
-/** What a transcript shows of a stream, as it is written: all frames from a call to the end, but not those that are only read. */
+/** A stream in a transcript, as written: all frames from a call to the end, without those that are only read. */
 export function recorded(document: ContractDocument, operation: string): string | undefined {
   for (const lines of Object.values(document.transcripts)) {
     const start = lines.findIndex((line) => "call" in line && line.call === operation);
@@ -95,13 +95,13 @@ export function recorded(document: ContractDocument, operation: string): string 
   return undefined;
 }
 
-/** How a stream ends, for a sentence; undefined where it has no end of its own. */
+/** The end of a stream, as part of a sentence; undefined if it does not end by itself. */
 export function endsOf({ end = [], sentinel }: Stream): string | undefined {
   const ends = [...end.map((name) => `\`${name}\``), ...(sentinel === undefined ? [] : [`\`data: ${sentinel}\``])];
   return ends.length === 0 ? undefined : ends.join(" or ");
 }
 
-/** A URL as a server of AsyncAPI has it. */
+/** A URL in the form of an AsyncAPI server. */
 export function hostOf(url: string): { host: string; protocol: string; pathname?: string } {
   const { host, protocol, pathname } = new URL(url);
   return { host, protocol: protocol.slice(0, -1), ...(pathname !== "/" && { pathname }) };

@@ -15,14 +15,14 @@ import { comment, union } from "./literal.js";
 import { declares, GenerateError } from "./names.js";
 import { answerHeaders, inputs } from "./schema.js";
 
-/** A type of the generated file; its text is there once its schema has been read. */
+/** A type of the generated file; its text is set once its schema has been read. */
 interface Declared {
   readonly name: string;
   text?: string;
 }
 
 /**
- * The types of all messages, inputs and answers, in the order in which they are met. A schema that many others refer to is
+ * The types of all messages, inputs and answers, in the order of first use. A schema that many others refer to is
  * one type; one without a title is written where it is used, unless it refers to itself.
  */
 export function types(document: ContractDocument): string {
@@ -161,7 +161,7 @@ function reaches(document: ContractDocument, from: Schema, base: string, to: Sch
   return false;
 }
 
-/** The message whose schema this is, if it is not in memory what it is on the wire: one type cannot be both. */
+/** The message of this schema, if its form in memory differs from the wire: one type cannot be both. */
 function otherForm({ contract }: ContractDocument, title: string): string | undefined {
   for (const [name, message] of Object.entries(contract.messages)) {
     if (message.schema !== title) continue;

@@ -27,7 +27,7 @@ export async function validators(document: ContractDocument, side: Side): Promis
     return found.schema;
   };
   const { refer, declarations } = expressions(find, formats, compile);
-  // Schemas that say the same are checked by one function.
+  // Equal schemas share one function.
   const first = new Map<string, string>();
   let source: string;
   try {
@@ -36,7 +36,7 @@ export async function validators(document: ContractDocument, side: Side): Promis
       if (!first.has(text)) first.set(text, schema.$id as string);
       return [title, refer(first.get(text)!)] as const;
     });
-    // What is used in one place is written there.
+    // A check used once is written in place.
     const own = new Map(
       names.flatMap(([, name]) => (declarations.get(name)!.uses === 1 ? [[name, declarations.get(name)!.text]] : [])),
     );
@@ -58,13 +58,13 @@ export async function validators(document: ContractDocument, side: Side): Promis
     minifyWhitespace: true,
     write: false,
   });
-  // Printed over lines again so that a change can be read; what stood between was paths of this machine.
+  // Printed over lines again, so that diffs are readable; the dropped comments were paths of this machine.
   const { code } = await transform(bundled.outputFiles[0]!.text, { format: "esm", target: "es2022" });
   const exported = /export \{\s*(\S+) as checks,\s*(\S+) as reads\s*\};\s*$/;
   return code.replace(exported, "export const checks: Checks = $1;\nexport const reads: Reads = $2;\n");
 }
 
-/** A regular expression goes into the module by itself; a function would bring all formats with it, so those pass any value. */
+/** Copies a regular expression into the module. Format functions would bring all formats along, so they pass any value. */
 function formatsOf({ source }: ContractDocument): Map<string, RegExp | true> {
   const known = Object.entries(fastFormats).map(([name, format]): [string, RegExp | true] => {
     const pattern = typeof format === "object" && "validate" in format ? format.validate : format;
@@ -74,7 +74,7 @@ function formatsOf({ source }: ContractDocument): Map<string, RegExp | true> {
   return new Map([...unchecked, ...known, ...declaredFormats(source)]);
 }
 
-/** The schemas of what one side writes, by title and in its order. */
+/** The schemas that one side writes, by title and in order. */
 export function wireForms(document: ContractDocument, side: Side): Readonly<Record<string, SchemaObject>> {
   const { contract, schemas } = document;
   const forms: SchemaObject[] = [];
@@ -92,7 +92,7 @@ export function wireForms(document: ContractDocument, side: Side): Readonly<Reco
   return Object.fromEntries([...byTitle].sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** The names of the messages that one side writes. */
+/** The names of one side's messages. */
 function messagesOf({ contract }: ContractDocument, side: Side): string[] {
   const onChannels = Object.values(contract.channels).flatMap((channel) => channel[side]);
   const operations = side === "client" ? [] : Object.values(contract.operations);

@@ -6,7 +6,7 @@ export interface Block {
   readonly event?: SseEvent;
 }
 
-/** Cuts the text of an event stream into blocks, at the line ends of the standard: CR, LF or both. Joined, the blocks are the text again. */
+/** Cuts the text of an event stream into blocks; a line ends with CR, LF or both. Joined, the blocks are the text again. */
 export class Blocks {
   readonly #maxSize: number;
   readonly #onBlock: (block: Block) => void;
@@ -47,7 +47,7 @@ export class Blocks {
     this.#hold(text.slice(from));
   }
 
-  /** Reports what has no blank line behind it. */
+  /** Reports the rest, which has no blank line after it. */
   end(): void {
     this.#emit();
   }
@@ -55,7 +55,7 @@ export class Blocks {
   #hold(text: string): void {
     if (text === "") return;
     this.#size += text.length;
-    // Beyond the limit only the size is kept.
+    // Beyond the limit only the size is counted.
     if (this.#size <= this.#maxSize) this.#pieces.push(text);
     else this.#pieces.length = 0;
   }
@@ -105,7 +105,7 @@ export function rawOf(line: {
   return line.raw ?? encode({ event: line.event, id: line.id, data: line.text ?? "" });
 }
 
-/** Whether a block is written as the line's fields say, so that `raw` need not be kept. */
+/** Whether the fields give the same bytes as the block, so that `raw` is not needed. */
 export function isUsual({ raw, event }: Block): boolean {
   return event !== undefined && !/[\r\0]/.test(`${event.event}${event.id}${event.data}`) && encode(event) === raw;
 }

@@ -2,7 +2,7 @@ import type { Accepts, Side } from "@parlance/contract";
 import { type AnyContract, assertChecked, type Codec, checkOf, codec, router, unbind, Violation } from "@parlance/wire";
 import { type HeaderList, headerOf } from "./recording.js";
 
-/** What a request of a recording asks for. */
+/** The call that a recorded request makes. */
 export interface Asked {
   /** The operation or channel. */
   readonly name: string;
@@ -11,7 +11,7 @@ export interface Asked {
   readonly session: string | undefined;
 }
 
-/** Reads a contract's conversations: which operation a request is, and what the messages on it are. */
+/** Decodes a contract's conversations: the operation of a request, and the messages on it. */
 export class Conversations {
   readonly contract: AnyContract;
   readonly #accepts: Accepts;
@@ -24,7 +24,7 @@ export class Conversations {
     this.#route = router(contract);
   }
 
-  /** The names that a method and a target may mean; undefined where the contract has no such path. */
+  /** The operations and channels that a method and a target may mean; undefined if the contract has no such path. */
   namesAt(method: string, target: string): readonly string[] | undefined {
     const route = this.#route(method, new URL(target, "http://recording").pathname);
     if (!route || "allow" in route) return undefined;
@@ -48,7 +48,7 @@ export class Conversations {
     return { name, input, session: session === undefined ? undefined : String(session) };
   }
 
-  /** Of what one side sends on a stream or channel. */
+  /** The messages that one side sends on a stream or channel. */
   codec(name: string, side: Side): Codec {
     const key = `${side} ${name}`;
     const made = this.#codecs.get(key);

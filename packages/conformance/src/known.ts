@@ -1,14 +1,14 @@
-/** Characters by which a secret is found: a shorter one is not looked for. */
+/** The minimum length of a secret that is searched for, in characters. */
 export const SHORTEST = 8;
 
 /**
- * Texts that are replaced wherever they stand. A position is looked at closer only where its characters may begin one, so thousands of
+ * Texts that are replaced everywhere. A position is compared only if its first characters may begin one, so thousands of
  * them cost no more than a few.
  */
 export class Known {
   /** Texts by their first characters, the longest first: one may begin another. */
   readonly #byHead = new Map<string, { readonly text: string; readonly instead: string }[]>();
-  /** How many heads have each mark. */
+  /** The number of heads with each mark. */
   readonly #marks = new Uint16Array(1 << 16);
 
   add(text: string, instead: string): void {
@@ -23,7 +23,7 @@ export class Known {
     );
   }
 
-  /** Takes a text back, where it is replaced by this. */
+  /** Removes a text that has this replacement. */
   delete(text: string, instead: string): void {
     const head = text.slice(0, SHORTEST);
     const others = this.#byHead.get(head);

@@ -1,6 +1,6 @@
 import { type End, type Entry, type Header, isEnd, isHeader, type Line, parseLine } from "./recording.js";
 
-/** A hash of bytes that come piece by piece, such as `createHash("sha256")` of Node. */
+/** An incremental hash, such as `createHash("sha256")` of Node. */
 export interface Hasher {
   update(bytes: Uint8Array): unknown;
   digest(encoding: "hex"): string;
@@ -14,20 +14,20 @@ export interface ReadOptions {
   readonly hash?: Hasher;
 }
 
-/** How a recording ends. */
+/** The state of a recording after it was read. */
 export interface Ending {
-  /** `cut`: there is no end line. `altered`: a line, the count or the hash is not what was written. */
+  /** `cut`: there is no end line. `altered`: a line, the count or the hash was changed. */
   readonly state: "complete" | "cut" | "altered";
   /** Whole lines that were read. */
   readonly lines: number;
-  /** What was found where the file is not complete. */
+  /** The problem of a file that is not complete. */
   readonly reason?: string;
 }
 
-/** A line that is longer was not written by a recorder. */
+/** The maximum length of a line; a recorder writes none longer. */
 const MAX_LINE = 256 * 1024 * 1024;
 
-/** Reads a recording as its bytes come, and holds one line at a time. What stands before a cut or an altered line has been read then. */
+/** Reads a recording as its bytes come, and holds one line at a time. All lines before a cut or an altered one are reported. */
 export async function read(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   options: ReadOptions,

@@ -13,11 +13,11 @@ import {
 import { type RedactOptions, Redactor } from "./redact.js";
 
 export interface RecorderOptions extends RedactOptions {
-  /** What is named in the header. */
+  /** The name in the header. */
   readonly about?: { readonly name: string; readonly digest?: string };
   /** Leaves out texts, header values and queries. */
   readonly metadataOnly?: boolean;
-  /** Keeps every block of an event stream to the byte, also where its fields say the same. */
+  /** Keeps every block of an event stream to the byte, even if its fields give the same bytes. */
   readonly raw?: boolean;
   /** `false` records secrets too. @default true */
   readonly redact?: boolean;
@@ -25,10 +25,10 @@ export interface RecorderOptions extends RedactOptions {
   readonly versions?: Readonly<Record<string, string>>;
 }
 
-/** Bytes of one body or message that are kept; of a longer one only its size is. */
+/** The maximum size of a recorded body or message, in bytes; of a longer one only the size is kept. */
 export const MAX_CONTENT = 16 * 1024 * 1024;
 
-/** Turns what happens on connections into lines of a recording, which are passed on as they come. */
+/** Turns the events of connections into lines of a recording, and emits each at once. */
 export class Recorder {
   readonly #write: (line: string) => void;
   readonly #redactor: Redactor | undefined;
@@ -74,7 +74,7 @@ export class Recorder {
 
 type Note = (from: Side, happening: Happening) => void;
 
-/** One HTTP request and its answer, or one WebSocket. Each method is called when the thing has happened, in that order. */
+/** One HTTP request and its answer, or one WebSocket. Call each method after its event, in order. */
 export class Connection {
   readonly #redactor: Redactor | undefined;
   readonly #options: RecorderOptions;
@@ -112,13 +112,13 @@ export class Connection {
     this.#bodies[from]?.push(bytes);
   }
 
-  /** The body is whole. */
+  /** The body is complete. */
   end(from: Side): void {
     const body = this.#bodies[from];
     if (!body) return;
     delete this.#bodies[from];
     body.end();
-    // The body of a request is one line, which says as much.
+    // The body of a request is one line, which implies its end.
     if (from === "server") this.#note(from, { kind: "end" });
   }
 
@@ -137,7 +137,7 @@ export class Connection {
     this.#note(from, { kind: "close", code, reason: this.#scrub(reason) });
   }
 
-  /** The connection was lost. What had come of a body is written before. */
+  /** The connection was lost. The received part of a body is written first. */
   error(from: Side, text: string): void {
     for (const side of ["client", "server"] as const) {
       this.#bodies[side]?.end();
@@ -162,7 +162,7 @@ export class Connection {
   };
 }
 
-/** What is recorded of a text: of a whole message or body, or of a part such as an event's name. */
+/** The recorded form of a text: a whole message or body, or a part such as an event's name. */
 type Texts = (text: string, part?: "whole" | "part") => Content;
 
 interface Body {
@@ -185,7 +185,7 @@ class WholeBody implements Body {
   push(bytes: Uint8Array): void {
     this.#size += bytes.length;
     if (this.#size > MAX_CONTENT) this.#pieces.length = 0;
-    // The chunk may be used again by the one that read it.
+    // Copied, because the reader may reuse the chunk.
     else this.#pieces.push(bytes.slice());
   }
 
@@ -232,7 +232,7 @@ class EventBody implements Body {
   }
 }
 
-/** Bytes that are not UTF-8 are written as base64; what was redacted as text is redacted in them too. */
+/** Writes bytes that are not UTF-8 as base64; secrets are redacted in them too. */
 function contentOf(bytes: Uint8Array, texts: Texts): Content {
   try {
     return texts(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));

@@ -5,27 +5,27 @@ export interface Header {
   /** Version of the format. A reader refuses one that it does not know. */
   readonly recording: 1;
   readonly contract?: { readonly name: string; readonly digest?: string };
-  /** What wrote the file: package or program -> version. */
+  /** The writers of the file: package or program -> version. */
   readonly versions: Readonly<Record<string, string>>;
   /** The date and time of `t` = 0 (RFC 3339). */
   readonly began: string;
-  /** What was replaced before it was written. Empty where nothing was. */
+  /** The kinds of replaced secrets. Empty if nothing was redacted. */
   readonly redacted: readonly string[];
   /** Texts and header values were left out. */
   readonly metadataOnly?: true;
 }
 
-/** Names and values in the order in which they came, repeated ones too. */
+/** Names and values in the order received, with repeated ones. */
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 
-/** What a line holds of a text: one of `text`, `base64` (bytes that are not UTF-8) or, where it was left out, its `size` in bytes. */
+/** A text in a line: one of `text`, `base64` (bytes that are not UTF-8) or, if it was left out, its `size` in bytes. */
 export interface Content {
   readonly text?: string;
   readonly base64?: string;
   readonly size?: number;
 }
 
-/** What happened. */
+/** The event of a line. */
 export type Happening =
   | {
       readonly kind: "request";
@@ -37,9 +37,9 @@ export type Happening =
       readonly socket?: true;
     }
   | { readonly kind: "response"; readonly status: number; readonly headers: HeaderList }
-  /** A whole body, of a request or of an answer that is no event stream. Without a body there is no such line. */
+  /** A whole body, of a request or of an answer that is not an event stream. Without a body there is no such line. */
   | ({ readonly kind: "body" } & Content)
-  /** An event of a stream. `raw` is its block to the byte where that is not the usual form of `event`, `id` and `text`. */
+  /** An event of a stream. `raw` is its block to the byte if it differs from the usual form of `event`, `id` and `text`. */
   | ({ readonly kind: "event"; readonly event?: string; readonly id?: string; readonly raw?: string } & Content)
   /** A block of a stream that is no event, to the byte: a comment, a retry, an id alone. */
   | ({ readonly kind: "comment" } & Content)
@@ -49,7 +49,7 @@ export type Happening =
   /** The body is whole. */
   | { readonly kind: "end" }
   | { readonly kind: "close"; readonly code: number; readonly reason: string }
-  /** The connection was lost on this side before its end: the peer has gone, or cut it. */
+  /** The connection was lost on this side before its end: the peer left or cut it. */
   | { readonly kind: "error"; readonly text: string };
 
 /** One line between the first and the last. */
@@ -66,19 +66,19 @@ export interface End {
   readonly end: {
     /** Lines before this one. */
     readonly lines: number;
-    /** Of the bytes before this line, in hexadecimal; null where the recording was made in memory. */
+    /** The hash of the bytes before this line, in hexadecimal; null for a recording in memory. */
     readonly sha256: string | null;
   };
 }
 
 export type Line = Header | Entry | End;
 
-/** A line as it stands in the file. */
+/** Formats a line of the file. */
 export function formatLine(line: Line): string {
   return `${JSON.stringify(line)}\n`;
 }
 
-/** The inverse of `formatLine`; undefined where the text is no line of a recording. */
+/** The inverse of `formatLine`; undefined if the text is not a line of a recording. */
 export function parseLine(text: string): Line | undefined {
   let line: Partial<Record<string, unknown>>;
   try {

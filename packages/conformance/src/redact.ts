@@ -4,7 +4,7 @@ import { Known, SHORTEST } from "./known.js";
 import type { HeaderList } from "./recording.js";
 
 export interface RedactOptions {
-  /** Its API key's header, and the properties and parameters that it marks with `x-secret`. */
+  /** The contract, for its API key's header and the properties and parameters marked with `x-secret`. */
   readonly contract?: Pick<Contract, "auth" | "secrets">;
   /** Replaced wherever they match, in any text. */
   readonly patterns?: readonly RegExp[];
@@ -18,15 +18,15 @@ const SUSPECT = /^(\w*token|ticket|key|signature|sig|code|pwd)$/;
 /** Secrets that are known by their form. The first group is the secret. */
 const FORMS =
   /\b(?:Bearer|Basic)\s+([\w.~+/-]{8,}=*)|\b(eyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*)|\b((?:sk|pk|rk)[-_][\w-]{16,})|\b(gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}|AKIA[A-Z0-9]{16}|AIza[\w-]{30,})|(-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*-----END [A-Z ]*PRIVATE KEY-----)|(?<=:\/\/[^\s/:@]*:)([^\s/@]{3,})(?=@)/g;
-/** What each of them has in it: most texts are not searched for the rest. */
+/** A substring of each of them, so that most texts are not searched. */
 const HINT = /B(?:earer|asic)|eyJ|[sprk]k[-_]|gh[opsur]_|github_pat_|glpat-|xox|AKIA|AIza|PRIVATE KEY|:\/\//;
-/** Secrets that are looked for in other texts. The oldest is forgotten first. */
+/** The maximum number of secrets searched for in other texts. The oldest is dropped first. */
 const MOST = 1000;
 
-/** What stands in a recording for a secret. */
+/** The placeholder of a secret in a recording. */
 export const PLACEHOLDER = /__redacted_\d+__/g;
 
-/** Replaces secrets in what is recorded. The same secret has the same placeholder, and is found in every later text too. */
+/** Replaces secrets in a recording. A secret keeps its placeholder, and is also replaced in every later text. */
 export class Redactor {
   readonly #names: ReadonlySet<string>;
   readonly #patterns: readonly RegExp[];
@@ -42,7 +42,7 @@ export class Redactor {
     );
   }
 
-  /** What is replaced, for the header of a recording. A pattern may be a secret itself, so patterns are counted only. */
+  /** The kinds of replaced secrets, for the header. A pattern may be a secret itself, so patterns are only counted. */
   rules(): string[] {
     const patterns = this.#patterns.length === 0 ? [] : [`${this.#patterns.length} patterns of the caller`];
     const rules = [
@@ -71,7 +71,7 @@ export class Redactor {
     return this.scrub(/^[\w.%+-]+=[^\s{}]*$/.test(text) ? this.#pairs(text) : text);
   }
 
-  /** Any text: forms of keys, the caller's patterns, and every secret that was seen before. */
+  /** Any text: known forms of keys, the caller's patterns, and every secret seen before. */
   scrub(text: string): string {
     let scrubbed = !HINT.test(text)
       ? text
@@ -109,7 +109,7 @@ export class Redactor {
       return this.#pair(first) + (rest === undefined ? "" : `;${this.scrub(rest)}`);
     }
     if (name === "sec-websocket-protocol") return this.#protocols(value);
-    // It reads the stream or channel that it names.
+    // A ticket gives access to its stream or channel.
     if (name === "parlance-resume" && /^[0-9a-f]{32}$/.test(value)) return this.#replace(value);
     if (name === "referer" || name === "location") return this.target(value);
     if (this.#isSecret(name, value) || /(token|secret|api-?key|password|credential)/.test(name))
@@ -117,13 +117,13 @@ export class Redactor {
     return this.scrub(value);
   }
 
-  /** The password of Basic authentication may stand elsewhere by itself. */
+  /** Basic authentication; its password may also occur alone elsewhere. */
   #basic(encoded: string): void {
     try {
       const password = split(atob(encoded), ":")[1];
       if (password) this.#replace(password);
     } catch {
-      // It is no base64.
+      // Not base64.
     }
   }
 
@@ -159,7 +159,7 @@ export class Redactor {
       .join("&");
   }
 
-  /** JSON without its secrets; undefined where there is none in it, or the text is not JSON. */
+  /** JSON without its secrets; undefined if it has none, or the text is not JSON. */
   #json(text: string): string | undefined {
     if (!/^\s*[[{]/.test(text)) return undefined;
     let value: unknown;
@@ -169,11 +169,11 @@ export class Redactor {
       return undefined;
     }
     const clean = this.#walk(value, false, 0);
-    // A text that holds no secret keeps its own spaces and numbers.
+    // A text without secrets keeps its own spaces and numbers.
     return clean === value ? undefined : JSON.stringify(clean);
   }
 
-  /** The same value where nothing was replaced in it. */
+  /** Returns the same value if nothing was replaced in it. */
   #walk(value: unknown, secret: boolean, depth: number): unknown {
     if (depth > 64) return value;
     if (typeof value === "string") {
@@ -195,14 +195,14 @@ export class Redactor {
     return changed ? Object.fromEntries(entries) : value;
   }
 
-  /** The placeholder of a secret, which is looked for from now on. */
+  /** Returns the placeholder of a secret, and searches for it from now on. */
   #replace(secret: string): string {
     if (new RegExp(`^${PLACEHOLDER.source}$`).test(secret)) return secret;
     const found = this.#placeholders.get(secret);
     if (found !== undefined) return found;
     const placeholder = `__redacted_${++this.#count}__`;
     this.#placeholders.set(secret, placeholder);
-    // A shorter secret is replaced in its own place only: elsewhere it may be a word.
+    // A shorter secret is replaced only in its own place: elsewhere it may be a word.
     for (const form of secret.length < SHORTEST ? [] : formsOf(secret)) this.#known.add(form, placeholder);
     if (this.#placeholders.size > MOST) this.#forget();
     return placeholder;
@@ -215,7 +215,7 @@ export class Redactor {
   }
 }
 
-/** How a secret may stand in a text: as it is, in a URL, in JSON, in JSON within JSON, in base64. */
+/** The encodings of a secret in a text: plain, in a URL, in JSON, in JSON within JSON, in base64. */
 function formsOf(secret: string): Set<string> {
   const json = JSON.stringify(secret).slice(1, -1);
   const base64 = toBase64(secret);

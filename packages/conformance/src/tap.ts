@@ -2,13 +2,13 @@ import type { OpenSocket, Port } from "@parlance/wire";
 import { type Connection, Recorder, type RecorderOptions } from "./recorder.js";
 import { formatLine, type HeaderList } from "./recording.js";
 
-/** What is recorded: an app of `serve`, or the `fetch` and `webSocket` that a client is given. */
+/** The recorded side: an app of `serve`, or the `fetch` and `webSocket` of a client. */
 export interface Recordable {
   readonly fetch: (request: Request) => Promise<Response>;
   readonly webSocket?: OpenSocket;
 }
 
-/** The same connection, and what has passed on it. */
+/** The same connection, with its recording. */
 export interface Recording {
   readonly fetch: (request: Request) => Promise<Response>;
   readonly webSocket: OpenSocket;
@@ -18,7 +18,7 @@ export interface Recording {
   bytes(): Uint8Array[];
 }
 
-/** Records in memory what passes between a client and an app: `connect(contract, record(app))`. */
+/** Records the traffic between a client and an app in memory: `connect(contract, record(app))`. */
 export function record(app: Recordable, options: RecorderOptions = {}): Recording {
   const lines: string[] = [];
   const recorder = new Recorder((line) => void lines.push(line), options);
@@ -62,7 +62,7 @@ async function fetchThrough({ fetch }: Recordable, seen: Connection, request: Re
   return new Response(shown, response);
 }
 
-/** A body at its reader's pace. */
+/** A body, read at its reader's pace. */
 function show(
   body: ReadableStream<Uint8Array>,
   onBytes: (bytes: Uint8Array) => void,

@@ -3,14 +3,14 @@ import { OpenAsks } from "@parlance/wire/link";
 import { type Asked, bodyOf, type Conversations } from "./conversation.js";
 import { type Entry, type Header, type HeaderList, headerOf } from "./recording.js";
 
-/** What is wrong in a recording. */
+/** A problem of a recording. */
 export interface Finding {
   /** From 1. */
   readonly line: number;
   readonly connection: number;
   readonly rule: "schema" | "order" | "exchange" | "end" | "status" | "route";
   readonly message: string;
-  /** JSON Pointers into the body, where a schema is broken. */
+  /** JSON Pointers to the schema errors in the body. */
   readonly at?: readonly string[];
 }
 
@@ -21,9 +21,9 @@ export interface Totals {
   unknown: number;
 }
 
-/** Sessions whose open asks are remembered. */
+/** The maximum number of sessions whose open requests are tracked. */
 const MAX_SESSIONS = 10_000;
-/** Open asks of one side of a session. */
+/** The maximum number of open requests of one side of a session. */
 const MAX_ASKS = 1000;
 const PLACEHOLDER = /__redacted_\d+__/;
 
@@ -39,14 +39,14 @@ interface Open {
   body?: string;
   status?: number;
   answer?: HeaderList;
-  /** What has been sent by each side. */
+  /** The number of messages sent by each side. */
   readonly sent: { client: number; server: number };
   last?: string;
   ended?: string;
 }
 
 /**
- * Holds a recording against its contract, entry by entry: schemas, order, exchanges, ends. It remembers what is open, so its memory does
+ * Checks a recording against its contract, entry by entry: schemas, order, exchanges, ends. It keeps only open state, so its memory does
  * not grow with the recording.
  */
 export class Verifier {
@@ -95,7 +95,7 @@ export class Verifier {
     }
   }
 
-  /** What is still open when the recording ends. */
+  /** Checks what is still open at the end of the recording. */
   end(line: number, cut: boolean): void {
     for (const [connection, open] of this.#open)
       if (!cut && !open.ended) {
@@ -148,7 +148,7 @@ export class Verifier {
         return;
       case "error":
         this.#open.delete(entry.c);
-        // A client may leave whenever it likes.
+        // A client may leave at any time.
         if (entry.from === "server" && open.ended === undefined)
           find("end", `the server's side was lost: ${entry.text}`);
     }
@@ -300,7 +300,7 @@ function keysOf(exchanges: readonly { readonly ask: string; readonly key?: strin
     .join(", ");
 }
 
-/** Whether what stands at the place of a flaw, or around it, was redacted: a schema says nothing of a placeholder. */
+/** Whether the value at an error, or around it, was redacted: a schema does not apply to a placeholder. */
 function isRedacted({ at }: Flaw, text: string | undefined): boolean {
   if (text === undefined || !PLACEHOLDER.test(text)) return false;
   try {

@@ -33,7 +33,7 @@ export function compat(old: ContractDocument, now: ContractDocument): Change[] {
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** A schema that is used in several places changes once; it breaks everybody whom it breaks in one of them. */
+/** Merges the changes of a schema used in several places into one, with all parties that it breaks. */
 function merged(changes: readonly Change[]): Change[] {
   const found = new Map<string, Change>();
   for (const one of changes) {
@@ -100,7 +100,7 @@ function writersOf({ contract }: ContractDocument, message: string): Writers {
   return new Set(streams ? [...sides, "server"] : sides);
 }
 
-/** A type has its schema's title for a name. Another one is the same on the wire, and another word in a program. */
+/** A type is named after its schema's title. A new title changes programs, not the wire. */
 function* renamed(old: ContractDocument, now: ContractDocument): Generator<Change> {
   const titles = (document: ContractDocument) => {
     const found = new Map<string, string>();
@@ -182,7 +182,7 @@ function* faults(old: ContractDocument, now: ContractDocument): Generator<Change
     }
 }
 
-/** The first place is written and all are read: a client of before finds what is written now at one of the places it knew. */
+/** The first place is written and all are read, so old clients need the new first place among theirs. */
 function* places(a: FaultPlaces | undefined, b: FaultPlaces | undefined, at: string): Generator<Change> {
   for (const word of ["code", "text", "details", "recoverable"] as const) {
     const [was, is] = [a?.[word], b?.[word]];

@@ -5,13 +5,13 @@ import { type ContractFolder, isObject } from "./folder.js";
 /** A folder's texts: path relative to the folder -> text. */
 type Files = ContractFolder["files"];
 
-/** Finds the folder that a contract extends; undefined where there is none. `from` is where the contract stands. */
+/** Finds the folder that a contract extends; undefined if there is none. `from` is the contract's own folder. */
 export type Open = (base: string, from: string) => Promise<{ readonly at: string; readonly files: Files } | undefined>;
 
 /**
- * A contract's folder with all that it extends: `contract.json` is merged by JSON Merge Patch (RFC 7396); a message file replaces the
- * base's of the same name, adds one, or, being `null`, removes it. A file of the base that nothing names any more is left out.
- * Transcripts are not inherited: they are what one program says.
+ * Merges a contract's folder with all that it extends: `contract.json` by JSON Merge Patch (RFC 7396); a message file replaces the
+ * base's of the same name, adds one, or, being `null`, removes it. Files of the base that are no longer referenced are left out.
+ * Transcripts are not inherited: they record one program.
  */
 export async function follow(
   name: string,
@@ -77,7 +77,7 @@ const isRemoval = (file: string, text: string) => file.startsWith("messages/") &
 const schemasOf = (files: Files) =>
   Object.fromEntries(Object.entries(files).filter(([file]) => file.endsWith(".json") && file !== "contract.json"));
 
-/** The files that these name, by path in contract.json and by `$ref` among schemas, and those that they name in turn. */
+/** All files reachable from these, by path in contract.json and by `$ref` among schemas. */
 function reachable(files: Files, roots: readonly string[]): ReadonlySet<string> {
   const named = new Set<string>();
   const visit = (file: string) => {

@@ -1,22 +1,22 @@
-/** Something that is wrong with a contract, and where. */
+/** A problem of a contract, and its place. */
 export interface Finding {
-  /** Which rule says so; stable, kebab-case. */
+  /** The rule's name; stable, kebab-case. */
   readonly rule: string;
   /** What is wrong and what to do. */
   readonly message: string;
   /** Relative to the contract's folder. */
   readonly file: string;
-  /** JSON Pointer (RFC 6901) into that file; "" is the whole of it. */
+  /** JSON Pointer (RFC 6901) into that file; "" is the whole file. */
   readonly pointer: string;
-  /** Where the text itself is broken, and so no pointer leads: line and column, from 1. */
+  /** Line and column, from 1, of text that is not JSON: no pointer leads into it. */
   readonly at?: { readonly line: number; readonly column: number };
-  /** A warning keeps nothing from working. Without it, the finding is an error. */
+  /** A warning does not fail lint. Without this, the finding is an error. */
   readonly severity?: "warning";
 }
 
 const BRAND = Symbol.for("@parlance/ContractError");
 
-/** A contract that cannot be read. `findings` says everything that was wrong, the message says the first. */
+/** A contract that cannot be read. `findings` has every problem, the message has the first. */
 export class ContractError extends Error {
   static {
     // One of another copy of this package, such as its CommonJS build, is an instance too; a class that extends it has its own.

@@ -6,20 +6,20 @@ import { escapePointer, mapSchema, subschemas } from "./walk.js";
 
 /** A contract's folder, wherever it was read from: path relative to the folder -> text. */
 export interface ContractFolder {
-  /** What the folder is called, for messages. */
+  /** The folder's name, for messages. */
   readonly name: string;
   readonly files: Readonly<Record<string, string>>;
-  /** Of a contract that extends another: what its own folder has, and the folder that it extends; `at` leads from one to the other. */
+  /** For a contract that extends another: its own files, and the base folder; `at` is the path from one to the other. */
   readonly extended?: {
     readonly own: Readonly<Record<string, string>>;
     readonly base: ContractFolder;
     readonly at: string;
   };
-  /** What was wrong already when the folder was read. */
+  /** Problems found while the folder was read. */
   readonly findings?: readonly Finding[];
 }
 
-/** What could be parsed of a folder, and what could not. */
+/** The parsed files of a folder, and those that did not parse. */
 export interface ParsedFolder {
   readonly source?: Source;
   /** File -> schema, in the order of the files. */
@@ -73,7 +73,7 @@ export function parse(folder: ContractFolder): ParsedFolder {
   return { source, schemas: withoutAnchors(schemas), transcripts, findings };
 }
 
-/** Schemas whose references by `$anchor` are references by place, which everything else reads. */
+/** Replaces references by `$anchor` with JSON Pointers, which all other code expects. */
 function withoutAnchors(schemas: Readonly<Record<string, SchemaObject>>): Record<string, SchemaObject> {
   const places = new Map<string, string>();
   for (const [file, root] of Object.entries(schemas))
@@ -93,7 +93,7 @@ function withoutAnchors(schemas: Readonly<Record<string, SchemaObject>>): Record
   );
 }
 
-/** The file that a path in a reference means, relative to the contract's folder; undefined where it leaves the folder of contracts. */
+/** Resolves a reference's path, relative to the contract's folder; undefined if it leaves the folder of contracts. */
 export function fileOf(path: string, from: string): string | undefined {
   if (/^[a-z][a-z0-9+.-]*:/i.test(path)) return undefined;
   if (path === "") return from;
@@ -107,7 +107,7 @@ export function fileOf(path: string, from: string): string | undefined {
   return steps.filter((step) => step === "..").length > 1 ? undefined : steps.join("/");
 }
 
-/** The files that the schemas of a folder refer to and that are not in it, within the folder of contracts. */
+/** The files outside a folder that its schemas refer to, within the folder of contracts. */
 export function referred(files: ContractFolder["files"]): string[] {
   const found = new Set<string>();
   for (const [from, text] of Object.entries(files))
@@ -121,7 +121,7 @@ export function referred(files: ContractFolder["files"]): string[] {
 
 /**
  * Puts a folder together as one document: schemas by title, each with `$id` = `/<contract name>/<file>`.
- * Throws `ContractError` when a file is missing or is not JSON, or a schema has no title of its own; what else may be wrong is lint's.
+ * Throws `ContractError` when a file is missing or is not JSON, or a schema has no title of its own; lint finds all other problems.
  */
 export function assemble(folder: ContractFolder): ContractDocument {
   const { source, schemas, transcripts, findings } = parse(folder);
@@ -162,7 +162,7 @@ export function assemble(folder: ContractFolder): ContractDocument {
   return { contract, source, schemas: byTitle, files, transcripts };
 }
 
-/** Where a string first stands in a JSON value. */
+/** Finds the first place of a string in a JSON value. */
 export function placeOf(value: unknown, text: string): string {
   if (typeof value !== "object" || value === null) return "";
   for (const [key, child] of Object.entries(value)) {

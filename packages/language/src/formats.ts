@@ -1,7 +1,7 @@
 import type { Source } from "./prose.js";
 
 /**
- * Formats that say what a value means and that no validator of ours checks: of internationalised names, and of OpenAPI's numbers
+ * Formats that are known but not checked: internationalised names, and OpenAPI's numbers
  * and bytes. A format is an annotation in 2020-12, so they pass any value.
  */
 export const uncheckedFormats =

@@ -1,6 +1,6 @@
 import * as jsonc from "jsonc-parser";
 
-/** Where a text is not JSON, and what is wrong there. Lines and columns count from 1. */
+/** A JSON syntax error and its place. Lines and columns count from 1. */
 export interface SyntaxFault {
   readonly line: number;
   readonly column: number;
@@ -25,7 +25,7 @@ const expected: Readonly<Record<string, string>> = {
   InvalidCharacter: "a control character is written as an escape",
 };
 
-/** The first place where a text is not JSON. */
+/** Finds the first syntax error of a text. */
 export function syntaxFault(text: string): SyntaxFault {
   let found: SyntaxFault | undefined;
   jsonc.visit(

@@ -25,10 +25,10 @@ export { contractSchema } from "./lint/form.js";
 const rules: readonly Rule[] = [names, titles, owned, routes, headers, binary, tags, exchanges, conversations];
 
 /**
- * Everything that is wrong with a contract, by file and place; nothing when it is sound. One broken file does not hide the
- * faults of others: what can be read is judged. Reading the folder is `read`'s, of `@parlance/language/load`. Whether regular
- * expressions can be made slow takes a second to tell; without `patterns` it is not asked. Without `examples` they are not judged by their
- * schemas, which takes most of the rest. With `descriptions`, a property or a
+ * Every problem of a contract, by file and place; none for a sound one. One broken file does not hide the
+ * problems of others: all that can be read is checked. `read` of `@parlance/language/load` reads the folder. Without `patterns`,
+ * slow regular expressions are not looked for, which saves a second. Without `examples`, they are not checked against their
+ * schemas, which saves most of the rest. With `descriptions`, a property or a
  * parameter without one is a warning.
  */
 export async function lint(
@@ -58,7 +58,7 @@ export async function lint(
     identified: { schemas: Object.fromEntries(identified) },
     transcripts,
   };
-  // A parameter with a word that is none does not compile, which has been said.
+  // A parameter with an unknown keyword does not compile, which is reported already.
   const told = (at: string) => formal.some(({ pointer }) => pointer.startsWith(`${at}/`));
   const shown = (judged ? [...examples(subject, ajv)] : []).filter(
     ({ file, pointer }) => file !== "contract.json" || !told(pointer),
@@ -73,11 +73,11 @@ export async function lint(
 const vocabularyAjv = (options: Options = {}) => {
   const ajv = new Ajv2020({
     strict: true,
-    // Schemas that people have leave types out; a keyword beside the wrong type is found by our own rule.
+    // Real schemas leave types out; our own rule finds a keyword beside the wrong type.
     strictTypes: false,
     strictTuples: false,
     allowMatchingProperties: true,
-    // "then": { "required": […] } names properties that stand outside of it.
+    // "then": { "required": […] } names properties declared outside of it.
     strictRequired: false,
     allowUnionTypes: true,
     allErrors: true,
@@ -88,7 +88,7 @@ const vocabularyAjv = (options: Options = {}) => {
   return ajv;
 };
 
-/** The formats that a contract declares; a problem of one is reported at its place. */
+/** The formats that a contract declares; their problems are reported elsewhere. */
 function declared(source: Source): ReadonlyMap<string, RegExp | true> {
   try {
     return declaredFormats(source);
@@ -97,10 +97,10 @@ function declared(source: Source): ReadonlyMap<string, RegExp | true> {
   }
 }
 
-/** Judges whether schemas are JSON Schema. One for all contracts, because making ready for that takes most of the time. */
+/** Checks that schemas are JSON Schema. One for all contracts, because setting it up takes most of the time. */
 const judge = vocabularyAjv();
 
-/** What stands in for a contract.json that cannot be read, so that its schemas are judged all the same. */
+/** Replaces a contract.json that cannot be read, so that its schemas are still checked. */
 const nothing = { messages: {}, operations: {}, channels: {}, fault: { schema: "", text: [] } };
 
 const byPlace = (a: Finding, b: Finding) =>

@@ -55,7 +55,7 @@ async function texts(path: string): Promise<ContractFolder["files"]> {
   return withReferred(own, (file) => readFile(join(path, file), "utf8"));
 }
 
-/** A folder's texts with the files beside `messages/` that its schemas refer to. One that is not there is found by lint. */
+/** Adds the files beside `messages/` that a folder's schemas refer to. Lint reports missing ones. */
 export async function withReferred(
   files: ContractFolder["files"],
   text: (file: string) => Promise<string>,

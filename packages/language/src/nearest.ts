@@ -1,4 +1,4 @@
-/** The name among some that is most like another one, if a typing mistake can explain the difference. */
+/** Finds the most similar name, if a typing mistake can explain the difference. */
 export function nearest(name: string, names: Iterable<string>): string | undefined {
   const limit = Math.max(1, Math.floor(name.length / 3));
   let best: string | undefined;
@@ -17,7 +17,7 @@ export function didYouMean(name: string, names: Iterable<string>): string {
   return one === undefined ? "" : `; did you mean "${one}"?`;
 }
 
-/** Letters to insert, delete, replace, or swap with the next (optimal string alignment). */
+/** Edit distance: letters inserted, deleted, replaced or swapped (optimal string alignment). */
 function distance(one: string, other: string): number {
   let before: number[] = [];
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);

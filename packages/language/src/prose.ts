@@ -6,7 +6,7 @@ import { subschemas } from "./walk.js";
 export type Source = Readonly<Record<string, any>>;
 
 /**
- * The contract as data: what a runtime needs of `contract.json`, with schemas named by title instead of by file. Titles,
+ * Returns the parts of `contract.json` that a runtime needs, with schemas named by title instead of by file. Titles,
  * summaries, descriptions, examples and the constraints of parameters stay behind in the source.
  */
 export function withoutProse(
@@ -82,5 +82,5 @@ function each(record: Source | undefined, change: (value: Source) => unknown): S
   return record && Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
 }
 
-/** What JSON would keep: no `undefined` anywhere, so that two contracts compare and print alike. */
+/** Removes every `undefined`, so that equal contracts compare and print alike. */
 const pick = (value: unknown): unknown => JSON.parse(JSON.stringify(value));

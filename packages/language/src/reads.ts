@@ -5,7 +5,7 @@ import type { Contract, Reader, Reading, Reads, Side } from "@parlance/contract"
  * statements, and its tests compare it with this.
  */
 
-/** The readers of what one side writes. */
+/** The readers of one side's messages and bodies. */
 export function readsOf(contract: Contract, side: Side): Reads {
   const rules = (contract.reading ?? []).filter(({ of }) => of === side);
   const reader = (operation?: string): Reader | undefined => {
@@ -45,7 +45,7 @@ function get(body: unknown, pointer: string): unknown {
   );
 }
 
-/** Every place that a pointer leads to: what holds it, and its key there. */
+/** Every place that a pointer leads to: the parent value, and the key in it. */
 function places(body: unknown, [part, ...rest]: readonly string[]): [Body, string][] {
   if (typeof body !== "object" || body === null) return [];
   const keys = part === "*" && Array.isArray(body) ? Object.keys(body) : [part!];

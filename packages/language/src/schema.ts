@@ -12,7 +12,7 @@ export const pascal = (name: string) =>
 export const typeName = ({ contract, source }: Pick<ContractDocument, "contract" | "source">) =>
   typeof source.type === "string" ? source.type : pascal(contract.name);
 
-/** The names in a contract's generated file that no title gives, and what each is for. */
+/** The names in a contract's generated file that come from no title, and the purpose of each. */
 export function* generatedNames(
   document: Pick<ContractDocument, "contract" | "source">,
 ): Generator<[name: string, what: string]> {
@@ -62,7 +62,7 @@ export function members(
   };
   return parts.reduceRight<Members>((sum, part) => {
     const ref = typeof part.$ref === "string" ? part.$ref : undefined;
-    // A schema that is made of itself says nothing more the second time.
+    // A schema that includes itself adds nothing the second time.
     if (ref !== undefined && trail.includes(ref)) return sum;
     const target = ref === undefined ? part : resolve(document, schema, ref);
     const inner = members(document, { $id: schema.$id, ...target }, ref === undefined ? trail : [...trail, ref]);
@@ -74,7 +74,7 @@ export function members(
   }, own);
 }
 
-/** Where a `$ref` leads: the title of a file's schema, the place in it, and what stands there. */
+/** The target of a `$ref`: the title of a file's schema, the place in it, and the schema there. */
 export interface Located {
   readonly title: string;
   readonly pointer: string;
@@ -90,7 +90,7 @@ export function locate({ schemas }: Pick<ContractDocument, "schemas">, base: str
   return schema === undefined ? undefined : { title: entry![0], pointer, schema };
 }
 
-/** What stands at a JSON Pointer, as a fragment of a URI writes it (RFC 6901, section 6). */
+/** The value at a JSON Pointer in URI fragment form (RFC 6901, section 6). */
 function at(root: SchemaObject, fragment: string): Schema | undefined {
   let found: unknown = root;
   for (const step of fragment.split("/").slice(1)) {
@@ -126,7 +126,7 @@ function inFile(schema: SchemaObject, file: string): SchemaObject {
   })) as SchemaObject;
 }
 
-/** A reference in one file as one beside `messages/` writes it. */
+/** Rewrites a reference for a file beside `messages/`. */
 function inPlace(ref: string, file: string): string {
   if (ref.startsWith("#")) return file + ref;
   // Beside a file of another folder a relative reference means another file than here.

@@ -4,7 +4,7 @@ import addFormats from "ajv-formats";
 import { readsOf } from "./reads.js";
 import { declaredFormats, headersSchema, inputSchema, uncheckedFormats } from "./schema.js";
 
-/** A contract that takes and gives anything its schemas allow: its types are not known to the compiler. */
+/** A contract loaded at run time: the compiler does not know its types. */
 // biome-ignore lint/suspicious/noExplicitAny: the interfaces are those of a contract that was read at run time
 export type LoadedContract = ContractValue<any, any>;
 
@@ -59,7 +59,7 @@ function schemasOf({ contract, schemas }: ContractDocument, messages: readonly s
   return [...new Set(messages)].map((name) => schemas[contract.messages[name]!.schema]!);
 }
 
-/** A check is compiled when it is first asked for. */
+/** Compiles a check on first use. */
 function checksOf(compile: (schema: SchemaObject) => Check, schemas: readonly SchemaObject[]): Checks {
   const entries = schemas.map((schema) => {
     let compiled: Check | undefined;

@@ -4,17 +4,17 @@ import { type Entry, type Header, isEventStream } from "../recording.js";
 type Request = Extract<Entry, { kind: "request" }>;
 type Response = Extract<Entry, { kind: "response" }>;
 
-/** What has come of one connection, for exports. */
+/** The recorded entries of one connection, for exports. */
 export interface Exchanged {
   readonly request: Request;
   readonly body?: string;
   readonly response?: Response;
   readonly entries: readonly Entry[];
-  /** When the last entry came. */
+  /** The time of the last entry. */
   readonly until: number;
 }
 
-/** Gathers the entries of each connection, and reports it when it is over. Only what is open is held. */
+/** Collects the entries of each connection, and reports it when it is over. Only open connections are held. */
 export class Exchanges {
   readonly #open = new Map<number, { request: Request; entries: Entry[] }>();
   readonly #report: (exchanged: Exchanged) => void;
@@ -27,7 +27,7 @@ export class Exchanges {
     if (entry.kind === "request") return void this.#open.set(entry.c, { request: entry, entries: [] });
     const open = this.#open.get(entry.c);
     open?.entries.push(entry);
-    // A close may be confirmed: the connection is over with the end of the recording, or its second close.
+    // The peer may confirm a close: a connection ends with its second close, or with the recording.
     const closes = open?.entries.filter(({ kind }) => kind === "close").length ?? 0;
     if (entry.kind === "end" || entry.kind === "error" || closes > 1) this.#over(entry.c);
   }

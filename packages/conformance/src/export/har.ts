@@ -1,7 +1,7 @@
 import { type Header, type HeaderList, headerOf } from "../recording.js";
 import { answerText, dateOf, type Exchanged } from "./connections.js";
 
-/** The text of a HAR file before its entries, and behind them. Between two entries stands a comma. */
+/** The text of a HAR file before and after its entries. A comma separates two entries. */
 export const har = {
   begin: (header: Header): string => {
     const [name = "parlance", version = ""] = Object.entries(header.versions)[0] ?? [];
@@ -10,7 +10,7 @@ export const har = {
   end: "\n]}}\n",
 };
 
-/** One entry of an HTTP archive (HAR 1.2); messages of a WebSocket stand in `_webSocketMessages`, as Chromium has them. */
+/** One entry of an HTTP archive (HAR 1.2); messages of a WebSocket are in `_webSocketMessages`, as in Chromium. */
 export function harEntry(header: Header, exchanged: Exchanged, origin: string): string {
   const { request, body, response, entries, until } = exchanged;
   const url = new URL(request.target, origin);

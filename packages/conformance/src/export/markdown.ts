@@ -64,7 +64,7 @@ function shown({
   return all.length > SHOWN ? `${all.slice(0, SHOWN)}… (${all.length} characters)` : all;
 }
 
-/** Code in a line: what comes from a stranger is neither markup nor a control character. */
+/** Inline code, so that untrusted text is neither markup nor a control character. */
 function inline(text: string): string {
   const plain = inert(text.replace(/[\r\n\t]+/g, " "));
   const ticks = "`".repeat(Math.max(0, ...[...plain.matchAll(/`+/g)].map(([run]) => run.length)) + 1);
@@ -77,7 +77,7 @@ function fence(text: string): string {
   return `${ticks}json\n${inert(text.slice(0, SHOWN))}\n${ticks}\n`;
 }
 
-/** A terminal would obey these, and a reader be misled. */
+/** Characters that control a terminal or mislead a reader. */
 const inert = (text: string) => text.replace(/(?![\t\n])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
 
 const cell = (text: string) => text.replaceAll("|", "\\|").replace(/[\r\n]+/g, " ");

@@ -2,10 +2,10 @@ import { createHash, type Hash } from "node:crypto";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { formatLine } from "../recording.js";
 
-/** Characters that are written before the end of the tick. */
+/** The size of a batch, in characters, that is written before the end of the tick. */
 const FULL = 256 * 1024;
 
-/** A recording on the disk, which only its owner may read. Lines of one tick are one write, so a process that is killed leaves whole lines but the last. */
+/** A recording on the disk, readable by its owner only. Lines of one tick are one write; a killed process can cut the last line only. */
 export class RecordingFile {
   readonly #fd: number;
   readonly #hash: Hash = createHash("sha256");
@@ -16,7 +16,7 @@ export class RecordingFile {
   #due: NodeJS.Immediate | undefined;
   #over = false;
 
-  /** @throws an error of the system, `EEXIST` where the file is there already */
+  /** @throws a system error, `EEXIST` if the file exists already */
   constructor(path: string, onError: (error: Error) => void) {
     this.#fd = openSync(path, "wx", 0o600);
     this.#onError = onError;
@@ -61,7 +61,7 @@ export class RecordingFile {
       writeAll(this.#fd, bytes);
       this.#hash.update(bytes);
     } catch (error) {
-      // A full disk: the file stays as it is, a cut one.
+      // On a full disk the file stays cut.
       this.#over = true;
       closeSync(this.#fd);
       this.#onError(error as Error);

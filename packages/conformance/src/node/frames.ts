@@ -2,7 +2,7 @@ import type { Writable } from "node:stream";
 import * as ws from "ws";
 import { type Connection, MAX_CONTENT } from "../recorder.js";
 
-/** The part of `ws` that reads frames, which its types leave out. */
+/** The frame parser of `ws`, which its types leave out. */
 const { Receiver } = ws as unknown as {
   readonly Receiver: new (options: {
     readonly isServer: boolean;
@@ -11,7 +11,7 @@ const { Receiver } = ws as unknown as {
   }) => Writable;
 };
 
-/** Reads one direction of an open WebSocket for a recording. A peer that breaks the framing is no longer read, and still passed on. */
+/** Reads one direction of an open WebSocket for a recording. After a framing error it stops reading; bytes are still forwarded. */
 export function frames(from: "client" | "server", seen: Connection, onClose: () => void): (chunk: Buffer) => void {
   const isClient = from === "client";
   const receiver = new Receiver({ isServer: isClient, maxPayload: MAX_CONTENT, skipUTF8Validation: true });

@@ -18,7 +18,7 @@ import { forward } from "./forward.js";
 import { frames } from "./frames.js";
 
 export interface ProxyOptions {
-  /** Where the server is, such as `http://localhost:8080`. A path in it goes before the path of each request. */
+  /** The server's URL, such as `http://localhost:8080`. Its path is put before the path of each request. */
   readonly target: string;
   readonly recorder: Recorder;
   /** @default 0: any free one */
@@ -27,24 +27,24 @@ export interface ProxyOptions {
   readonly host?: string;
   /** Milliseconds to wait for the server's connection and for a handshake. @default 30,000 */
   readonly connectWithin?: number;
-  /** Milliseconds that connections may go on when the proxy closes. @default 1000 */
+  /** Milliseconds that open connections get when the proxy closes. @default 1000 */
   readonly closeWithin?: number;
 }
 
 export interface Proxy {
   readonly url: string;
-  /** Cuts what is open and closes. */
+  /** Cuts open connections and closes. */
   close(): Promise<void>;
 }
 
 /** These end at the next hop (RFC 9110, section 7.6.1); the two connections have their own. */
 const HOP = /^(connection|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i;
-/** Not passed on, so that what comes back can be read: an answer is not packed. */
+/** Not forwarded, so that answers come uncompressed and can be read. */
 const PACKING = /^(accept-encoding|sec-websocket-extensions)$/i;
 
 type Lose = (from: Side, text: string) => void;
 
-/** Passes HTTP, event streams and WebSockets on to a server, and records them. It buffers nothing and adds nothing. */
+/** Forwards HTTP, event streams and WebSockets to a server, and records them. It buffers nothing and adds nothing. */
 export async function proxy(options: ProxyOptions): Promise<Proxy> {
   const { host = "127.0.0.1", port = 0, closeWithin = 1000 } = options;
   const root = Scope.open(() => {});
@@ -86,7 +86,7 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Prox
     call.close();
   };
   const upstream = send(options, incoming, {});
-  // The time limit is for the connection; how long the server thinks is the client's business.
+  // The time limit is for the connection only; the client limits the wait for an answer.
   connecting(upstream, call, options.connectWithin, () => fail(new Error("no connection within the limit")));
   call.add(() => upstream.destroy());
 
@@ -164,7 +164,7 @@ function passSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer, opt
   upstream.end();
 }
 
-/** Both directions of an open WebSocket, byte by byte: frames, pings and the close are the peers' own. */
+/** Forwards both directions of an open WebSocket, byte by byte, with the peers' frames, pings and close. */
 function join(
   sockets: { readonly [side in Side]: Duplex },
   early: { readonly [side in Side]: Buffer },
@@ -192,7 +192,7 @@ function join(
   }
 }
 
-/** A server that does not switch protocols. */
+/** Forwards the answer of a server that does not switch protocols. */
 function refuse(answer: IncomingMessage, socket: Duplex, seen: Connection, finish: () => void): void {
   const headers = passed(pairs(answer.rawHeaders));
   const kept = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
@@ -229,7 +229,7 @@ function send({ target }: ProxyOptions, incoming: IncomingMessage, own: Readonly
   return (isTls ? httpsRequest : httpRequest)(options);
 }
 
-/** Calls `expire` where there is no connection within the limit. */
+/** Calls `expire` if there is no connection within the limit. */
 function connecting(upstream: ReturnType<typeof httpRequest>, call: Scope, limit = 30_000, expire: () => void): void {
   const stop = call.timeout(limit, expire);
   upstream.once("socket", (socket) => {

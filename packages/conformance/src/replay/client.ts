@@ -7,9 +7,9 @@ import { type Problem, Replaying, type ReplayOptions } from "./replay.js";
 import { nameOf, type Take, type Tape } from "./tape.js";
 
 export interface ReplayClientOptions extends ReplayOptions {
-  /** Where the server is. @default "http://localhost" */
+  /** The server's URL. @default "http://localhost" */
   readonly baseUrl?: string;
-  /** Put in place of the recorded ones, such as a token that was redacted. */
+  /** Replace the recorded ones, such as a redacted token. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly fetch: (request: Request) => Promise<Response>;
   readonly webSocket?: OpenSocket;
@@ -19,7 +19,7 @@ export interface ReplayClientOptions extends ReplayOptions {
 const OWN =
   /^(host|connection|keep-alive|transfer-encoding|content-length|accept-encoding|upgrade|expect|sec-websocket-.*|sec-fetch-.*)$/i;
 
-/** One connection that goes on. */
+/** One open connection. */
 interface Live {
   readonly take: Take;
   readonly abort: AbortController;
@@ -35,8 +35,8 @@ interface Came {
 }
 
 /**
- * The client of a recording: does what the client did, in the recorded order, and compares what the server sends. Each thing of the server is
- * awaited before the client's next.
+ * The client of a recording: repeats the client's actions in the recorded order, and compares the server's messages. It awaits each of them
+ * before its next action.
  */
 export async function replayClient(tape: Tape, options: ReplayClientOptions): Promise<readonly Problem[]> {
   const run = new Replaying(tape, options);
@@ -108,7 +108,7 @@ async function openSocket(
   return Object.defineProperty(new Response(null), "status", { value: 101 });
 }
 
-/** Reads an answer as the recorder does: by events, or whole. */
+/** Reads an answer as the recorder does: event by event, or whole. */
 async function receive(one: Live): Promise<void> {
   const response = await one.response!;
   if (!isEventStream([...response.headers])) {
@@ -179,7 +179,7 @@ async function follow(run: Replaying, one: Live, entry: Entry): Promise<void> {
   }
 }
 
-/** The server has said all that it said in the recording. */
+/** Awaits the end of the server's messages, as recorded. */
 async function over(run: Replaying, one: Live, name: string): Promise<void> {
   for (;;) {
     const step = await run.within(`the end of ${name}`, () => one.incoming.next()).catch((error) => error as Error);
@@ -202,7 +202,7 @@ function headersOf(
   const replaced = Object.keys(given).map((name) => name.toLowerCase());
   const kept = request.headers.flatMap(([name, value]) => {
     if (OWN.test(name) || replaced.includes(name.toLowerCase())) return [];
-    // The name of a stream that may be resumed is the client's to choose.
+    // The client chooses the name of a resumable stream.
     if (/^parlance-resume$/i.test(name) && /^__redacted_\d+__$/.test(value))
       return [[name, run.matcher.placeholder(value, newKey)] as const];
     const now = run.matcher.rewrite(value);

@@ -1,12 +1,12 @@
 import type { Entry } from "../recording.js";
 
-/** Lets what the server sends pass when the client has done all that it did meanwhile. So an event that a second request caused waits for that request. */
+/** Holds back the server's messages until the client's earlier recorded actions. An event caused by a second request waits for that request. */
 export class Gate {
-  /** What the client does, in the recorded order, and where each stands. */
+  /** The client's actions, in the recorded order, and their positions. */
   readonly #asks: readonly Entry[];
   readonly #places: readonly number[];
   readonly #numbers: ReadonlyMap<Entry, number>;
-  /** For each ask, itself while it is to come, else a later one: the next that is to come is found without a search. */
+  /** For each action, itself while pending, else a later one: finds the next pending one without a search. */
   readonly #next: number[];
   readonly #waiting = new Set<{ readonly from: number; readonly to: number; readonly resolve: () => void }>();
 
@@ -18,7 +18,7 @@ export class Gate {
     this.#next = [...this.#asks.keys(), this.#asks.length];
   }
 
-  /** The client has done this. */
+  /** Marks an action of the client as done. */
   pass(entry: Entry): void {
     const number = this.#numbers.get(entry);
     if (number !== undefined) this.#next[number] = number + 1;
@@ -29,13 +29,13 @@ export class Gate {
       }
   }
 
-  /** Resolves when the client has done all that stands between two places. */
+  /** Resolves when the client has done all actions between two positions. */
   until(from: number, to: number): Promise<void> {
     if (!this.pending(from, to)) return Promise.resolve();
     return new Promise((resolve) => void this.#waiting.add({ from, to, resolve }));
   }
 
-  /** The first thing between two places that the client has yet to do. */
+  /** The client's first pending action between two positions. */
   pending(from: number, to: number): Entry | undefined {
     let [low, high] = [0, this.#places.length];
     while (low < high) {

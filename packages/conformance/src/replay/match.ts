@@ -1,6 +1,6 @@
 import { isObject } from "@parlance/wire";
 
-/** One place where what came is not what was recorded. */
+/** One difference between the live and the recorded value. */
 export interface Difference {
   /** A JSON Pointer into the body, or the part of the request: `method`, `path`, `query`. */
   readonly at: string;
@@ -11,9 +11,9 @@ export interface Difference {
 export interface MatchOptions {
   /** Names of properties and parameters that may differ. */
   readonly ignore?: readonly string[] | undefined;
-  /** Names of properties that hold ids: the peer's own stand for the recorded ones from then on. Names that end in `id` always do. */
+  /** Names of properties that hold ids: the peer's ids replace the recorded ones. Names that end in `id` always count. */
   readonly ids?: readonly string[] | undefined;
-  /** Recorded text -> what stands for it now: a folder, a secret by its placeholder. */
+  /** Recorded text -> its replacement: a folder, a secret by its placeholder. */
   readonly values?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -22,13 +22,13 @@ const UUID = /^[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 
 /**
- * Compares what came with what was recorded. A generated id may be another one than in the recording, but the same wherever it is
+ * Compares live values with recorded ones. A generated id may differ from the recording, but is the same wherever it is
  * repeated; a placeholder stands for any text; a time for any time.
  */
 export class Matcher {
   readonly #ignore: ReadonlySet<string>;
   readonly #ids: ReadonlySet<string>;
-  /** Recorded id or placeholder -> what stands for it now. */
+  /** Recorded id or placeholder -> its current value. */
   readonly #bound = new Map<string, string>();
   #pattern: RegExp | undefined;
 
@@ -41,7 +41,7 @@ export class Matcher {
     }
   }
 
-  /** The differences of two texts. Ids that they name are bound where there is none. */
+  /** The differences of two texts. If there are none, their ids are bound. */
   text(recorded: string | undefined, came: string | undefined): Difference[] {
     return this.#settle((found, bind) => this.#compare("", "", parsed(recorded), parsed(came), found, bind));
   }
@@ -73,7 +73,7 @@ export class Matcher {
     this.#pattern = undefined;
   }
 
-  /** What a placeholder stands for, made by `make` when it is first asked for. */
+  /** The value of a placeholder, made by `make` on first use. */
   placeholder(recorded: string, make: () => string): string {
     if (!this.#bound.has(recorded)) this.bind(recorded, make());
     return this.#bound.get(recorded)!;
@@ -120,7 +120,7 @@ export class Matcher {
   }
 }
 
-/** Returns false where the recorded value stands for another one already. */
+/** Returns false if the recorded value is bound to another one already. */
 type Bind = (recorded: string, came: string) => boolean;
 
 export interface Asked {

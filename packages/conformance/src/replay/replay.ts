@@ -10,13 +10,13 @@ export interface ReplayOptions extends MatchOptions {
   readonly contract?: Pick<Contract, "session" | "exchanges" | "auth" | "secrets"> | undefined;
   /** 0 waits for nothing, 1 keeps the recorded pauses, 2 halves them. @default 0 */
   readonly speed?: number | undefined;
-  /** Milliseconds to wait for what the other side does next. @default 10,000 */
+  /** Milliseconds to wait for the other side's next action. @default 10,000 */
   readonly wait?: number | undefined;
 }
 
-/** Something that is not as recorded. */
+/** A difference from the recording. */
 export interface Problem {
-  /** `miss`: nothing recorded matches. `differs`: it matches, but not in all. `left`: it was recorded and did not come. `more`: it came and was not recorded. */
+  /** `miss`: nothing recorded matches. `differs`: it matches in part. `left`: recorded, but did not come. `more`: came, but was not recorded. */
   readonly kind: "miss" | "differs" | "left" | "more";
   readonly message: string;
   readonly differences?: readonly Difference[];
@@ -26,7 +26,7 @@ export function formatProblem({ kind, message, differences = [] }: Problem): str
   return [`${kind}: ${message}`, ...formatDifferences(differences).map((line) => `    ${line}`)].join("\n");
 }
 
-/** What both sides of a replay share: what is compared, what is wrong, and how long to wait. */
+/** The shared state of both sides of a replay: comparison, problems and time limits. */
 export class Replaying {
   readonly scope = Scope.open(() => {});
   readonly matcher: Matcher;
@@ -44,19 +44,19 @@ export class Replaying {
     this.#tape = tape;
     this.#speed = speed;
     this.#redactor = new Redactor({ contract });
-    // What stands for a placeholder is a secret.
+    // The value of a placeholder is a secret.
     for (const [recorded, now] of Object.entries(values ?? {}))
       if (recorded.startsWith("__redacted_")) this.learn([["Authorization", now]]);
   }
 
-  /** Notes the secrets of a live request: no problem shows them. */
+  /** Collects the secrets of a live request, so that no problem shows them. */
   learn(headers: HeaderList, target = "", body = ""): void {
     this.#redactor.headers(headers);
     this.#redactor.target(target);
     this.#redactor.text(body);
   }
 
-  /** Notes a problem, without the secrets that were seen. */
+  /** Adds a problem, without the secrets seen so far. */
   found(kind: Problem["kind"], message: string, differences?: readonly Difference[]): Problem {
     const clean = differences?.map(({ at, recorded, came }) => {
       const name = at.split("/").at(-1) ?? "";

@@ -23,14 +23,14 @@ export interface Replayed {
   body(signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-/** Ends with the connection, or the replay. What is sent on it is known to be lost. */
+/** Headers of the connection or the moment: the replay does not send the recorded ones. */
 const HELD = /^(connection|keep-alive|transfer-encoding|content-length|date|upgrade|sec-websocket-.*)$/i;
 
-/** The server of a recording. Each request is matched to one that was recorded, the first of equal ones first, and answered as that one was. */
+/** The server of a recording. It matches each request to a recorded one, equal ones in order, and sends the recorded answer. */
 export class ReplayServer {
   readonly #run: Replaying;
   readonly #all: readonly Take[];
-  /** Those that have not been asked for. */
+  /** The connections not requested yet. */
   readonly #takes: Take[];
   readonly #gate: Gate;
   #closed = false;
@@ -42,7 +42,7 @@ export class ReplayServer {
     this.#gate = new Gate(tape.entries);
   }
 
-  /** What was not as recorded so far. */
+  /** The differences from the recording so far. */
   get problems(): readonly Problem[] {
     return this.#run.problems;
   }
@@ -56,7 +56,7 @@ export class ReplayServer {
     if (response?.kind !== "response") {
       const lost = steps.find(({ entry }) => entry.kind === "error");
       if (lost?.entry.from === "server") return { status: 502, headers: [], body: nothing };
-      // The client had gone before there was an answer.
+      // The client left before there was an answer.
       return { status: 200, headers: [], body: (signal) => this.#park(signal) };
     }
     await this.#run.pause(steps[first]!.at);
@@ -126,7 +126,7 @@ export class ReplayServer {
     return near;
   };
 
-  /** Ends what goes on, and returns every problem; what was recorded and was not asked for is one. */
+  /** Ends open connections, and returns every problem; a recorded request that did not come is one. */
   close(): readonly Problem[] {
     if (this.#closed) return this.problems;
     this.#closed = true;
@@ -156,7 +156,7 @@ export class ReplayServer {
     return { status, headers: [["Content-Type", "text/plain; charset=utf-8"]], body: () => bytesOf(text) };
   }
 
-  /** 501: no client takes it for an answer of the protocol. */
+  /** 501, which is not a status of the protocol. */
   #missed({ method, target, body }: Arriving): { status: number; text: string } {
     const compared = this.#all.map((take) => {
       const differences = this.#run.matcher.request(
@@ -175,7 +175,7 @@ export class ReplayServer {
     return { status: 501, text: `replay: ${formatProblem(problem)}\n` };
   }
 
-  /** Waits for the recorded pause and, on a stream or channel, for what the client did since it was opened. */
+  /** Waits for the recorded pause and, on a stream or channel, for the client's actions since it was opened. */
   async #turn(take: Take, { entry, at }: Step): Promise<void> {
     if (isLong(take)) await this.#meanwhile(take.at, at, entry);
     await this.#run.pause(at);
@@ -206,7 +206,7 @@ export class ReplayServer {
       const bytes = this.#bytes(entry);
       if (bytes) yield bytes;
     }
-    // The client went, or the recording ended: there was no more.
+    // Nothing more: the client left, or the recording ended.
     yield* this.#park(signal);
   }
 
@@ -218,7 +218,7 @@ export class ReplayServer {
     return encoder.encode(matcher.rewrite(entry.text ?? ""));
   }
 
-  /** Until the client has gone, or the replay has closed. */
+  /** Resolves when the client has left, or the replay has closed. */
   async *#park(signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const { scope } = this.#run;
     await new Promise<void>((resolve) => {
@@ -264,10 +264,10 @@ export class ReplayServer {
   }
 }
 
-/** How much a difference of these parts counts in the search for the nearest. */
+/** The weight of a difference in these parts, when searching for the nearest request. */
 const FAR: Readonly<Record<string, number>> = { method: 100, path: 100 };
 
-/** Whether the server goes on to send when the request is answered. */
+/** Whether the server continues to send after it has answered the request. */
 function isLong({ request, steps }: Take): boolean {
   return request.socket === true || steps.some(({ entry }) => entry.kind === "event");
 }
@@ -285,7 +285,7 @@ function describe(entry: Entry): string {
   return "text" in entry && entry.text !== undefined ? `${entry.kind} ${entry.text.slice(0, 80)}` : entry.kind;
 }
 
-/** The protocol to select for a client that offers a ticket: its own, as the recorded server did. */
+/** The subprotocol to select for a client that offers a ticket: the client's own, as recorded. */
 export function selected(protocols: Iterable<string>): string | false {
   return [...protocols].find((one) => parseTicket([one]) !== undefined || one.startsWith("parlance.")) ?? false;
 }

@@ -9,7 +9,7 @@ export interface Take {
   readonly request: Request;
   /** Of the request; undefined where it had none. */
   body: string | undefined;
-  /** Where the request stands among all entries. */
+  /** The position of the request among all entries. */
   readonly at: number;
   readonly steps: Step[];
 }
@@ -28,7 +28,7 @@ export interface Tape {
   readonly ending: Ending;
 }
 
-/** Reads a recording to be replayed. Throws `TypeError` where there is nothing to replay in it. */
+/** Reads a recording to be replayed. Throws `TypeError` if it has nothing to replay. */
 export async function loadTape(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Tape> {
   let header: Header | undefined;
   const entries: Entry[] = [];
@@ -55,12 +55,12 @@ export function takesOf(entries: readonly Entry[]): Take[] {
   return [...takes.values()];
 }
 
-/** What a replay says of a connection. */
+/** Describes a connection in a replay's problems. */
 export function nameOf({ request: { method, target, socket } }: Take): string {
   return `${socket ? "WebSocket" : method} ${target}`;
 }
 
-/** Whether a request asks to go on where an earlier one was cut. */
+/** Whether a request resumes an earlier one that was cut. */
 export function resumes(headers: Request["headers"]): boolean {
   return headerOf(headers, "last-event-id") !== undefined;
 }

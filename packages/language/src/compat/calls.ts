@@ -132,7 +132,7 @@ function* paths(a: Operation | Channel, b: Operation | Channel, at: string): Gen
   for (const path of places.added) yield inContract([], `${at}/path`, `the path ${path} was added`);
 }
 
-/** Calls of one name; and of those left over, the ones of one route, which got another name. */
+/** Matches calls by name, and the rest by route: those were renamed. */
 function paired<C extends Operation | Channel>(
   before: Readonly<Record<string, C>>,
   after: Readonly<Record<string, C>>,
@@ -206,7 +206,7 @@ function* stream(a: Stream, b: Stream, at: string): Generator<Change> {
   yield* readings(a, b, at);
 }
 
-/** What a client makes of the messages: which is the failure, where the text is. */
+/** How a client interprets the messages: which one is the failure, and where the text is. */
 function* readings(a: Stream | Channel, b: Stream | Channel, at: string): Generator<Change> {
   for (const word of ["fault", "text"] as const)
     if (!same(a[word], b[word]))
@@ -217,7 +217,7 @@ function* readings(a: Stream | Channel, b: Stream | Channel, at: string): Genera
       );
 }
 
-/** An unknown message is passed over, so a new one breaks nobody; one that is gone breaks clients, who say it or wait for it. */
+/** Readers skip unknown messages, so a new one is safe. A removed one breaks clients that send or await it. */
 function* said(before: readonly string[], after: readonly string[], at: string, side: string): Generator<Change> {
   const { gone, added } = match(before, after);
   for (const name of gone) yield inContract(["client", "source"], at, `the ${side}'s message ${name} was removed`);

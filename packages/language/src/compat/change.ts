@@ -9,17 +9,17 @@ export type Breaks = readonly Party[];
 
 /** What changed from one version of a contract to the next, and whom it breaks. */
 export interface Change {
-  /** In the order client, server, source; empty where nobody has to change. */
+  /** In the order client, server, source; empty for a safe change. */
   readonly breaks: Breaks;
   readonly what: string;
-  /** Why it breaks them, or why nobody. */
+  /** Why it breaks them, or why it is safe. */
   readonly why: string;
-  /** In the new contract; of what is gone, in the old one. */
+  /** In the new contract; for a removal, in the old one. */
   readonly file: string;
   readonly pointer: string;
 }
 
-/** Who writes what a schema describes. */
+/** The sides that write a schema's values. */
 export type Writers = ReadonlySet<Side>;
 
 /** A verdict with its reason. */
@@ -44,7 +44,7 @@ export function ofNarrow(writers: Writers): Verdict {
     : verdict(["source"], "existing clients can read it, but server code must send it");
 }
 
-/** The same for a bound, a pattern or a format, which types do not express. */
+/** The verdict on a tighter bound, pattern or format, which types do not express. */
 export function ofBound(writers: Writers): Verdict {
   return writers.has("client") ? ofBoundOfClient : safe("existing clients can read it");
 }
@@ -87,7 +87,7 @@ function sorted(value: unknown): unknown {
   );
 }
 
-/** Names of two lists or records: those of both, those gone, those new. */
+/** Compares the names of two lists or records: kept, gone and added. */
 export function match(
   before: Iterable<string>,
   after: Iterable<string>,

@@ -16,7 +16,7 @@ import {
   type Writers,
 } from "./change.js";
 
-/** One version of a schema: what it says and where that stands. */
+/** One version of a schema, with its file and pointer. */
 export interface Version {
   readonly document: ContractDocument;
   readonly schema: Schema;
@@ -24,10 +24,10 @@ export interface Version {
   readonly pointer: string;
 }
 
-/** Bounds that let less through the higher they are, and the lower. */
+/** Bounds that allow less the higher they are (floors) or the lower (ceilings). */
 const floors = ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"];
 const ceilings = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"];
-/** Conditions that are weighed as a whole: there, gone, or another. */
+/** Keywords compared as a whole: added, removed or changed. */
 const conditions = (
   "pattern format multipleOf uniqueItems contains propertyNames patternProperties not if then else dependentRequired " +
   "dependentSchemas prefixItems additionalProperties"
@@ -112,7 +112,7 @@ function* values(a: SchemaObject, b: SchemaObject, now: Version, writers: Writer
     if (!same(a[keyword], b[keyword])) yield weighed(now, keyword, a[keyword], b[keyword], writers);
 }
 
-/** Two sets of what is allowed; without a set everything is. An integer is a number. */
+/** Compares two sets of allowed values; no set allows everything. An integer is a number. */
 function* sets(
   before: string[] | undefined,
   after: string[] | undefined,
@@ -137,7 +137,7 @@ function* sets(
     yield change(ofNarrow(writers), now, `/${keyword}`, `the ${noun} may no longer be ${gone.join(", ")}`);
 }
 
-/** Alternatives are matched by what they refer to or are called, else by their place. */
+/** Compares alternatives, matched by reference or title, else by position. */
 function* branches(
   old: Version,
   now: Version,
@@ -186,7 +186,7 @@ const replaced = (now: Version, place: string, writers: Writers, what: string) =
 const closed = (schema: SchemaObject) =>
   schema.additionalProperties === false || schema.unevaluatedProperties === false;
 
-/** A wider type is read by programs, which then have more to handle. */
+/** Adds `source` to a breaking verdict: programs have more cases to handle. */
 const inTypes = (verdict: Verdict): Verdict =>
   verdict.breaks.length === 0 ? verdict : { ...verdict, breaks: [...verdict.breaks, "source"] };
 
@@ -206,7 +206,7 @@ const inner = (version: Version, place: string, schema: unknown): Version => ({
 const membersOf = ({ document, schema, file }: Version) =>
   members(document, { ...(schema as SchemaObject), $id: `/${document.contract.name}/${file}` });
 
-/** Follows a reference, alone or with prose beside it, to where the schema stands. */
+/** Follows a reference, alone or with prose beside it, to its schema. */
 function open(version: Version): Version {
   const { schema, document } = version;
   if (typeof schema === "boolean") return version;

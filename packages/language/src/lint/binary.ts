@@ -2,10 +2,10 @@ import type { Answer, Operation } from "@parlance/contract";
 import type { Finding } from "../finding.js";
 import { inContract, type Subject } from "./subject.js";
 
-/** Bodies of these types come from any page, without a preflight (WHATWG Fetch, section 2.2.2). */
+/** Any page may send bodies of these types without a preflight (WHATWG Fetch, section 2.2.2). */
 const simple = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"];
 
-/** Bytes are the whole body of a request or an answer, and what has a form of its own is not sent as bytes. */
+/** Bytes are the whole body of a request or an answer; JSON, text and events have their own forms. */
 export function* binary({ contract }: Subject): Generator<Finding> {
   for (const [name, operation] of Object.entries(contract.operations)) {
     yield* request(operation, `/operations/${name}`);

@@ -2,7 +2,7 @@ import type { TranscriptLine } from "@parlance/contract";
 import type { Finding } from "../finding.js";
 import type { Subject } from "./subject.js";
 
-/** A transcript calls what there is and says what there is. Whether its bytes read back to it is a test's business: it needs the wire. */
+/** A transcript uses only calls and messages of the contract. Tests check that its bytes decode to it: that needs the wire. */
 export function* conversations({ contract, transcripts }: Subject): Generator<Finding> {
   const sentinels = Object.values(contract.operations).flatMap(({ answer }) => answer.stream?.sentinel ?? []);
   for (const [name, lines] of Object.entries(transcripts)) {

@@ -4,7 +4,7 @@ import { locate } from "../schema.js";
 import { escapePointer, subschemas } from "../walk.js";
 import { idOf, inContract, parameters, type Subject } from "./subject.js";
 
-/** Properties and parameters that no sentence says what they are: their hover in an editor is empty. A constant needs none. */
+/** Properties and parameters without a description: their hover in an editor is empty. A constant needs none. */
 export function* descriptions(subject: Subject): Generator<Finding> {
   const warning = (finding: Omit<Finding, "rule" | "severity">): Finding => ({
     ...finding,
@@ -36,7 +36,7 @@ export function* descriptions(subject: Subject): Generator<Finding> {
       });
 }
 
-/** What stands in these judges properties that are described beside them. */
+/** Schemas in these keywords constrain properties that are described beside them. */
 const conditional = ["if", "then", "else", "not", "dependentSchemas"];
 
 function described(schema: Schema, file: string, { identified }: Subject): boolean {

@@ -4,7 +4,7 @@ import type { Finding } from "../finding.js";
 import { escapePointer, subschemas } from "../walk.js";
 import { idOf, inContract, parameters, type Subject } from "./subject.js";
 
-/** Every file has an example, and every example and default fits its schema, wherever it stands. */
+/** Every file has an example, and every example and default fits its schema. */
 export function* examples(subject: Subject, ajv: Ajv2020): Generator<Finding> {
   for (const [file, root] of Object.entries(subject.schemas)) {
     if (!(root.examples as unknown[] | undefined)?.length) {
@@ -14,7 +14,7 @@ export function* examples(subject: Subject, ajv: Ajv2020): Generator<Finding> {
     if (subject.broken.has(file)) continue;
     for (const { schema, pointer } of subschemas(root)) {
       if (!("examples" in schema || "default" in schema)) continue;
-      // What was compiled to judge the file is not compiled again.
+      // Reuses the validator compiled for the file.
       const check = ajv.getSchema(`${idOf(file)}#${pointer.split("/").map(encodeURIComponent).join("/")}`)!;
       yield* misfits(schema, check, file, pointer);
     }
@@ -40,7 +40,7 @@ function* misfits(schema: SchemaObject, check: ValidateFunction, file: string, p
   }
 }
 
-/** A regular expression that somebody can make slow is a way to stop a server. Recheck is asked only where there is one. */
+/** A regular expression that an input makes slow can stop a server. Recheck is loaded only if there is an expression. */
 export async function patterns(subject: Subject): Promise<Finding[]> {
   const found: { pattern: string; file: string; pointer: string }[] = [];
   const collect = (schema: SchemaObject, file: string, pointer: string) => {
@@ -53,13 +53,13 @@ export async function patterns(subject: Subject): Promise<Finding[]> {
     for (const { schema, pointer } of subschemas(root)) collect(schema, file, pointer);
   for (const { schema, pointer } of parameters(subject.source)) collect(schema, "contract.json", pointer);
   if (found.length === 0) return [];
-  // The build without Java and without a native binary. It is CommonJS, which loaders hand over in either way.
+  // The build without Java and without a native binary. It is CommonJS, which loaders import in two shapes.
   const loaded = await import("recheck/lib/browser.js");
   const { checkSync } = loaded.default ?? loaded;
   const verdicts = new Map<string, string | undefined>();
   for (const { pattern } of found) {
     if (verdicts.has(pattern)) continue;
-    // The automaton is exact and takes milliseconds; what it cannot read, such as a look-behind, is fuzzed.
+    // The automaton is exact and takes milliseconds; patterns it does not support, such as a look-behind, are fuzzed.
     const exact = checkSync(pattern, "u", { checker: "automaton" });
     const verdict = exact.status === "unknown" ? checkSync(pattern, "u", { timeout: 2000 }) : exact;
     verdicts.set(pattern, verdict.status === "vulnerable" ? verdict.complexity.summary : undefined);

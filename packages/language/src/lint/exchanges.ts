@@ -3,7 +3,7 @@ import type { Finding } from "../finding.js";
 import { didYouMean } from "../nearest.js";
 import { inContract, inputNames, list, membersOf, type Subject, said } from "./subject.js";
 
-/** What answers exists, goes the other way, and repeats the key. */
+/** The response of every exchange exists, goes the other way, and repeats the key. */
 export function* exchanges(subject: Subject): Generator<Finding> {
   for (const [index, exchange] of (subject.contract.exchanges ?? []).entries())
     yield* one(exchange, `/exchanges/${index}`, subject);

@@ -6,10 +6,10 @@ import type { Source } from "../prose.js";
 import { escapePointer } from "../walk.js";
 import { inContract, list } from "./subject.js";
 
-/** What a contract.json may say, as a JSON Schema: for editors, and for the `$schema` of a contract. */
+/** The JSON Schema of contract.json: for editors, and for the `$schema` of a contract. */
 export const contractSchema: Readonly<Record<string, unknown>> = metaSchema;
 
-/** Faults of values, after which the contract still has the form that other rules read. Only a tag that is none leaves nothing to read. */
+/** Errors in values only, after which other rules can still read the contract. The exception is an invalid tag. */
 const harmless = new Set(["additionalProperties", "enum", "const", "pattern", "propertyNames", "minimum", "maximum"]);
 
 const validate = new Ajv2020({
@@ -20,7 +20,7 @@ const validate = new Ajv2020({
   validateSchema: false,
 }).compile(metaSchema);
 
-/** Whether contract.json has the form of a contract; `sound` when other rules can read it. One finding for one mistake. */
+/** Checks the form of contract.json; `sound` if other rules can read it. One finding for one mistake. */
 export function form(source: Source): { findings: Finding[]; sound: boolean } {
   if (validate(source)) return { findings: [], sound: true };
   const errors = (validate.errors ?? []).filter(tells);
@@ -50,7 +50,7 @@ function isMisspelt({ keyword, instancePath, params }: ErrorObject, errors: read
 
 const wordsOf = ({ parentSchema }: ErrorObject) => Object.keys((parentSchema?.properties as object | undefined) ?? {});
 
-/** Where the mistake is, what it is and what to write. */
+/** The place of the mistake, the mistake, and the correction. */
 function words(error: ErrorObject): [pointer: string, message: string] {
   const { instancePath, keyword, params, data, parentSchema, propertyName } = error;
   const meaning = parentSchema?.description === undefined ? "" : `: ${parentSchema.description}`;

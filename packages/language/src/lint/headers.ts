@@ -3,7 +3,7 @@ import type { Finding } from "../finding.js";
 import { escapePointer } from "../walk.js";
 import { inContract, type Subject } from "./subject.js";
 
-/** Headers that carry something else, and what to write instead of a parameter. */
+/** Reserved headers, and what to write instead of a parameter. */
 const taken: Readonly<Record<string, string>> = {
   authorization: 'carries the token: write "auth"',
   cookie: 'carries the cookies: write "in": "cookie" with the name of the cookie',
@@ -21,7 +21,7 @@ const taken: Readonly<Record<string, string>> = {
 
 const token = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 
-/** Parameters in headers and cookies have names that can be sent, and so does the header of an API key. */
+/** Parameters in headers and cookies have valid names, and so does the header of an API key. */
 export function* headers({ contract }: Subject): Generator<Finding> {
   const { auth } = contract;
   if (auth) yield* credentials(auth);
@@ -53,7 +53,7 @@ function* credentials({ bearer, apiKey, header }: NonNullable<Subject["contract"
     yield inContract("header", "/auth/header", `"${header}" ${reason}`);
 }
 
-/** Headers of an answer that say something else already. */
+/** Headers of an answer that have another meaning already. */
 const answeredElsewhere: Readonly<Record<string, string>> = {
   "content-type": "says what the answer is: the contract gives it",
   "set-cookie": "is kept from pages by browsers: answer the value under another name",

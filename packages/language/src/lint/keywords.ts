@@ -5,7 +5,7 @@ import { isObject } from "../folder.js";
 import { didYouMean } from "../nearest.js";
 import { escapePointer, subschemas } from "../walk.js";
 
-/** Keywords that a contract does without, with what to write instead. */
+/** Keywords not allowed in a contract, with what to write instead. */
 const instead: Readonly<Record<string, string>> = {
   $id: "leave it out: a schema is named by its file",
   $dynamicRef: 'write "$ref"',
@@ -21,7 +21,7 @@ const instead: Readonly<Record<string, string>> = {
   tsType: "leave it out: types are written from the schema",
 };
 
-/** Which type each keyword is about (JSON Schema 2020-12, Validation, section 6). */
+/** The type that each keyword applies to (JSON Schema 2020-12, Validation, section 6). */
 const about: Readonly<Record<string, readonly string[]>> = {
   string: ["minLength", "maxLength", "pattern", "contentEncoding", "contentMediaType"],
   number: ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
@@ -38,7 +38,7 @@ const types = ["null", "boolean", "object", "array", "number", "string", "intege
 export const ignored = (keyword: string) =>
   keyword.startsWith("x-") || keyword === "discriminator" || keyword === "$comment" || keyword === "$schema";
 
-/** Whether every keyword of a file is one of the vocabulary, in its place and of sense there. */
+/** Checks that every keyword of a file is in the vocabulary, in its place and meaningful there. */
 export function* keywords(
   file: string,
   root: SchemaObject,
@@ -108,7 +108,7 @@ function* pattern(text: string, at: At): Generator<Finding> {
 export const unknownFormat = (name: string, formats: Iterable<string>) =>
   `"${name}" is not a format${didYouMean(name, formats) || `; declare it in contract.json: "formats": { "${name}": { "description": "…" } }`}`;
 
-/** What the meta-schema says about a value, in words: one finding a place. */
+/** The meta-schema's errors about a value, in words: one finding a place. */
 export function* malformed(
   errors: readonly { instancePath: string; message?: string; params: unknown }[],
   root: SchemaObject,

@@ -4,7 +4,7 @@ import { didYouMean } from "../nearest.js";
 import { escapePointer } from "../walk.js";
 import { inContract, list, membersOf, type Subject } from "./subject.js";
 
-/** Everything that contract.json names is there, and every message is sent by one side. */
+/** Every name in contract.json is defined, and every message is sent by one side. */
 export function* names(subject: Subject): Generator<Finding> {
   const { contract, source, schemas } = subject;
   if (contract.name !== subject.name)
@@ -155,7 +155,7 @@ function copies(added: unknown): string[] {
   return typeof copyOf === "string" ? [copyOf] : Object.values(added).flatMap(copies);
 }
 
-/** Of the places of a fault the first is written, so it has to be in the schema. */
+/** The first place of a fault is the written one, so it has to be in the schema. */
 function* places(places: FaultPlaces, file: string, at: string, subject: Subject): Generator<Finding> {
   for (const kind of ["code", "text", "details", "recoverable"] as const) {
     let schema: SchemaObject | undefined;

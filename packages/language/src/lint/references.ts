@@ -8,7 +8,7 @@ import { idOf, type Subject } from "./subject.js";
 
 type Schemas = Pick<Subject, "schemas" | "unreadable">;
 
-/** Whether every reference leads to a schema. */
+/** Checks that every reference leads to a schema. */
 export function* references(file: string, { schemas, unreadable }: Schemas): Generator<Finding> {
   const byId = identified(schemas);
   for (const { schema, pointer } of subschemas(schemas[file]!)) {
@@ -53,7 +53,7 @@ export function* loops({ schemas }: Schemas): Generator<Finding> {
     }
 }
 
-/** The schemas that are passed on the way from one back to itself, if there is such a way. */
+/** The schemas on a cycle through this one, if there is a cycle. */
 function returns(
   schemas: Readonly<Record<string, SchemaObject>>,
   start: SchemaObject,
@@ -91,6 +91,6 @@ export function users(files: Iterable<string>, { schemas }: Schemas): Set<string
   return reached;
 }
 
-/** By file, as `locate` wants them: it tells them by their ids. */
+/** The schemas by file, with the ids that `locate` needs. */
 const identified = (schemas: Readonly<Record<string, SchemaObject>>): Record<string, SchemaObject> =>
   Object.fromEntries(Object.entries(schemas).map(([file, schema]) => [file, { ...schema, $id: idOf(file) }]));

@@ -98,7 +98,7 @@ function* collisions(calls: [string, Operation | Channel][], kind: string, subje
     }
 }
 
-/** Whether some path fits both templates and neither is the plainer one: a literal step beats a placeholder. */
+/** Whether some path fits both templates and neither wins: a literal segment beats a placeholder. */
 function meet(one: string, other: string): boolean {
   const left = one.split("/");
   const right = other.split("/");
@@ -113,7 +113,7 @@ function meet(one: string, other: string): boolean {
 /** Whether `when` tells two calls apart: one name, two values, and not both read where the name is absent. */
 function apart(one: Operation | Channel, other: Operation | Channel, subject: Subject): boolean {
   if (!("method" in one) || !("method" in other)) return false;
-  // A body that cannot be judged is taken for sound: its own fault has been said.
+  // A broken body counts as sound here: its own problem is reported already.
   const demands = ({ parameters = {}, body }: Operation, name: string) =>
     parameters[name]?.required === true ||
     (body !== undefined && membersOf(subject, body)?.required.includes(name) !== false);

@@ -12,16 +12,16 @@ import type { Source } from "../prose.js";
 import { type Members, members } from "../schema.js";
 import { escapePointer } from "../walk.js";
 
-/** What the rules look at. Schemas are named by file here, so that two with one title are still two. */
+/** The input of the rules. Schemas are keyed by file here, so that two with one title stay two. */
 export interface Subject {
-  /** What the folder is called. */
+  /** The folder's name. */
   readonly name: string;
   readonly source: Source;
   readonly contract: Contract;
   readonly schemas: Readonly<Record<string, SchemaObject>>;
-  /** Files that are there and are not JSON, which has been said. */
+  /** Files that are not JSON, which is reported already. */
   readonly unreadable: ReadonlySet<string>;
-  /** Files whose schema cannot be judged, because it or what it refers to is not one. */
+  /** Files whose schema cannot be checked, because it or a schema it refers to is invalid. */
   readonly broken: ReadonlySet<string>;
   /** The same with the `$id`s that load gives, as `members` wants them. */
   readonly identified: Pick<ContractDocument, "schemas">;
@@ -38,7 +38,7 @@ export const inContract = (rule: string, pointer: string, message: string): Find
   message,
 });
 
-/** Where a schema is while it is judged: not below the contract's name, which may be anything yet. */
+/** The id of a schema while it is checked: without the contract's name, which may be invalid. */
 export const idOf = (file: string) => new URL(file, "parlance:/contract/").pathname;
 
 /** Names for a sentence. */
@@ -53,8 +53,8 @@ export function* parameters(source: Source): Generator<{ schema: SchemaObject; p
 }
 
 /**
- * What the schema of a file, or one inside it, says about its properties; undefined where the file is missing or broken,
- * which has been said.
+ * The properties of a file's schema, or of one inside it; undefined for a missing or broken file,
+ * which is reported already.
  */
 export function membersOf(
   { identified, broken }: Subject,
@@ -78,7 +78,7 @@ export function inputNames(subject: Subject, { parameters = {}, body, when = {} 
   return [...Object.keys(parameters), ...Object.keys(inner?.properties ?? {})].filter((name) => !(name in when));
 }
 
-/** The messages that one side may say, in contract order. */
+/** The messages that one side may send, in contract order. */
 export function said({ contract }: Subject, side: Side): string[] {
   const streams = Object.values(contract.operations).flatMap(({ answer }) => answer.stream?.messages ?? []);
   const spoken = new Set([

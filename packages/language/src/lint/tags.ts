@@ -4,7 +4,7 @@ import { tagProperties } from "../schema.js";
 import { escapePointer } from "../walk.js";
 import { examplesOf, inContract, list, membersOf, type Subject, said } from "./subject.js";
 
-/** Every frame says which message it is, and `type` stays free to say it in memory. */
+/** Every frame identifies its message, and `type` stays free for the name in memory. */
 export function* tags(subject: Subject): Generator<Finding> {
   const { contract, schemas } = subject;
   for (const [name, message] of Object.entries(contract.messages)) {
@@ -57,7 +57,7 @@ function constants({ contract }: Subject, name: string, { shape }: Message): [st
 const placeOfProperty = ({ properties = {} }: SchemaObject, name: string) =>
   Object.hasOwn(properties as object, name) ? `/properties/${escapePointer(name)}` : "";
 
-/** Of the messages of its direction, in contract order, the first that fits an example is the example's own. */
+/** An example has to match its own message first, among those of its direction in contract order. */
 function* shapes(subject: Subject): Generator<Finding> {
   const { contract } = subject;
   for (const side of ["client", "server"] as const) {
@@ -65,7 +65,7 @@ function* shapes(subject: Subject): Generator<Finding> {
     for (const name of names)
       for (const [index, example] of examplesOf(subject, contract.messages[name]!.schema).entries()) {
         const fitting = names.filter((one) => fits(contract.messages[one]!, example));
-        // Two messages of one schema are a mistake of their own.
+        // Another rule reports two messages of one schema.
         if (fitting[0] === name || contract.messages[fitting[0] ?? ""]?.schema === contract.messages[name]!.schema)
           continue;
         yield {

@@ -4,7 +4,7 @@ import { generatedNames, namesType, pascal, tagProperties } from "../schema.js";
 import { escapePointer, subschemas } from "../walk.js";
 import { inContract, type Subject } from "./subject.js";
 
-/** What a constant of a module cannot be named (ECMA-262, section 12.7.2), and what the generated module imports. */
+/** Words reserved in a module (ECMA-262, section 12.7.2), and names that the generated module imports. */
 const reserved = new Set(
   (
     "await break case catch class const continue debugger default delete do else enum export extends false finally for function " +
@@ -13,7 +13,7 @@ const reserved = new Set(
   ).split(" "),
 );
 
-/** A title is the name of a type, and of one only. */
+/** A title is a valid type name, and unique. */
 export function* titles({ schemas, contract, source }: Subject): Generator<Finding> {
   const owners = new Map<string, string>();
   for (const [name, what] of generatedNames({ contract, source })) {
@@ -52,7 +52,7 @@ export function* titles({ schemas, contract, source }: Subject): Generator<Findi
 
 const suggestion = (text: string) => pascal(text.replace(/^[^A-Za-z]+/, "")).replace(/[^A-Za-z0-9]/g, "") || "Message";
 
-/** Each message has a schema of its own, which is no part of another where it has another form in memory. */
+/** Each message has its own schema; one that differs in memory is not part of another. */
 export function* owned({ schemas, contract }: Subject): Generator<Finding> {
   const messages = new Map<string, string>();
   for (const [name, { schema }] of Object.entries(contract.messages)) {

@@ -9,8 +9,8 @@ import { idOf, type Subject } from "./subject.js";
 type Schemas = Pick<Subject, "schemas" | "unreadable">;
 
 /**
- * Whether every schema is written in the vocabulary, refers to something, and compiles. Those that do are left in `ajv`;
- * `broken` names the files that are not: what they hold cannot be judged.
+ * Checks that every schema uses the vocabulary, has valid references, and compiles. Those that do are left in `ajv`;
+ * `broken` names the other files: their content cannot be checked.
  */
 export function vocabulary(
   subject: Schemas,
