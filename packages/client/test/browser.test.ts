@@ -37,12 +37,7 @@ it.skipIf(absent)(
       write: false,
       format: "iife",
       target: "es2022",
-      alias: Object.fromEntries(
-        ["link", "index"].map((name) => [
-          name === "index" ? "@parlance/wire" : `@parlance/wire/${name}`,
-          fileURLToPath(new URL(`../../wire/src/${name}.ts`, import.meta.url)),
-        ]),
-      ),
+      tsconfig: fileURLToPath(new URL("../../../tsconfig.json", import.meta.url)),
       logLevel: "silent",
     });
     const pages = createServer((_, response) =>

@@ -161,10 +161,7 @@ it.skipIf(!hasChromium)("a page may not: the error in a browser names the origin
     write: false,
     format: "iife",
     target: "es2022",
-    alias: {
-      "@parlance/wire/link": fileURLToPath(new URL("../../wire/src/link.ts", import.meta.url)),
-      "@parlance/wire": fileURLToPath(new URL("../../wire/src/index.ts", import.meta.url)),
-    },
+    tsconfig: fileURLToPath(new URL("../../../tsconfig.json", import.meta.url)),
     logLevel: "silent",
   });
   const page = await answering(200, "text/html", "<!doctype html>");

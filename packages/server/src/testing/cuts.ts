@@ -39,9 +39,15 @@ export function cuttable<A extends App>(app: A): A & { cut(options?: CutOptions)
     const answered = await Promise.race([app.answer(request, call, bound), lost]);
     const { body } = answered;
     if (typeof body === "string") return answered;
-    const run = (sink: Sink) => {
+    const run = async (sink: Sink) => {
       onCut(() => sink.cut());
-      return body.run(counting(sink, due.shift(), cut));
+      let cutting: Promise<void> | undefined;
+      const cutSoon = () => {
+        cutting = new Promise<void>((resolve) => defer(() => resolve())).then(cut);
+      };
+      await body.run(counting(sink, due.shift(), cutSoon));
+      // A handler may be done before its stream is cut.
+      await cutting;
     };
     return { ...answered, body: { run } };
   };
@@ -90,7 +96,7 @@ function sendingBy(port: Port, send: Port["send"]): Port {
 function counting(sink: Sink, events: number | undefined, cut: () => void): Sink {
   let left = events;
   if (left === undefined) return sink;
-  if (left === 0) defer(cut);
+  if (left === 0) cut();
   return {
     end() {
       if (left) sink.end();
@@ -105,7 +111,7 @@ function counting(sink: Sink, events: number | undefined, cut: () => void): Sink
         if (text[end] !== ":") left--;
         end = text.indexOf("\n\n", end) + 2;
       }
-      if (left === 0) defer(cut);
+      if (left === 0) cut();
       return sink.write(text.slice(0, end));
     },
   };

@@ -97,7 +97,7 @@ it.each(
   expect(begun.count).toBe(1);
 });
 
-it("a client whose GET is sent again after the grace period is told that messages are gone", async () => {
+it("a client whose GET is sent again after the grace period gets a gap", async () => {
   const { apps, begun } = agent("a message");
   let sent = 0;
   const fetch = async (request: Request) => {
