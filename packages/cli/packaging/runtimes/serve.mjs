@@ -7,6 +7,9 @@ const server = await listen(apps, { port: 0, closeAfter: 500 });
 console.log(JSON.stringify({ url: server.url }));
 for await (const _ of process.stdin);
 const held = () => apps.flatMap((app) => Object.entries(app.stats())).filter(([, count]) => count > 0);
+// A client that has gone closes its connections a moment later.
+for (let i = 0; i < 100 && held().some(([name]) => name === "calls"); i++)
+  await new Promise((resolve) => setTimeout(resolve, 20));
 const names = new Set(held().map(([name]) => name));
 // A stream that may be joined again keeps its log and a timer until its grace is over.
 for (const kept of ["logged", "timers"]) names.delete(kept);
