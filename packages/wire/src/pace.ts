@@ -33,6 +33,8 @@ export class PacedPort implements Port {
   readonly #pace: Pace;
   #on: PortEvents | undefined;
   #over = false;
+  /** Characters written since frames were last queued. */
+  #burst = 0;
   /** Queued frames; undefined while the socket accepts writes. */
   #held: string[] | undefined;
   #head = 0;
@@ -60,7 +62,9 @@ export class PacedPort implements Port {
       return;
     }
     this.#port.send(frame);
-    if (this.#waiting() <= this.#piece()) return;
+    this.#burst += frame.length;
+    // A socket that takes everything at once would let a sender that awaits each send keep the process from hearing its peer's close.
+    if (this.#waiting() <= this.#piece() && this.#burst <= PIECE) return;
     this.#held = [];
     this.#level = this.#waiting();
     this.#look();
@@ -169,7 +173,7 @@ export class PacedPort implements Port {
   drop(): void {
     clearTimeout(this.#timer);
     this.#held = undefined;
-    this.#head = this.#size = this.#silent = 0;
+    this.#head = this.#size = this.#silent = this.#burst = 0;
     this.#wait = LOOK.first;
     this.#flushed?.resolve();
     this.#flushed = undefined;
