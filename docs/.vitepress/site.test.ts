@@ -133,8 +133,18 @@ describe.runIf(hasChromium)("in a browser", () => {
   test("the search finds a page", async () => {
     const page = await browser.newPage();
     await page.goto(url);
-    await page.keyboard.press("Control+k");
-    await page.locator(".VPLocalSearchBox input").fill("tombstone");
+    const box = page.locator(".VPLocalSearchBox input");
+    // A page hears no key before its script has run.
+    await expect
+      .poll(
+        async () => {
+          await page.keyboard.press("Control+k");
+          return await box.isVisible();
+        },
+        { timeout: 30_000 },
+      )
+      .toBe(true);
+    await box.fill("tombstone");
     await page.locator(".VPLocalSearchBox .result").first().waitFor();
     await page.close();
   }, 60_000);

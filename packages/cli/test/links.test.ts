@@ -4,6 +4,7 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { anchorOf, siteLink, sourceOf } from "../../../docs/.vitepress/links.js";
+import { outline } from "../../../docs/.vitepress/outline.js";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const documents = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "*.md"], {
@@ -54,6 +55,18 @@ test("every link of every document leads to a file of the repository, and to a h
       return anchor !== undefined && target.endsWith(".md") && !anchorsOf(target).has(anchor);
     });
   expect(dead).toEqual([]);
+});
+
+test("the site's outline has every guide, every package and every protocol", () => {
+  const links = documents
+    .filter(
+      (path) =>
+        /^(docs\/([^/]+|start\/.+)|(packages|schemas)\/[^/]+\/README)\.md$/.test(path) && path !== "docs/index.md",
+    )
+    .map((path) => siteLink("README.md", path));
+  expect(links.length).toBeGreaterThan(30);
+  const listed = new Set(outline.flatMap(({ items }) => items.map(({ link }) => link)));
+  expect(links.filter((link) => !listed.has(link))).toEqual([]);
 });
 
 test.each([
