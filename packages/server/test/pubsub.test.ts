@@ -2,7 +2,7 @@ import { memoryPubSub, type PubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import { Scope } from "@parlance/wire/scope";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { outbox } from "../src/cluster/outbox.js";
+import { Outbox } from "../src/cluster/outbox.js";
 import { LIMITS } from "../src/limits.js";
 import { agentOn, call, testCluster, tracked } from "./cluster.js";
 
@@ -88,7 +88,7 @@ test("what a pubSub does not take is kept up to a limit, and then the far reader
   onTestFinished(() => scope.close());
   let count = 0;
   let lostAfter = 0;
-  const { send } = outbox({
+  const outbox = new Outbox({
     scope,
     limits: { ...LIMITS, maxQueued: 500, maxBuffered: 1000 },
     publish: () => new Promise(() => {}),
@@ -97,7 +97,8 @@ test("what a pubSub does not take is kept up to a limit, and then the far reader
       scope.close();
     },
   });
-  const sent = (waited: boolean) => send({ message: { type: "text" }, place: ++count, weight: 100, had() {} }, waited);
+  const sent = (waited: boolean) =>
+    outbox.send({ message: { type: "text" }, place: ++count, weight: 100, had() {} }, waited);
   // What waited before the reader came does not count against it.
   for (let i = 0; i < 20; i++) sent(true);
   for (let i = 0; i < 1000; i++) sent(false);

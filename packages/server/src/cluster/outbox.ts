@@ -8,23 +8,17 @@ export interface OutboxOptions {
   /** Owns the timers. */
   readonly scope: Scope;
   readonly limits: Pick<Limits, "maxQueued" | "maxBuffered" | "stall" | "queryWithin" | "interruptedFor">;
-  /** Publishes a packet; an empty one greets the reader. Resolves to the number of receivers. */
-  readonly publish: (sent: readonly Sent[]) => Promise<number>;
+  /** Publishes a packet. Resolves to the number of receivers. */
+  readonly publish: (sent: readonly Sent[], which: Which) => Promise<number>;
   /** The reader's server is gone, or too slow. */
   readonly onLost: () => void;
 }
 
-export interface Outbox {
-  /**
-   * Returns a promise while more waits than should. `waited` says that it was sent before the reader came, and was bounded then.
-   */
-  send(sent: Sent, waited: boolean): Promise<void> | undefined;
-  /** Confirms everything up to a place: the reader's server has it, and its reader has room. */
-  received(place: number): void;
-  /** Publishes unconfirmed messages again, because they may have been lost. */
-  repeat(): void;
-  /** Queued characters. */
-  readonly size: number;
+export interface Which {
+  /** The first packet is empty: it greets the reader. */
+  readonly first: boolean;
+  /** Nothing follows this packet: the session has ended. */
+  readonly last: boolean;
 }
 
 /** Characters of one packet, unless a single message has more. */
@@ -33,8 +27,8 @@ const PACKET = 64 * 1024;
 /** How many messages go into the next packet. */
 function packetOf(waiting: readonly Sent[]): number {
   let [count, length] = [0, 0];
-  do length += waiting[count++]!.weight;
-  while (count < waiting.length && length + waiting[count]!.weight <= PACKET);
+  while (count < waiting.length && (count === 0 || length + waiting[count]!.weight <= PACKET))
+    length += waiting[count++]!.weight;
   return count;
 }
 
@@ -42,83 +36,110 @@ function packetOf(waiting: readonly Sent[]): number {
  * Sends every message to a reader on another server, in order. A packet is published until that server has confirmed it, even where
  * pub/sub reports success; then the next one follows. The receiver drops duplicates.
  */
-export function outbox({ scope, limits, publish, onLost }: OutboxOptions): Outbox {
-  const waiting: Sent[] = [];
+export class Outbox {
+  readonly #options: OutboxOptions;
+  readonly #waiting: Sent[] = [];
+  readonly #gate: Gate;
   /** How many of them are on the way. The first packet is empty. */
-  let onTheWay: number | undefined = 0;
-  /** Queued characters, and those of messages sent before the reader came. */
-  let [size, extra] = [0, 0];
-  // The reader's own server cuts it when it stalls, and has as long again to report that.
-  const gate = new Gate(scope, () => size <= limits.maxQueued + extra, 2 * limits.stall, onLost);
+  #onTheWay: number | undefined = 0;
+  #first = true;
+  #ended = false;
+  #size = 0;
+  /** Queued characters of messages sent before the reader came. */
+  #extra = 0;
   /** The call that pub/sub has not answered. */
-  let pending: object | undefined;
-  let stop = (): void => {};
-  let wait = RETRY.first;
-  let goneSince: number | undefined;
+  #pending: object | undefined;
+  #stop = (): void => {};
+  #wait = RETRY.first;
+  #goneSince: number | undefined;
 
-  function again(after: number): void {
-    stop();
-    stop = scope.timeout(after, transmit);
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    const { scope, limits, onLost } = options;
+    // The reader's own server cuts it when it stalls, and has as long again to report that.
+    this.#gate = new Gate(scope, () => this.#size <= limits.maxQueued + this.#extra, 2 * limits.stall, onLost);
+    this.#transmit();
   }
 
-  function retry(): void {
-    again(wait);
-    wait = Math.min(RETRY.cap, 2 * wait);
+  /** Queued characters. */
+  get size(): number {
+    return this.#size;
   }
 
-  function transmit(): void {
-    if (pending || onTheWay === undefined || scope.closed) return;
+  /**
+   * Returns a promise while more waits than should. `waited` says that it was sent before the reader came, and was bounded then.
+   */
+  send(sent: Sent, waited: boolean): Promise<void> | undefined {
+    const { scope, limits, onLost } = this.#options;
+    if (scope.closed) return undefined;
+    this.#waiting.push(sent);
+    this.#size += sent.weight;
+    if (waited) this.#extra += sent.weight;
+    if (this.#size > Math.max(limits.maxBuffered, limits.maxQueued) + this.#extra) onLost();
+    else this.#flush();
+    return this.#gate.wait();
+  }
+
+  /** Confirms everything up to a place: the reader's server has it, and its reader has room. */
+  received(place: number): void {
+    if (this.#onTheWay === undefined || place < (this.#waiting[this.#onTheWay - 1]?.place ?? place)) return;
+    for (const { weight } of this.#waiting.splice(0, this.#onTheWay)) this.#size -= weight;
+    this.#onTheWay = this.#pending = this.#goneSince = undefined;
+    this.#first = false;
+    this.#wait = RETRY.first;
+    this.#stop();
+    this.#gate.progress();
+    this.#flush();
+  }
+
+  /** Publishes unconfirmed messages again, because they may have been lost. */
+  repeat(): void {
+    if (this.#onTheWay !== undefined) this.#again(0);
+  }
+
+  /** Ends the reader after what is queued, repeatedly until the scope closes. */
+  finish(): void {
+    this.#ended = true;
+    this.#flush();
+  }
+
+  #flush(): void {
+    if (this.#onTheWay !== undefined || (this.#waiting.length === 0 && !this.#ended)) return;
+    this.#onTheWay = packetOf(this.#waiting);
+    this.#transmit();
+  }
+
+  #transmit(): void {
+    const { scope, limits, publish, onLost } = this.#options;
+    if (this.#pending || this.#onTheWay === undefined || scope.closed) return;
     const own = {};
-    pending = own;
+    this.#pending = own;
     const settled = (act: () => void): void => {
-      if (pending !== own || scope.closed) return;
-      pending = undefined;
+      if (this.#pending !== own || scope.closed) return;
+      this.#pending = undefined;
       act();
     };
-    publish(waiting.slice(0, onTheWay)).then(
+    const last = this.#ended && this.#onTheWay === this.#waiting.length;
+    publish(this.#waiting.slice(0, this.#onTheWay), { first: this.#first, last }).then(
       (receivers) =>
         settled(() => {
           // Without a receiver its server is gone, or pub/sub is on its way back.
-          goneSince = receivers === 0 ? (goneSince ?? performance.now()) : undefined;
-          if (goneSince === undefined) again(limits.queryWithin);
-          else if (performance.now() - goneSince > limits.interruptedFor) onLost();
-          else retry();
+          this.#goneSince = receivers === 0 ? (this.#goneSince ?? performance.now()) : undefined;
+          if (this.#goneSince === undefined) this.#again(limits.queryWithin);
+          else if (performance.now() - this.#goneSince > limits.interruptedFor) onLost();
+          else this.#retry();
         }),
-      () => settled(retry),
+      () => settled(() => this.#retry()),
     );
   }
 
-  function flush(): void {
-    if (onTheWay !== undefined || waiting.length === 0) return;
-    onTheWay = packetOf(waiting);
-    transmit();
+  #retry(): void {
+    this.#again(this.#wait);
+    this.#wait = Math.min(RETRY.cap, 2 * this.#wait);
   }
 
-  transmit();
-  return {
-    get size() {
-      return size;
-    },
-    send(sent, waited) {
-      if (scope.closed) return undefined;
-      waiting.push(sent);
-      size += sent.weight;
-      if (waited) extra += sent.weight;
-      if (size > Math.max(limits.maxBuffered, limits.maxQueued) + extra) onLost();
-      else flush();
-      return gate.wait();
-    },
-    received(place) {
-      if (onTheWay === undefined || place < (waiting[onTheWay - 1]?.place ?? place)) return;
-      for (const { weight } of waiting.splice(0, onTheWay)) size -= weight;
-      onTheWay = pending = goneSince = undefined;
-      wait = RETRY.first;
-      stop();
-      gate.progress();
-      flush();
-    },
-    repeat() {
-      if (onTheWay !== undefined) again(0);
-    },
-  };
+  #again(after: number): void {
+    this.#stop();
+    this.#stop = this.#options.scope.timeout(after, () => this.#transmit());
+  }
 }

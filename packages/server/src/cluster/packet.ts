@@ -1,5 +1,4 @@
 import type { AnyMessage } from "@parlance/wire";
-import type { Sent, Subscriber } from "../ports.js";
 
 /** What servers send to each other about sessions. `from` is the sender's inbox. */
 export type Packet =
@@ -10,7 +9,8 @@ export type Packet =
   | { readonly type: "left"; readonly reader: string }
   /**
    * Messages of one server to one reader. Pub/sub may deliver them twice, or late: the reader drops duplicates. The first packet is empty
-   * and has the place that the sender begins after: earlier messages that the reader lacks are lost.
+   * and has the place that the sender begins after: earlier messages that the reader lacks are lost. Nothing follows the `last` one,
+   * because the session has ended.
    */
   | {
       readonly type: "messages";
@@ -18,6 +18,7 @@ export type Packet =
       readonly from: string;
       readonly reader: string;
       readonly begin?: number | undefined;
+      readonly last?: boolean | undefined;
       readonly messages: readonly (readonly [place: number, message: AnyMessage])[];
     }
   /** To a sender's inbox: the places up to which its messages have reached the reader's server, and the reader itself. */
@@ -41,44 +42,3 @@ export type Packet =
 export type Answer =
   | { readonly is: "decided" | "settled" | "unanswered" }
   | { readonly is: "found"; readonly message: AnyMessage };
-
-export interface Reader {
-  readonly key: string;
-  readonly subscriber: Subscriber;
-  /** The reader's progress in the messages of each server. */
-  readonly progress: Map<string, Progress>;
-}
-
-export interface Progress {
-  /** Where it began. */
-  readonly begin: number;
-  /** The last place received here, and the last one that the reader has. */
-  place: number;
-  had: number;
-  /** A confirmation is due. */
-  due: boolean;
-  /** Messages after which the reader had no room: the confirmation waits until it has. */
-  full: number;
-}
-
-/** A message of another server to a reader here. */
-export class Received implements Sent {
-  readonly message: AnyMessage;
-  readonly place: number;
-  /** 0, because the sending server counts it. */
-  readonly weight = 0;
-  readonly #progress: Progress;
-  readonly #confirm: () => void;
-
-  constructor(message: AnyMessage, place: number, progress: Progress, confirm: () => void) {
-    this.message = message;
-    this.place = place;
-    this.#progress = progress;
-    this.#confirm = confirm;
-  }
-
-  had(): void {
-    this.#progress.had = Math.max(this.#progress.had, this.place);
-    this.#confirm();
-  }
-}

@@ -3,8 +3,9 @@ import type { Scope } from "@parlance/wire/scope";
 import type { AnySession, OpenAskFound, Sent, SessionStore, Subscriber } from "../ports.js";
 import { type LocalSessions, SETTLED } from "../session/local.js";
 import { type FollowedSessions, followSessions } from "./follow.js";
-import { type Outbox, outbox } from "./outbox.js";
-import { type Answer, type Packet, type Progress, type Reader, Received } from "./packet.js";
+import { Inbox } from "./inbox.js";
+import { Outbox } from "./outbox.js";
+import type { Answer, Packet } from "./packet.js";
 import type { Wiring } from "./publish.js";
 import { type Query, query } from "./query.js";
 import { subscribe } from "./subscriptions.js";
@@ -32,12 +33,11 @@ export class ClusterSessions implements SessionStore {
   readonly #me: string;
   /** Operations that answer an ask. */
   readonly #answering: ReadonlySet<string>;
-  /** Readers on this server, by the names that other servers use. */
-  readonly #readers = new Map<string, Reader>();
+  readonly #inbox: Inbox;
   /** Readers on other servers. */
   readonly #distant = new Map<string, Distant>();
   readonly #queries: Query<Answer>;
-  #inbox: Promise<void> | undefined;
+  #listening: Promise<void> | undefined;
 
   constructor(
     { name, exchanges = [] }: AnyContract,
@@ -50,6 +50,7 @@ export class ClusterSessions implements SessionStore {
     this.#local = makeLocal((key) => this.#followed.unsubscribe(key));
     this.#answering = new Set(exchanges.flatMap(({ answers }) => answers.flatMap(({ operation }) => operation ?? [])));
     this.#queries = query<Answer>(wiring.limits, wiring.root, UNANSWERED);
+    this.#inbox = new Inbox(wiring, (key) => this.#followed.get(key)?.scope);
     this.#followed = followSessions<Packet>(wiring, {
       topicOf: (key) => this.#topicOf(key),
       receive: (packet) => this.#receive(packet),
@@ -78,11 +79,8 @@ export class ClusterSessions implements SessionStore {
     if (scope.closed) return;
     const name = newKey();
     this.#local.subscribe(key, subscriber, scope);
-    this.#readers.set(name, { key, subscriber, progress: new Map() });
-    scope.add(() => {
-      this.#readers.delete(name);
-      this.#mention(this.#topicOf(key), { type: "left", reader: name });
-    });
+    this.#inbox.add(name, key, subscriber, scope);
+    scope.add(() => this.#mention(this.#topicOf(key), { type: "left", reader: name }));
     // A newly followed session introduces all its readers.
     if (!this.#followed.follow(key))
       this.#insist(this.#topicOf(key), { type: "reads", key, from: this.#me, readers: [name] }, scope);
@@ -111,8 +109,13 @@ export class ClusterSessions implements SessionStore {
   }
 
   end(key: string): void {
-    this.#local.end(key);
-    this.#mention(this.#topicOf(key), { type: "end", key, from: this.#me });
+    this.#endHere(key);
+    this.#insist(this.#topicOf(key), { type: "end", key, from: this.#me }, this.#followed.get(key)?.scope);
+  }
+
+  /** Ends a session here, but for readers that other servers owe messages. */
+  #endHere(key: string): void {
+    this.#local.end(key, this.#inbox.end(key));
   }
 
   #topicOf(key: string): string {
@@ -131,26 +134,22 @@ export class ClusterSessions implements SessionStore {
   #listen(): Promise<void> {
     const onInterrupted = (): void => {
       // The first try may have failed, and a later one has not.
-      this.#inbox = Promise.resolve();
+      this.#listening = Promise.resolve();
       this.#queries.interrupted();
       for (const key of this.#followed.keys()) this.#introduce(key);
     };
-    this.#inbox ??= subscribe<Packet>(this.#wiring, {
+    this.#listening ??= subscribe<Packet>(this.#wiring, {
       topic: this.#me,
       scope: this.#wiring.root,
       receive: (packet) => this.#receive(packet),
       onInterrupted,
     });
-    return this.#inbox;
-  }
-
-  #readersOf(key: string): string[] {
-    return [...this.#readers].filter(([, reader]) => reader.key === key).map(([name]) => name);
+    return this.#listening;
   }
 
   #introduce(key: string): void {
     const session = this.#followed.get(key);
-    const packet: Packet = { type: "who", key, from: this.#me, readers: this.#readersOf(key) };
+    const packet: Packet = { type: "who", key, from: this.#me, readers: this.#inbox.namesOf(key) };
     if (session) this.#insist(this.#topicOf(key), packet, session.scope);
   }
 
@@ -161,17 +160,17 @@ export class ClusterSessions implements SessionStore {
       case "reads": {
         const { key, from } = packet;
         for (const reader of packet.readers) this.#meet(key, reader, from);
-        const readers = packet.type === "who" ? this.#readersOf(key) : [];
+        const readers = packet.type === "who" ? this.#inbox.namesOf(key) : [];
         const scope = this.#followed.get(key)?.scope;
         if (readers.length > 0) this.#insist(from, { type: "reads", key, from: this.#me, readers }, scope);
-        for (const reader of readers) this.#confirm(key, from, reader);
+        for (const reader of readers) this.#inbox.confirm(key, from, reader);
         break;
       }
       case "left":
         this.#distant.get(packet.reader)?.scope.close();
         break;
       case "messages":
-        this.#deliver(packet);
+        this.#inbox.deliver(packet);
         break;
       case "received":
         this.#distant.get(packet.reader)?.out.received(packet.place);
@@ -187,7 +186,7 @@ export class ClusterSessions implements SessionStore {
         this.#queries.note(packet.id, packet.answer);
         break;
       case "end":
-        this.#local.end(packet.key);
+        this.#endHere(packet.key);
         break;
     }
   }
@@ -202,13 +201,13 @@ export class ClusterSessions implements SessionStore {
     this.#followed.stay(key);
     const scope = session.scope.child("readers");
     const begin = this.#local.confirmed(key);
-    const out = outbox({
+    const out = new Outbox({
       scope,
       limits,
-      publish: (sent) => {
+      publish: (sent, { first, last }) => {
         const messages = sent.map(({ place, message }) => [place, message] as const);
         const packet: Packet = { type: "messages", key, from: this.#me, reader, messages };
-        return publish(from, sent.length === 0 ? { ...packet, begin } : packet);
+        return publish(from, { ...packet, ...(first && { begin }), ...(last && { last }) });
       },
       onLost: () => {
         scope.close();
@@ -228,50 +227,8 @@ export class ClusterSessions implements SessionStore {
       this.#local.check(sent.message, sent);
       return out.send(sent, joining);
     };
-    this.#local.subscribe(key, { end: () => scope.close(), send }, scope);
+    this.#local.subscribe(key, { end: () => out.finish(), send }, scope);
     joining = false;
-  }
-
-  #deliver({ key, from, reader, begin = -1, messages }: Extract<Packet, { type: "messages" }>): void {
-    const here = this.#readers.get(reader);
-    if (!here) return this.#mention(from, { type: "left", reader });
-    const known = here.progress.get(from);
-    if (known && begin > Math.max(known.begin, known.place)) {
-      const error = new Disconnected(`session ${key} has lost messages`, { code: "gap", retryable: true });
-      return here.subscriber.end(error);
-    }
-    const progress: Progress = known ?? { begin, place: -1, had: 0, due: false, full: 0 };
-    here.progress.set(from, progress);
-    const confirm = (): void => this.#confirm(key, from, reader, progress);
-    for (const [place, message] of messages) {
-      if (place <= progress.place) continue;
-      progress.place = place;
-      try {
-        const room = here.subscriber.send(new Received(message, place, progress, confirm));
-        if (!room) continue;
-        progress.full++;
-        const admit = (): void => {
-          progress.full--;
-          confirm();
-        };
-        room.then(admit, admit);
-      } catch (error) {
-        // A channel that is gone leaves the session.
-        if (!(error instanceof Disconnected)) this.#wiring.report(error);
-      }
-    }
-    confirm();
-  }
-
-  /** Confirms in one packet what was received here and what the reader has. */
-  #confirm(key: string, from: string, reader: string, progress = this.#readers.get(reader)?.progress.get(from)): void {
-    if (!progress || progress.due || progress.full > 0) return;
-    progress.due = true;
-    queueMicrotask(() => {
-      progress.due = false;
-      const { place, had } = progress;
-      this.#insist(from, { type: "received", key, reader, place, had }, this.#followed.get(key)?.scope);
-    });
   }
 
   #answerFor(what: "find" | "settle", key: string, reply: AnyMessage): Answer | undefined {

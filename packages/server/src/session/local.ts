@@ -101,11 +101,12 @@ export class LocalSessions implements SessionStore {
     if (!answered.partial) answered.ask.settle?.(reply);
   }
 
-  end(key: string): void {
+  /** Ends a session. `later` are subscribers that its caller ends. */
+  end(key: string, later?: ReadonlySet<Subscriber>): void {
     const hub = this.#hubs.get(key);
     if (!hub) return;
     for (const onEnd of [...hub.attending]) onEnd();
-    const subscribers = [...hub.subscribers];
+    const subscribers = [...hub.subscribers].filter((subscriber) => !later?.has(subscriber));
     hub.scope.close(this.#over(key));
     for (const subscriber of subscribers) subscriber.end();
   }
