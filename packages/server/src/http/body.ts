@@ -68,7 +68,8 @@ async function next(
   call: Scope,
 ): Promise<Uint8Array | undefined> {
   try {
-    return await within(call, bodyWithin, "the body", () => body?.read());
+    const piece = body?.read();
+    return piece instanceof Promise ? await within(call, bodyWithin, "the body", () => piece) : piece;
   } catch (error) {
     throw unread(error, call);
   }

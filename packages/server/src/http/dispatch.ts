@@ -40,6 +40,8 @@ export async function dispatch(
   }
 }
 
+const NO_QUERY = new URLSearchParams();
+
 /** What is known of a request when it is refused. */
 interface Named {
   operation?: string;
@@ -106,7 +108,7 @@ async function callOperation(
   const principal = authenticated && (await authenticated);
   const { unbind } = await context.accepts();
   const { headers, url } = request;
-  const query = url.searchParams;
+  const query = url.search === "" ? NO_QUERY : url.searchParams;
   if (binary !== undefined) {
     const { input } = unbind([first], { path, query, headers });
     const body = uploadOf(request, binary, first, limits, call);

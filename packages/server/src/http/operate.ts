@@ -15,8 +15,8 @@ export async function operate(
   const { handlers, limits, sessions, root } = context;
   const { operation: name, input } = called;
   const { settles, endsSession, answer } = context.operations.get(name)!;
-  const reply = { ...input, type: name } as AnyMessage;
-  const session = sessionOf(context, called);
+  const session = settles || endsSession ? sessionOf(context, called) : undefined;
+  const reply = { ...(settles && input), type: name } as AnyMessage;
   const found = session !== undefined && settles ? await sessions.find(session, reply) : undefined;
   let settled: { readonly done: Promise<void> | void } | undefined;
   const ask: OpenAsk | undefined = found && {

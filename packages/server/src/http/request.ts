@@ -16,8 +16,8 @@ export interface HttpRequest {
 
 /** Reads a body piece by piece. */
 export interface BodyReader {
-  /** The next piece; undefined at the end. Rejects where the body was cut. */
-  read(): Promise<Uint8Array | undefined>;
+  /** The next piece, at once where it is there; undefined at the end. Rejects where the body was cut. */
+  read(): Uint8Array | undefined | Promise<Uint8Array | undefined>;
   /** Drops the rest. */
   cancel(): void;
 }

@@ -149,23 +149,24 @@ export class NodeRequest implements HttpRequest {
 /** Reads the body of a Node request. A web stream of it would cost more than all else of a small operation. */
 class NodeBody implements BodyReader {
   readonly #incoming: Incoming;
+  #listens = false;
   #lost = false;
   #wake = (): void => {};
   readonly #look = (): void => this.#wake();
 
   constructor(incoming: Incoming) {
     this.#incoming = incoming;
-    const lose = () => {
-      this.#lost = true;
-      this.#wake();
-    };
-    incoming.on("readable", this.#look);
-    incoming.on("end", this.#look);
-    incoming.on("error", lose);
-    incoming.on("close", lose);
   }
 
-  async read(): Promise<Uint8Array | undefined> {
+  /** A small body has come with its head, and needs neither listeners nor a wait. */
+  read(): Uint8Array | undefined | Promise<Uint8Array | undefined> {
+    const piece: Uint8Array | null = this.#incoming.read();
+    if (piece !== null) return piece;
+    return this.#incoming.complete ? undefined : this.#wait();
+  }
+
+  async #wait(): Promise<Uint8Array | undefined> {
+    this.#listen();
     for (;;) {
       const piece: Uint8Array | null = this.#incoming.read();
       if (piece !== null) return piece;
@@ -175,6 +176,19 @@ class NodeBody implements BodyReader {
         this.#wake = resolve;
       });
     }
+  }
+
+  #listen(): void {
+    if (this.#listens) return;
+    this.#listens = true;
+    const lose = () => {
+      this.#lost = true;
+      this.#wake();
+    };
+    this.#incoming.on("readable", this.#look);
+    this.#incoming.on("end", this.#look);
+    this.#incoming.on("error", lose);
+    this.#incoming.on("close", lose);
   }
 
   /** The rest of a body that is not read is dropped, because its connection still carries the answer. */
