@@ -31,6 +31,8 @@ export default defineConfig({
   },
   markdown: {
     html: false,
+    // Comments and keywords of the default themes have too little contrast.
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
     anchor: { slugify: anchorOf },
     config: (markdown) => void markdown.use(outward).use(anchors),
   },

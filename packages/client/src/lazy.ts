@@ -14,7 +14,13 @@ export function lazy<M>(load: Promise<MessageStream<M>>): MessageStream<M> {
     return {
       next: () => {
         if (stream) iterator ??= of(stream)[Symbol.asyncIterator]();
-        return iterator?.next() ?? loaded.then((it) => of(it)[Symbol.asyncIterator]().next());
+        return (
+          iterator?.next() ??
+          loaded.then((it) => {
+            iterator ??= of(it)[Symbol.asyncIterator]();
+            return iterator.next();
+          })
+        );
       },
       return: async () => {
         (await loaded).cancel();
@@ -22,8 +28,6 @@ export function lazy<M>(load: Promise<MessageStream<M>>): MessageStream<M> {
       },
     };
   };
-  const messages = iterate((it) => it);
-  const batches = iterate((it) => it.batches());
   return {
     opened,
     cancel() {
@@ -31,7 +35,7 @@ export function lazy<M>(load: Promise<MessageStream<M>>): MessageStream<M> {
       loaded.then((it) => it.cancel()).catch(() => {});
     },
     text: async () => (await loaded).text(),
-    batches: () => ({ [Symbol.asyncIterator]: () => batches }),
-    [Symbol.asyncIterator]: () => messages,
+    batches: () => ({ [Symbol.asyncIterator]: () => iterate((it) => it.batches()) }),
+    [Symbol.asyncIterator]: () => iterate((it) => it),
   };
 }

@@ -5,6 +5,8 @@ export interface Buffer<T> {
   end(how: { readonly error?: unknown }): void;
   /** Drops the buffered messages, and ends. */
   clear(): void;
+  /** Whether the reader has met the end. */
+  readonly drained: boolean;
   next(): Promise<IteratorResult<T>>;
   /** Returns all buffered messages, once there is at least one. */
   batch(): Promise<IteratorResult<T[]>>;
@@ -32,7 +34,7 @@ export function buffer<T>(read: () => Promise<void>): Buffer<T> {
     return batch;
   };
 
-  /** Takes messages in the turn in which they arrive, because another reader may wait too. */
+  /** Takes messages in the turn in which they arrive, because a reader may call `next` again before. */
   async function pull<Taken>(take: () => Taken): Promise<IteratorResult<Taken>> {
     while (head >= ready.length) {
       empty();
@@ -42,7 +44,7 @@ export function buffer<T>(read: () => Promise<void>): Buffer<T> {
         if ("error" in how) throw how.error;
         return { done: true, value: undefined };
       }
-      // One read serves all waiting readers.
+      // One read serves all waiting calls.
       reading ??= read().finally(() => {
         reading = undefined;
       });
@@ -56,6 +58,9 @@ export function buffer<T>(read: () => Promise<void>): Buffer<T> {
       empty();
       over = MET;
     },
+    get drained() {
+      return over === MET;
+    },
     push: (message) => void ready.push(message),
     end(how) {
       if (!over || (over !== MET && "error" in how)) over = how;
@@ -63,16 +68,5 @@ export function buffer<T>(read: () => Promise<void>): Buffer<T> {
     // Most messages are ready already: they cost one settled promise each.
     next: () => (head < ready.length ? Promise.resolve({ done: false, value: one() }) : pull(one)),
     batch: () => pull(all),
-  };
-}
-
-/** An iterator that closes its source when left early. */
-export function iterating<T>(next: () => Promise<IteratorResult<T>>, close: () => void): AsyncIterator<T> {
-  return {
-    next,
-    async return() {
-      close();
-      return { done: true, value: undefined };
-    },
   };
 }

@@ -1,12 +1,12 @@
 import type { MessageStream } from "@parlance/contract";
 import type { AnyContract, AnyMessage } from "@parlance/wire";
+import { reading as readingOf } from "@parlance/wire/reading";
 import { parseGap, RESUME } from "@parlance/wire/resume";
 import { gap } from "../disconnected.js";
 import { lifetime } from "../lifetime.js";
 import { operations } from "../operation.js";
 import type { ConnectOptions } from "../options.js";
 import { discard, type Requests } from "../request.js";
-import { iterating } from "./buffer.js";
 import { type Begin, type Opening, sessionEnded } from "./opening.js";
 import { StreamReader } from "./stream.js";
 import { textOf } from "./text.js";
@@ -67,13 +67,13 @@ function openOnce(
     messages.clear();
     reader.close({}, new DOMException("the stream was cancelled", "AbortError"), true);
   }
-  const iterator = iterating(messages.next, close);
-  const batches = { [Symbol.asyncIterator]: () => iterating(messages.batch, close) };
+  const readers = readingOf(what, () => messages.drained);
+  const batches = { [Symbol.asyncIterator]: () => readers.iterator(messages.batch, close) };
   const messageStream: MessageStream<AnyMessage> = {
     opened,
     cancel: close,
     batches: () => batches,
-    [Symbol.asyncIterator]: () => iterator,
+    [Symbol.asyncIterator]: () => readers.iterator(messages.next, close),
     text: () => textOf(contract, name, stream, messageStream),
   };
   return messageStream;

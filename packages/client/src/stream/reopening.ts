@@ -2,11 +2,12 @@ import type { MessageStream } from "@parlance/contract";
 import type { AnyContract, AnyMessage } from "@parlance/wire";
 import { Disconnected, misuse, Refusal } from "@parlance/wire/errors";
 import { notify } from "@parlance/wire/notify";
+import { reading } from "@parlance/wire/reading";
 import { newKey } from "@parlance/wire/resume";
 import { type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
 import { type Rejoins, rejoining } from "../rejoin.js";
-import { type Buffer, buffer, iterating } from "./buffer.js";
+import { type Buffer, buffer } from "./buffer.js";
 import { type Begin, type Opening, sessionEnded } from "./opening.js";
 
 /** Three times the seconds that each further opening may take: see `Rejoins`. */
@@ -48,6 +49,7 @@ class ReopenedStream implements MessageStream<AnyMessage> {
       this.#messages.end({ error });
     }
   });
+  readonly #readers;
   #current: MessageStream<AnyMessage>;
   /** The time at which the current stream opened; 0 before the first. */
   #openedAt = 0;
@@ -57,6 +59,7 @@ class ReopenedStream implements MessageStream<AnyMessage> {
 
   constructor(what: string, connection: ConnectOptions, opening: Opening, begin: Begin) {
     this.#what = what;
+    this.#readers = reading(what, () => this.#messages.drained);
     this.#opening = opening;
     this.#begin = begin;
     this.#life = lifetime(connection.signal, opening.options.signal);
@@ -88,11 +91,11 @@ class ReopenedStream implements MessageStream<AnyMessage> {
   }
 
   batches(): AsyncIterable<AnyMessage[]> {
-    return { [Symbol.asyncIterator]: () => iterating(this.#messages.batch, () => this.cancel()) };
+    return { [Symbol.asyncIterator]: () => this.#readers.iterator(this.#messages.batch, () => this.cancel()) };
   }
 
   [Symbol.asyncIterator](): AsyncIterator<AnyMessage> {
-    return iterating(this.#messages.next, () => this.cancel());
+    return this.#readers.iterator(this.#messages.next, () => this.cancel());
   }
 
   async *#read(): AsyncGenerator<AnyMessage[], void> {
