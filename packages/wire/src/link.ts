@@ -204,8 +204,9 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
   }
 
   function ask(message: AnyMessage, { signal }: { readonly signal?: AbortSignal } = {}): Promise<AnyMessage> {
-    const exchange = mine.exchangeOf(message);
-    if (!exchange) return Promise.reject(misuse(`${contract.name}: ${message.type} asks nothing; send it`));
+    // A caller in JavaScript may pass no message.
+    const exchange = message && mine.exchangeOf(message);
+    if (!exchange) return Promise.reject(misuse(`${contract.name}: ${message?.type} asks nothing; send it`));
     const keyed = exchange.key !== undefined;
     let waiting: Waiting | undefined;
     const put = () =>
@@ -262,7 +263,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     ask,
     close,
     closed,
-    [Symbol.asyncIterator]: () => readers.iterator(() => inbox.next()),
+    [Symbol.asyncIterator]: () => readers(() => inbox.next()),
     [Symbol.asyncDispose]: () => close(),
   };
   return { channel, asks: mine, send, say, flushed: async () => port.flushed?.(), unconfirmed: () => unheard, fail };

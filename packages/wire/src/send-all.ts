@@ -43,19 +43,18 @@ export function sendAll<T>(
         }
       }
     }
-    const settle =
-      <E>(how: (value: E) => void) =>
-      (value: E): void => {
-        if (!left) how(value);
-      };
-    pass().then(settle(resolve), settle(reject)).then(forget);
+    pass()
+      .then(
+        () => left || resolve(),
+        (error) => left || reject(error),
+      )
+      .then(forget);
   });
 }
 
 function iteratorOf<T>(what: string, messages: Iterable<T> | AsyncIterable<T>): Iterator<T> | AsyncIterator<T> {
   const from: Partial<Iterable<T> & AsyncIterable<T>> = messages ?? {};
   const iterator = from[Symbol.asyncIterator]?.() ?? from[Symbol.iterator]?.();
-  if (!iterator)
-    throw misuse(`${what}: sendAll takes an iterable of messages, such as an array or a generator, not ${messages}`);
+  if (!iterator) throw misuse(`${what}: sendAll takes an iterable of messages, not ${messages}`);
   return iterator;
 }

@@ -68,12 +68,12 @@ function openOnce(
     reader.close({}, new DOMException("the stream was cancelled", "AbortError"), true);
   }
   const readers = readingOf(what, () => messages.drained);
-  const batches = { [Symbol.asyncIterator]: () => readers.iterator(messages.batch, close) };
+  const batches = { [Symbol.asyncIterator]: () => readers(messages.batch, close) };
   const messageStream: MessageStream<AnyMessage> = {
     opened,
     cancel: close,
     batches: () => batches,
-    [Symbol.asyncIterator]: () => readers.iterator(messages.next, close),
+    [Symbol.asyncIterator]: () => readers(messages.next, close),
     text: () => textOf(contract, name, stream, messageStream),
   };
   return messageStream;

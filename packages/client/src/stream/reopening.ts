@@ -91,11 +91,11 @@ class ReopenedStream implements MessageStream<AnyMessage> {
   }
 
   batches(): AsyncIterable<AnyMessage[]> {
-    return { [Symbol.asyncIterator]: () => this.#readers.iterator(this.#messages.batch, () => this.cancel()) };
+    return { [Symbol.asyncIterator]: () => this.#readers(this.#messages.batch, () => this.cancel()) };
   }
 
   [Symbol.asyncIterator](): AsyncIterator<AnyMessage> {
-    return this.#readers.iterator(this.#messages.next, () => this.cancel());
+    return this.#readers(this.#messages.next, () => this.cancel());
   }
 
   async *#read(): AsyncGenerator<AnyMessage[], void> {

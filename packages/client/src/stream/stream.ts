@@ -38,11 +38,13 @@ function leave(bytes: ReadableStreamDefaultReader<Uint8Array>, isOver: boolean):
   const cancel = () => void bytes.cancel().catch(() => {});
   if (!isOver) return cancel();
   const timer = setTimeout(cancel, END_WITHIN);
-  const done = () => {
-    clearTimeout(timer);
-    cancel();
-  };
-  bytes.read().then(done, done);
+  bytes
+    .read()
+    .catch(() => {})
+    .then(() => {
+      clearTimeout(timer);
+      cancel();
+    });
 }
 
 /**

@@ -24,7 +24,7 @@ const FORBIDDEN = /^(connect|trace|track)$/i;
 const NORMALIZED = /^(delete|get|head|options|post|put)$/i;
 
 /** Converts a Node request to the server's form, or returns what is wrong with it. */
-export function toRequest(incoming: Incoming, attachBody: boolean, begin: () => void): NodeRequest | Rejected {
+export function toRequest(incoming: Incoming, attachBody: boolean, begin = () => {}): NodeRequest | Rejected {
   const { method = "GET", rawHeaders } = incoming;
   if (rawHeaders.length / 2 > LISTEN_LIMITS.maxHeaders)
     return { status: 431, text: `a request has at most ${LISTEN_LIMITS.maxHeaders} headers` };
@@ -151,7 +151,7 @@ export class NodeRequest implements HttpRequest {
 
   #source(incoming: Incoming): ByteSource {
     return {
-      on: (event: string, listener: (...data: never[]) => void) => incoming.on(event, listener),
+      on: (event: string, listener: (chunk: Uint8Array) => void) => incoming.on(event, listener),
       pause: () => incoming.pause(),
       resume: () => {
         this.#begin();
