@@ -19,9 +19,6 @@ export function parseLead(written: string): string | null {
   return WORDS.test(before) && REMARK.test(line.slice(at + path.length)) ? path : null;
 }
 
-/** The most characters of a line of prose that are examined. */
-const LIMIT = 1 << 13;
-
 /**
  * Which file a block without a path is about: that of the block before it, unless the text between them names another. A
  * line that leads up to an edit of one file names the next one; any other leaves a doubt.
@@ -29,11 +26,10 @@ const LIMIT = 1 << 13;
 export function followPaths() {
   let path: string | null = null;
   let doubtful = false;
-  let line = "";
   let shown: Fence | null = null;
   /** The only line in it, or a line feed for several. */
   let inner = "";
-  function endLine(): void {
+  function endLine(line: string): void {
     if (shown !== null) {
       // A path alone in a fence leads up to what is behind it: the fence may be one end too many.
       if (!closesFence(line, shown)) inner = line.trim() === "" ? inner : inner === "" ? line : "\n";
@@ -68,19 +64,12 @@ export function followPaths() {
       if (about === null) return;
       path = about;
       doubtful = false;
-      line = "";
       shown = null;
     },
-    /** Takes a piece of the text between blocks. */
-    pass(text: string): void {
+    /** Takes a line of the text between blocks. */
+    pass(line: string): void {
       // No path is carried over before the first block.
-      if (path === null && !doubtful) return;
-      const [first, ...rest] = text.split("\n");
-      line = (line + first!).slice(0, LIMIT);
-      for (const next of rest) {
-        endLine();
-        line = next.slice(0, LIMIT);
-      }
+      if (path !== null || doubtful) endLine(line);
     },
   };
 }
