@@ -1,4 +1,5 @@
 import { isProse } from "../elision.js";
+import { needOptions } from "../need.js";
 import type { FilePatch, Patch } from "../patch.js";
 import type { Reading, Repair } from "../reading.js";
 import { quote } from "../reading.js";
@@ -141,7 +142,9 @@ export interface SearchReplaceStyle {
  * `parseSearchReplace(text).patch` equals the patch if its hunks are as `changeOf` makes them and, without `startLine`,
  * have no place.
  */
-export function formatSearchReplace(patch: Patch, { marks, startLine = false }: SearchReplaceStyle = {}): Writing {
+export function formatSearchReplace(patch: Patch, style: SearchReplaceStyle = {}): Writing {
+  needOptions(style, { marks: ["aider", "dashes"], startLine: "boolean" });
+  const { marks, startLine } = style;
   const [open, close] =
     marks === "dashes" ? ["------- SEARCH", "+++++++ REPLACE"] : ["<<<<<<< SEARCH", ">>>>>>> REPLACE"];
   const shield = (line: string) => (ESCAPED.test(`\\${line}`) ? `\\${line}` : line);

@@ -14,7 +14,7 @@ import {
 import { followPaths } from "../formats/lead.js";
 import { type Unreadable, unreadable } from "../formats/message.js";
 import { withoutReturn } from "../lines.js";
-import { needText } from "../need.js";
+import { needOptions, needText } from "../need.js";
 import { quote } from "../reading.js";
 import type { EditEvent, EditReader, ReadOptions } from "./event.js";
 import { closeBlock, lineOf, type OpenBlock, overflow, tell } from "./open-block.js";
@@ -59,6 +59,7 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
 
 /** The same with a callback for each event, so unused events are not stored. */
 export function startScan(formats: readonly Format[], options: ReadOptions, give: (event: EditEvent) => void) {
+  needOptions(options, { path: "string", limit: "number", wholeFiles: "boolean" });
   const limit = options.limit ?? 4 << 20;
   /** The current line so far; or `passing`: its start was emitted as text and its rest will be. */
   let partial = "";
@@ -98,14 +99,15 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
       }
       if (from < text.length) takePiece(text.slice(from));
     },
-    end({ complete = false }: { complete?: boolean } = {}): void {
+    end(how: { complete?: boolean } = {}): void {
+      needOptions(how, { complete: "boolean" });
       if (partial !== "" || passing) endLine();
       // No line follows that could settle what a fence at the end holds.
       lineNumber++;
       if (open === null && held.fence !== null) openBlock("", true);
       if (open === null) release();
       else if (open.block.tentative) giveUp(open);
-      else finish(open, complete);
+      else finish(open, how.complete === true);
       if (written !== "") endText();
     },
   };

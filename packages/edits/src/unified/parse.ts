@@ -1,6 +1,7 @@
 import { areWordyDots } from "../dots.js";
 import { ordinals } from "../hunk.js";
 import { isSamePath, listPaths } from "../mentions.js";
+import { needOptions } from "../need.js";
 import { quote, type Reading } from "../reading.js";
 import { readHunk } from "./body.js";
 import { startsFile, startsNames } from "./end.js";
@@ -29,7 +30,9 @@ export interface ParseOptions {
  * Reads a unified diff, plain or with git's extended headers. An input without any change is an error.
  * Never throws; linear in the input. Hunks keep the order of the input.
  */
-export function parsePatch(text: string, { strict = false, path, strip }: ParseOptions = {}): Reading {
+export function parsePatch(text: string, options: ParseOptions = {}): Reading {
+  needOptions(options, { strict: "boolean", path: "string", strip: "number" });
+  const { strict = false, path, strip } = options;
   const input = openInput(text, strict, strip);
   const { lines, files, errors, repairs } = input;
   /** Whether the line before is prose: of several lines one repair tells. */
