@@ -3,9 +3,9 @@ import { closesFence, type Fence, openFence, parsePathLine } from "./fence.js";
 
 /** The only words that a line leading up to an edit may have beside the path. */
 const WORDS =
-  /^(?:[\W\d_]*(?:now|next|then|and|also|finally|lastly|first|second|third|step|in|inside|within|update|edit|modify|change|changes|fix|patch|open|for|to|file|path|the|same)\b)*[\W\d_]*$/i;
+  /^(?:[\W\d_]*(?:now|next|then|and|also|finally|lastly|first|second|third|step|in|inside|within|update|edit|modify|change|changes|fix|patch|open|for|to|file|path|the|same|i|will|ll|let|us|s|here|is)\b)*[\W\d_]*$/i;
 /** Text allowed behind the path: a colon, or a remark behind a dash or in parentheses. */
-const REMARK = /^[`*_\])]*(?:\s*:|\s+(?:[-–—]+\s|\([^()]*\)[\s:]*$).*|[.\s]*)$/;
+const REMARK = /^[`*_\])]*(?: (?:now|next|too|as follows))?(?:\s*:|\s+(?:[-–—]+\s|\([^()]*\)[\s:]*$).*|[.\s]*)$/;
 
 /** The path of a line that only leads up to an edit (`b.js`, `Now in b.js:`, `### 2. Update b.js`); null for others. */
 export function parseLead(written: string): string | null {
@@ -25,6 +25,7 @@ export function parseLead(written: string): string | null {
  */
 export function followPaths() {
   let path: string | null = null;
+  let met = false;
   let doubtful = false;
   let shown: Fence | null = null;
   /** The only line in it, or a line feed for several. */
@@ -50,7 +51,8 @@ export function followPaths() {
   function follow(lead: string | null, named: readonly string[]): void {
     if (named.every((each) => path !== null && isSamePath(each, path))) return;
     path = lead;
-    doubtful = lead === null;
+    // Before the first block there is nothing that could be carried over.
+    doubtful = met && lead === null;
   }
   return {
     get path() {
@@ -63,13 +65,11 @@ export function followPaths() {
     meet(about: string | null): void {
       if (about === null) return;
       path = about;
+      met = true;
       doubtful = false;
       shown = null;
     },
     /** Takes a line of the text between blocks. */
-    pass(line: string): void {
-      // No path is carried over before the first block.
-      if (path !== null || doubtful) endLine(line);
-    },
+    pass: endLine,
   };
 }
