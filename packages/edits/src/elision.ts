@@ -1,13 +1,17 @@
 import { areDots, areWordyDots } from "./dots.js";
 
-/** The text of a comment alone on its line, in any language's syntax. */
-const COMMENT = /^\s*(?:\/\/|#|--|;|%|\/\*|\{\/\*|<!--)(.*?)(?:\*\/\}?|-->|--)?$/;
-/** Names of omitted parts. Possible headings do not count: `// other methods`, `// the rest of the page`. */
+/** The text of a comment alone on its line, in any language's syntax, or behind the body that does nothing in Python. */
+const COMMENT = /^\s*(?:pass\s+(?=#))?(?:\/\/+|#+|--|;+|%|\/\*+|\{\/\*|<!--)(.*?)(?:\*+\/\}?|-->|--)?$/;
+/** The only words of a comment that stands for lines: one of any other is about the code. */
+const WORDS =
+  /^(?:(?:the|all|any|of|this|your|my|our|is|are|stays?|remains?|remaining|remainder|here|above|below|in|from|and|goes|to|it|they|left|leave|kept|keep|exactly|else|everything|nothing|as|before|no|not|further|more|changes?|changed|need(?:ed)?|for|brevity|clarity|continues?|unchanged|unmodified|untouched|omitted|elided|snip|snipped|truncated|hidden|shown|same|existing|previous|original|rest|others?|code|files?|functions?|methods?|class|classes|components?|implementations?|body|module|script|logic|contents?|lines|jsx|markup|html|imports?|definitions?|template|stuff) )+$/;
+/** Says that something stays, whatever it is. */
+const STAYS =
+  /\b(?:unchanged|unmodified|untouched|omitted|elided|snip(?:ped)?|truncated|the same|same as|(?:no|nothing|not)(?: \w+)? change[sd]?|as (?:is|before|they are)|not shown|for brevity|code continues?)\b/;
+/** Names lines that are not written; a heading names no such part, or says which (`// other users`). */
+const OTHERS = /\b(?:existing|previous|original|rest|remain(?:ing|der)|other)\b/;
 const PART =
-  /^(?:the |all )?(?:(?:rest|remainder) of (?:the |this |your )?(?:code|file|function|method|class|component|implementation|body|module|script|logic)|(?:existing|previous|unchanged|original|remaining) (?:code|contents?|implementation|logic|lines|body|jsx|markup|html))$/i;
-/** The word for such a part, with or without it. */
-const SAME =
-  /(?:^|^(?:the |all )?(?:rest|code|others?|everything else) |[a-z] )(?:(?:is|are|stays?|remains?) )?(?:the same|unchanged|no changes?|same as (?:before|above)|as before|as is|omitted|snip(?:ped)?)(?: here| above| for brevity)?$/i;
+  /\b(?:code|file|functions?|methods?|class(?:es)?|components?|implementations?|body|module|script|logic|contents?|lines|jsx|markup|html|imports|definitions|keep|leave|stays?|remains?)\b|^(?:the )?rest (?:here )?$/;
 /** Languages in which dots may be the last argument, and those in which they may be a body. */
 const VARIADIC = /\.(?:c|h|cc|cpp|cxx|hh|hpp|hxx|m|mm|r|lua)$/i;
 const PYTHON = /\.(?:py|pyx)$/i;
@@ -18,16 +22,14 @@ const STUB = /\.(?:pyi|pxd)$/i;
 /** Whether a line only stands for omitted lines: `...`, `// ...`, `(...)`, `// rest of the function unchanged`. */
 export function isElision(line: string): boolean {
   // A quick check: most lines begin with none of these.
-  if (line.length > 120 || !/^\s*[/#\-;%{<(.[…]/.test(line)) return false;
+  if (line.length > 120 || !/^\s*(?:[/#\-;%{<(.[…]|pass\s)/.test(line)) return false;
   if (areDots(line) || line.trim() === "(...)") return true;
-  const said = COMMENT.exec(line.trimEnd())?.[1]?.trim();
+  const said = COMMENT.exec(line.trimEnd())?.[1];
   if (said === undefined) return false;
-  const bare = said.replace(/^[[(]/, "").replace(/[\])]$/, "");
-  if (bare === "..." || bare === "…") return true;
-  const words = bare.replace(/(?:(?<!\.)\.{3,}|…)$/, "").trim();
-  const same = SAME.exec(words);
-  const part = same === null ? words : words.slice(0, same.index + (words[same.index + 1] === " " ? 1 : 0)).trim();
-  return PART.test(part) || (same !== null && part === "");
+  const bare = said.replace(/^[\s[(.…-]+|[\s\]).…-]+$/g, "").toLowerCase();
+  if (bare === "") return /\.{3}|…/.test(said);
+  const words = `${bare.replace(/[ ,;:()]+/g, " ")} `;
+  return WORDS.test(words) && (STAYS.test(words) || (OTHERS.test(words) && PART.test(words)));
 }
 
 /**

@@ -1,4 +1,7 @@
-// An argument that is no text or no patch is a mistake of the caller, not of a model: the TypeError names it.
+import type { FilePatch, Hunk } from "./patch.js";
+import { quote } from "./reading.js";
+
+// An argument or an option of another type is a mistake of the caller, not of a model: the TypeError names it.
 
 export function needText(values: Readonly<Record<string, unknown>>): void {
   for (const name in values) if (typeof values[name] !== "string") fail(name, "a string", values[name]);
@@ -7,11 +10,47 @@ export function needText(values: Readonly<Record<string, unknown>>): void {
 /** Each must be a patch, or the patch of one file. */
 export function needPatch(values: Readonly<Record<string, unknown>>): void {
   for (const name in values) {
-    const value = (values[name] ?? {}) as { files?: unknown; hunks?: unknown };
-    if (!Array.isArray(value.files ?? value.hunks)) fail(name, "a patch", values[name]);
+    const value = (values[name] ?? {}) as { files?: unknown };
+    const files = value.files ?? [value];
+    if (!Array.isArray(files) || !files.every(isFile)) fail(name, "a patch", values[name]);
+  }
+}
+
+/** Whether a value, perhaps of untrusted JSON, has what every function reads. */
+function isFile(file: Partial<FilePatch> | null): boolean {
+  const { before, after, hunks } = file ?? {};
+  return [before, after].every((path) => path === null || typeof path === "string") && areAll(hunks, isHunk);
+}
+
+function isHunk(hunk: Partial<Hunk> | null): boolean {
+  const { oldStart, newStart, lines, anchors = [] } = hunk ?? {};
+  const isText = (line: unknown) => typeof line === "string";
+  const isPlace = (place: unknown) => place === null || typeof place === "number";
+  return [oldStart, newStart].every(isPlace) && areAll(lines, isText) && areAll(anchors, isText);
+}
+
+function areAll(values: unknown, are: (value: never) => boolean): boolean {
+  return Array.isArray(values) && values.every(are as (value: unknown) => boolean);
+}
+
+/** What an option may be: of a type, or one of the values. */
+type Wanted = "string" | "number" | "boolean" | "object" | "string or null" | readonly string[];
+
+/** Each option that is given must be what is wanted. */
+export function needOptions(options: object, wanted: Readonly<Record<string, Wanted>>): void {
+  if (typeof options !== "object" || options === null) fail("options", "an object", options);
+  for (const name in wanted) {
+    const value = (options as Record<string, unknown>)[name];
+    const type = wanted[name]!;
+    if (value === undefined || (value === null && type === "string or null")) continue;
+    if (typeof type !== "string") {
+      if (!type.includes(value as string)) fail(name, `one of ${type.join(", ")}`, value);
+    } else if (value === null || Number.isNaN(value) || !type.startsWith(typeof value)) fail(name, `a ${type}`, value);
   }
 }
 
 function fail(name: string, wanted: string, value: unknown): never {
-  throw new TypeError(`\`${name}\` must be ${wanted}, not ${value === null ? "null" : typeof value}.`);
+  const isShown = value === null || typeof value === "number" || typeof value === "boolean";
+  const shown = typeof value === "string" ? quote(value) : isShown ? value : typeof value;
+  throw new TypeError(`\`${name}\` must be ${wanted}, not ${shown}.`);
 }

@@ -45,3 +45,91 @@ test.each(Object.keys(CALLS))("%s that is none is a TypeError that names it", (c
   for (const wrong of [undefined, null, 5, {}])
     expect(() => CALLS[call]!(wrong as never)).toThrow(new RegExp(`^\`${name}\` must be a (?:string|patch), not `));
 });
+
+const PATH: readonly unknown[] = [5, null, {}];
+const FLAG: readonly unknown[] = [1, "yes", null];
+const NUMBER: readonly unknown[] = ["3", null, Number.NaN, {}];
+const READ = { path: PATH, limit: NUMBER };
+const APPLY = { loosest: ["contxt", 5, null], at: [5, null], beyond: ["anchored", null] };
+type Options = Readonly<Record<string, readonly unknown[]>>;
+
+/** Each public function that takes options, with values of each that it has no meaning for. */
+const OPTIONS: Record<string, [call: (options: never) => unknown, options: Options]> = {
+  applyPatch: [(options) => edits.applyPatch(patch, text, options), APPLY],
+  "applyPatch in a range": [
+    (at) => edits.applyPatch(patch, text, { at }),
+    { line_start: ["1", null, Number.NaN], line_end: ["1", null] },
+  ],
+  applyStrictly: [(options) => edits.applyStrictly(patch, text, options), { unidiffZero: FLAG }],
+  createPatch: [
+    (options) => edits.createPatch(text, "b", options),
+    { path: PATH, oldPath: [5, {}], newPath: [5, {}], context: NUMBER, cost: NUMBER },
+  ],
+  parsePatch: [(options) => edits.parsePatch(text, options), { strict: FLAG, path: PATH, strip: NUMBER }],
+  parseEdits: [(options) => edits.parseEdits(text, options), { ...READ, wholeFiles: FLAG }],
+  readEdits: [(options) => edits.readEdits(options), { ...READ, wholeFiles: FLAG }],
+  "readEdits, its end": [(options) => edits.readEdits().end(options), { complete: FLAG }],
+  parseSearchReplace: [(options) => edits.parseSearchReplace(text, options), READ],
+  parseBeginPatch: [(options) => edits.parseBeginPatch(text, options), READ],
+  parseEditBlocks: [(options) => edits.parseEditBlocks(text, options), READ],
+  parseWholeFiles: [(options) => edits.parseWholeFiles(text, options), READ],
+  parseStrReplace: [(options) => edits.parseStrReplace([], options), { path: PATH, text: PATH }],
+  formatSearchReplace: [
+    (options) => edits.formatSearchReplace(patch, options),
+    { marks: ["dash", null], startLine: FLAG },
+  ],
+  formatForBased: [(options) => edits.formatForBased(patch, text, options), APPLY],
+  toWorkspaceEdit: [
+    (options) => edits.toWorkspaceEdit(patch, () => ({ uri: "file:///x", version: 1, text }), options),
+    { ...APPLY, confirm: ["none", true, null] },
+  ],
+  fromTextEdits: [(options) => edits.fromTextEdits([], text, options), { path: PATH }],
+};
+
+/** Functions without options. */
+const BARE =
+  "invertPatch composePatches selectHunks mapPosition merge3 mergePatches toTextEdits toVsCodeEdit explainConflict formatBeginPatch formatEditBlocks formatStrReplace formatWholeFiles formatPatch hunkId splitLines joinLines";
+
+test("every function is among those with options or those without", () => {
+  const names = Object.entries(edits).flatMap(([name, value]) => (typeof value === "function" ? name : []));
+  expect(
+    [...new Set([...Object.keys(OPTIONS).map((name) => name.split(/[ ,]/)[0]), ...BARE.split(" ")])].sort(),
+  ).toEqual(names.sort());
+});
+
+test.each(Object.keys(OPTIONS))("%s: an option outside its type is a TypeError that names it", (name) => {
+  const [call, options] = OPTIONS[name]!;
+  for (const [option, values] of Object.entries(options))
+    for (const value of values)
+      expect(() => call({ [option]: value } as never), `${option}: ${value}`).toThrow(
+        new RegExp(`^\`${option}\` must be (?:a |an |one of ).*, not .*\\.$`),
+      );
+});
+
+/** Patches that are none, as untrusted JSON may have them. */
+const hunk = file!.hunks[0]!;
+const withFile = (fields: object) => ({ files: [{ ...file, ...fields }] });
+const withHunk = (fields: object) => withFile({ hunks: [{ ...hunk, ...fields }] });
+const BROKEN: Record<string, unknown> = {
+  "no list of files": { files: {} },
+  "null for a file": { files: [null] },
+  "a file without hunks": { files: [{ kind: "modify", before: "x", after: "x" }] },
+  "no paths": withFile({ before: undefined, after: undefined }),
+  "a number for a path": withFile({ before: 5 }),
+  "null for a hunk": withFile({ hunks: [null] }),
+  "no lines": withHunk({ lines: undefined }),
+  "a number for a line": withHunk({ lines: [" a", 5] }),
+  "a text for a place": withHunk({ oldStart: "1" }),
+  "no place": withHunk({ newStart: undefined }),
+  "a number for an anchor": withHunk({ anchors: [5] }),
+};
+
+test.each(Object.keys(BROKEN))("a patch with %s is a TypeError in every function that takes one", (name) => {
+  for (const [call, take] of Object.entries(CALLS)) {
+    const argument = call.split(" ").at(-1)!;
+    if (!/^(?:patch|file|second|ours)$/.test(argument)) continue;
+    expect(() => take(JSON.parse(JSON.stringify(BROKEN[name])) as never), call).toThrow(
+      new RegExp(`^\`${argument}\` must be a patch, not object`),
+    );
+  }
+});

@@ -26,6 +26,13 @@ export const SHAPES: Record<string, (size: number) => string> = {
   "dividers in a SEARCH block": (size) => `x\n<<<<<<< SEARCH\n${repeat("=======\n", size)}>>>>>>> REPLACE\n`,
   "conflicts in a SEARCH block": (size) =>
     `x\n<<<<<<< SEARCH\n${repeat("<<<<<<< a\n=======\n>>>>>>> b\n", size)}=======\n>>>>>>> REPLACE\n`,
+  "markers that are misspelt": (size) => repeat("<<<<<<< SEARCH:\n> > > >>>>>>> REPLACE:\n", size),
+  "quotes of quotes": (size) => `${repeat("> ", size)}\n`,
+  "marked lines behind the end of a fence": (size) =>
+    `\`\`\`diff\n${NAMES}@@ -1 +1 @@\n-a\n+b\n\`\`\`\n${repeat(" a\n```\n", size)}`,
+  "fields of calls": (size) => repeat('"old_str" : {\n', size),
+  "a comment of such words": (size) =>
+    `x\n<<<<<<< SEARCH\n-a\n=======\n// ${repeat("the rest ", size)}\n>>>>>>> REPLACE\n`,
   "line hints in a SEARCH block": (size) =>
     `x\n<<<<<<< SEARCH\n${repeat(":start_line:1\n", size)}=======\n>>>>>>> REPLACE\n`,
   "a gutter in a SEARCH block": (size) =>

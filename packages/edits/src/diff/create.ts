@@ -1,5 +1,5 @@
 import { hunkIds } from "../hunk.js";
-import { needText } from "../need.js";
+import { needOptions, needText } from "../need.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
 import { type Change, type DiffOptions, diffLines } from "./diff.js";
 import { endsInNewline, lineAt, readSource, type Source } from "./source.js";
@@ -23,6 +23,13 @@ export interface CreateOptions extends DiffOptions {
  */
 export function createPatch(before: string, after: string, options: CreateOptions = {}): Patch {
   needText({ before, after });
+  needOptions(options, {
+    path: "string",
+    oldPath: "string or null",
+    newPath: "string or null",
+    context: "number",
+    cost: "number",
+  });
   const path = options.path ?? "file";
   const oldPath = options.oldPath === undefined ? path : options.oldPath;
   const newPath = options.newPath === undefined ? path : options.newPath;

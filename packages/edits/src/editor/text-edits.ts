@@ -57,7 +57,7 @@ export type TextEditsPatch =
  * behind a line's end is its end, one behind the text is the text's end, and inserts at one place keep their order.
  */
 export function fromTextEdits(edits: readonly TextEdit[], text: string, options: { path: string }): TextEditsPatch {
-  needText({ text });
+  needText({ text, path: options?.path });
   const starts = lineStarts(text);
   const offsetAt = ({ line, character }: Position): number => {
     const start = starts[Math.max(0, line)];

@@ -1,7 +1,7 @@
 import { applyPatch } from "../apply.js";
 import type { ApplyOptions } from "../match/aligner.js";
 import { fileConflict } from "../match/file.js";
-import { needPatch } from "../need.js";
+import { needOptions, needPatch } from "../need.js";
 import type { FilePatch, Patch } from "../patch.js";
 import type { AppliedHunk, Conflict, Rung } from "../result.js";
 import type { ChangeAnnotation, WorkspaceEdit } from "./protocol.js";
@@ -50,6 +50,7 @@ export function toWorkspaceEdit(
   options: WorkspaceOptions = {},
 ): WorkspaceEditing {
   needPatch({ patch });
+  needOptions(options, { confirm: ["doubtful", "all"] });
   const documentChanges: WorkspaceEdit["documentChanges"] = [];
   const changeAnnotations: Record<string, ChangeAnnotation> = {};
   const conflicts: FileConflict[] = [];

@@ -12,6 +12,7 @@ import { type Writing, wordless, writeFiles } from "./write.js";
 
 const BEGIN = /^\s*\*\*\* Begin Patch\s*$/;
 const END = /^\*\*\* End Patch\s*$/;
+const LOST = /^(?:\\?\*){3,5} ?(?:(?:Begin|End) Patch|(?:Add|Delete|Update) File:)/i;
 const FILE = /^\*\*\* (Add|Delete|Update) File:[ \t]*(\S.*)$/s;
 const MOVE = /^\*\*\* Move to:[ \t]*(\S.*)$/s;
 
@@ -22,6 +23,8 @@ const MOVE = /^\*\*\* Move to:[ \t]*(\S.*)$/s;
  */
 export const beginPatch: Format = {
   name: "begin-patch",
+  advice: "write *** Begin Patch above all files and *** End Patch below them",
+  isLost: (line) => LOST.test(line),
   open({ line, fence }) {
     if (!BEGIN.test(line)) return null;
     return {

@@ -1,6 +1,7 @@
 import type { FilePatch } from "../patch.js";
 import type { Repair } from "../reading.js";
 import type { Fence } from "./fence.js";
+import type { Unreadable } from "./message.js";
 
 export type FormatName = "edit-block" | "search-replace" | "begin-patch" | "unified" | "str-replace" | "whole-file";
 
@@ -9,6 +10,10 @@ export interface Format {
   readonly name: FormatName;
   /** The block that the head's last line opens, if it opens one of this format. */
   open(head: Head): Block | null;
+  /** Whether a line of text looks like one of this format, so that it was meant as an edit; `fence` is the code fence around it. */
+  isLost?(line: string, fence: Fence | null): boolean;
+  /** What to write instead of such a line. */
+  readonly advice?: string;
 }
 
 /** The lines that lead up to a block: a path, a fence, a marker. */
@@ -50,6 +55,8 @@ export interface Block {
   take(line: string, opening: boolean): Taken;
   /** What the lines held by `maybe` are where the text ends behind them; `past` without it. */
   settle?(): "past" | "kept";
+  /** Why the next line of the text behind the block may be a line of it that was lost; null for any other. */
+  behind?(line: string): Unreadable | null;
   /**
    * What the block means. Lines in repairs, and in the error that `refuse` throws, are counted from 0 at the block's first.
    */

@@ -1,5 +1,6 @@
 import { createPatch } from "../diff/create.js";
 import { splitLines } from "../lines.js";
+import { needOptions } from "../need.js";
 import type { FilePatch, Patch } from "../patch.js";
 import { quote, type Reading, type Repair } from "../reading.js";
 import { takeApart } from "../sides.js";
@@ -32,6 +33,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * `{ name, input }` or `{ name, arguments }`. Never throws; a call that is no edit gives an error with the reason.
  */
 export function parseStrReplace(input: unknown, options: StrReplaceOptions = {}): Reading {
+  needOptions(options, { path: "string", text: "string" });
   const read = attempt((repairs) => {
     const calls = readCalls(parseJson(input));
     return calls.length === 0 ? refuse(0, "no-hunk") : calls.flatMap((call) => readCall(call, options, repairs));

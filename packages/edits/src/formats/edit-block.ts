@@ -18,6 +18,8 @@ import { type Writing, wordless, writeBlocks } from "./write.js";
  */
 export const editBlocks: Format = {
   name: "edit-block",
+  advice: "write the keys in a fence of their own that begins with edit",
+  isLost: (line) => /^(?:old|new)_content:\s*[|>"']/.test(line),
   open({ line, fence, atFenceStart, defaultPath }) {
     const own = openFence(line);
     // In another fence only a bare block counts; in "```markdown" it is an example.

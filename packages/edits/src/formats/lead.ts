@@ -3,9 +3,9 @@ import { closesFence, type Fence, openFence, parsePathLine } from "./fence.js";
 
 /** The only words that a line leading up to an edit may have beside the path. */
 const WORDS =
-  /^(?:[\W\d_]*(?:now|next|then|and|also|finally|lastly|first|second|third|step|in|inside|within|update|edit|modify|change|changes|fix|patch|open|for|to|file|path|the|same)\b)*[\W\d_]*$/i;
+  /^(?:[\W\d_]*(?:now|next|then|and|also|finally|lastly|first|second|third|step|in|inside|within|update|edit|modify|change|changes|fix|patch|open|for|to|file|path|the|same|i|will|ll|let|us|s|here|is)\b)*[\W\d_]*$/i;
 /** Text allowed behind the path: a colon, or a remark behind a dash or in parentheses. */
-const REMARK = /^[`*_\])]*(?:\s*:|\s+(?:[-–—]+\s|\([^()]*\)[\s:]*$).*|[.\s]*)$/;
+const REMARK = /^[`*_\])]*(?: (?:now|next|too|as follows))?(?:\s*:|\s+(?:[-–—]+\s|\([^()]*\)[\s:]*$).*|[.\s]*)$/;
 
 /** The path of a line that only leads up to an edit (`b.js`, `Now in b.js:`, `### 2. Update b.js`); null for others. */
 export function parseLead(written: string): string | null {
@@ -19,21 +19,18 @@ export function parseLead(written: string): string | null {
   return WORDS.test(before) && REMARK.test(line.slice(at + path.length)) ? path : null;
 }
 
-/** The most characters of a line of prose that are examined. */
-const LIMIT = 1 << 13;
-
 /**
  * Which file a block without a path is about: that of the block before it, unless the text between them names another. A
  * line that leads up to an edit of one file names the next one; any other leaves a doubt.
  */
 export function followPaths() {
   let path: string | null = null;
+  let met = false;
   let doubtful = false;
-  let line = "";
   let shown: Fence | null = null;
   /** The only line in it, or a line feed for several. */
   let inner = "";
-  function endLine(): void {
+  function endLine(line: string): void {
     if (shown !== null) {
       // A path alone in a fence leads up to what is behind it: the fence may be one end too many.
       if (!closesFence(line, shown)) inner = line.trim() === "" ? inner : inner === "" ? line : "\n";
@@ -54,7 +51,8 @@ export function followPaths() {
   function follow(lead: string | null, named: readonly string[]): void {
     if (named.every((each) => path !== null && isSamePath(each, path))) return;
     path = lead;
-    doubtful = lead === null;
+    // Before the first block there is nothing that could be carried over.
+    doubtful = met && lead === null;
   }
   return {
     get path() {
@@ -67,20 +65,11 @@ export function followPaths() {
     meet(about: string | null): void {
       if (about === null) return;
       path = about;
+      met = true;
       doubtful = false;
-      line = "";
       shown = null;
     },
-    /** Takes a piece of the text between blocks. */
-    pass(text: string): void {
-      // No path is carried over before the first block.
-      if (path === null && !doubtful) return;
-      const [first, ...rest] = text.split("\n");
-      line = (line + first!).slice(0, LIMIT);
-      for (const next of rest) {
-        endLine();
-        line = next.slice(0, LIMIT);
-      }
-    },
+    /** Takes a line of the text between blocks. */
+    pass: endLine,
   };
 }

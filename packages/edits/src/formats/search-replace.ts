@@ -1,4 +1,5 @@
 import { isProse } from "../elision.js";
+import { needOptions } from "../need.js";
 import type { FilePatch, Patch } from "../patch.js";
 import type { Reading, Repair } from "../reading.js";
 import { quote } from "../reading.js";
@@ -17,6 +18,9 @@ const CLOSE = /^[ \t]*(?:>{5,9}|\+{5,9}) REPLACE\s*$/;
 const DIVIDER = /^[ \t]*={5,9}\s*$/;
 const HINT = /^[ \t]*:(start|end)_line:[ \t]*(\d{1,9})\s*$/;
 const RULE = /^[ \t]*-{5,9}\s*$/;
+/** A marker that is misspelt, or stands alone. In the labels of git's conflicts nobody shouts, or a name goes on. */
+const LOST =
+  /^(?:(?:<|&lt;){3,} ?(?:SEARCH|[Ss]earch|ORIGINAL)(?![-/.\w])|(?:>|&gt;){3,} ?(?:REPLACE|[Rr]eplace|UPDATED)(?![-/.\w])|(?:-{4,} ?SEARCH|\+{4,} ?REPLACE)[>:]?\s*$)/;
 /** A marker that belongs to the content is written with a backslash before it. */
 const ESCAPED = /^\\(?=\\*(?:[<>+-]{5,9} (?:SEARCH|REPLACE)>?|={5,9}|-{5,9}|:(?:start|end)_line:[ \t]*\d+)\s*$)/;
 
@@ -27,6 +31,8 @@ const ESCAPED = /^\\(?=\\*(?:[<>+-]{5,9} (?:SEARCH|REPLACE)>?|={5,9}|-{5,9}|:(?:
  */
 export const searchReplace: Format = {
   name: "search-replace",
+  advice: "write <<<<<<< SEARCH, ======= and >>>>>>> REPLACE, each alone on its line",
+  isLost: (line) => LOST.test(line),
   open({ line, path, innerPath, previousPath, defaultPath }) {
     if (!OPEN.test(line)) return null;
     const about = innerPath ?? path ?? previousPath ?? defaultPath;
@@ -136,7 +142,9 @@ export interface SearchReplaceStyle {
  * `parseSearchReplace(text).patch` equals the patch if its hunks are as `changeOf` makes them and, without `startLine`,
  * have no place.
  */
-export function formatSearchReplace(patch: Patch, { marks, startLine = false }: SearchReplaceStyle = {}): Writing {
+export function formatSearchReplace(patch: Patch, style: SearchReplaceStyle = {}): Writing {
+  needOptions(style, { marks: ["aider", "dashes"], startLine: "boolean" });
+  const { marks, startLine } = style;
   const [open, close] =
     marks === "dashes" ? ["------- SEARCH", "+++++++ REPLACE"] : ["<<<<<<< SEARCH", ">>>>>>> REPLACE"];
   const shield = (line: string) => (ESCAPED.test(`\\${line}`) ? `\\${line}` : line);

@@ -1,5 +1,7 @@
+import { quote, say } from "../reading.js";
 import { parseHunkHeader } from "../unified/hunk-header.js";
-import { isChanged, isItem } from "../unified/mark.js";
+import { isChanged, isItem, isListed } from "../unified/mark.js";
+import { SENTENCES } from "../unified/message.js";
 import { parseGitNames, parseNameLine } from "../unified/name.js";
 import { parsePatch } from "../unified/parse.js";
 import type { Format, Taken } from "./block.js";
@@ -19,6 +21,8 @@ function pathOf(line: string): string | null {
 const HEADER =
   /^(?:index |old mode |new mode |deleted file |new file |similarity |dissimilarity |rename |copy |--- |\+\+\+ |Binary files |GIT binary |@@|diff --git )/;
 
+const DIFF = /^(?:diff|patch|udiff)\b/;
+
 /** Lines of a hunk on either side; `first`: none of it was met yet. */
 interface Counts {
   old: number;
@@ -33,9 +37,12 @@ interface Counts {
  */
 export const unifiedDiffs: Format = {
   name: "unified",
+  advice: "write its --- and +++ lines, and an @@ line above each hunk",
+  isLost: (line, fence) =>
+    /^@@ (?:-\d|\.{3} @@)/.test(line) || (fence !== null && DIFF.test(fence.info) && isChanged(line)),
   open({ line: opening, before, path, innerPath, fence, atFenceStart, previousPath, previousFormat, defaultPath }) {
     const named = opening.startsWith("+++ ") && before.startsWith("--- ");
-    const bare = atFenceStart && /^(?:diff|patch|udiff)\b/.test(fence!.info) && opening.startsWith("@@");
+    const bare = atFenceStart && DIFF.test(fence!.info) && opening.startsWith("@@");
     const git = /^diff --git (?:"?[a-z]\/|\S+ \S+\s*$)/.test(opening);
     // Header lines on one line are nothing but a broken diff: `parsePatch` says so.
     const second = opening.startsWith("--- ") ? opening.indexOf(" +++ ") : -1;
@@ -55,6 +62,16 @@ export const unifiedDiffs: Format = {
     let single: Counts | null = null;
     /** Lines held: blank ones, a fence that may be context, and context that lost its space. */
     let held = { blank: 0, fence: false, bare: 0 };
+
+    /**
+     * Of the text behind the diff: the line before, and whether there was prose. A fence right behind the diff may be a line
+     * of the file, and so may the first line behind its end; at any other fence the diff is over.
+     */
+    let above: string | null = null;
+    let prose = fence !== null;
+    let shown = fence !== null;
+    let ending = fence !== null;
+    let over = false;
 
     /** A line without anything but blanks is context as it stands while the hunk lacks lines. */
     const isBlank = (line: string) =>
@@ -93,8 +110,8 @@ export const unifiedDiffs: Format = {
       if (held.fence) return /^[ +-]/.test(line) && !isItem(line) && owes(count()) ? null : "past";
       if (goesOn(line)) return null;
       if (completes()) return "kept";
-      // Context that lost its space, or the prose behind the diff.
-      if (/^[ +-]/.test(line) || left === null || held.blank > 0 || held.bare > 4) return "past";
+      // Context that lost its space, context that the counts have missed, or the prose behind the diff.
+      if (/^[-+]/.test(line) || left === null || held.blank > 0 === (line[0] !== " ") || held.bare > 4) return "past";
       held.bare++;
       return "maybe";
     }
@@ -134,6 +151,17 @@ export const unifiedDiffs: Format = {
         } else if (inHunk) countLine(line);
         else if (line.startsWith("+++ ")) this.path = pathOf(line) ?? dashes ?? this.path;
         return "more";
+      },
+      behind(line) {
+        const sure = [left, single].some((counts) => counts?.old === 0 && counts.new === 0);
+        const stray = !over && isChanged(line) && !isListed(line, above ?? "x", prose, sure);
+        const isFence = openFence(line) !== null;
+        over ||= line === "-- " || (isFence ? above !== null && !shown : ending && !/^[ +-]/.test(line));
+        ending ||= isFence && shown;
+        shown ||= isFence;
+        prose ||= !isFence && line.trim() !== "" && line[0] !== " ";
+        above = line;
+        return stray ? new Unreadable(0, "stray-line", say(SENTENCES["stray-line"], quote(line))) : null;
       },
       settle: () => (completes() && !held.fence ? "kept" : "past"),
       read({ lines, start, end, repairs }) {

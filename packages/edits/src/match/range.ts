@@ -1,4 +1,4 @@
-import { needPatch, needText } from "../need.js";
+import { needOptions, needPatch, needText } from "../need.js";
 import { type FilePatch, filesOf, type Patch } from "../patch.js";
 import type { ApplyResult, Conflict } from "../result.js";
 import type { LineRange } from "./aligner.js";
@@ -10,11 +10,13 @@ import { lineStarts } from "./target.js";
 export function applyInRange(
   patch: FilePatch | Patch,
   text: string,
-  { line_start, line_end }: LineRange,
+  range: LineRange,
   apply: (part: string) => ApplyResult,
 ): ApplyResult {
   needPatch({ patch });
   needText({ text });
+  needOptions(range, { line_start: "number", line_end: "number" });
+  const { line_start, line_end } = range;
   const [file] = filesOf(patch);
   if (file?.whole || file?.kind === "create" || file?.kind === "delete") return apply(text);
   const starts = lineStarts(text);

@@ -1,4 +1,4 @@
-import { needPatch } from "../need.js";
+import { needOptions, needPatch } from "../need.js";
 import { type FilePatch, filesOf, type Patch } from "../patch.js";
 import type { ApplyResult, Conflict } from "../result.js";
 import { type Sides, takeApart } from "../sides.js";
@@ -30,6 +30,7 @@ interface Taken {
  */
 export function applyStrictly(patch: FilePatch | Patch, text: string, options: StrictOptions = {}): ApplyResult {
   needPatch({ patch });
+  needOptions(options, { unidiffZero: "boolean" });
   const { kind, hunks, whole } = filesOf(patch)[0] ?? {};
   // Without hunks, git creates and deletes only empty files.
   if ((kind === "delete" || kind === "create") && !whole && hunks?.length === 0 && text !== "") return refuse("stale");

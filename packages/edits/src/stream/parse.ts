@@ -22,9 +22,11 @@ export function readAll(formats: readonly Format[], text: string, options: ReadO
   const repairs: Repair[] = [];
   const errors: ReadError[] = [];
   const found = new Set<FormatName>();
+  let doubtful = false;
   const scanner = startScan(formats, options, (event) => {
     if (event.type === "start") found.add(event.format);
     else if (event.type === "error") errors.push(event.error);
+    else if (event.type === "doubtful") doubtful = true;
     else if (event.type === "edit") {
       for (const file of event.patch.files) files.push(file);
       for (const repair of event.repairs) repairs.push(repair);
@@ -32,5 +34,5 @@ export function readAll(formats: readonly Format[], text: string, options: ReadO
   });
   scanner.push(text);
   scanner.end({ complete: true });
-  return { files, repairs, errors, found };
+  return { files, repairs, errors, found, doubtful };
 }

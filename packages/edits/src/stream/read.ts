@@ -37,14 +37,19 @@ export function readEdits(options: EditOptions = {}): EditReader {
  * turn instead). A text that can only be unfenced unified diffs is left to `parsePatch`, which sees the whole of it.
  */
 export function parseEdits(text: string, options: EditOptions = {}): Reading {
-  const { files, repairs, errors, found } = readAll(formatsOf(options), text, options);
+  const { files, repairs, errors, found, doubtful } = readAll(formatsOf(options), text, options);
   const plain = found.size === 0 || (found.size === 1 && found.has("unified"));
-  if (plain && files.length === 0 && errors.every(({ reason }) => reason === "bad-hunk"))
-    return refuseLost(parsePatch(text, options), text);
-  if (plain && errors.length === 0 && !FENCE.test(text)) {
-    const whole = parsePatch(text, options);
+  const bare = !FENCE.test(text);
+  const open = errors.every(
+    ({ reason }) =>
+      reason === "bad-hunk" || (bare && reason === (doubtful || files.length > 0 ? "stray-line" : "bad-block")),
+  );
+  if (plain && open && (bare || files.length === 0)) {
+    const whole = refuseLost(parsePatch(text, options), text);
     // The reader alone sees a path above a hunk behind prose, and that prose is no context.
-    if (!whole.ok || meaningOf(whole.patch.files) === meaningOf(files)) return whole;
+    const alone = whole.ok && errors.length === 0 && meaningOf(whole.patch.files) !== meaningOf(files);
+    const vague = !whole.ok && whole.errors[0]!.reason === "no-hunk" && errors.length > 0;
+    if (!vague && (!alone || files.length === 0)) return whole;
   }
   return errors.length > 0 ? { ok: false, errors } : { ok: true, patch: gather(files), repairs };
 }

@@ -1,4 +1,4 @@
-import type { Format, FormatName, Head } from "../formats/block.js";
+import type { Block, Format, FormatName, Head } from "../formats/block.js";
 import {
   closesFence,
   type Fence,
@@ -12,8 +12,10 @@ import {
   parsePathLine,
 } from "../formats/fence.js";
 import { followPaths } from "../formats/lead.js";
+import { type Unreadable, unreadable } from "../formats/message.js";
 import { withoutReturn } from "../lines.js";
-import { needText } from "../need.js";
+import { needOptions, needText } from "../need.js";
+import { quote } from "../reading.js";
 import type { EditEvent, EditReader, ReadOptions } from "./event.js";
 import { closeBlock, lineOf, type OpenBlock, overflow, tell } from "./open-block.js";
 
@@ -57,6 +59,7 @@ export function scanEdits(formats: readonly Format[], options: ReadOptions = {})
 
 /** The same with a callback for each event, so unused events are not stored. */
 export function startScan(formats: readonly Format[], options: ReadOptions, give: (event: EditEvent) => void) {
+  needOptions(options, { path: "string", limit: "number", wholeFiles: "boolean" });
   const limit = options.limit ?? 4 << 20;
   /** The current line so far; or `passing`: its start was emitted as text and its rest will be. */
   let partial = "";
@@ -74,6 +77,13 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
   /** The fence around a finished block: more blocks may follow in it, and its end is no text. */
   let wrapper: Fence | null = null;
   const paths = followPaths();
+  /** The line of text at hand, as far as it is examined, and the number of lines that were emitted. */
+  let written = "";
+  let emitted = 0;
+  /** The block before the text at hand. */
+  let last: Block | null = null;
+  /** Of a block that was not read the first line that shows it is reported. */
+  let reported = false;
   let previousFormat: FormatName | null = null;
   /** A block could not be read: apparent blocks behind it may be its content. */
   let failed = false;
@@ -89,14 +99,16 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
       }
       if (from < text.length) takePiece(text.slice(from));
     },
-    end({ complete = false }: { complete?: boolean } = {}): void {
+    end(how: { complete?: boolean } = {}): void {
+      needOptions(how, { complete: "boolean" });
       if (partial !== "" || passing) endLine();
       // No line follows that could settle what a fence at the end holds.
       lineNumber++;
       if (open === null && held.fence !== null) openBlock("", true);
       if (open === null) release();
       else if (open.block.tentative) giveUp(open);
-      else finish(open, complete);
+      else finish(open, how.complete === true);
+      if (written !== "") endText();
     },
   };
 
@@ -109,6 +121,9 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     const cut = current.raws?.at(-1)?.endsWith("\n") ? "cut" : "torn";
     closeBlock(current, closed ? "closed" : complete ? "complete" : cut, emit);
     open = null;
+    last = block;
+    previousFormat = current.format;
+    emitted = lineNumber - 1 - (kept ? 0 : maybe.length);
     if (!kept) maybe.forEach(closed ? route : emitText);
     if (closed && held !== NOTHING) release();
   }
@@ -121,8 +136,32 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
   function emitText(text: string): void {
     if (text === "") return;
     if (ended !== null && text.trim() !== "") ended = null;
-    paths.pass(text);
     emit({ type: "text", text });
+    if (written.length < LINE_LIMIT) written += text;
+    if (text.endsWith("\n")) endText();
+  }
+
+  /** Examines a line of text: it may lead up to an edit, or be one that was not read. */
+  function endText(): void {
+    const line = chomp(written.slice(0, LINE_LIMIT));
+    written = "";
+    emitted++;
+    paths.pass(line);
+    const stray = last?.behind?.(line);
+    if (reported) return;
+    if (stray) return report(previousFormat!, stray);
+    if (prose !== null && /^(?:markdown|md)\b/i.test(prose.info)) return;
+    const bare = line.replace(/^(?:[ \t]|>[ \t])+/, "");
+    const format = formats.find((each) => each.isLost?.(bare, prose));
+    if (format !== undefined)
+      report(format.name, unreadable(0, "bad-block", `${quote(line)} is in no edit; ${format.advice}`));
+  }
+
+  /** A block that was emitted as text is one without lines. */
+  function report(format: FormatName, { reason, message }: Unreadable): void {
+    reported = true;
+    emit({ type: "start", edit: edits, format });
+    emit({ type: "error", edit: edits++, error: { line: emitted, reason, message }, source: "" });
   }
 
   function takePiece(piece: string): void {
@@ -168,6 +207,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
       emitText(raw);
     } else if (held.fence === null && wrapper !== null && closesFence(raw, wrapper)) {
       release();
+      emitted++;
       ended = wrapper;
       wrapper = null;
     } else if (held.fence !== null && raw.replace(/\n$/, "").length > limit) {
@@ -222,6 +262,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
         path: null,
         told: -1,
       };
+      reported = false;
       if (!block.ownsFence) wrapper = around;
       held = NOTHING;
       if (!block.tentative) tell(open, emit);
@@ -281,6 +322,8 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
       closeBlock(current, "closed", emit);
       open = null;
       edits++;
+      emitted = lineNumber - (taken === "last" ? 0 : pending.length);
+      last = block;
       paths.meet(block.path);
       previousFormat = current.format;
       if (taken !== "last") pending.forEach(route);
@@ -309,6 +352,9 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     raws!.forEach(emitText);
   }
 }
+
+/** The most characters of a line of text that are examined. */
+const LINE_LIMIT = 1 << 13;
 
 function chomp(raw: string): string {
   return raw.endsWith("\n") ? withoutReturn(raw.slice(0, -1)) : raw;

@@ -30,6 +30,7 @@ export function readHunk(input: Input, { file, git, tellApart }: OpenFile): void
     return repair(input, at, oldStart === null ? "missing-line-numbers" : "wrong-count", quote(line));
   const created = file.kind === "create";
   const body = counted ?? takeMarked(input, header, created);
+  input.behind = input.at;
   const { lines } = body;
   const count = counted === null ? countLines(lines) : { old: oldCount!, new: newCount! };
   if (!header.exact) repair(input, at, oldStart === null ? "missing-line-numbers" : "hunk-header", quote(line));

@@ -43,6 +43,8 @@ export interface Input {
   /** Prose behind the last file names another: hunks without a header may be that one's. */
   astray: boolean;
   tail: Tail;
+  /** The line behind the last hunk. */
+  behind: number;
   /** The first line since the last hunk that has a mark and was taken for an item of a list. */
   item: number | null;
   readonly files: FilePatch[];
@@ -77,6 +79,7 @@ export function openInput(source: string, strict: boolean, strip: number | undef
     open: null,
     astray: false,
     tail: "none",
+    behind: -1,
     item: null,
     files: [],
     repairs: [],

@@ -1,12 +1,13 @@
 import { areWordyDots } from "../dots.js";
 import { ordinals } from "../hunk.js";
 import { isSamePath, listPaths } from "../mentions.js";
+import { needOptions } from "../need.js";
 import { quote, type Reading } from "../reading.js";
 import { readHunk } from "./body.js";
 import { startsFile, startsNames } from "./end.js";
 import { checkGlued, closeFile, readHeader } from "./file.js";
 import { HEADER, type Input, openInput, refuse, repair, take } from "./input.js";
-import { isChanged, isItem, isMarked } from "./mark.js";
+import { isChanged, isListed, isMarked } from "./mark.js";
 
 export interface ParseOptions {
   /**
@@ -29,7 +30,9 @@ export interface ParseOptions {
  * Reads a unified diff, plain or with git's extended headers. An input without any change is an error.
  * Never throws; linear in the input. Hunks keep the order of the input.
  */
-export function parsePatch(text: string, { strict = false, path, strip }: ParseOptions = {}): Reading {
+export function parsePatch(text: string, options: ParseOptions = {}): Reading {
+  needOptions(options, { strict: "boolean", path: "string", strip: "number" });
+  const { strict = false, path, strip } = options;
   const input = openInput(text, strict, strip);
   const { lines, files, errors, repairs } = input;
   /** Whether the line before is prose: of several lines one repair tells. */
@@ -124,18 +127,28 @@ function skipFence(input: Input, at: number, length: number): void {
   if (input.fence === 0) {
     input.fence = length;
     repair(input, at, "fence");
-    input.tail = "none";
+    // Right behind a hunk it may be a line of the file.
+    if (at !== input.behind) input.tail = "none";
     input.item = null;
   } else if (length >= input.fence) {
     input.fence = 0;
-    if (input.tail === "sure") input.tail = "none";
+    if (input.tail !== "sure") return;
+    input.tail = "none";
+    const lost = findBehind(input);
+    if (lost !== null) refuse(input, lost, "stray-line", quote(input.lines[lost]!));
   }
+}
+
+/** The first changed line right behind the end of a fence, which may be a line of the file: no item of a list. */
+function findBehind({ lines, at }: Input): number | null {
+  for (let i = at; i < at + 9 && /^(?:[-+ ]|`{3})/.test(lines[i] ?? ""); i++)
+    if (isChanged(lines[i]!) && !isListed(lines[i]!, lines[i - 1]!, true, true)) return i;
+  return null;
 }
 
 /** Whether a line with a mark behind a patch is an item of a list; where a hunk of the same file follows, it was none. */
 function isProse(input: Input, at: number, prose: boolean): boolean {
-  const before = input.lines[at - 1]!;
-  if (!isItem(input.lines[at]!) || !(prose || (input.tail === "sure" && before === ""))) return false;
+  if (!isListed(input.lines[at]!, input.lines[at - 1]!, prose, input.tail === "sure")) return false;
   input.item ??= at;
   return true;
 }

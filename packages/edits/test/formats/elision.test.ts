@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { isElision } from "../../src/elision.js";
 import { parseStrReplace } from "../../src/formats/str-replace.js";
@@ -30,6 +31,8 @@ const MARKERS = [
   "// [previous code]",
   "// code unchanged",
   "// same as before",
+  "// other methods",
+  "pass  # existing implementation",
 ];
 
 /** A change in each format in which it can be written. */
@@ -85,16 +88,22 @@ test("A marker in Python stands for lines where it takes the place of several", 
     expect(read(FORMS["SEARCH/REPLACE"]!(old, now, "f.py"))).toMatchObject({ ok: false });
 });
 
-test.each([
-  "...rest",
-  "  ...options,",
-  "// Loading...",
-  "// other methods",
-  "// existing users",
-  "// the rest of the page",
-  "# previous and next",
-  "const same = unchanged;",
-  "// x unchanged",
-])("%s says more than that lines are left out", (line) => {
-  expect(isElision(line)).toBe(false);
+/** Comments as models write them for lines that they leave out, and as people write them about code. Both are our own lists. */
+const { elisions, comments }: Record<string, string[]> = JSON.parse(
+  readFileSync(new URL("comments.json", import.meta.url), "utf8"),
+);
+
+test("at least a hundred comments of each kind are told apart", () => {
+  expect(elisions!.length).toBeGreaterThan(100);
+  expect(elisions!.filter((line) => !isElision(line))).toEqual([]);
+  expect(comments!.length).toBeGreaterThan(100);
+  expect(comments!.filter((line) => isElision(line))).toEqual([]);
+});
+
+test("a comment that stands in the file is code", () => {
+  for (const line of elisions!) {
+    const text = `f.js\n<<<<<<< SEARCH\n${line}\na\n=======\n${line}\nb\n>>>>>>> REPLACE\n`;
+    expect(parseEdits(text), line).toMatchObject({ ok: true });
+    expect(parseEdits(text.replace(`${line}\n`, "")), line).toMatchObject({ ok: false });
+  }
 });

@@ -74,7 +74,8 @@ test.each([
   expect(parseEdits(text)).toEqual(parsePatch(text));
 });
 
-test("An @@ line where no diff came before is text", () => {
-  for (const text of [`In a diff,\n${SECOND}`, "@@count += 1\n", `${FIRST}\n\n@@count += 1 is Ruby.\n`])
+test("An @@ line where no diff came before is text only if it is no header of a hunk", () => {
+  for (const text of ["@@count += 1\n", `${FIRST}\n\n@@count += 1 is Ruby.\n`])
     expect(streamed(text)).toMatchObject({ failed: false });
+  expect(streamed(`In a diff,\n${SECOND}`)).toMatchObject({ failed: true });
 });

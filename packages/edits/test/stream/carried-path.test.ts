@@ -28,12 +28,16 @@ describe("a block without a path", () => {
         "2. b.js - rename a\n```\n",
         "It stays here.\n\nThen b.js:\n```\n",
         "In [b.js](b.js):\n",
+        "I'll change `b.js` now:\n",
+        "Let's update b.js as follows:\n",
+        "Here is the change to `b.js`:\n",
       ],
     ],
     [
       "no-path",
       [
         "As b.js imports it, rename it:\n",
+        "I'll change it like `b.js` now:\n",
         "In b.js and c.js:\n",
         "The other end is in `b.js`.\n\nHere:\n",
         "In b.js we need this, and in src/a.js too:\n",
@@ -62,6 +66,18 @@ describe("a block without a path", () => {
       expect(second(between, "default.js")).toBe(expected);
     },
   );
+});
+
+test.each<[string, string | undefined, string]>([
+  ["I'll change `b.js` now:\n\n", undefined, "b.js"],
+  ["I'll change `b.js` now:\n\n", "open.js", "b.js"],
+  ["I read `b.js`. I'll change it:\n\n", undefined, "no-path"],
+  ["I read `b.js`. I'll change it:\n\n", "open.js", "open.js"],
+  ["In `b.js`:\n\n`c.js` calls it.\n\n", "open.js", "open.js"],
+  ["```\na.js\nb.js\n```\nThe change:\n\n", undefined, "no-path"],
+])("the first block behind %j, with the path %j given, is about %s", (prose, path, expected) => {
+  const reading = parseEdits(`${prose}${block("k", "K")}`, path === undefined ? {} : { path });
+  expect(reading.ok ? reading.patch.files[0]!.after : reading.errors[0]!.reason).toBe(expected);
 });
 
 test.each([

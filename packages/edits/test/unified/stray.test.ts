@@ -16,6 +16,7 @@ describe("A changed line outside of any hunk", () => {
   it.each<[string, string, number]>([
     ["behind a blank line and counts that are too small", "@@ -1,2 +1,2 @@\n a\n-b\n+B\n\n- c\n+d\n", 9],
     ["in a list with another hunk behind it", "@@ -1 +1 @@\n-a\n+b\n\nThis does:\n- c\n@@ -9 +9 @@\n-x\n+y\n", 8],
+    ["in a list with two kinds of marks", "@@ -1 +1 @@\n-a\n+b\n\nThis does:\n- c\n+ d\n", 9],
     ["in a list right behind counts that do not fit", "@@ -1,9 +1,9 @@\n a\n-b\n+B\n\n- c\n", 8],
   ])("is an error: %s", (_, hunks, line) => {
     const reading = parsePatch(HEAD + hunks);
@@ -44,7 +45,8 @@ describe("A changed line outside of any hunk", () => {
   });
 
   it.each<[string, string]>([
-    ["behind prose", "\nThis does:\n- c\n+ d\n"],
+    ["behind prose", "\nThis does:\n- c\n- d\n"],
+    ["behind prose, with pluses", "\nThis does:\n+ c\n+ d\n"],
     ["behind a blank line", "\n- c\n- d\n"],
     ["behind a rule", "\n---\n\n- c\n"],
     ["behind a mail's signature", "-- \n2.39.5\n\nFrom 0 Mon Sep 17\n-fPIC is needed\n"],
