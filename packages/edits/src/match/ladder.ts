@@ -31,7 +31,6 @@ export type Align = (
   sides: Sides,
   target: Target,
   address: Address | null,
-  loosest: Rung,
   beyond: Aligner | undefined,
 ) => readonly Match[] | Conflict | null;
 
@@ -66,7 +65,7 @@ export function climb(
   path: string,
   given: readonly Rung[],
   ladder: Ladder,
-  { loosest = "misspelt", beyond }: ApplyOptions,
+  { loosest = "context", beyond }: ApplyOptions,
 ): ApplyResult {
   const target = readTarget(text, hunks, path);
   const candidates = hunks.map((hunk): Candidate => {
@@ -135,9 +134,9 @@ function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung
   const filled = isBare ? ladder.fill?.(sides, target, ladder) : null;
   if (filled) return filled;
   if (ladder.align && highest >= rungs.indexOf("context")) {
-    const found = ladder.align(sides, target, address, loosest, beyond);
+    const found = ladder.align(sides, target, address, beyond);
     if (found) return { found };
-    last = beyond?.rung ?? (loosest === "context" ? loosest : "misspelt");
+    last = beyond?.rung ?? "context";
   }
   const fragments = elsewhere.length === 0 && sides.hint === null ? findFragments(sides.old, target) : [];
   if (fragments.length > 1)
