@@ -32,10 +32,16 @@ function contextStyle(
   reworded: ReadonlySet<number>,
   target: Target,
 ): LineStyle | null {
-  const matched = rows.map((row, i) => (reworded.has(i) ? -1 : row));
-  const style = learnStyle(pairUp(sides, matched, target), sides.changes, target.text);
+  const pairs = pairUp(
+    sides,
+    rows.map((row, i) => (reworded.has(i) ? -1 : row)),
+    target,
+  );
+  const style = learnStyle(pairs, sides.changes, target.text);
   if (style) return style;
-  const gone = matched.map((row, i) => (sides.deleted[i] ? row : -1));
-  const deleted = pairUp(sides, gone, target);
-  return deleted.some(({ text }) => text.trim() !== "") ? learnStyle(deleted, sides.changes, target.text) : null;
+  const solid = pairs.filter(({ text }) => text.trim() !== "");
+  const deleted = solid.filter((pair) => pair.deleted);
+  // A first line that is deleted alone may have been trimmed, where lines behind it were not.
+  const isTrimmed = deleted.length === 1 && deleted[0] === solid[0] && solid.some(({ patch, text }) => patch === text);
+  return deleted.length > 0 && !isTrimmed ? learnStyle(deleted, sides.changes, target.text) : null;
 }
