@@ -1,3 +1,4 @@
+import { withoutReturn } from "../lines.js";
 import type { AppliedHunk, ApplyResult, Conflict, Rung } from "../result.js";
 import { rungs } from "../result.js";
 import type { Sides } from "../sides.js";
@@ -58,10 +59,10 @@ export function rewrite(placings: readonly Placing[], target: Target, given: rea
 
 /** Null where a new line has no style. */
 function writeHunk(sides: Sides, { row, rows, rung, style }: Match, target: Target): Splice[] | null {
-  const { text, starts } = target;
+  const { text, lines, starts } = target;
   const splices: Splice[] = [];
+  const endOf = (offset: number) => (rung === "exact" ? "\n" : endingAt(text, offset));
   for (const { from, to, insert } of sides.changes) {
-    const lines = insert.map((line) => style.write(line, from));
     const deleted = rows.slice(from, to).filter((each) => each >= 0);
     let before = from - 1;
     while (rows[before] === -1) before--;
@@ -70,18 +71,44 @@ function writeHunk(sides: Sides, { row, rows, rung, style }: Match, target: Targ
     const first = deleted[0] ?? (before >= 0 ? rows[before]! + 1 : (rows[behind] ?? row));
     const start = starts[first]!;
     const end = starts[deleted.length > 0 ? deleted.at(-1)! + 1 : first]!;
-    if (lines.includes(null)) return null;
-    if (start === end && lines.length === 0) continue;
-    const ending = rung === "exact" ? "\n" : endingAt(text, start);
-    splices.push({ from: start, to: end, insert: joinLines(lines, ending, start, end, sides, target) });
+    if (start === end && insert.length === 0) continue;
+    const again = rung === "exact" ? null : findAgain(sides.old, rows, from, to);
+    const written: string[] = [];
+    for (const [i, line] of insert.entries()) {
+      const kept = again?.(line);
+      const body = kept === undefined ? style.write(line, from) : withoutReturn(lines[kept]!);
+      if (body === null) return null;
+      const like = kept ?? deleted[Math.min(i, deleted.length - 1)] ?? first;
+      written.push(body, endOf(starts[like]!));
+    }
+    splices.push({ from: start, to: end, insert: joinLines(written, endOf(start), start, end, sides, target) });
   }
   return splices;
 }
 
-/** Lines as bytes, with a line feed at the end of the text only where it belongs. */
+/** Finds in turn the rows of deleted lines that the patch adds again as they were: these keep the text's bytes. */
+function findAgain(old: readonly string[], rows: readonly number[], from: number, to: number) {
+  const places = new Map<string, number[]>();
+  for (let i = to - 1; i >= from; i--)
+    if (rows[i]! >= 0) {
+      const known = places.get(old[i]!);
+      if (known) known.push(rows[i]!);
+      else places.set(old[i]!, [rows[i]!]);
+    }
+  let last = -1;
+  return (line: string): number | undefined => {
+    const left = places.get(line);
+    let row = left?.pop();
+    while (row !== undefined && row <= last) row = left!.pop();
+    last = row ?? last;
+    return row;
+  };
+}
+
+/** Lines and their ends as bytes, with a line feed at the end of the text only where it belongs. */
 function joinLines(
-  lines: readonly (string | null)[],
-  ending: string,
+  written: readonly string[],
+  feed: string,
   from: number,
   to: number,
   sides: Sides,
@@ -89,9 +116,9 @@ function joinLines(
 ): string {
   const { text, newlineAtEnd } = target;
   const newline = to < text.length || (knowsEnd(sides, target) ? !sides.hunk.newNoNewline : newlineAtEnd);
-  const body = lines.length === 0 ? "" : lines.join(ending) + (newline ? ending : "");
+  const body = written.slice(0, newline ? written.length : -1).join("");
   // Behind a last line without line feed the feed comes first.
-  return from === text.length && !newlineAtEnd ? ending + body : body;
+  return from === text.length && !newlineAtEnd ? feed + body : body;
 }
 
 /** The patch's word on the final line feed counts where it knew the text's; else the text's own stays. */
