@@ -3,6 +3,7 @@ import { contextual } from "./context.js";
 import type { Align } from "./ladder.js";
 import { learnStyle } from "./line-style.js";
 import { conflict, type Match } from "./match.js";
+import { writesInString } from "./quoted.js";
 import { type LineStyle, pairUp } from "./style.js";
 import type { Target } from "./target.js";
 
@@ -38,7 +39,7 @@ function contextStyle(
     target,
   );
   const style = learnStyle(pairs, sides.changes, target.text);
-  if (style) return style;
+  if (style || writesInString(pairs, sides.changes)) return style;
   const solid = pairs.filter(({ text }) => text.trim() !== "");
   const deleted = solid.filter((pair) => pair.deleted);
   // A first line that is deleted alone may have been trimmed, where lines behind it were not.
