@@ -116,7 +116,7 @@ function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung
     }
     const places = address ? all.filter((row) => address.inside(row, inARow(row, sides.old))) : all;
     const applied = address ? made.filter((row) => address.inside(row, inARow(row, sides.new))) : made;
-    if (elsewhere.length === 0 && (!address || places.length === 0)) elsewhere = all;
+    if (elsewhere.length === 0 && !(address && places.length)) elsewhere = all;
     const fresh = places.filter((at) => !isInside(at, sides, applied));
     if (fresh.length === 0 && applied.length > 0) return refuse("already-applied", rung, applied);
     const agreed = address ? fresh.filter((row) => !address.contradicted(row, inARow(row, sides.old))) : fresh;

@@ -72,51 +72,28 @@ function writeHunk(sides: Sides, { row, rows, rung, style }: Match, target: Targ
     const start = starts[first]!;
     const end = starts[deleted.length > 0 ? deleted.at(-1)! + 1 : first]!;
     if (start === end && insert.length === 0) continue;
-    const again = rung === "exact" ? null : findAgain(sides.old, rows, from, to);
+    let next = rung === "exact" ? to : from;
     const written: string[] = [];
     for (const [i, line] of insert.entries()) {
-      const kept = again?.(line);
-      const body = kept === undefined ? style.write(line, from) : withoutReturn(lines[kept]!);
+      // A deleted line that is added again keeps the text's bytes: one of the next hundred, so that the time stays linear.
+      const again = sides.old.slice(next, Math.min(to, next + 100)).indexOf(line);
+      const kept = again < 0 ? -1 : rows[next + again]!;
+      if (kept >= 0) next += again + 1;
+      const body = kept < 0 ? style.write(line, from) : withoutReturn(lines[kept]!);
       if (body === null) return null;
-      const like = kept ?? deleted[Math.min(i, deleted.length - 1)] ?? first;
-      written.push(body, endOf(starts[like]!));
+      written.push(body, endOf(starts[kept < 0 ? (deleted[i] ?? first) : kept]!));
     }
     splices.push({ from: start, to: end, insert: joinLines(written, endOf(start), start, end, sides, target) });
   }
   return splices;
 }
 
-/** Finds in turn the rows of deleted lines that the patch adds again as they were: these keep the text's bytes. */
-function findAgain(old: readonly string[], rows: readonly number[], from: number, to: number) {
-  const places = new Map<string, number[]>();
-  for (let i = to - 1; i >= from; i--)
-    if (rows[i]! >= 0) {
-      const known = places.get(old[i]!);
-      if (known) known.push(rows[i]!);
-      else places.set(old[i]!, [rows[i]!]);
-    }
-  let last = -1;
-  return (line: string): number | undefined => {
-    const left = places.get(line);
-    let row = left?.pop();
-    while (row !== undefined && row <= last) row = left!.pop();
-    last = row ?? last;
-    return row;
-  };
-}
-
 /** Lines and their ends as bytes, with a line feed at the end of the text only where it belongs. */
-function joinLines(
-  written: readonly string[],
-  feed: string,
-  from: number,
-  to: number,
-  sides: Sides,
-  target: Target,
-): string {
+function joinLines(written: string[], feed: string, from: number, to: number, sides: Sides, target: Target): string {
   const { text, newlineAtEnd } = target;
   const newline = to < text.length || (knowsEnd(sides, target) ? !sides.hunk.newNoNewline : newlineAtEnd);
-  const body = written.slice(0, newline ? written.length : -1).join("");
+  if (!newline) written.pop();
+  const body = written.join("");
   // Behind a last line without line feed the feed comes first.
   return from === text.length && !newlineAtEnd ? feed + body : body;
 }
