@@ -113,7 +113,9 @@ export function padLines(text: string, file: FilePatch, dice: Random): string[] 
     const last = row + changes.filter((line) => line[0] !== "+").length - 1;
     for (const change of changes) {
       if (change[0] === "+") continue;
-      if (dice.chance(0.3) && row < last) lines[row] += dice.pick([" ", "  ", "\t"]);
+      // A line that is deleted and added again keeps what it has.
+      const isAgain = change[0] === "-" && changes.includes(`+${change.slice(1)}`);
+      if (dice.chance(0.3) && row < last && !isAgain) lines[row] += dice.pick([" ", "  ", "\t"]);
       row++;
     }
   }

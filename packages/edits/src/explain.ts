@@ -1,6 +1,7 @@
 import { areDots } from "./dots.js";
 import { splitLines, withoutReturn } from "./lines.js";
 import { looseLine } from "./match/normal.js";
+import { isAnchored } from "./match/section.js";
 import { needPatch, needText } from "./need.js";
 import { type FilePatch, filesOf, type Hunk, type Patch } from "./patch.js";
 import type { Conflict, ConflictReason } from "./result.js";
@@ -33,16 +34,22 @@ interface Facts {
 const ACCOUNTS: Record<ConflictReason, (facts: Facts) => Account> = {
   "not-found": accountMissing,
   ambiguous: accountAmbiguous,
-  "already-applied": ({ conflict: { at }, hunk }) => ({
-    problem: `the new lines are in the file already${at === null ? "" : ` at line ${at}`}${hunk ? `: ${quote(tell(hunk, "+"))}` : ""}.`,
-    advice: "Leave this change out. If another place is meant, send the lines around that place.",
-    row: (at ?? 1) - 1,
-  }),
-  overlap: ({ conflict: { at }, hunk }) => ({
-    problem: `another change of this patch changes the same lines${hunk && at !== null ? ` at line ${at}: ${quote(tell(hunk, "-"))}` : ""}.`,
-    advice: "Send one change that has both.",
-    row: (at ?? 1) - 1,
-  }),
+  "already-applied": (facts) => {
+    const { text, row } = locate(facts, "+");
+    return {
+      problem: `the new lines are in the file already${text}.`,
+      advice: "Leave this change out. If another place is meant, send the lines around that place.",
+      row,
+    };
+  },
+  overlap: (facts) => {
+    const { text, row } = locate(facts, "-");
+    return {
+      problem: `another change of this patch changes the same lines${text}.`,
+      advice: "Send one change that has both.",
+      row,
+    };
+  },
   stale: ({ file }) => ({
     problem:
       file?.kind === "create"
@@ -108,6 +115,12 @@ function accountMissing({ conflict, hunk, sides, lines }: Facts): Account {
   const row = Math.max(0, Math.min(start, lines.length - 1));
   if (!hunk || !sides)
     return { problem: "there is no such file, or no text of it.", advice: "Send the whole new file.", row };
+  if (sides.old.length === 0 && sides.hint !== null)
+    return {
+      problem: `the new lines are to stand behind line ${sides.hint}, and the file has ${lines.length}.`,
+      advice: `Send a line number from 0 to ${lines.length}.`,
+      row: Math.max(0, lines.length - 1),
+    };
   if (sides.old.length === 0)
     return {
       problem: "new lines, and no old lines that say where they go.",
@@ -115,13 +128,20 @@ function accountMissing({ conflict, hunk, sides, lines }: Facts): Account {
       row,
     };
   const elsewhere = conflict.candidates[0];
-  if (elsewhere !== undefined)
+  const lost = hunk.anchors?.find((anchor) => !lines.some((line) => looseLine(line).startsWith(looseLine(anchor))));
+  if (lost !== undefined)
+    return {
+      problem: `looked for ${quote(lost)}, below which the patch wants its change; no line of the file begins so.`,
+      advice: "Send a line of the file behind the @@, or none, and more lines around the change.",
+      row: elsewhere === undefined ? row : elsewhere - 1,
+    };
+  if (elsewhere !== undefined && isAnchored(hunk))
     return {
       problem: `the old lines are at line ${elsewhere}, but not ${addressOf(hunk)}.`,
       advice: "Send the address of the place that is meant, or leave it out and send more lines around the change.",
       row: elsewhere - 1,
     };
-  const near = findNearest(sides, lines);
+  const near = elsewhere === undefined ? findNearest(sides, lines) : { place: elsewhere - 1, differs: null };
   if (near === null)
     return {
       problem: `looked for ${quote(tell(hunk, " -"))}; no line of the file is like it.`,
@@ -129,7 +149,8 @@ function accountMissing({ conflict, hunk, sides, lines }: Facts): Account {
       row,
     };
   const { place, differs } = near;
-  if (sides.old.every((line, i) => withoutReturn(line) === lines[place + i]))
+  const other = sides.old.findIndex((line, i) => withoutReturn(line) !== lines[place + i]);
+  if (other < 0)
     return {
       problem: `the old lines are at line ${place + 1}, but the patch may not be applied there.`,
       advice: "Send the lines of the place that is meant, and the range that they are in.",
@@ -137,9 +158,9 @@ function accountMissing({ conflict, hunk, sides, lines }: Facts): Account {
     };
   if (differs === null)
     return {
-      problem: `the old lines are at line ${place + 1}, but with other white space or characters that look alike.`,
+      problem: `the old lines are at line ${place + 1}, but with other white space or characters that look alike: at line ${place + other + 1} is ${quote(lines[place + other])}.`,
       advice: "Send the old lines exactly as the file has them.",
-      row: place,
+      row: place + other,
     };
   const wanted = `${quote(sides.old[differs])}${sides.deleted[differs] ? ", to be taken away" : ""}`;
   const found =
@@ -153,10 +174,15 @@ function accountMissing({ conflict, hunk, sides, lines }: Facts): Account {
   };
 }
 
-function accountAmbiguous({ conflict, hunk }: Facts): Account {
-  const { at, candidates, total } = conflict;
+function accountAmbiguous({ conflict, hunk, sides, lines }: Facts): Account {
+  const { at, candidates: starts, total } = conflict;
+  const sought = tell(hunk, " -");
+  const wanted = quote(sought);
+  // The line that is quoted need not be the first of the hunk.
+  const offset = Math.max(0, sides?.old.indexOf(sought) ?? 0);
+  const isBehind = starts.every((start) => looseLine(lines[start - 1 + offset] ?? "") === looseLine(sought));
+  const candidates = isBehind ? starts.map((start) => start + offset) : starts;
   const row = (candidates[0] ?? at ?? 1) - 1;
-  const wanted = quote(tell(hunk, " -"));
   const more = "Send more unchanged lines above and below it, until only one place fits.";
   if (candidates.length > 1) {
     const some = candidates.slice(0, 10).join(", ");
@@ -176,6 +202,23 @@ function accountAmbiguous({ conflict, hunk }: Facts): Account {
       row,
     };
   return { problem: `looked for ${wanted}, which fits at too many places.`, advice: more, row };
+}
+
+/** Where the line that a hunk is known by stands: its first added (`+`) or deleted (`-`) one, else one beside its change. */
+function locate({ conflict: { at }, sides, lines }: Facts, mark: "+" | "-"): { text: string; row: number } {
+  const start = (at ?? 1) - 1;
+  if (sides === null || at === null) return { text: "", row: start };
+  const side = mark === "+" ? sides.new : sides.old;
+  const other = new Set(mark === "+" ? sides.old : sides.new);
+  const own = sides.hunk.lines
+    .flatMap((line) => (line[0] === mark && line.trim().length > 2 ? [line.slice(1)] : []))
+    .find((line, _, all) => !other.has(line) || all.length === 1);
+  const offset = own === undefined ? Math.max(0, (sides.changes[0]?.from ?? 0) - 1) : side.indexOf(own);
+  const key = looseLine(side[offset] ?? "");
+  // Lines that the hunk left out, or that the file has more of, move the rest.
+  const behind = side.flatMap((_, i) => [start + 2 * i, start + 2 * i + 1]);
+  const row = [start + offset, ...behind].find((each) => looseLine(lines[each] ?? "") === key) ?? start;
+  return { text: row in lines ? `: at line ${row + 1} is ${quote(lines[row])}` : "", row };
 }
 
 function addressOf({ anchors = [], atEnd }: Hunk): string {

@@ -3,8 +3,12 @@ import { applyPatch } from "../src/apply.js";
 import { createPatch } from "../src/diff/create.js";
 import { explainConflict } from "../src/explain.js";
 import { parseBeginPatch } from "../src/formats/begin-patch.js";
+import { parseSearchReplace } from "../src/formats/search-replace.js";
+import { parseStrReplace } from "../src/formats/str-replace.js";
 import type { FilePatch, Hunk, Patch } from "../src/patch.js";
+import type { Reading } from "../src/reading.js";
 import type { Conflict, ConflictReason } from "../src/result.js";
+import { parsePatch } from "../src/unified/parse.js";
 import { type Random, random } from "./random.js";
 import { editText, readSources } from "./sources.js";
 
@@ -109,14 +113,14 @@ Send more unchanged lines above and below it, until only one place fits.`,
       "lines that are new already",
       change,
       before.replace("value20 = 20", "value20 = 21"),
-      `src/values.ts: the new lines are in the file already at line 18: \`const value20 = 21;\`.
-   15 | const value14 = 14;
-   16 | const value15 = 15;
-   17 | const value16 = 16;
+      `src/values.ts: the new lines are in the file already: at line 21 is \`const value20 = 21;\`.
    18 | const value17 = 17;
    19 | const value18 = 18;
    20 | const value19 = 19;
    21 | const value20 = 21;
+   22 | const value21 = 21;
+   23 | const value22 = 22;
+   24 | const value23 = 23;
 Leave this change out. If another place is meant, send the lines around that place.`,
     ],
   ],
@@ -125,7 +129,7 @@ Leave this change out. If another place is meant, send the lines around that pla
       "two changes of one line",
       { ...modify([]), hunks: [{ ...modify(["-a", "+b"]).hunks[0]! }, { ...modify(["-a", "+c"]).hunks[0]!, id: "i" }] },
       "a\n",
-      `src/a.ts, change 1 of 2: another change of this patch changes the same lines at line 1: \`a\`.
+      `src/a.ts, change 1 of 2: another change of this patch changes the same lines: at line 1 is \`a\`.
     1 | a
 Send one change that has both.`,
     ],
@@ -179,6 +183,91 @@ test("lines that stand outside of the range are named", () => {
   );
 });
 
+/** Every line that a message quotes with its number is that line of the file. */
+function expectNamed(head: string, text: string, label: unknown): void {
+  const lines = text.split("\n");
+  const expectAt = (number: string, quoted: string) => {
+    const there = lines[Number(number) - 1]!.trim().replace(/[^\P{Cc}\t]|\p{Surrogate}/gu, "\ufffd");
+    expect([
+      label,
+      head,
+      there.startsWith(quoted.replace(/\ufffd?…$/u, "")) && (there === "") === (quoted === ""),
+    ]).toEqual([label, head, true]);
+  };
+  for (const [, number, quoted] of head.matchAll(/at line (\d+) is `(.*?)`[.;]/gu)) expectAt(number!, quoted!);
+  for (const [, quoted, numbers] of head.matchAll(/ looked for `(.*)`, which fits at lines ([\d, ]+)/gu))
+    for (const number of numbers!.split(", ").filter(Number)) expectAt(number, quoted!);
+}
+
+/** One conflict of each kind as every format has it: the old and the new lines, or an insertion by number, of a file. */
+const FORMATS: Record<string, (old: string[], now: string[]) => Reading> = {
+  "SEARCH/REPLACE": (old, now) =>
+    parseSearchReplace(`a.py\n<<<<<<< SEARCH\n${old.join("\n")}\n=======\n${now.join("\n")}\n>>>>>>> REPLACE\n`),
+  str_replace: (old, now) =>
+    parseStrReplace(
+      JSON.stringify({ command: "str_replace", path: "a.py", old_str: old.join("\n"), new_str: now.join("\n") }),
+    ),
+  "*** Begin Patch": (old, now) =>
+    parseBeginPatch(`*** Begin Patch\n*** Update File: a.py\n@@\n${mark("-", old)}${mark("+", now)}*** End Patch\n`),
+  "a unified diff": (old, now) => parsePatch(`--- a/a.py\n+++ b/a.py\n@@ ... @@\n${mark("-", old)}${mark("+", now)}`),
+};
+const mark = (sign: string, lines: string[]) => lines.map((line) => `${sign}${line}\n`).join("");
+
+const KINDS: Record<string, [old: string[], now: string[], text: string, message: RegExp]> = {
+  "a line that differs": [
+    ["def b():", "    y = 9"],
+    ["pass"],
+    "def a():\n    x = 1\ndef b():\n    y = 2\n",
+    /at line 4 is `y = 2`/,
+  ],
+  "other white space": [["\ta:", "\t b"], ["\ta:", "\tc"], "x\n  a:\n  b\n", /white space .* at line 2 is `a:`/],
+  "two places": [["a = 1"], ["a = 2"], "b\na = 1\nb\na = 1\n", /which fits at lines 2, 4\./],
+  "two places, known by their second line": [
+    ["}", "a = 1"],
+    ["a = 2"],
+    "}\na = 1\n}\na = 1\n",
+    /`a = 1`, which fits at lines 2, 4\./,
+  ],
+  "new lines that are there": [
+    ["first", "old = 1", "last"],
+    ["first", "new = 1", "last"],
+    "x\nfirst\nnew = 1\nlast\n",
+    /already: at line 3 is `new = 1`/,
+  ],
+  "nothing like it": [["unheard = of()"], ["x"], "a\nb\n", /no line of the file is like it/],
+};
+
+test.each(Object.keys(FORMATS).flatMap((format) => Object.keys(KINDS).map((kind) => [kind, format] as const)))(
+  "%s, in %s: the message names the line that is there",
+  (kind, format) => {
+    const [old, now, text, message] = KINDS[kind]!;
+    const reading = FORMATS[format]!(old, now);
+    if (!reading.ok) expect.fail(reading.errors[0]!.message);
+    const [conflict] = conflictsOf(reading.patch, text);
+    expectMessage(conflict!, reading.patch.files[0]!, text, [kind, format]);
+    expect(explain(reading.patch, text)).toMatch(message);
+    expect(explain(reading.patch, text)).not.toMatch(/where the patch wants/);
+  },
+);
+
+test("the message of an insertion behind the last line says how many lines there are", () => {
+  const reading = parseStrReplace(JSON.stringify({ command: "insert", path: "a.py", insert_line: 9, new_str: "x\n" }));
+  expect(reading.ok && explain(reading.patch, "a\nb\n")).toBe(
+    "a.py: the new lines are to stand behind line 9, and the file has 2.\n    1 | a\n    2 | b\nSend a line number from 0 to 2.",
+  );
+});
+
+test("the message of an anchor that the file lacks names the anchor", () => {
+  const patch = (anchor: string) =>
+    parseBeginPatch(`*** Begin Patch\n*** Update File: a.py\n@@ ${anchor}\n-    x = 1\n+    x = 2\n*** End Patch\n`);
+  for (const text of ["def a():\n    x = 1\n", "def a():\n    z = 1\n"]) {
+    const reading = patch("def b():");
+    expect(reading.ok && explain(reading.patch, text)).toMatch(
+      /^a\.py: looked for `def b\(\):`, below which .*; no line /,
+    );
+  }
+});
+
 /** All that a message promises, whatever the conflict. */
 function expectMessage(conflict: Conflict, patch: FilePatch, text: string, label: unknown): void {
   const message = explainConflict(conflict, patch, text);
@@ -189,6 +278,7 @@ function expectMessage(conflict: Conflict, patch: FilePatch, text: string, label
   expect([label, message]).toEqual([label, expect.not.stringMatching(/[^\P{Cc}\n\t]|\p{Surrogate}/u)]);
   expect([label, head]).toEqual([label, expect.stringMatching(/^\S.*: .+\.$/u)]);
   expect([label, advice]).toEqual([label, expect.stringMatching(/^(?:Send|Leave|Read|Apply|Check) .+\.$/)]);
+  expectNamed(head!, text, label);
   const shown = text.trim() === "" ? 0 : 1;
   expect([label, rest.length >= shown]).toEqual([label, true]);
   for (const line of rest) {

@@ -36,13 +36,14 @@ export function learnIndenting(pairs: readonly IndentPair[], inserts: readonly N
   if (pairs.every(({ patch, text }) => patch === text)) return SAME;
   const lost = loseMarkers(pairs, inserts);
   if (lost !== null) return lost ? SAME : null;
+  if (isTrimmed(pairs)) return keepButFirst(pairs[0]!, inserts);
   const { patch, text } = pairs[0]!;
   const more = text.slice(0, Math.max(0, text.length - patch.length));
   const less = patch.slice(0, Math.max(0, patch.length - text.length));
   if (pairs.every(({ patch, text }) => less + text === more + patch)) {
     const moved = areMoved(pairs, inserts);
-    if (moved === null) return null;
-    if (!moved) return SAME;
+    if (moved === false) return SAME;
+    if (moved === null || mayBeTrimmed(pairs, inserts)) return null;
     const write = (own: string) => (own.startsWith(less) ? more + own.slice(less.length) : null);
     return { changed: true, write, spaced: false };
   }
@@ -74,6 +75,29 @@ function loseMarkers(pairs: readonly IndentPair[], inserts: readonly NewIndent[]
   if (parities.size > 1 || columns.has(least)) return false;
   if (own.every((column) => column % 2 === parity)) return true;
   return own.every((column) => column % 2 !== parity) ? null : false;
+}
+
+/** Whether the first line alone lacks all its white space, as in a text that was copied from its first letter on. */
+function isTrimmed([first, ...others]: readonly IndentPair[]): boolean {
+  return first!.patch === "" && others.length > 0 && others.every(({ patch, text }) => patch === text);
+}
+
+/** New lines that are right but for the first, which may lack its white space as the first old line does. */
+function keepButFirst({ text, at: first }: IndentPair, inserts: readonly NewIndent[]): Indenting | null {
+  const [head] = inserts;
+  const isBare = head?.own === "" && head.at <= first;
+  if (inserts.some((insert) => insert.own === "" && !(isBare && insert === head))) return null;
+  return isBare ? { changed: false, write: (own) => own || text, spaced: false } : SAME;
+}
+
+/** Whether the only old line may have been trimmed, and not dedented, since the new ones behind the first are no further out than it is. */
+function mayBeTrimmed([only, ...others]: readonly IndentPair[], inserts: readonly NewIndent[]): boolean {
+  const { patch, text, deleted, body, at } = only!;
+  const rest = inserts.slice(deleted ? 1 : 0);
+  if (others.length > 0 || patch !== "" || rest.length === 0 || (!deleted && rest[0]!.at <= at)) return false;
+  // Behind a line that opens a block stands a deeper one.
+  const isInner = rest[0]!.own === text && OPENS.test(deleted ? inserts[0]!.body : body);
+  return !isInner && rest.every(({ own }) => own.startsWith(text));
 }
 
 /**

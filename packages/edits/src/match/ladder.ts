@@ -31,7 +31,6 @@ export type Align = (
   sides: Sides,
   target: Target,
   address: Address | null,
-  loosest: Rung,
   beyond: Aligner | undefined,
 ) => readonly Match[] | Conflict | null;
 
@@ -66,7 +65,7 @@ export function climb(
   path: string,
   given: readonly Rung[],
   ladder: Ladder,
-  { loosest = "misspelt", beyond }: ApplyOptions,
+  { loosest = "context", beyond }: ApplyOptions,
 ): ApplyResult {
   const target = readTarget(text, hunks, path);
   const candidates = hunks.map((hunk): Candidate => {
@@ -117,7 +116,7 @@ function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung
     }
     const places = address ? all.filter((row) => address.inside(row, inARow(row, sides.old))) : all;
     const applied = address ? made.filter((row) => address.inside(row, inARow(row, sides.new))) : made;
-    if (elsewhere.length === 0) elsewhere = all;
+    if (elsewhere.length === 0 && !(address && places.length)) elsewhere = all;
     const fresh = places.filter((at) => !isInside(at, sides, applied));
     if (fresh.length === 0 && applied.length > 0) return refuse("already-applied", rung, applied);
     const agreed = address ? fresh.filter((row) => !address.contradicted(row, inARow(row, sides.old))) : fresh;
@@ -135,9 +134,9 @@ function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung
   const filled = isBare ? ladder.fill?.(sides, target, ladder) : null;
   if (filled) return filled;
   if (ladder.align && highest >= rungs.indexOf("context")) {
-    const found = ladder.align(sides, target, address, loosest, beyond);
+    const found = ladder.align(sides, target, address, beyond);
     if (found) return { found };
-    last = beyond?.rung ?? (loosest === "context" ? loosest : "misspelt");
+    last = beyond?.rung ?? "context";
   }
   const fragments = elsewhere.length === 0 && sides.hint === null ? findFragments(sides.old, target) : [];
   if (fragments.length > 1)

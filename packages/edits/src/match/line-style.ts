@@ -2,6 +2,7 @@ import { withoutReturn } from "../lines.js";
 import type { Change } from "../sides.js";
 import { learnIndenting } from "./indentation.js";
 import { looseLine, plainTabs, plainTypography } from "./normal.js";
+import { writesInString } from "./quoted.js";
 import { type LineStyle, type Pair, readEnds, writeEnd } from "./style.js";
 
 const FANCIES = /[\u2010-\u2015\u2018-\u201f\u2026\u2212\u00a0\u2000-\u200a\u202f\u205f]/g;
@@ -51,7 +52,7 @@ export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], t
       .map((line) => ({ own: head(line), body: line.trim(), at: from })),
   );
   const indenting = learnIndenting(indents, inserts);
-  if (indenting === null) return null;
+  if (indenting === null || (indenting.changed && writesInString(pairs, changes))) return null;
   const inner = plain.filter(({ patch, text }) => patch.trim() !== text.trim());
   if (inner.some(({ patch, text }) => !(patch + text).trim().includes("\t"))) return null;
   if (indents.some(({ patch, text }) => patch !== text) || inner.length > 0) repairs.add("indentation");

@@ -1,3 +1,4 @@
+import { withoutReturn } from "../lines.js";
 import type { AppliedHunk, ApplyResult, Conflict, Rung } from "../result.js";
 import { rungs } from "../result.js";
 import type { Sides } from "../sides.js";
@@ -40,7 +41,7 @@ export function rewrite(placings: readonly Placing[], target: Target, given: rea
     const { hunk, hint } = sides;
     const offset = hint === null ? 0 : row - hint;
     const repairs = new Set([...given, ...style.repairs]);
-    if (rung === "context" || rung === "misspelt" || rung === "anchored") repairs.add(rung);
+    if (rung === "context" || rung === "anchored") repairs.add(rung);
     if (offset !== 0) repairs.add("place");
     // Blocks without line numbers have no order to be out of.
     if (hint !== null && row < furthest) repairs.add("order");
@@ -58,10 +59,10 @@ export function rewrite(placings: readonly Placing[], target: Target, given: rea
 
 /** Null where a new line has no style. */
 function writeHunk(sides: Sides, { row, rows, rung, style }: Match, target: Target): Splice[] | null {
-  const { text, starts } = target;
+  const { text, lines, starts } = target;
   const splices: Splice[] = [];
+  const endOf = (offset: number) => (rung === "exact" ? "\n" : endingAt(text, offset));
   for (const { from, to, insert } of sides.changes) {
-    const lines = insert.map((line) => style.write(line, from));
     const deleted = rows.slice(from, to).filter((each) => each >= 0);
     let before = from - 1;
     while (rows[before] === -1) before--;
@@ -70,28 +71,31 @@ function writeHunk(sides: Sides, { row, rows, rung, style }: Match, target: Targ
     const first = deleted[0] ?? (before >= 0 ? rows[before]! + 1 : (rows[behind] ?? row));
     const start = starts[first]!;
     const end = starts[deleted.length > 0 ? deleted.at(-1)! + 1 : first]!;
-    if (lines.includes(null)) return null;
-    if (start === end && lines.length === 0) continue;
-    const ending = rung === "exact" ? "\n" : endingAt(text, start);
-    splices.push({ from: start, to: end, insert: joinLines(lines, ending, start, end, sides, target) });
+    if (start === end && insert.length === 0) continue;
+    let next = rung === "exact" ? to : from;
+    const written: string[] = [];
+    for (const [i, line] of insert.entries()) {
+      // A deleted line that is added again keeps the text's bytes: one of the next hundred, so that the time stays linear.
+      const again = sides.old.slice(next, Math.min(to, next + 100)).indexOf(line);
+      const kept = again < 0 ? -1 : rows[next + again]!;
+      if (kept >= 0) next += again + 1;
+      const body = kept < 0 ? style.write(line, from) : withoutReturn(lines[kept]!);
+      if (body === null) return null;
+      written.push(body, endOf(starts[kept < 0 ? (deleted[i] ?? first) : kept]!));
+    }
+    splices.push({ from: start, to: end, insert: joinLines(written, endOf(start), start, end, sides, target) });
   }
   return splices;
 }
 
-/** Lines as bytes, with a line feed at the end of the text only where it belongs. */
-function joinLines(
-  lines: readonly (string | null)[],
-  ending: string,
-  from: number,
-  to: number,
-  sides: Sides,
-  target: Target,
-): string {
+/** Lines and their ends as bytes, with a line feed at the end of the text only where it belongs. */
+function joinLines(written: string[], feed: string, from: number, to: number, sides: Sides, target: Target): string {
   const { text, newlineAtEnd } = target;
   const newline = to < text.length || (knowsEnd(sides, target) ? !sides.hunk.newNoNewline : newlineAtEnd);
-  const body = lines.length === 0 ? "" : lines.join(ending) + (newline ? ending : "");
+  if (!newline) written.pop();
+  const body = written.join("");
   // Behind a last line without line feed the feed comes first.
-  return from === text.length && !newlineAtEnd ? ending + body : body;
+  return from === text.length && !newlineAtEnd ? feed + body : body;
 }
 
 /** The patch's word on the final line feed counts where it knew the text's; else the text's own stays. */

@@ -70,6 +70,23 @@ describe("each rung is reported, and what it ignored stays the text's own", () =
   });
 });
 
+describe("a line that is deleted and added again", () => {
+  const again = "@@ ... @@\n first\n-a\n-b\n-c\n+a\n+new\n+c\n+d\n last\n";
+
+  test.each([
+    ["its white space", "first\na  \nb\nc\t\nlast\n", "first\na  \nnew\nc\t\nd\nlast\n"],
+    ["its own end, as every replaced line does", "first\na\r\nb\nc\r\nlast\n", "first\na\r\nnew\nc\r\nd\r\nlast\n"],
+    ["its indentation", "  first\n  a\n  b \n  c \n  last\n", "  first\n  a\n  new\n  c \n  d\n  last\n"],
+  ])("keeps %s", (_, text, expected) => {
+    expect(apply([again], text)).toMatchObject({ ok: true, text: expected });
+  });
+
+  test("has that of its turn where it comes again", () => {
+    const twice = "@@ ... @@\n-a\n-b\n-a\n+a\n+new\n+a\n+a\n";
+    expect(apply([twice], "a \nb\na\t\n")).toMatchObject({ ok: true, text: "a \nnew\na\t\na\n" });
+  });
+});
+
 describe("hunks that moved", () => {
   const two = [hunk(4), hunk(20, "line 21")];
   const after = `${lines(1, 4)}new\n${lines(6, 20)}new\n${lines(22, 30)}`;
@@ -156,7 +173,7 @@ describe("the anchored rung", () => {
   test("is never used unless it is passed, nor reported where a rung before it sufficed", () => {
     expect(apply([invented], text)).toMatchObject({
       ok: false,
-      conflicts: [{ reason: "not-found", rung: "misspelt" }],
+      conflicts: [{ reason: "not-found", rung: "context" }],
     });
     expect(apply([hunk(4)], text, { beyond: anchored })).toMatchObject({ ok: true, hunks: [{ repairs: [] }] });
     expect(apply([invented], text, { beyond: anchored, loosest: "indentation" })).toMatchObject({ ok: false });
