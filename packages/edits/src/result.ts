@@ -36,7 +36,7 @@ export type ConflictReason =
  * How far matching was loosened to place a hunk, mildest first. `place`: it stood elsewhere. `order`: an earlier hunk of
  * the patch stood behind it. `final-newline`: text and patch differ in the line feed at the end. `byte-order-mark`: the
  * text's own was put back. The others name what was not compared on matched lines; nothing else was ignored. `elided`:
- * dots in the hunk stood for lines of the text. `anchored` is opt-in.
+ * dots in the hunk stood for lines of the text. `misspelt`: a word of a context line had a letter wrong. `anchored` is opt-in.
  */
 export type Rung =
   | "exact"
@@ -51,6 +51,7 @@ export type Rung =
   | "indentation"
   | "elided"
   | "context"
+  | "misspelt"
   | "anchored";
 
 export const rungs: readonly Rung[] = [
@@ -66,5 +67,6 @@ export const rungs: readonly Rung[] = [
   "indentation",
   "elided",
   "context",
+  "misspelt",
   "anchored",
 ];

@@ -3,17 +3,19 @@ import { contextual } from "./context.js";
 import type { Align } from "./ladder.js";
 import { learnStyle } from "./line-style.js";
 import { conflict, type Match } from "./match.js";
+import { misspelt } from "./misspelt.js";
 import { writesInString } from "./quoted.js";
 import { type LineStyle, pairUp } from "./style.js";
 import type { Target } from "./target.js";
 
-/** The rung "context", and the one beyond it where that is asked for. */
-export const align: Align = (sides, target, address, beyond) => {
-  for (const { rung, align } of beyond ? [contextual, beyond] : [contextual]) {
+/** The rungs "context" and "misspelt", and the one beyond them where that is asked for. */
+export const align: Align = (sides, target, address, loosest, beyond) => {
+  const own = loosest === "context" ? [contextual] : [contextual, misspelt];
+  for (const { rung, align } of beyond ? [...own, beyond] : own) {
     const alignments = align(sides, target);
     if (alignments === null) return conflict(sides, "ambiguous", rung, []);
-    const found = alignments.flatMap(({ rows, reworded }): Match[] => {
-      const style = contextStyle(sides, rows, reworded, target);
+    const found = alignments.flatMap(({ rows, mistyped }): Match[] => {
+      const style = contextStyle(sides, rows, mistyped, target);
       const first = rows.findIndex((at) => at >= 0);
       const row = Math.max(rows[first]! - first, 0);
       if (!style || (address && (!address.inside(row, rows) || address.contradicted(row, rows)))) return [];
@@ -30,12 +32,12 @@ export const align: Align = (sides, target, address, beyond) => {
 function contextStyle(
   sides: Sides,
   rows: readonly number[],
-  reworded: ReadonlySet<number>,
+  mistyped: ReadonlySet<number>,
   target: Target,
 ): LineStyle | null {
   const pairs = pairUp(
     sides,
-    rows.map((row, i) => (reworded.has(i) ? -1 : row)),
+    rows.map((row, i) => (mistyped.has(i) ? -1 : row)),
     target,
   );
   const style = learnStyle(pairs, sides.changes, target.text);

@@ -4,7 +4,7 @@ import { looseLine } from "./normal.js";
 import { indexBy } from "./target.js";
 
 /**
- * The rung beyond "context", for `applyPatch(patch, text, { beyond: anchored })`; it is used only where it is passed.
+ * The rung beyond "misspelt", for `applyPatch(patch, text, { beyond: anchored })`; it is used only where it is passed.
  * The hunk's first and last old line are its anchors: each must stand once in the text, up to white space. Between them a
  * context line may differ, be missing, or stand where the hunk has none; the text's own stays as it is. But every line that is
  * deleted must stand there, in a row with its change; beside inserted lines their neighbours must stand there and touch; of
@@ -27,7 +27,7 @@ export const anchored: Aligner = {
     const isHeld =
       2 * keys.filter((key, i) => key !== "" && rows[i]! >= 0).length > keys.filter((key) => key !== "").length;
     const isWhole = rows.every((row, i) => row >= 0 || !sides.deleted[i]);
-    return isOrdered && isHeld && isWhole && isSettled(rows, sides, true, lines) ? [{ rows, reworded: new Set() }] : [];
+    return isOrdered && isHeld && isWhole && isSettled(rows, sides, true, lines) ? [{ rows, mistyped: new Set() }] : [];
   },
 };
 

@@ -20,10 +20,10 @@ const STARTS = 400;
 
 /**
  * Aligns a hunk whose context is not quite the text's. All deleted lines must be there, in a row as the hunk has them; of the
- * context one line may be a reworded comment (`isReworded`) or missing, and blank lines may be dropped or added. Where lines are
+ * context one line may be written otherwise (`isAlike`) or missing, and blank lines may be dropped or added. Where lines are
  * inserted the neighbours must touch in the text, so that there is no doubt where the new lines go.
  */
-function alignContext(sides: Sides, target: Target): Alignment[] | null {
+export function alignContext(sides: Sides, target: Target, isAlike: IsAlike): Alignment[] | null {
   const index = indexBy(looseLine, target);
   const { effort } = target;
   const keys = sides.old.map(looseLine);
@@ -35,14 +35,20 @@ function alignContext(sides: Sides, target: Target): Alignment[] | null {
       starts++;
       effort.left -= keys.length;
       if (starts > STARTS || effort.left < 0) return null;
-      const rows = walk(keys, sides, index, anchor, row, target);
+      const rows = walk(keys, sides, index, anchor, row, isAlike);
       if (rows && isSettled(rows.rows, sides, false, index.keys)) found.set(rows.rows.join(), rows);
     }
   }
   return [...found.values()];
 }
 
-export const contextual: Aligner = { rung: "context", align: alignContext };
+/** Whether a context line of a patch is a line of the text. */
+type IsAlike = (patch: string, text: string, row: number) => boolean;
+
+export const contextual: Aligner = {
+  rung: "context",
+  align: (sides, target) => alignContext(sides, target, (patch, text, row) => isReworded(patch, text, row, target)),
+};
 
 /** The rarest deleted line, which must be matched; or the two rarest of the context, one of which must be. */
 function pickAnchors(keys: readonly string[], sides: Sides, index: LineIndex): number[] {
@@ -67,10 +73,10 @@ function walk(
   index: LineIndex,
   anchor: number,
   row: number,
-  target: Target,
+  isAlike: IsAlike,
 ): Alignment | null {
   const rows = new Array<number>(keys.length).fill(-1);
-  const reworded = new Set<number>();
+  const mistyped = new Set<number>();
   rows[anchor] = row;
   const spent: Spent = { blanks: [], lines: 0 };
   const left: number[] = [];
@@ -100,9 +106,9 @@ function walk(
         left.push(i - step / 2);
         at += step;
         continue;
-      } else if (!sides.deleted[i] && isReworded(key, there, at, target)) {
+      } else if (!sides.deleted[i] && isAlike(key, there, at)) {
         rows[i] = at;
-        reworded.add(i);
+        mistyped.add(i);
       } else return null;
       i += step;
       at += step;
@@ -110,14 +116,14 @@ function walk(
   }
   if (changesBlanks(rows, sides, keys, spent.blanks) || movesPast(sides, keys, [...left, ...spent.blanks])) return null;
   if (rows.filter((r, i) => r < 0 && sides.deleted[i]).length > 1) return null;
-  const holds = rows.filter((r, i) => r >= 0 && keys[i] !== "" && !reworded.has(i)).length;
-  // A line that is deleted and stands nowhere else says more than context does, and so does a comment that is only reworded.
+  const holds = rows.filter((r, i) => r >= 0 && keys[i] !== "" && !mistyped.has(i)).length;
+  // A line that is deleted and stands nowhere else says more than context does, and so does one that is only misspelt.
   const isTelling =
     sides.deleted[anchor]! && keys[anchor]!.length >= LONG && index.places.get(keys[anchor]!)!.length === 1;
   const isOne = isTelling && spent.lines === 1;
-  const needed = left.length === 0 ? (isOne ? 1 : 1 + reworded.size) : isOne ? 2 : HOLDS * left.length + reworded.size;
+  const needed = left.length === 0 ? (isOne ? 1 : 1 + mistyped.size) : isOne ? 2 : HOLDS * left.length + mistyped.size;
   const isSure = holds >= (spent.lines === 0 ? 1 : needed);
-  return isSure ? { rows, reworded } : null;
+  return isSure ? { rows, mistyped } : null;
 }
 
 /** A line that is deleted and written again elsewhere, with one of these between: then what was moved past what cannot be known. */

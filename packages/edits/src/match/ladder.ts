@@ -31,6 +31,7 @@ export type Align = (
   sides: Sides,
   target: Target,
   address: Address | null,
+  loosest: Rung,
   beyond: Aligner | undefined,
 ) => readonly Match[] | Conflict | null;
 
@@ -65,7 +66,7 @@ export function climb(
   path: string,
   given: readonly Rung[],
   ladder: Ladder,
-  { loosest = "context", beyond }: ApplyOptions,
+  { loosest = "misspelt", beyond }: ApplyOptions,
 ): ApplyResult {
   const target = readTarget(text, hunks, path);
   const candidates = hunks.map((hunk): Candidate => {
@@ -134,9 +135,9 @@ function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung
   const filled = isBare ? ladder.fill?.(sides, target, ladder) : null;
   if (filled) return filled;
   if (ladder.align && highest >= rungs.indexOf("context")) {
-    const found = ladder.align(sides, target, address, beyond);
+    const found = ladder.align(sides, target, address, loosest, beyond);
     if (found) return { found };
-    last = beyond?.rung ?? "context";
+    last = beyond?.rung ?? (loosest === "context" ? loosest : "misspelt");
   }
   const fragments = elsewhere.length === 0 && sides.hint === null ? findFragments(sides.old, target) : [];
   if (fragments.length > 1)

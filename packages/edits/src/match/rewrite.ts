@@ -41,7 +41,7 @@ export function rewrite(placings: readonly Placing[], target: Target, given: rea
     const { hunk, hint } = sides;
     const offset = hint === null ? 0 : row - hint;
     const repairs = new Set([...given, ...style.repairs]);
-    if (rung === "context" || rung === "anchored") repairs.add(rung);
+    if (rung === "context" || rung === "misspelt" || rung === "anchored") repairs.add(rung);
     if (offset !== 0) repairs.add("place");
     // Blocks without line numbers have no order to be out of.
     if (hint !== null && row < furthest) repairs.add("order");

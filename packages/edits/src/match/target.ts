@@ -28,6 +28,7 @@ export interface Target {
   outline?: Outline;
   endOf?: (row: number) => number;
   readonly belows: Map<string, Below>;
+  words?: ReadonlySet<string>;
 }
 
 /** The text's lines by their keys, and where those stand that some hunk has. */

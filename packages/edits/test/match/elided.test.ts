@@ -107,7 +107,7 @@ describe("Lines that a block leaves out with dots in both of its parts", () => {
     });
     const more = stub.replace("def a", "x = 1\n    y = 2\n    def a");
     expect(apply(block("class A:\n...\n    def b(self):", "class A:\n...\n    def c(self):", "a.pyi"), more)).toMatch(
-      /^not-found · context/,
+      /^not-found · misspelt/,
     );
   });
 });

@@ -69,6 +69,15 @@ const work: Record<string, (lines: number) => () => unknown> = {
     const hunks = file!.hunks.map((hunk) => ({ ...hunk, section: "function all() {" }));
     return () => applyPatch({ ...file!, hunks }, `function all() {\n${before}`);
   },
+  "applying with context that is misspelt": (lines) => {
+    const { patch, before } = texts(lines, (i) => `  const calculated = compute(${i});`);
+    const [file] = patch.files;
+    const hunks = file!.hunks.map((hunk) => ({
+      ...hunk,
+      lines: hunk.lines.map((line, i) => (i === 0 ? line.replace("calculated", "calcualted") : line)),
+    }));
+    return () => applyPatch({ ...file!, hunks }, before);
+  },
   "applying with dots between lines that stand everywhere": (lines) => {
     const text = `a\nb\n${"x\n".repeat(8)}`.repeat(lines / 10);
     const hunks = Array.from({ length: lines / 50 }, (_, i) => ({

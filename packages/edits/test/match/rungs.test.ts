@@ -173,7 +173,7 @@ describe("the anchored rung", () => {
   test("is never used unless it is passed, nor reported where a rung before it sufficed", () => {
     expect(apply([invented], text)).toMatchObject({
       ok: false,
-      conflicts: [{ reason: "not-found", rung: "context" }],
+      conflicts: [{ reason: "not-found", rung: "misspelt" }],
     });
     expect(apply([hunk(4)], text, { beyond: anchored })).toMatchObject({ ok: true, hunks: [{ repairs: [] }] });
     expect(apply([invented], text, { beyond: anchored, loosest: "indentation" })).toMatchObject({ ok: false });

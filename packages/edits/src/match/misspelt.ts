@@ -1,0 +1,123 @@
+import { commonEnds } from "../same-ends.js";
+import type { Aligner } from "./aligner.js";
+import { isReworded } from "./comment.js";
+import { alignContext } from "./context.js";
+import type { Target } from "./target.js";
+
+/** Words of the languages: a slip in one of them is seldom a word of its own. */
+const RESERVED = new Set(
+  (
+    "async await break catch class const continue declare default delete elif else enum export extends final finally from " +
+    "function implements import include instanceof interface lambda namespace null package private protected public raise " +
+    "readonly require return static string struct super switch this throw throws true type typeof undefined unknown using var " +
+    "void while with yield false boolean number strict object abstract assert"
+  ).split(" "),
+);
+/** Other words that are one slip from another word, and mean something of their own in one language or another. */
+const WORDS = new Set(
+  (
+    "affect alias begin bool cache cached caching canceled cancelled cards cars catched catching center centre choose " +
+    "chose clone close closed closer complaint compliant contact content contest context contract data date device " +
+    "devise discreet discrete effect elseif elsif equality even event expand expend extend extern field file filed " +
+    "files flies form formal format ifdef ifndef impart inner insert internal interval invert large later latter left " +
+    "line list load lock loose lose lower mask massage match merge message mode module next noerror onerror open " +
+    "order pair parse part past path perform poll port post preform prev price print prize purse quality quiet quite " +
+    "read redo rest retires retries right road role rule save self send sent shift short side signal single size " +
+    "split start state step stop storage store striped stripped table task test text than them then there these " +
+    "thorough through time token tuple union unit unlock until user value wait when where width word write"
+  ).split(" "),
+);
+
+const TOKEN = /[\p{L}_$][\p{L}\p{M}\p{N}_$]*|\p{N}[\p{L}\p{N}._]*|[^\s]/gu;
+/** The words that an identifier is made of. */
+const PART = /\p{Lu}?[\p{Ll}\p{M}]+|\p{Lu}+(?!\p{Ll})|\p{Lo}+/gu;
+/** Endings by which one word becomes another. */
+const ENDING = /^[sdr]+$/;
+/** Characters of a line: a shorter one is another line, and a longer one is generated, not typed. */
+const SHORTEST = 8;
+const LONGEST = 1_000;
+
+/** A context line may have a misspelt word (see `isTypo`), which no word of the text or of the patch's new lines is. */
+export const misspelt: Aligner = {
+  rung: "misspelt",
+  align(sides, target) {
+    target.words ??= readWords(target);
+    const { words } = target;
+    return alignContext(
+      sides,
+      target,
+      (patch, text, row) => isReworded(patch, text, row, target) || isTypo(patch, text, words),
+    );
+  },
+};
+
+/** The words of a text and of the lines that a patch adds to it, and the parts that its identifiers are made of. */
+function readWords({ text, hunks }: Target): ReadonlySet<string> {
+  const fresh = hunks.flatMap(({ lines }) => lines.filter((line) => line[0] === "+"));
+  const words = new Set<string>();
+  for (const [word] of `${text}\n${fresh.join("\n")}`.matchAll(/[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu)) {
+    if (words.has(word)) continue;
+    words.add(word);
+    for (const [part] of word.matchAll(PART)) words.add(part.toLowerCase());
+  }
+  return words;
+}
+
+/**
+ * Whether a line of a patch is the text's line with one word misspelt: a letter too many, too few, another, or two of them
+ * swapped. The word as the patch has it must mean nothing that can be known here: it is none of the text's and of the patch's
+ * new words, none that languages have, and no plural or negation of the right one. No operator, digit or letter case may differ.
+ */
+function isTypo(patch: string, text: string, words: ReadonlySet<string>): boolean {
+  if (Math.min(patch.length, text.length) < SHORTEST || Math.max(patch.length, text.length) > LONGEST) return false;
+  if (Math.abs(patch.length - text.length) > 2) return false;
+  if (isSwapped(patch, text, words)) return true;
+  const [own, there] = [patch, text].map((line) => line.match(TOKEN) ?? []);
+  if (own!.length !== there!.length) return false;
+  const wrong = own!.flatMap((token, i) => (token === there![i] ? [] : [i]));
+  return wrong.length === 1 && isMisspelt(own![wrong[0]!]!, there![wrong[0]!]!, words);
+}
+
+/**
+ * Whether a letter stands on the wrong side of the character beside it, which is no letter, or one of the other case: `stric't`,
+ * `typ eA`. One of the words that this makes must be long enough, and none that is known.
+ */
+function isSwapped(patch: string, text: string, words: ReadonlySet<string>): boolean {
+  const { head: at } = commonEnds(patch, text);
+  const pair = patch.slice(at, at + 2);
+  if (patch !== text.slice(0, at) + (text[at + 1] ?? "") + (text[at] ?? "") + text.slice(at + 2)) return false;
+  if (!/\p{L}/u.test(pair) || /\p{N}|\p{Lu}\p{Lu}|\p{Ll}\p{Ll}/u.test(pair)) return false;
+  const made = [...patch.matchAll(/[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu)].filter(
+    ({ 0: word, index }) => index <= at + 2 && index + word.length >= at,
+  );
+  return made.some(([word]) => word.length > 2 && !isKnown(word, words));
+}
+
+function isKnown(word: string, words: ReadonlySet<string>): boolean {
+  const small = word.toLowerCase();
+  return words.has(word) || words.has(small) || WORDS.has(small) || RESERVED.has(small);
+}
+
+/** Both words are letters alone where they differ, and differ inside one of the parts that they are made of. */
+function isMisspelt(word: string, right: string, words: ReadonlySet<string>): boolean {
+  if (isKnown(word, words) || word.toLowerCase() === right.toLowerCase() || !/^[\p{L}_$]/u.test(right)) return false;
+  const parts = word.match(PART) ?? [];
+  const rights = right.match(PART) ?? [];
+  if (parts.length !== rights.length || word.replace(PART, "·") !== right.replace(PART, "·")) return false;
+  const at = parts.findIndex((part, i) => part !== rights[i]);
+  if (at < 0 || parts.some((part, i) => i !== at && part !== rights[i])) return false;
+  const [part, other] = [parts[at]!.toLowerCase(), rights[at]!.toLowerCase()];
+  return part.length > 2 && other.length > 3 && !isKnown(part, words) && isOneSlip(part, other);
+}
+
+/** A prefix, a plural or a negation is no slip: a word's first letter must be right, unless no identifier is meant. */
+function isOneSlip(a: string, b: string): boolean {
+  const { head, tail } = commonEnds(a, b);
+  const [left, right] = [a.slice(head, a.length - tail), b.slice(head, b.length - tail)];
+  if (head === 0 && !RESERVED.has(b)) return false;
+  if (left.length === 2 && right.length === 2) return left[0] === right[1] && left[1] === right[0];
+  if (left.length > 1 || right.length > 1) return false;
+  const letters = left + right;
+  const isTwice = right === "" && (a[head - 1] === left || a[head + 1] === left);
+  return isTwice || !(letters === "n" || (tail === 0 && ENDING.test(letters)));
+}
