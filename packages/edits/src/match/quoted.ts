@@ -7,38 +7,61 @@ interface NewLine {
   readonly own: boolean;
 }
 
-/** What begins a text over several lines: quotes in threes, a backtick, a quote, or a here document's word. */
-const OPEN = /"""|'''|`|"|<<[-~]?\s?(?:(["'])(\w+)\1|([A-Z_]{2,})\b)/g;
+/**
+ * What begins a text over several lines: quotes in threes, a backtick, a quote, a here document's word. Before them what
+ * begins none: a fence of Markdown, a comment to the end of its line, and one over several lines.
+ */
+const OPEN =
+  /`{3,}|(?:^|\s)(?:\/\/|#\s).*|^\s*(?:\*|--)\s.*|^\s*\{?(\/\*|<!--)|("""|'''|`|")|<<[-~]?\s?(?:(["'])(\w+)\3|([A-Z_]{2,})\b)/g;
+const COMMENT_ENDS: Record<string, string> = { "/*": "*/", "<!--": "-->" };
 
 /**
  * Whether a line to be written is inside of a string that goes over several lines: to indent it anew would change the string.
- * Not inside of a comment of Python, which is a string on lines of its own, if all is indented as far as its quotes are.
+ * Not inside of a comment of Python, which is a string on lines of its own, if all is indented as far as its quotes are. A
+ * quote alone on its line begins a string only if a line behind it has such a one as well.
  */
 export function writesInString(pairs: readonly Pair[], changes: readonly Change[]): boolean {
-  let close: string | RegExp | null = null;
+  const lines = newLines(pairs, changes);
+  const lastQuote = lines.findLastIndex(({ body }) => withoutEscapes(body).split('"').length % 2 === 0);
+  let close: string | RegExp | null = firstEnd(lines);
+  let isComment = close !== null;
   let docs: string | null = null;
-  for (const { body, own } of newLines(pairs, changes)) {
+  for (const [i, { body, own }] of lines.entries()) {
+    const bare = withoutEscapes(body);
     let at = 0;
     if (close !== null) {
-      const isDocs = docs !== null && (body.trim() === "" || body.startsWith(docs));
-      if (own && !isDocs && body.trim() !== "") return true;
-      const end: number = typeof close === "string" ? body.indexOf(close) : body.search(close);
+      const isDocs = docs !== null && body.startsWith(docs);
+      if (own && !isComment && !isDocs && body.trim() !== "") return true;
+      const end: number = typeof close === "string" ? bare.indexOf(close) : bare.search(close);
       if (end < 0) continue;
       at = typeof close === "string" ? end + close.length : body.length;
       close = null;
     }
-    const plain = body.replace(/\\.|'["`]'/g, "  ");
+    const plain = bare.replace(/'["`]'/g, "   ");
     OPEN.lastIndex = at;
     for (let open = OPEN.exec(plain); open !== null && close === null; open = OPEN.exec(plain)) {
-      const [mark, , quoted, word] = open;
+      const [, comment, quote, , quoted, word] = open;
       const heredoc: string | undefined = quoted ?? word;
-      const end = heredoc ? -1 : plain.indexOf(mark, OPEN.lastIndex);
-      if (end >= 0) OPEN.lastIndex = end + mark.length;
-      else close = heredoc ? new RegExp(`^\\s*${heredoc}\\b`) : mark;
+      const mark = comment ? COMMENT_ENDS[comment] : quote;
+      if (!mark && !heredoc) continue;
+      const end = mark ? plain.indexOf(mark, OPEN.lastIndex) : -1;
+      if (end >= 0) OPEN.lastIndex = end + mark!.length;
+      else if (mark !== '"' || i < lastQuote) close = mark ?? new RegExp(`^\\s*${heredoc}\\b`);
+      isComment = comment !== undefined;
     }
     docs = /^(\s*)[rbuf]*(?:"""|''')/i.exec(body)?.[1] ?? null;
   }
   return false;
+}
+
+function withoutEscapes(body: string): string {
+  return body.replace(/\\./g, "  ");
+}
+
+/** The end of a comment that begins above the first line, if there is one. */
+function firstEnd(lines: readonly NewLine[]): string | null {
+  const edge = lines.find(({ body }) => /^\s*(?:\/\*|\*+\/\s*$)/.test(body));
+  return edge?.body.trim().startsWith("*") ? "*/" : null;
 }
 
 /** The lines of the new side: those that stay and those to be written. */
