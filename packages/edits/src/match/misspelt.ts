@@ -16,15 +16,23 @@ const RESERVED = new Set(
 /** Other words that are one slip from another word, and mean something of their own in one language or another. */
 const WORDS = new Set(
   (
-    "affect alias begin bool cache cached caching canceled cancelled cards cars catched catching center centre choose " +
-    "chose clone close closed closer complaint compliant contact content contest context contract data date device " +
-    "devise discreet discrete effect elseif elsif equality even event expand expend extend extern field file filed " +
-    "files flies form formal format ifdef ifndef impart inner insert internal interval invert large later latter left " +
-    "line list load lock loose lose lower mask massage match merge message mode module next noerror onerror open " +
-    "order pair parse part past path perform poll port post preform prev price print prize purse quality quiet quite " +
-    "read redo rest retires retries right road role rule save self send sent shift short side signal single size " +
-    "split start state step stop storage store striped stripped table task test text than them then there these " +
-    "thorough through time token tuple union unit unlock until user value wait when where width word write"
+    "action adapt adapter adaptor adopt affect alias argc argv atoi atol attach attack auction begin bend bind bool " +
+    "cache cached caching canceled cancelled cards cars catched catching cause center centre choose chose clause " +
+    "clone close closed closer compete complaint complete compliant cons const contact content contest context " +
+    "contract count court data date defect deflect derive desc dest detect device devise discreet discrete drive " +
+    "driver edit effect elseif elsif emit equality even event execlp execvp existing exit exiting expand expend " +
+    "extend extern field file filed files filler filter find fine flags flies form formal format getpid getppid " +
+    "ifdef ifndef impart indent inject inner insert inspect intent internal interval invent invert large later " +
+    "latter left line link list load lock loose lose lower made mask massage match math merge message mkdir modal " +
+    "mode model module most must native next noerror onerror open order pair parse part past patch path pause " +
+    "perform point poll port post preform present prev prevent price print prize properly property purse putc puts " +
+    "quality quiet quite quota quote read recvmmsg recvmsg redo relay replay reply reside resize resolve resolver " +
+    "rest retires retries retro retry revolver right rmdir road role rule save scope self send sent server setattr " +
+    "setgid setsid setuid setxattr sever shape shard share shift short side signal simulate single size slack slope " +
+    "space span spare spawn split stack stage start stat state stdin stdio step stimulate sting stop storage store " +
+    "strchr string striped stripped strong strrchr table task test text than them then there these thorough through " +
+    "time token trace track trail transit transmit trial tuple union unit unlock until user value wait when where " +
+    "width word write"
   ).split(" "),
 );
 
@@ -36,6 +44,8 @@ const ENDING = /^[sdr]+$/;
 /** Characters of a line: a shorter one is another line, and a longer one is generated, not typed. */
 const SHORTEST = 8;
 const LONGEST = 1_000;
+/** Letters of a word, one of which may be another: too many shorter words are one letter apart. */
+const EXCHANGEABLE = 5;
 
 /** A context line may have a misspelt word (see `isTypo`), which no word of the text or of the patch's new lines is. */
 export const misspelt: Aligner = {
@@ -107,16 +117,17 @@ function isMisspelt(word: string, right: string, words: ReadonlySet<string>): bo
   const at = parts.findIndex((part, i) => part !== rights[i]);
   if (at < 0 || parts.some((part, i) => i !== at && part !== rights[i])) return false;
   const [part, other] = [parts[at]!.toLowerCase(), rights[at]!.toLowerCase()];
-  return part.length > 2 && other.length > 3 && !isKnown(part, words) && isOneSlip(part, other);
+  return part.length > 2 && other.length > 3 && !isKnown(part, words) && isOneSlip(part, other, RESERVED.has(right));
 }
 
-/** A prefix, a plural or a negation is no slip: a word's first letter must be right, unless no identifier is meant. */
-function isOneSlip(a: string, b: string): boolean {
+/** A prefix, a plural or a negation is no slip: a word's first letter must be right, unless all of it is a keyword. */
+function isOneSlip(a: string, b: string, isKeyword: boolean): boolean {
   const { head, tail } = commonEnds(a, b);
   const [left, right] = [a.slice(head, a.length - tail), b.slice(head, b.length - tail)];
-  if (head === 0 && !RESERVED.has(b)) return false;
+  if (head === 0 && !isKeyword) return false;
   if (left.length === 2 && right.length === 2) return left[0] === right[1] && left[1] === right[0];
   if (left.length > 1 || right.length > 1) return false;
+  if (left !== "" && right !== "" && b.length < EXCHANGEABLE) return false;
   const letters = left + right;
   const isTwice = right === "" && (a[head - 1] === left || a[head + 1] === left);
   return isTwice || !(letters === "n" || (tail === 0 && ENDING.test(letters)));

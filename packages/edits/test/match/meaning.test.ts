@@ -62,7 +62,9 @@ describe("a context line of another meaning is another line", () => {
     "message massage|compliant complaint|discrete discreet|contact contract|import impart|perform preform|center centre|" +
     "striped stripped|chose choose|catching caching|internal interval|equality quality|onerror noerror|user users|" +
     "elif elsif|else elseif|getMin getMax|isOpen open|valid invalid|active inactive|possible impossible|known unknown|" +
-    "able unable|null nonnull|empty nonempty|encode decode|margin1 margin2|closed close|owner owned|reader read"
+    "able unable|null nonnull|empty nonempty|encode decode|margin1 margin2|closed close|owner owned|reader read|" +
+    "_sync _async|patch_load catch_load|lock look|text test|font fond|getpid getppid|setuid setgid|strchr strrchr|" +
+    "stat start|from form|server sever|shard share|quota quote|indent intent|prevent present"
   ).split("|");
 
   test.each(PAIRS)("with a letter more, fewer or another: %s", (pair) => {
@@ -135,6 +137,8 @@ describe("a context line may have a misspelt word", () => {
     ["a letter behind a blank", "export typ e{Margin};", "export type {Margin};"],
     ["a capital before its neighbour", "const total = calculatMeargin;", "const total = calculateMargin;"],
     ["a keyword", "retrun total(margin);", "return total(margin);"],
+    ["the first letter of a keyword", "erturn total(margin);", "return total(margin);"],
+    ["another word that the file does not have", "const angel = turn(margin);", "const angle = turn(margin);"],
   ])("%s, where letters are not compared one by one", (_, line, there) => {
     expect(applyWith(line, there)).toMatchObject({ ok: true, hunks: [{ repairs: ["misspelt"] }] });
     expect(applyWith(line, there, { loosest: "context" })).toMatchObject({ ok: false });
