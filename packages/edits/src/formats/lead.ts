@@ -43,7 +43,8 @@ export function followPaths() {
     }
     shown = openFence(line);
     inner = "";
-    if (shown !== null) return;
+    // What names a file has one of these.
+    if (shown !== null || !/[./\\:`<A-Z]/.test(line)) return;
     const lead = parseLead(line);
     const named = lead === null ? listPaths(line) : [lead];
     follow(lead, named);
