@@ -1,7 +1,7 @@
 export { Conversations } from "./conversation.js";
 export { type Exchanged, Exchanges } from "./export/connections.js";
 export { har, harEntry } from "./export/har.js";
-export { markdownConnection, markdownHead } from "./export/markdown.js";
+export { markdownConnection, markdownEnd, markdownHead } from "./export/markdown.js";
 export { type Ending, type Hasher, type ReadOptions, read } from "./read.js";
 export { Recorder, type RecorderOptions } from "./recorder.js";
 export type { Content, End, Entry, Happening, Header, HeaderList, Line } from "./recording.js";
