@@ -37,18 +37,42 @@ export class Known {
   }
 
   replace(text: string): string {
-    if (this.#byHead.size === 0) return text;
     let replaced = "";
     let from = 0;
+    for (const found of this.find(text)) {
+      replaced += text.slice(from, found.from) + found.instead;
+      from = found.to;
+    }
+    return from === 0 ? text : replaced + text.slice(from);
+  }
+
+  /** The places of these texts, from left to right. */
+  find(text: string): { readonly from: number; readonly to: number; readonly instead: string }[] {
+    const all: { from: number; to: number; instead: string }[] = [];
+    if (this.#byHead.size === 0) return all;
     for (let at = 0; at + SHORTEST <= text.length; at++) {
       if (this.#marks[markAt(text, at)] === 0) continue;
       const found = this.#byHead.get(text.slice(at, at + SHORTEST))?.find((one) => text.startsWith(one.text, at));
       if (!found) continue;
-      replaced += text.slice(from, at) + found.instead;
-      from = at + found.text.length;
-      at = from - 1;
+      all.push({ from: at, to: at + found.text.length, instead: found.instead });
+      at += found.text.length - 1;
     }
-    return from === 0 ? text : replaced + text.slice(from);
+    return all;
+  }
+
+  /** The position from which the end of a text begins one of these texts; the text's length if it begins none. */
+  unfinished(text: string): number {
+    let longest = 0;
+    for (const others of this.#byHead.values()) for (const one of others) longest = Math.max(longest, one.text.length);
+    for (let at = Math.max(0, text.length - longest + 1); at < text.length; at++) {
+      const rest = text.slice(at);
+      const begins =
+        rest.length < SHORTEST
+          ? [...this.#byHead.keys()].some((head) => head.startsWith(rest))
+          : this.#byHead.get(rest.slice(0, SHORTEST))?.some((one) => one.text.startsWith(rest));
+      if (begins) return at;
+    }
+    return text.length;
   }
 }
 
