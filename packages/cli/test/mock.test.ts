@@ -321,3 +321,33 @@ describe("a transcript", () => {
     });
   });
 });
+
+test("a recording that was cut at any byte is cut for verify, which reads it up to there", async () => {
+  const { cwd, contract } = await started();
+  const { record } = await import("@parlance/conformance");
+  const app = serve(
+    contract,
+    {
+      async *watch() {
+        yield { type: "flash", colour: "white" };
+        yield { type: "dark" };
+      },
+    },
+    { partial: true },
+  );
+  const recording = record(app, { contract, about: { name: "lighthouse" } });
+  for await (const _ of connect(contract, { ...recording, resume: false }).watch({ light: "a", keeper: "Ann" }));
+  const bytes = Buffer.from(recording.text());
+  const lines = (length: number) => bytes.subarray(0, length).toString("latin1").split("\n").length - 1;
+  const wrong: number[] = [];
+  const header = bytes.indexOf("\n") + 1;
+  for (let length = header; length < bytes.length; length += 7) {
+    await write(cwd, { "cut.jsonl": bytes.subarray(0, length).toString("latin1") });
+    const { code, out } = await parlance(cwd, "verify cut.jsonl --json");
+    const found = JSON.parse(out);
+    const right = { code, state: found.state, lines: found.lines, findings: found.findings.length };
+    if (JSON.stringify(right) !== JSON.stringify({ code: 1, state: "cut", lines: lines(length), findings: 0 }))
+      wrong.push(length);
+  }
+  expect(wrong).toEqual([]);
+});

@@ -37,8 +37,8 @@ export function appAnswering(app: {
 async function* bytesOf(body: ReadableStream<Uint8Array> | null, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   if (!body) return;
   const reader = body.getReader();
-  const leave = () => void reader.cancel().catch(() => {});
-  signal.addEventListener("abort", leave, { once: true });
+  const cancel = () => void reader.cancel().catch(() => {});
+  signal.addEventListener("abort", cancel, { once: true });
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -46,7 +46,7 @@ async function* bytesOf(body: ReadableStream<Uint8Array> | null, signal: AbortSi
       yield value;
     }
   } finally {
-    leave();
+    cancel();
   }
 }
 
