@@ -10,13 +10,18 @@ export class Known {
   readonly #byHead = new Map<string, { readonly text: string; readonly instead: string }[]>();
   /** The number of heads with each mark. */
   readonly #marks = new Uint16Array(1 << 16);
+  /** How many heads begin with a text that is shorter than a head. */
+  readonly #beginnings = new Map<string, number>();
+  /** The length of the longest text so far. */
+  #longest = 0;
 
   add(text: string, instead: string): void {
     if (text.length < SHORTEST) return;
     const head = text.slice(0, SHORTEST);
     const others = this.#byHead.get(head) ?? [];
     if (others.some((one) => one.text === text)) return;
-    if (others.length === 0) this.#marks[markAt(head, 0)]!++;
+    if (others.length === 0) this.#count(head, 1);
+    this.#longest = Math.max(this.#longest, text.length);
     this.#byHead.set(
       head,
       [...others, { text, instead }].sort((a, b) => b.text.length - a.text.length),
@@ -32,7 +37,7 @@ export class Known {
     if (left.length > 0) this.#byHead.set(head, left);
     else {
       this.#byHead.delete(head);
-      this.#marks[markAt(head, 0)]!--;
+      this.#count(head, -1);
     }
   }
 
@@ -62,17 +67,26 @@ export class Known {
 
   /** The position from which the end of a text begins one of these texts; the text's length if it begins none. */
   unfinished(text: string): number {
-    let longest = 0;
-    for (const others of this.#byHead.values()) for (const one of others) longest = Math.max(longest, one.text.length);
-    for (let at = Math.max(0, text.length - longest + 1); at < text.length; at++) {
-      const rest = text.slice(at);
-      const begins =
-        rest.length < SHORTEST
-          ? [...this.#byHead.keys()].some((head) => head.startsWith(rest))
-          : this.#byHead.get(rest.slice(0, SHORTEST))?.some((one) => one.text.startsWith(rest));
-      if (begins) return at;
+    for (let at = Math.max(0, text.length - this.#longest + 1); at < text.length; at++) {
+      const left = text.length - at;
+      if (left < SHORTEST) {
+        if (this.#beginnings.has(text.slice(at))) return at;
+      } else if (this.#marks[markAt(text, at)] !== 0) {
+        const rest = text.slice(at);
+        if (this.#byHead.get(rest.slice(0, SHORTEST))?.some((one) => one.text.startsWith(rest))) return at;
+      }
     }
     return text.length;
+  }
+
+  #count(head: string, by: 1 | -1): void {
+    this.#marks[markAt(head, 0)]! += by;
+    for (let length = 1; length < SHORTEST; length++) {
+      const beginning = head.slice(0, length);
+      const count = (this.#beginnings.get(beginning) ?? 0) + by;
+      if (count === 0) this.#beginnings.delete(beginning);
+      else this.#beginnings.set(beginning, count);
+    }
   }
 }
 

@@ -1,9 +1,9 @@
 import { isObject } from "@parlance/wire";
 import type { Redactor } from "./redact.js";
-import { type Span, unfinished } from "./secrets.js";
+import { merged, type Span, unfinished } from "./secrets.js";
 
 /** The maximum number of characters of one property in which a secret is searched for across messages. */
-const WINDOW = 16 * 1024;
+const WINDOW = 8 * 1024;
 
 /** A message that waits for the next ones. */
 interface Waiting {
@@ -100,17 +100,6 @@ export class Pieces {
     const json = parsed(text);
     return json === undefined ? clean(text, "") : JSON.stringify(mapped(json, "", clean));
   }
-}
-
-function merged(spans: readonly Span[]): Span[] {
-  const sorted = [...spans].sort((a, b) => a.from - b.from);
-  const all: Span[] = [];
-  for (const span of sorted) {
-    const before = all.at(-1);
-    if (before && span.from <= before.to) all[all.length - 1] = { from: before.from, to: Math.max(before.to, span.to) };
-    else all.push(span);
-  }
-  return all;
 }
 
 /** The texts in a message, by their place in it. */

@@ -2,7 +2,7 @@ import type { Contract } from "@parlance/contract";
 import { isObject } from "@parlance/wire";
 import { Known, SHORTEST } from "./known.js";
 import type { HeaderList } from "./recording.js";
-import { bare, isSecretHeader, isSecretName, looksSecret, type Span, secretsIn } from "./secrets.js";
+import { bare, isSecretHeader, isSecretName, looksSecret, merged, type Span, secretsIn } from "./secrets.js";
 
 export interface RedactOptions {
   /** The contract, for its API key's header and the properties and parameters marked with `x-secret`. */
@@ -83,15 +83,13 @@ export class Redactor {
   }
 
   #forms(text: string): string {
-    let clean = text;
-    // From the right, so that the places before stay; of two that overlap, the one that ends later.
-    let before = text.length;
-    for (const { from, to } of secretsIn(text).sort((a, b) => b.to - a.to || a.from - b.from)) {
-      if (to > before) continue;
-      clean = clean.slice(0, from) + this.replace(clean.slice(from, to)) + clean.slice(to);
-      before = from;
+    const parts: string[] = [];
+    let at = 0;
+    for (const { from, to } of merged(secretsIn(text))) {
+      parts.push(text.slice(at, from), this.replace(text.slice(from, to)));
+      at = to;
     }
-    return clean;
+    return at === 0 ? text : parts.join("") + text.slice(at);
   }
 
   /** The caller's patterns, and secrets that were seen before, in any encoding. */

@@ -15,14 +15,14 @@ const VARIABLE = /^(?!.*PUBLIC)[A-Z][A-Z0-9_]*(TOKEN|SECRET|PASSWORD|PASSWD|PASS
 /** Secrets that are known by their form. The first group that matches is the secret, or all of it. */
 const FORMS = [
   /\b(?:Bearer|Basic)\s+([\w.~+/-]{8,}=*)/g,
-  /eyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*/g,
+  /(?<![\w-])eyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*/g,
   /\b(?:sk|pk|rk)[-_][\w-]{16,}/g,
   /\b(?:gh[opsur]_\w{20,}|github_pat_\w{20,}|gl(?:pat|dt|rt|ft)-[\w-]{16,}|xox[a-z]-[\w-]{10,}|xapp-[\w-]{10,})/g,
   /\b(?:(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,}|hf_\w{20,}|npm_\w{30,}|pypi-[\w-]{30,}|dop_v1_\w{30,}|SG\.[\w-]{16,}\.[\w-]{16,}|shp(?:at|ca|pa|ss)_\w{20,})/g,
   // Up to the end of the text, if that comes first. A quote ends it, because the text may be JSON.
   /-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[^"]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|(?=")|$)/g,
   // The password of a URL, whatever its characters. A port is none.
-  /:\/\/[^\s/:@"'<>]*:((?!\d+\/)[^\s"'<>]{2,})@(?=[\w[])/g,
+  /:\/\/[^\s/:@"'<>]{0,256}:((?!\d+\/)[^\s"'<>]{2,512})@(?=[\w[])/g,
   /(?<=:\/\/)[\w-]{16,}(?=@)/g,
   /\b(?:proxy-)?authorization\\?["']?\s*[:=]\s*\\?["']?(?:(?:Bearer|Basic|Token|Digest|ApiKey)\s+)?([^\s"',;\\]{4,})/gi,
   /\b(?:set-)?cookie\\?["']?\s*:\s*\\?["']?([\w.-]+=[^\r\n"'\\]+)/gi,
@@ -33,7 +33,7 @@ const HINT =
   /[=:]|B(?:earer|asic)|eyJ|[sprk]k[-_]|gh[opsur]_|github_pat_|gl[prfd]|xox|xapp|AKIA|ASIA|AIza|ya29|GOCSPX|hf_|npm_|pypi-|dop_v1_|SG\.|shp[a-z]|--/;
 /** `NAME=value`, `"name": "value"`, `--name value`: in text, in JSON, in JSON within a text. */
 const ASSIGNED =
-  /(?<flag>--)?(?<name>[A-Za-z_][\w.-]{1,80})(?<between>\\{0,3}["']?[ \t]{0,3}(?:=>|:=|[=:])[ \t]{0,3}|\s(?<=--[\w.-]+\s))(?:\\{0,3}"(?<double>[^"\\\r\n]{3,})|\\{0,3}'(?<single>[^'\\\r\n]{3,})|(?<bare>[^\s"'`,;&<>(){}[\]\\]{3,}))/g;
+  /(?<![\w.-])(?<flag>--)?(?<name>[A-Za-z_][\w.-]{1,80})(?<between>\\{0,3}["']?[ \t]{0,3}(?:=>|:=|[=:])[ \t]{0,3}|\s(?<=--[\w.-]{2,80}\s))(?:\\{0,3}"(?<double>[^"\\\r\n]{3,})|\\{0,3}'(?<single>[^'\\\r\n]{3,})|(?<bare>[^\s"'`,;&<>(){}[\]\\]{3,}))/g;
 
 export function isSecretName(name: string, value: unknown): boolean {
   const plain = bare(name);
@@ -84,6 +84,11 @@ function isAssigned(name: string, between: string, value: string, quoted: boolea
   return (isSecret || SUSPECT.test(bare(name))) && looksSecret(value);
 }
 
+/** What stands before a secret, as a word or at a word's end: a name's separator, a scheme, a flag. */
+const BEFORE = /(?:[=:]\\*["'`]?|\b(?:bearer|basic|token|digest|apikey)|(?:^|\s)-u|--[\w.-]{2,80})\s*$/i;
+/** A separator that stands alone behind its name, as in `NAME = value`. */
+const SEPARATOR = /^(?:=>|:=|[=:])["'`]?(?:\s|$)/;
+
 /**
  * The position from which a text may hold the beginning of a secret that goes on in the next one: its last word, and the words before it
  * that name it.
@@ -93,18 +98,7 @@ export function unfinished(text: string): number {
   if (pem >= 0 && !text.includes("-----END", pem)) return pem;
   let from = wordBefore(text, text.length);
   for (let words = 0; words < 3 && from > 0; words++) {
-    if (
-      !/(?:[=:]|\bbearer|\bbasic|\btoken|\bdigest|\s-u|--[\w-]+|[\w.-]["']?\s*)\s*$/i.test(
-        text.slice(Math.max(0, from - 40), from),
-      )
-    )
-      break;
-    // A name counts only before its separator.
-    if (
-      !/^\s*[=:]|[=:]["'\\]*\s*$/.test(text.slice(from)) &&
-      !/(?:[=:]["'\\]*|bearer|basic|token|digest|-u|--[\w-]+)\s*$/i.test(text.slice(Math.max(0, from - 40), from))
-    )
-      break;
+    if (!BEFORE.test(text.slice(Math.max(0, from - 100), from)) && !SEPARATOR.test(text.slice(from))) break;
     from = wordBefore(text, text.slice(0, from).trimEnd().length);
   }
   return from;
@@ -115,4 +109,16 @@ function wordBefore(text: string, end: number): number {
   let at = end;
   while (at > 0 && !/\s/.test(text[at - 1]!)) at--;
   return at;
+}
+
+/** The places from left to right; those that overlap are one. */
+export function merged(spans: readonly Span[]): Span[] {
+  const sorted = [...spans].sort((a, b) => a.from - b.from);
+  const all: Span[] = [];
+  for (const span of sorted) {
+    const before = all.at(-1);
+    if (before && span.from <= before.to) all[all.length - 1] = { from: before.from, to: Math.max(before.to, span.to) };
+    else all.push(span);
+  }
+  return all;
 }

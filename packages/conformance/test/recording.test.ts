@@ -153,7 +153,7 @@ test("a block in its usual form is the event that a decoder reads", () => {
     const expected: unknown[] = [];
     const events = decoder({
       onEvent: ({ event, data }) => expected.push({ event, data }),
-      onTooLarge: fail,
+      onTooLarge: () => fail(text),
       maxSize: 1000,
     });
     events.push(text);

@@ -243,3 +243,35 @@ test("lines keep their order while a message waits, and are written within a sec
   while (lines.length < 5) await new Promise((resolve) => setTimeout(resolve, 20));
   expect(lines.slice(1, 5).map((line) => JSON.parse(line).kind)).toEqual(["frame", "request", "response", "end"]);
 });
+
+describe("the time for a hostile text grows with its length, not faster:", () => {
+  const hostile = [
+    "://a:",
+    "eyJ",
+    "-----BEGIN PRIVATE KEY-----",
+    "a",
+    "a=",
+    "--a ",
+    "sk-",
+    '"key":',
+    "cookie: ",
+    "Bearer ",
+    "\\",
+    "a.-_",
+    "password=abcd ",
+  ];
+  const timeOf = (text: string) => {
+    const times = Array.from({ length: 5 }, () => {
+      const began = performance.now();
+      new Redactor().text(text);
+      return performance.now() - began;
+    });
+    return times.sort((a, b) => a - b)[2]!;
+  };
+  test.each(hostile)("%j again and again", (piece) => {
+    const text = piece.repeat(Math.ceil(40_000 / piece.length));
+    timeOf(text);
+    // A time that is too short to compare does not matter.
+    expect(timeOf(text.repeat(4)) / Math.max(10, timeOf(text))).toBeLessThan(10);
+  });
+});
