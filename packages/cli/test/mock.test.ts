@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -10,7 +11,8 @@ import { load } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
 import { serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { folder, parlance, write } from "./terminal.js";
 
 // A contract that nobody has, in a temporary folder: each command knows of it what the folder says.
@@ -67,13 +69,31 @@ const lighthouse = {
   "messages/dark.json": schema("DarkMessage", { kind: { const: "dark" } }, { kind: "dark" }),
 };
 
+/** The command as one file, which starts in a moment. */
+const built = mkdtempSync(join(tmpdir(), "parlance-command-"));
+const program = join(built, "parlance.mjs");
+beforeAll(async () => {
+  await build({
+    absWorkingDir: root,
+    tsconfig: join(root, "tsconfig.json"),
+    entryPoints: ["packages/cli/src/main.ts"],
+    outfile: program,
+    bundle: true,
+    platform: "node",
+    mainFields: ["module", "main"],
+    format: "esm",
+    logLevel: "error",
+    banner: {
+      js: 'import { createRequire as requireOf } from "node:module";\nconst require = requireOf(import.meta.url);',
+    },
+  });
+});
+afterAll(() => rmSync(built, { recursive: true }));
+
 /** The command as a process, in a folder; its lines of JSON, one by one. */
 function running(cwd: string, words: string) {
-  const main = join(root, "packages/cli/src/main.ts");
-  const env = { ...process.env, TSX_TSCONFIG_PATH: join(root, "tsconfig.json") };
-  const child = spawn(process.execPath, ["--import", import.meta.resolve("tsx"), main, ...words.split(" ")], {
+  const child = spawn(process.execPath, [program, ...words.split(" ")], {
     cwd,
-    env,
     stdio: ["ignore", "pipe", "pipe"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));

@@ -266,7 +266,8 @@ describe("the time for a hostile text grows with its length, not faster:", () =>
       new Redactor().text(text);
       return performance.now() - began;
     });
-    return times.sort((a, b) => a - b)[2]!;
+    // The least, because other processes only add to it.
+    return Math.min(...times);
   };
   test.each(hostile)("%j again and again", (piece) => {
     const text = piece.repeat(Math.ceil(40_000 / piece.length));
