@@ -1,5 +1,5 @@
 import type { OpenSocket, Port } from "@parlance/wire";
-import { MAX_CONTENT } from "../recorder.js";
+import { MAX_CONTENT } from "../bodies.js";
 import { headerOf } from "../recording.js";
 import type { Answering } from "../replay/answering.js";
 

@@ -1,8 +1,8 @@
 import { encode, type Port } from "@parlance/wire";
 import { Scope } from "@parlance/wire/scope";
 import { type Block, Blocks } from "../blocks.js";
+import { MAX_CONTENT } from "../bodies.js";
 import type { Conversations } from "../conversation.js";
-import { MAX_CONTENT } from "../recorder.js";
 import { isEventStream } from "../recording.js";
 import type { Answering, Arriving, Replayed } from "../replay/answering.js";
 import { resumes } from "../replay/tape.js";

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { socketPort } from "@parlance/wire/link";
 import { WebSocketServer } from "ws";
-import { MAX_CONTENT } from "../recorder.js";
+import { MAX_CONTENT } from "../bodies.js";
 import type { HeaderList } from "../recording.js";
 import type { Answering, Arriving } from "../replay/answering.js";
 import { selected } from "../replay/server.js";

@@ -1,7 +1,7 @@
 import { formatTicket, newKey, type OpenSocket, type Port } from "@parlance/wire";
 import { Queue } from "@parlance/wire/link";
 import { Blocks } from "../blocks.js";
-import { MAX_CONTENT } from "../recorder.js";
+import { MAX_CONTENT } from "../bodies.js";
 import { type Entry, headerOf, isEventStream } from "../recording.js";
 import { Cursors } from "./cursors.js";
 import { type Problem, Replaying, type ReplayOptions } from "./replay.js";
