@@ -2,7 +2,7 @@ import type { Bytes, CallOptions } from "@parlance/contract";
 import type { AnyContract, Input } from "@parlance/wire";
 import { disconnected, misuse } from "@parlance/wire/errors";
 import { inputName, unbindAnswer } from "@parlance/wire/header";
-import { assertChecked, checkOf } from "@parlance/wire/message";
+import { assertChecked, checkOf } from "@parlance/wire/message-decoder";
 import { timedOut } from "./disconnected.js";
 import { type Lifetime, lifetime, within } from "./lifetime.js";
 import { operations } from "./operation.js";

@@ -65,14 +65,3 @@ export function buffer<T>(read: () => Promise<void>): Buffer<T> {
     batch: () => pull(all),
   };
 }
-
-/** An iterator that closes its source when left early. */
-export function iterating<T>(next: () => Promise<IteratorResult<T>>, close: () => void): AsyncIterator<T> {
-  return {
-    next,
-    async return() {
-      close();
-      return { done: true, value: undefined };
-    },
-  };
-}

@@ -1,13 +1,13 @@
-import type { MessageStream } from "@parlance/contract";
 import type { AnyContract, AnyMessage } from "@parlance/wire";
 import { parseGap, RESUME } from "@parlance/wire/resume";
 import { gap } from "../disconnected.js";
+import type { StreamSource } from "../lazy.js";
 import { lifetime } from "../lifetime.js";
 import { operations } from "../operation.js";
 import type { ConnectOptions } from "../options.js";
 import { discard, type Requests } from "../request.js";
-import { iterating } from "./buffer.js";
-import { type Begin, type Opening, sessionEnded } from "./opening.js";
+import { buffer } from "./buffer.js";
+import type { Begin, Opening } from "./opening.js";
 import { StreamReader } from "./stream.js";
 import { textOf } from "./text.js";
 
@@ -18,12 +18,12 @@ export async function openStream(
   requests: Requests,
   name: string,
   opening: Opening,
-): Promise<MessageStream<AnyMessage>> {
+): Promise<StreamSource<AnyMessage>> {
   const begin: Begin = (how, connecting) => openOnce(contract, connecting, requests, name, { ...opening, ...how });
   if (!opening.options.reopen) return begin({}, connection);
   // Only a page that opens streams again loads what that needs.
   const { openAgain } = await import("./reopening.js");
-  return openAgain(contract, connection, name, opening, begin);
+  return openAgain(contract, connection, name, opening, begin, buffer);
 }
 
 function openOnce(
@@ -31,8 +31,8 @@ function openOnce(
   connection: ConnectOptions,
   requests: Requests,
   name: string,
-  { input, options: { headers, signal }, key, reading, over }: Opening,
-): MessageStream<AnyMessage> {
+  { input, options: { headers, signal }, key, sessionEnded, over }: Opening,
+): StreamSource<AnyMessage> {
   const { ask, cancel } = requests;
   const what = `${contract.name}.${name}`;
   const { send } = operations(contract, connection, {
@@ -59,22 +59,17 @@ function openOnce(
     abandon(answered) {
       if (keyed && (answered || !deletes)) cancel(name, input, headers, keyed);
     },
-    sessionEnded: () => sessionEnded(reading),
+    sessionEnded,
     over,
   });
   const { messages, opened } = reader;
-  function close(): void {
-    messages.clear();
-    reader.close({}, new DOMException("the stream was cancelled", "AbortError"), true);
-  }
-  const iterator = iterating(messages.next, close);
-  const batches = { [Symbol.asyncIterator]: () => iterating(messages.batch, close) };
-  const messageStream: MessageStream<AnyMessage> = {
+  return {
     opened,
-    cancel: close,
-    batches: () => batches,
-    [Symbol.asyncIterator]: () => iterator,
-    text: () => textOf(contract, name, stream, messageStream),
+    messages,
+    close() {
+      messages.clear();
+      reader.close({}, new DOMException("the stream was cancelled", "AbortError"), true);
+    },
+    text: (read) => textOf(contract, name, stream, read),
   };
-  return messageStream;
 }
