@@ -13,10 +13,9 @@ const files = {
     ...["@parlance/wire/bind", "@parlance/wire/errors", "@parlance/wire/resume"],
   ],
   conversation: [
-    ...["read", "rejoin"],
+    ...["cancel", "read", "rejoin"],
     ...["@parlance/wire/fault", "@parlance/wire/json", "@parlance/wire/message-decoder", "@parlance/wire/notify"],
   ],
-  operation: ["operation"],
 };
 const source = join(import.meta.dirname, "src");
 const fileOf = new Map(Object.entries(files).flatMap(([file, modules]) => modules.map((module) => [module, file])));

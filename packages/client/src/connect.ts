@@ -65,9 +65,8 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
 
   async function called(name: string, input: Input, options: CallOptions): Promise<unknown> {
     if (any.operations[name]!.transfer)
-      return (await import("./transfer.js")).transfer(requesting, name, input, options);
-    // A page that calls nothing never loads what operations need.
-    operating ??= (await import("./operation.js")).operations(any, connection, requesting);
+      return (await import("./transfer.js")).transfer((await code()).operations, requesting, name, input, options);
+    operating ??= (await code()).operations(any, connection, requesting);
     return operating.call(name, input, options);
   }
 
@@ -88,10 +87,15 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
     };
     // A page that only uses channels never loads what streams need.
     return lazy(
-      import("./stream/open-stream.js").then(({ openStream }) =>
-        openStream(any, connection, requesting, name, opening),
+      Promise.all([code(), import("./stream/open-stream.js")]).then(([{ operations }, { openStream }]) =>
+        openStream(operations, any, connection, requesting, name, opening),
       ),
     );
+  }
+
+  /** A page that calls nothing never loads what operations need. */
+  function code() {
+    return import("./operation.js");
   }
 
   function sessionOf(input: Input): unknown {

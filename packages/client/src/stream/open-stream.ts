@@ -1,9 +1,10 @@
 import type { AnyContract, AnyMessage } from "@parlance/wire";
 import { parseGap, RESUME } from "@parlance/wire/resume";
+import { cancel } from "../cancel.js";
 import { gap } from "../disconnected.js";
 import type { StreamSource } from "../lazy.js";
 import { lifetime } from "../lifetime.js";
-import { operations } from "../operation.js";
+import type { operations } from "../operation.js";
 import type { ConnectOptions } from "../options.js";
 import { discard, type Requests } from "../request.js";
 import { buffer } from "./buffer.js";
@@ -11,15 +12,20 @@ import type { Begin, Opening } from "./opening.js";
 import { StreamReader } from "./stream.js";
 import { textOf } from "./text.js";
 
-/** Sends an operation whose answer is a stream. With the option `reopen` it is sent again after each loss. */
+/**
+ * Sends an operation whose answer is a stream. With the option `reopen` it is sent again after each loss. `operate` is `operations`: imported
+ * here too, it would be loaded twice by a page whose bundler copies shared modules.
+ */
 export async function openStream(
+  operate: typeof operations,
   contract: AnyContract,
   connection: ConnectOptions,
   requests: Requests,
   name: string,
   opening: Opening,
 ): Promise<StreamSource<AnyMessage>> {
-  const begin: Begin = (how, connecting) => openOnce(contract, connecting, requests, name, { ...opening, ...how });
+  const begin: Begin = (how, connecting) =>
+    openOnce(operate, contract, connecting, requests, name, { ...opening, ...how });
   if (!opening.options.reopen) return begin({}, connection);
   // Only a page that opens streams again loads what that needs.
   const { openAgain } = await import("./reopening.js");
@@ -27,15 +33,16 @@ export async function openStream(
 }
 
 function openOnce(
+  operate: typeof operations,
   contract: AnyContract,
   connection: ConnectOptions,
   requests: Requests,
   name: string,
   { input, options: { headers, signal }, key, sessionEnded, over }: Opening,
 ): StreamSource<AnyMessage> {
-  const { ask, cancel } = requests;
+  const { ask } = requests;
   const what = `${contract.name}.${name}`;
-  const { send } = operations(contract, connection, {
+  const { send } = operate(contract, connection, {
     ...requests,
     async ask(...request) {
       const response = await ask(...request);
@@ -57,7 +64,7 @@ function openOnce(
     send: (request) => send(name, input, headers, request, keyed),
     join: keyed && ((cursor, request) => ask("GET", name, input, headers, request, { ...keyed, ...cursor })),
     abandon(answered) {
-      if (keyed && (answered || !deletes)) cancel(name, input, headers, keyed);
+      if (keyed && (answered || !deletes)) cancel(requests, name, input, headers, keyed);
     },
     sessionEnded,
     over,
