@@ -3,49 +3,55 @@ import { defineConfig, type Options } from "tsup";
 
 type Plugin = NonNullable<Options["esbuildPlugins"]>[number];
 
+const modulesOf = (folder: string, names: readonly string[]) => names.map((name) => `${folder}/src/${name}`);
+
 /**
- * The modules that a page always loads together, by file of the build. On its own, esbuild makes a file for each set of dynamic imports
- * that share modules: a page would load ten small files, which gzip packs worse than four.
+ * The modules that a page always loads together, those of wire included, by file of the ESM build. On its own, esbuild makes a file for each
+ * set of dynamic imports that share modules: a page would load ten small files, which gzip packs worse than five.
  */
 const files = {
   base: [
-    ...["connect", "disconnected", "lazy", "lifetime", "options", "request", "token", "why"],
-    ...["@parlance/wire/bind", "@parlance/wire/errors", "@parlance/wire/resume"],
+    ...modulesOf("client", ["connect", "disconnected", "lazy", "lifetime", "options", "request", "token", "why"]),
+    ...modulesOf("wire", ["bind", "errors", "resume"]),
   ],
   conversation: [
-    ...["cancel", "read", "rejoin"],
-    ...["@parlance/wire/fault", "@parlance/wire/json", "@parlance/wire/message-decoder", "@parlance/wire/notify"],
+    ...modulesOf("client", ["cancel", "read", "rejoin"]),
+    ...modulesOf("wire", ["fault", "json", "message-decoder", "notify", "pointer", "untag"]),
   ],
 };
-const source = join(import.meta.dirname, "src");
+const packages = join(import.meta.dirname, "..");
 const fileOf = new Map(Object.entries(files).flatMap(([file, modules]) => modules.map((module) => [module, file])));
-const isOurs = (path: string) => path.startsWith("@");
-const moduleAt = (path: string) => relative(source, path).replace(/\.[jt]s$/, "");
+const moduleAt = (path: string) => relative(packages, path).replace(/\.[jt]s$/, "");
+const pathOf = (module: string) => join(packages, `${module}.ts`);
 
 const joined: Plugin = {
   name: "joined",
   setup({ initialOptions, onResolve, onLoad }) {
-    const splits = initialOptions.format === "esm";
-    if (splits) {
-      const entries = initialOptions.entryPoints as string[];
-      initialOptions.entryPoints = [
-        ...entries.map((path) => ({ in: path, out: basename(path, ".ts") })),
-        ...Object.keys(files).map((file) => ({ in: `joined:${file}`, out: file })),
-      ];
-    }
+    // CommonJS is not for pages: one copy of wire serves the client and the server.
+    if (initialOptions.format !== "esm")
+      return onResolve({ filter: /^@parlance\/wire/ }, ({ path }) => ({ path, external: true }));
+    const entries = initialOptions.entryPoints as string[];
+    initialOptions.entryPoints = [
+      ...entries.map((path) => ({ in: path, out: basename(path, ".ts") })),
+      ...Object.keys(files).map((file) => ({ in: `joined:${file}`, out: file })),
+    ];
     onResolve({ filter: /^joined:/ }, ({ path }) => ({ path: path.slice("joined:".length), namespace: "joined" }));
     onLoad({ filter: /./, namespace: "joined" }, ({ path }) => ({
       contents: files[path as keyof typeof files]
-        .map((module) => `export * from "${isOurs(module) ? module : `./${module}.ts`}";`)
+        .map((module) => `export * from ${JSON.stringify(pathOf(module))};`)
         .join("\n"),
-      resolveDir: source,
+      resolveDir: packages,
     }));
-    onResolve({ filter: /^(\.|@parlance\/wire)/ }, ({ path, kind, importer, namespace, resolveDir }) => {
+    onResolve({ filter: /^(\.|\/|@parlance\/wire)/ }, ({ path, kind, importer, namespace, resolveDir }) => {
       if (kind === "entry-point") return undefined;
-      const file = fileOf.get(isOurs(path) ? path : moduleAt(join(resolveDir, path)));
-      const from = namespace === "joined" ? importer : fileOf.get(moduleAt(importer));
-      if (splits && file !== undefined && file !== from) return { path: `./${file}.js`, external: true };
-      return isOurs(path) ? { path, external: true } : undefined;
+      if (namespace === "joined") return { path, sideEffects: false };
+      const module = path.startsWith("@")
+        ? path.replace("@parlance/wire", "wire/src")
+        : moduleAt(join(resolveDir, path));
+      const file = fileOf.get(module);
+      if (file !== undefined && file !== fileOf.get(moduleAt(importer)))
+        return { path: `./${file}.js`, external: true };
+      return { path: pathOf(module), sideEffects: false };
     });
   },
 };
