@@ -25,12 +25,20 @@ export default defineConfig({
       { text: "API", link: "/api/" },
     ],
     sidebar: outline,
-    search: { provider: "local" },
+    search: {
+      provider: "local",
+      // A word of a guide is more often looked for than a name of the reference.
+      options: {
+        miniSearch: { searchOptions: { boostDocument: (id: string) => (/^\/(api|protocols)\//.test(id) ? 0.2 : 1) } },
+      },
+    },
     outline: [2, 3],
     socialLinks: [{ icon: "github", link: "https://github.com/parlance-sdk/parlance" }],
   },
   markdown: {
     html: false,
+    // Comments and keywords of the default themes have too little contrast.
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
     anchor: { slugify: anchorOf },
     config: (markdown) => void markdown.use(outward).use(anchors),
   },

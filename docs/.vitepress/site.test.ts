@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createServer, type Server } from "node:http";
+import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -106,7 +107,7 @@ describe.runIf(hasChromium)("in a browser", () => {
   });
 
   test.each([
-    { scheme: "light", width: 1280 },
+    { scheme: "light", width: 1440 },
     { scheme: "dark", width: 390 },
   ] as const)(
     "every page opens without an error and does not scroll sideways, $scheme and $width wide",
@@ -130,7 +131,52 @@ describe.runIf(hasChromium)("in a browser", () => {
     300_000,
   );
 
-  test("the search finds a page", async () => {
+  test.each([
+    { scheme: "light", width: 390 },
+    { scheme: "dark", width: 1440 },
+  ] as const)(
+    "every text of these pages has the contrast of WCAG 2 AA, and what scrolls takes the keyboard, $scheme and $width wide",
+    async ({ scheme, width }) => {
+      const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: scheme });
+      const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+      const faults: string[] = [];
+      for (const path of ["/", "/start/agent-backend", "/frameworks", "/errors", "/protocols/based/reference"]) {
+        await page.goto(url + path, { waitUntil: "load" });
+        await page.evaluate(axe);
+        const found = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
+          `axe.run({ runOnly: ["color-contrast", "scrollable-region-focusable", "image-alt", "heading-order"] }).then((all) => all.violations)`,
+        );
+        faults.push(
+          ...found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${path}: ${id}: ${html.slice(0, 200)}`)),
+        );
+      }
+      await page.close();
+      expect(faults).toEqual([]);
+    },
+    120_000,
+  );
+
+  test.each(["light", "dark"] as const)(
+    "no table of the guides is cut in a window of 1440, %s",
+    async (scheme) => {
+      const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, colorScheme: scheme });
+      const cut: string[] = [];
+      for (const path of pages.filter((one) => !one.startsWith("/api/"))) {
+        await page.goto(url + path, { waitUntil: "domcontentloaded" });
+        const wide = await page.evaluate(() =>
+          [...document.querySelectorAll(".vp-doc table")]
+            .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
+            .map(({ textContent }) => textContent.slice(0, 60)),
+        );
+        cut.push(...wide.map((text) => `${path}: ${text}`));
+      }
+      await page.close();
+      expect(cut).toEqual([]);
+    },
+    120_000,
+  );
+
+  test("the search shows guides before the reference", async () => {
     const page = await browser.newPage();
     await page.goto(url);
     const box = page.locator(".VPLocalSearchBox input");
@@ -144,8 +190,10 @@ describe.runIf(hasChromium)("in a browser", () => {
         { timeout: 30_000 },
       )
       .toBe(true);
-    await box.fill("tombstone");
-    await page.locator(".VPLocalSearchBox .result").first().waitFor();
+    await box.fill("resume");
+    const first = page.locator(".VPLocalSearchBox .result").first();
+    await first.waitFor();
+    await expect.poll(() => first.getAttribute("href")).toMatch(/^\/resume/);
     await page.close();
   }, 60_000);
 });

@@ -12,7 +12,7 @@ const modulesOf = (folder: string, names: readonly string[]) => names.map((name)
 const files = {
   base: [
     ...modulesOf("client", ["connect", "disconnected", "lazy", "lifetime", "options", "request", "token", "why"]),
-    ...modulesOf("wire", ["bind", "errors", "resume"]),
+    ...modulesOf("wire", ["bind", "errors", "reading", "resume"]),
   ],
   conversation: [
     ...modulesOf("client", ["cancel", "read", "rejoin"]),

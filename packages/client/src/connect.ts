@@ -87,6 +87,7 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
     };
     // A page that only uses channels never loads what streams need.
     return lazy(
+      `${any.name}.${name}`,
       Promise.all([code(), import("./stream/open-stream.js")]).then(([{ operations }, { openStream }]) =>
         openStream(operations, any, connection, requesting, name, opening),
       ),

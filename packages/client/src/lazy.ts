@@ -1,9 +1,12 @@
 import type { MessageStream } from "@parlance/contract";
+import { reading } from "@parlance/wire/reading";
 
 /** What the code of streams makes of one. */
 export interface StreamSource<M> {
   readonly opened: Promise<void>;
   readonly messages: {
+    /** Whether the reader has met the end. */
+    readonly drained: boolean;
     next(): Promise<IteratorResult<M>>;
     /** Returns all that has arrived, once there is at least one message. */
     batch(): Promise<IteratorResult<M[]>>;
@@ -13,8 +16,8 @@ export interface StreamSource<M> {
   text(messages: AsyncIterable<M>): Promise<string>;
 }
 
-/** Presents a stream whose code is still being loaded. */
-export function lazy<M>(load: Promise<StreamSource<M>>): MessageStream<M> {
+/** Presents a stream whose code is still being loaded. `what` names it in errors. */
+export function lazy<M>(what: string, load: Promise<StreamSource<M>>): MessageStream<M> {
   let source: StreamSource<M> | undefined;
   const loaded = load.then((it) => {
     source = it;
@@ -22,24 +25,19 @@ export function lazy<M>(load: Promise<StreamSource<M>>): MessageStream<M> {
   });
   const opened = loaded.then((it) => it.opened);
   opened.catch(() => {});
-  const iterable = <T>(next: (it: StreamSource<M>) => Promise<IteratorResult<T>>): AsyncIterable<T> => {
-    const iterator: AsyncIterator<T> = {
-      next: () => (source ? next(source) : loaded.then(next)),
-      return: async () => {
-        (await loaded).close();
-        return { done: true, value: undefined };
-      },
-    };
-    return { [Symbol.asyncIterator]: () => iterator };
-  };
+  const readers = reading(what, () => source?.messages.drained === true);
+  function cancel(): void {
+    if (source) return source.close();
+    loaded.then((it) => it.close()).catch(() => {});
+  }
+  const iterable = <T>(next: (it: StreamSource<M>) => Promise<IteratorResult<T>>): AsyncIterable<T> => ({
+    [Symbol.asyncIterator]: () => readers(() => (source ? next(source) : loaded.then(next)), cancel),
+  });
   const messages = iterable((it) => it.messages.next());
   const batches = iterable((it) => it.messages.batch());
   return {
     opened,
-    cancel() {
-      if (source) return source.close();
-      loaded.then((it) => it.close()).catch(() => {});
-    },
+    cancel,
     text: async () => (await loaded).text(messages),
     batches: () => batches,
     ...messages,

@@ -101,14 +101,6 @@ describe("batches", () => {
     expect(cancelled).toBe(true);
   });
 
-  it("go on where a plain loop has read some", async () => {
-    const stream = connect(foldGateway, answering([text("a") + text("b") + text("c") + done])).send({ content: "x" });
-    const { value } = await stream[Symbol.asyncIterator]().next();
-    expect(value).toEqual({ type: "text", text: "a" });
-    const batch = await stream.batches()[Symbol.asyncIterator]().next();
-    expect((batch.value as { type: string }[]).map(({ type }) => type)).toEqual(["text", "text", "done"]);
-  });
-
   it("go over to the next connection of a stream that is opened again", async () => {
     const state = (name: string) => `data: {"type":"agent.state","state":"${name}"}\n\n`;
     const bodies = [

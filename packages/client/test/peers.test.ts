@@ -99,7 +99,7 @@ describe("A stream", () => {
     });
     const fetch = async () => new Response(body, { headers: SSE });
     expect((await heard(send({ fetch }))).messages).toEqual([{ type: "done", full_response: "é😀" }]);
-    expect(cancelled).toBe(true);
+    await expect.poll(() => cancelled, { timeout: 10_000 }).toBe(true);
   });
 
   it("of agentsmithy may end after `error`, without `done`", async () => {

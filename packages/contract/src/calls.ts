@@ -35,7 +35,10 @@ export interface ByteStream {
 /** Bytes to send. A stream is read at the pace of the network. */
 export type Bytes = ByteStream | Uint8Array | Blob;
 
-/** What `connect(...).someStream(input)` returns. The request is sent at once; messages are read on demand. */
+/**
+ * What `connect(...).someStream(input)` returns. The request is sent at once; messages are read on demand, by one loop: a second
+ * reader rejects with `TypeError`, because two would share the messages.
+ */
 export interface MessageStream<M> extends AsyncIterable<M> {
   /** Resolves when the server accepts the request; rejects with the error otherwise. */
   readonly opened: Promise<void>;
@@ -60,24 +63,30 @@ export interface Closed {
   readonly reason: string;
 }
 
-/** One side of an open socket: `Out` is what this side sends, `In` what it receives, `Asks` maps an ask's type to its answers. */
+/**
+ * One side of an open socket: `Out` is what this side sends, `In` what it receives, `Asks` maps an ask's type to its answers.
+ *
+ * `for await` reads it, in one loop at a time: a second one rejects with `TypeError`. Leaving the loop does not close the channel; the next
+ * loop goes on with the message after. `await using`, `close`, the call's `signal` and a server handler's return close it.
+ */
 export interface Channel<Out, In, Asks = Record<never, never>> extends AsyncIterable<In>, AsyncDisposable {
   /**
-   * Sends a message. Throws `Violation` if it is not a message of this side, `Disconnected` when the channel has ended. A server also
-   * throws `Violation` if it breaks its schema. A client does not load the schemas of its own messages; the server refuses a bad one.
+   * Sends a message. What cannot be sent is thrown by the call itself, so that it is not lost where `send` is not awaited: `Violation` if
+   * it is not a message of this side, `Disconnected` when the channel has ended. A server also throws `Violation` if it breaks its
+   * schema. A client does not load the schemas of its own messages; the server refuses a bad one.
    *
-   * Resolves when there is room for another message: at once while the peer keeps up. Rejects when the channel ends first. Await it
-   * to send much. Without that, `send` throws `Disconnected` with code `slow_reader` at the limit, and sends nothing.
+   * The promise resolves when there is room for another message: at once while the peer keeps up. It rejects when the channel ends
+   * first. Await it to send much. Without that, `send` throws `Disconnected` with code `slow_reader` at the limit, and sends nothing.
    */
   send(message: Out): Promise<void>;
   /**
    * Sends messages one after the other, each when there is room. Resolves when the last is sent. Rejects with the error of `send` or of
-   * the source, and when the channel ends; it then stops reading the source.
+   * the source, and when the channel ends; it then closes the source first. Never throws.
    */
   sendAll(messages: Iterable<Out> | AsyncIterable<Out>): Promise<void>;
   /**
    * Sends a message and returns its answer. Answers by order wait for the asks before them. The final answer is not iterated;
-   * a partial one is, and leaves the ask open.
+   * a partial one is, and leaves the ask open. Rejects where `send` throws; never throws.
    */
   ask<T extends keyof Asks & string>(
     message: Out & { readonly type: T },
@@ -92,8 +101,11 @@ export interface Channel<Out, In, Asks = Record<never, never>> extends AsyncIter
 /** A session's stream or channel, reached by its key from any handler. */
 export interface Session<Out, Asks = Record<never, never>> {
   /**
-   * Sends to the session's readers. Without a reader the message waits, within the server's limits. Resolves when every reader has room for
-   * another message, or is gone. Never rejects. Await it: a reader with too much queued is cut.
+   * Sends to the session's readers. Without a reader the message waits, within the server's limits. As on a channel, what cannot be sent is
+   * thrown by the call itself: `Violation`, or `Disconnected` with code `slow_reader` where too much waits for a reader.
+   *
+   * The promise resolves when every reader has room for another message, or is gone; it never rejects. Await it: a reader with too
+   * much queued is cut.
    */
   send(message: Out): Promise<void>;
   ask<T extends keyof Asks & string>(

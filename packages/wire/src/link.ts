@@ -8,6 +8,7 @@ import { notify } from "./notify.js";
 import { type Pace, PacedPort } from "./pace.js";
 import type { Port } from "./port.js";
 import { Queue } from "./queue.js";
+import { reading } from "./reading.js";
 import { sendAll } from "./send-all.js";
 
 const NONE: AnyMessage[] = [];
@@ -69,6 +70,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
   const peer: Side = side === "client" ? "server" : "client";
   const mine = new OpenAsks(contract, side);
   const inbox = new Queue<AnyMessage>({ limit: maxQueued });
+  const readers = reading(what, () => inbox.drained);
   /** The name of each side's opening message, until it was sent. Only the server's side checks both. */
   const opening: { [by in Side]?: string } = { client: open?.client };
   if (side === "server") opening.server = open?.server;
@@ -202,8 +204,9 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
   }
 
   function ask(message: AnyMessage, { signal }: { readonly signal?: AbortSignal } = {}): Promise<AnyMessage> {
-    const exchange = mine.exchangeOf(message);
-    if (!exchange) return Promise.reject(misuse(`${contract.name}: ${message.type} asks nothing; send it`));
+    // A caller in JavaScript may pass no message.
+    const exchange = message && mine.exchangeOf(message);
+    if (!exchange) return Promise.reject(misuse(`${contract.name}: ${message?.type} asks nothing; send it`));
     const keyed = exchange.key !== undefined;
     let waiting: Waiting | undefined;
     const put = () =>
@@ -256,11 +259,11 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
 
   const channel: AnyChannel = {
     send: (message) => send(message) ?? ROOM,
-    sendAll: (messages) => sendAll(messages, { send, onEnd }),
+    sendAll: (messages) => sendAll(what, messages, { send, onEnd }),
     ask,
     close,
     closed,
-    [Symbol.asyncIterator]: () => inbox[Symbol.asyncIterator](),
+    [Symbol.asyncIterator]: () => readers(() => inbox.next()),
     [Symbol.asyncDispose]: () => close(),
   };
   return { channel, asks: mine, send, say, flushed: async () => port.flushed?.(), unconfirmed: () => unheard, fail };

@@ -30,6 +30,11 @@ export class Queue<T> implements AsyncIterable<T>, AsyncIterator<T> {
     this.#options = options;
   }
 
+  /** Whether the queue has ended, and its reader has met the end. */
+  get drained(): boolean {
+    return this.ended && this.#head === this.#items.length && !this.#failure;
+  }
+
   /** Adds an item. Returns false, without adding it, when it would exceed the limit. */
   push(item: T, weight: number): boolean {
     if (this.ended) return true;

@@ -1,3 +1,5 @@
+import { misuse } from "./errors.js";
+
 export interface Sending<T> {
   /** Returns a promise where there is no room for another message. */
   readonly send: (message: T) => Promise<void> | undefined;
@@ -7,22 +9,33 @@ export interface Sending<T> {
 
 /**
  * Sends messages one after the other, each when there is room. Stops reading the source when a send fails or the channel ends, even while
- * the source has no message.
+ * the source has no message. It rejects once the source is closed, but does not wait for a message of it.
  */
-export function sendAll<T>(messages: Iterable<T> | AsyncIterable<T>, { send, onEnd }: Sending<T>): Promise<void> {
+export function sendAll<T>(
+  what: string,
+  messages: Iterable<T> | AsyncIterable<T>,
+  { send, onEnd }: Sending<T>,
+): Promise<void> {
   return new Promise<void>((resolve, reject) => {
-    const source = iteratorOf(messages);
+    const source = iteratorOf(what, messages);
     let left = false;
+    /** Whether the source makes its next message. A generator closes only after that. */
+    let making = false;
     function finish(error: unknown): void {
-      reject(error);
       if (left) return;
       left = true;
       // The caller already has an error, so the source's own is ignored.
-      (async () => source.return?.())().catch(() => {});
+      const closed = (async () => source.return?.())().catch(() => {});
+      if (making) reject(error);
+      else closed.then(() => reject(error));
     }
     const forget = onEnd(finish);
     async function pass(): Promise<void> {
-      for (let step = await source.next(); !left && !step.done; step = await source.next()) {
+      while (!left) {
+        making = true;
+        const step = await source.next();
+        making = false;
+        if (left || step.done) return;
         try {
           await send(step.value);
         } catch (error) {
@@ -30,10 +43,18 @@ export function sendAll<T>(messages: Iterable<T> | AsyncIterable<T>, { send, onE
         }
       }
     }
-    pass().then(resolve, reject).then(forget);
+    pass()
+      .then(
+        () => left || resolve(),
+        (error) => left || reject(error),
+      )
+      .then(forget);
   });
 }
 
-function iteratorOf<T>(messages: Iterable<T> | AsyncIterable<T>): Iterator<T> | AsyncIterator<T> {
-  return Symbol.asyncIterator in messages ? messages[Symbol.asyncIterator]() : messages[Symbol.iterator]();
+function iteratorOf<T>(what: string, messages: Iterable<T> | AsyncIterable<T>): Iterator<T> | AsyncIterator<T> {
+  const from: Partial<Iterable<T> & AsyncIterable<T>> = messages ?? {};
+  const iterator = from[Symbol.asyncIterator]?.() ?? from[Symbol.iterator]?.();
+  if (!iterator) throw misuse(`${what}: sendAll takes an iterable of messages, not ${messages}`);
+  return iterator;
 }

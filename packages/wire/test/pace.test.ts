@@ -121,14 +121,14 @@ describe("sendAll", () => {
         log.push(`send ${message}`);
         return Promise.resolve().then(() => void log.push(`room ${message}`));
       };
-      await sendAll(messages, { send, onEnd });
+      await sendAll("a channel", messages, { send, onEnd });
       expect(log).toEqual(["send 1", "room 1", "send 2", "room 2", "send 3", "room 3"]);
     }
   });
 
   it("leaves its source, and fails, where a send fails", async () => {
     const { messages, left } = source(async () => ({ done: false, value: 1 }));
-    const failing = sendAll(messages, { send: () => Promise.reject(new Error("no")), onEnd });
+    const failing = sendAll("a channel", messages, { send: () => Promise.reject(new Error("no")), onEnd });
     await expect(failing).rejects.toThrow("no");
     expect(left).toHaveBeenCalledOnce();
   });
@@ -136,7 +136,7 @@ describe("sendAll", () => {
   it("leaves a source that has nothing to give when the channel ends", async () => {
     const { messages, left } = source(() => new Promise<never>(() => {}));
     let end = (_: unknown): void => {};
-    const failing = sendAll(messages, {
+    const failing = sendAll("a channel", messages, {
       send: () => undefined,
       onEnd(stop) {
         end = stop;
@@ -148,11 +148,40 @@ describe("sendAll", () => {
     expect(left).toHaveBeenCalledOnce();
   });
 
+  it("rejects where the source throws", async () => {
+    const { messages } = source(() => Promise.reject(new Error("source")));
+    await expect(sendAll("a channel", messages, { send: () => undefined, onEnd })).rejects.toThrow("source");
+  });
+
+  it.each([7, undefined, null, {}])("rejects %j, which is no iterable, with a sentence", async (messages) => {
+    const failing = sendAll("a channel", messages as never, { send: () => undefined, onEnd });
+    await expect(failing).rejects.toMatchObject({
+      name: "TypeError",
+      code: "usage",
+      message: expect.stringContaining("a channel: sendAll takes an iterable of messages"),
+    });
+  });
+
   it.each([
-    ["throws", () => Promise.reject(new Error("source"))],
-    ["is not iterable", undefined],
-  ])("rejects where the source %s", async (_, next) => {
-    const messages = next ? source(next).messages : (7 as never);
-    await expect(sendAll(messages, { send: () => undefined, onEnd })).rejects.toThrow();
+    [
+      "throws",
+      () => {
+        throw new Error("no");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("no"))],
+  ])("rejects after its source has closed, where a send %s", async (_, send) => {
+    const log: string[] = [];
+    async function* messages() {
+      try {
+        yield 1;
+        yield 2;
+      } finally {
+        await Promise.resolve();
+        log.push("closed");
+      }
+    }
+    await sendAll("a channel", messages(), { send, onEnd }).catch((error: Error) => log.push(error.message));
+    expect(log).toEqual(["closed", "no"]);
   });
 });

@@ -5,6 +5,8 @@ export interface Buffer<T> {
   end(how: { readonly error?: unknown }): void;
   /** Drops the buffered messages, and ends. */
   clear(): void;
+  /** Whether the reader has met the end. */
+  readonly drained: boolean;
   next(): Promise<IteratorResult<T>>;
   /** Returns all buffered messages, once there is at least one. */
   batch(): Promise<IteratorResult<T[]>>;
@@ -32,7 +34,7 @@ export function buffer<T>(read: () => Promise<void>): Buffer<T> {
     return batch;
   };
 
-  /** Takes messages in the turn in which they arrive, because another reader may wait too. */
+  /** Takes messages in the turn in which they arrive, because a reader may call `next` again before. */
   async function pull<Taken>(take: () => Taken): Promise<IteratorResult<Taken>> {
     while (head >= ready.length) {
       empty();
@@ -42,7 +44,7 @@ export function buffer<T>(read: () => Promise<void>): Buffer<T> {
         if ("error" in how) throw how.error;
         return { done: true, value: undefined };
       }
-      // One read serves all waiting readers.
+      // One read serves all waiting calls.
       reading ??= read().finally(() => {
         reading = undefined;
       });
@@ -55,6 +57,9 @@ export function buffer<T>(read: () => Promise<void>): Buffer<T> {
     clear() {
       empty();
       over = MET;
+    },
+    get drained() {
+      return over === MET;
     },
     push: (message) => void ready.push(message),
     end(how) {

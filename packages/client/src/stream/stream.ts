@@ -30,6 +30,23 @@ export interface StreamSource {
 /** Characters of an unknown event that an error shows. */
 const MAX_SHOWN = 200;
 
+/** Milliseconds for a body to end after its stream. */
+const END_WITHIN = 1000;
+
+/** Leaves a body. One whose stream is over is read to its end, because only then its connection is used again. */
+function leave(bytes: ReadableStreamDefaultReader<Uint8Array>, isOver: boolean): void {
+  const cancel = () => void bytes.cancel().catch(() => {});
+  if (!isOver) return cancel();
+  const timer = setTimeout(cancel, END_WITHIN);
+  bytes
+    .read()
+    .catch(() => {})
+    .then(() => {
+      clearTimeout(timer);
+      cancel();
+    });
+}
+
 /**
  * The state of a stream. The transitions are in `#attach`, `#rejoin` and `close`, and nowhere else.
  *
@@ -155,7 +172,7 @@ export class StreamReader {
   #drop(reason: unknown): void {
     if (reason === undefined) this.#request.release();
     else this.#request.abort(reason);
-    this.#bytes?.cancel().catch(() => {});
+    if (this.#bytes) leave(this.#bytes, reason === undefined);
   }
 
   /** Reads from the body once, or rejoins the stream. */

@@ -85,7 +85,7 @@ function limited({ contract, limits, root }: Context, channel: AnyChannel): AnyC
   const limit = limits.askWithin || Number.POSITIVE_INFINITY;
   const ask: AnyChannel["ask"] = (message, { signal } = {}) =>
     // Under the root, because a channel that ends rejects its asks with its own error.
-    within(root, limit, `${contract.name}: the answer to ${message.type}`, (attempt) => {
+    within(root, limit, `${contract.name}: the answer to ${message?.type}`, (attempt) => {
       if (signal) attempt.onAbort(signal, () => attempt.close(signal.reason));
       return channel.ask(message, { signal: attempt.signal });
     });

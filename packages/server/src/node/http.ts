@@ -18,15 +18,23 @@ export function handler(app: Apps): Handler {
   return boundHandler(app, undefined);
 }
 
-/** `handler` for a server that listens on a known address. */
-export function boundHandler(app: Apps, bound: string | undefined): Handler {
+/**
+ * `handler` for a server that listens on a known address. With `expecting`, for the event `checkContinue`, it asks for a body
+ * (RFC 9110, section 10.1.1) when it is first read: a refusal comes before the peer has sent any of it.
+ */
+export function boundHandler(app: Apps, bound: string | undefined, expecting = false): Handler {
   const apps = placed(app);
   return (incoming, either, next) => {
     // The compatibility API has the same methods; the types of the two share no signature.
     const outgoing = either as ServerResponse;
     // Another listener may answer, or may have read the body: it is attached once an app matches.
     const shared = next !== undefined || incoming.readableDidRead;
-    const arrived = toRequest(incoming, !shared);
+    let unasked = expecting;
+    const begin = () => {
+      if (unasked && !outgoing.headersSent) outgoing.writeContinue();
+      unasked = false;
+    };
+    const arrived = toRequest(incoming, !shared, begin);
     if (!(arrived instanceof NodeRequest)) return reject(outgoing, arrived);
     const found = choose(apps, arrived, knows);
     if (!found && next) return next();
@@ -45,7 +53,7 @@ export function boundHandler(app: Apps, bound: string | undefined): Handler {
     outgoing.on("close", () => call.close(isWritten(outgoing) ? undefined : gone()));
     app
       .answer(request, call, bound)
-      .then((answer) => write(answer, outgoing, call, app.limits.stall))
+      .then((answer) => write(answer, outgoing, call, app.limits.stall, unasked))
       .catch(() => cutOff(outgoing));
   };
 }
@@ -75,10 +83,17 @@ function cutOff(outgoing: Outgoing): void {
 }
 
 /** Writes an answer. A peer that does not read it to its end is cut after `stall`. */
-async function write({ status, headers, body }: Answer, outgoing: ServerResponse, call: Scope, stall: number) {
+async function write(
+  { status, headers, body }: Answer,
+  outgoing: ServerResponse,
+  call: Scope,
+  stall: number,
+  unasked: boolean,
+) {
   if (outgoing.destroyed) return;
-  // The rest of a body that did not arrive in time would be taken for a request.
-  const head: Record<string, string | number> = status === 408 ? { ...headers, ...closing(outgoing) } : { ...headers };
+  // The rest of a body that did not arrive in time would be taken for a request; one not asked for may arrive or not.
+  const last = status === 408 || unasked;
+  const head: Record<string, string | number> = last ? { ...headers, ...closing(outgoing) } : { ...headers };
   if (typeof body === "string") {
     // These have no body (RFC 9110, section 8.6).
     if (status !== 204 && status !== 304) head["Content-Length"] = Buffer.byteLength(body);

@@ -54,6 +54,7 @@ export async function listen(app: Apps, options: ListenOptions = {}): Promise<Li
   });
   const bound = hostInUrl(host);
   server.on("request", boundHandler(app, bound));
+  server.on("checkContinue", boundHandler(app, bound, true));
   server.on("upgrade", boundUpgrade(app, bound));
   const port = options.port ?? documentedPort(apps);
   await new Promise<void>((resolve, reject) => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import type { Socket } from "node:net";
-import { webStream } from "@parlance/wire/bytes";
+import { type ByteSource, webStream } from "@parlance/wire/bytes";
 import type { Scope } from "@parlance/wire/scope";
 import { type BodyReader, type HttpRequest, WebRequest } from "../http/request.js";
 import { LISTEN_LIMITS } from "../limits.js";
@@ -24,7 +24,7 @@ const FORBIDDEN = /^(connect|trace|track)$/i;
 const NORMALIZED = /^(delete|get|head|options|post|put)$/i;
 
 /** Converts a Node request to the server's form, or returns what is wrong with it. */
-export function toRequest(incoming: Incoming, attachBody: boolean): NodeRequest | Rejected {
+export function toRequest(incoming: Incoming, attachBody: boolean, begin = () => {}): NodeRequest | Rejected {
   const { method = "GET", rawHeaders } = incoming;
   if (rawHeaders.length / 2 > LISTEN_LIMITS.maxHeaders)
     return { status: 431, text: `a request has at most ${LISTEN_LIMITS.maxHeaders} headers` };
@@ -33,7 +33,7 @@ export function toRequest(incoming: Incoming, attachBody: boolean): NodeRequest 
   const url = urlOf(incoming.url ?? "/", host ?? "localhost");
   if (url === undefined) return { status: 400, text: "bad request target or Host" };
   if (FORBIDDEN.test(method) || !headers.valid) return { status: 400, text: "bad request" };
-  const request = new NodeRequest(NORMALIZED.test(method) ? method.toUpperCase() : method, url, headers);
+  const request = new NodeRequest(NORMALIZED.test(method) ? method.toUpperCase() : method, url, headers, begin);
   if (attachBody) request.attach(incoming);
   return request;
 }
@@ -93,8 +93,11 @@ export class NodeRequest implements HttpRequest {
   #body: BodyInit | undefined;
   #request: Request | undefined;
   #taken = false;
+  /** Called before the body is read. */
+  readonly #begin: () => void;
 
-  constructor(method: string, url: URL, headers: NodeHeaders) {
+  constructor(method: string, url: URL, headers: NodeHeaders, begin: () => void) {
+    this.#begin = begin;
     this.method = method;
     this.url = url;
     this.headers = headers;
@@ -120,11 +123,12 @@ export class NodeRequest implements HttpRequest {
   body(): BodyReader | undefined {
     if (this.#request || !this.#incoming) return new WebRequest(this.request).body();
     this.#taken = true;
+    this.#begin();
     return new NodeBody(this.#incoming);
   }
 
   at(url: URL): NodeRequest {
-    const request = new NodeRequest(this.method, url, this.headers);
+    const request = new NodeRequest(this.method, url, this.headers, this.#begin);
     if (this.#incoming) request.attach(this.#incoming);
     request.#body = this.#body;
     return request;
@@ -141,8 +145,19 @@ export class NodeRequest implements HttpRequest {
     }
     // The rest of a body that is not read is dropped, because its connection still carries the answer.
     const incoming = this.#incoming;
-    const body = incoming ? webStream(incoming, () => incoming.resume()) : this.#body;
+    const body = incoming ? webStream(this.#source(incoming), () => incoming.resume()) : this.#body;
     return new Request(url, { method, headers, ...(body !== undefined && { body, duplex: "half" }) } as RequestInit);
+  }
+
+  #source(incoming: Incoming): ByteSource {
+    return {
+      on: (event: string, listener: (chunk: Uint8Array) => void) => incoming.on(event, listener),
+      pause: () => incoming.pause(),
+      resume: () => {
+        this.#begin();
+        incoming.resume();
+      },
+    };
   }
 }
 
