@@ -24,6 +24,7 @@ const programs = [
   "server/bench/start-up.ts",
   "server/bench/cancel.ts",
   "server/bench/first-event.ts",
+  "conformance/bench/record.ts",
   "edits/bench/speed.ts",
 ];
 

@@ -2,18 +2,30 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { Exchanges, type Header, har, harEntry, markdownConnection, markdownHead, read } from "@parlance/conformance";
+import {
+  type Entry,
+  Exchanges,
+  type Header,
+  har,
+  harEntry,
+  markdownConnection,
+  markdownEnd,
+  markdownHead,
+} from "@parlance/conformance";
 import { exit, type Io, type Options, UsageError } from "./io.js";
+import { contractHelp, describeState, recordingAt } from "./recording.js";
 
 export const help = `parlance export FILE --har|--md [-o OUT] [--json]
 
-Writes a recording in another form: an HTTP archive that browsers and proxies open, or Markdown for a bug report.
+Writes a recording, or a contract's transcript, in another form: an HTTP archive that browsers and proxies open, or Markdown for a bug
+report. A cut or altered file is written up to there, with a warning; both forms say so at their end.
 
   --har           HAR 1.2; messages of WebSockets stand in _webSocketMessages
   --md            Markdown: a heading for each connection, a line for each message
   -o, --out OUT   write to a file, which is never overwritten, instead of the standard output
   --url URL       where the server was, for HAR (default http://localhost)
-  --json          with -o: one JSON document, { "file", "out", "state", "connections" }
+  --contract DIR  ${contractHelp}
+  --json          with -o: one JSON document, { "file", "out", "state", "reason"?, "connections" }
 
 Exit codes: 0 written, 1 the recording is cut or altered and was written up to there, 2 usage, or a file that cannot be read or written.
 `;
@@ -22,17 +34,18 @@ export const options = {
   har: { type: "boolean" },
   md: { type: "boolean" },
   out: { type: "string", short: "o" },
+  contract: { type: "string" },
   url: { type: "string", default: "http://localhost" },
   json: { type: "boolean" },
 } as const satisfies Options;
 
 export async function command(argv: string[], io: Io): Promise<number> {
   const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
-  const [name, ...more] = positionals;
-  if (name === undefined || more.length > 0) throw new UsageError("name one recording");
   if ((values.har ?? false) === (values.md ?? false)) throw new UsageError("say --har or --md");
   if (values.json && values.out === undefined) throw new UsageError("--json is about the file that -o names");
   if (!URL.canParse(values.url)) throw new UsageError(`${values.url} is not a URL`);
+  const recording = await recordingAt(positionals, io, values.contract);
+  const { name } = recording;
   let file: FileHandle | undefined;
   try {
     let header: Header | undefined;
@@ -51,25 +64,29 @@ export async function command(argv: string[], io: Io): Promise<number> {
       file ??= await open(resolve(io.cwd, values.out), "wx", 0o600);
       await file.writeFile(text);
     };
-    const chunks = async function* () {
-      for await (const chunk of createReadStream(resolve(io.cwd, name))) {
+    const chunks = async function* (path: string) {
+      for await (const chunk of createReadStream(path)) {
         yield chunk as Uint8Array;
         await flush();
       }
     };
-    const ending = await read(chunks(), {
-      onHeader: (one) => {
+    const read = {
+      onHeader: (one: Header) => {
         header = one;
         waiting.push(values.har ? har.begin(one) : markdownHead(one));
       },
-      onEntry: (entry) => exchanges.entry(entry),
-    });
+      onEntry: (entry: Entry) => exchanges.entry(entry),
+    };
+    const ending = await recording.read(read, chunks);
     if (!header) throw new UsageError(`${name}: ${ending.reason}`);
     exchanges.end();
-    if (values.har) waiting.push(har.end);
+    waiting.push(values.har ? har.end(ending) : markdownEnd(ending));
     await flush();
-    if (values.json) io.out(`${JSON.stringify({ file: name, out: values.out, state: ending.state, connections })}\n`);
-    if (ending.state !== "complete") io.err(`${name} is ${ending.state}: ${ending.reason}\n`);
+    if (values.json) {
+      const { state, reason } = ending;
+      io.out(`${JSON.stringify({ file: name, out: values.out, state, reason, connections })}\n`);
+    }
+    if (ending.state !== "complete") io.err(`parlance export: ${name} is ${describeState(ending)}\n`);
     return ending.state === "complete" ? exit.fine : exit.findings;
   } finally {
     await file?.close();

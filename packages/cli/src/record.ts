@@ -20,8 +20,9 @@ address that it prints. FILE is readable by its owner only, and is never overwri
   --raw              keep each block of an event stream to the byte, also where its fields say the same
   --json             one JSON line when it listens, { "url", "target", "file" }, and one at the end, { "file", "lines" }
 
-Left out by default: credentials in headers, cookies and queries, tickets, properties named as secrets, known forms of keys, and the
-same values wherever they stand in a later text. docs/recordings.md has the rules.
+Left out by default: credentials in headers, cookies and queries, tickets, properties named as secrets, known forms of keys, values behind
+such names in any text (API_KEY=…), also when they are sent in pieces, and the same values wherever they stand in a later text.
+docs/recordings.md has the rules.
 
 Exit codes: 0 the recording is complete, 1 it could not be written to its end, 2 usage, or a file that cannot be written.
 `;

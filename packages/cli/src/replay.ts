@@ -1,29 +1,29 @@
-import { createReadStream } from "node:fs";
-import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { webSocket } from "@parlance/client/node";
-import { formatProblem, loadTape, type Problem, ReplayServer, replayClient, type Tape } from "@parlance/conformance";
+import { formatProblem, type Problem, ReplayServer, replayClient, type Tape } from "@parlance/conformance";
 import { listenReplay } from "@parlance/conformance/node";
-import { contractAt } from "./contract.js";
 import { exit, type Io, type Options, UsageError } from "./io.js";
+import { describeState, recordingAt } from "./recording.js";
 
 export const help = `parlance replay FILE --as server|client [options]
 
-Takes one side of a recorded conversation. As the server, it answers each request as the recorded one was answered, until Ctrl-C; as the
+Takes one side of a recorded conversation, or of a contract's transcript. As the server, it answers each request as the recorded one was answered, until Ctrl-C; as the
 client, it does what the recorded client did and compares what the server sends. What was not recorded is a miss, what did not come is
-left over: both are reported with the nearest and a diff, and fail.
+left over: both are reported with the nearest and a diff, and fail. A cut file is replayed up to there, with a warning; an altered one is
+not replayed.
 
   --as server|client   which side to take
   --target URL         as the client: where the server is
   --port N             as the server: the port to listen on, on 127.0.0.1 (default: a free one)
   --speed N            0: no pauses (default), 1: the recorded ones, 2: half of them
   --wait MS            how long to wait for the other side's next step (default 10000)
-  --contract DIR       says which properties hold ids (beside those whose names end in id)
+  --contract DIR       says which properties hold ids (beside those whose names end in id), and is needed for a transcript that is not in
+                       its contract's folder
   --ignore NAME        a property that may differ; may be given again
   --value OLD=NEW      what stands for a recorded text now: a folder, or a secret by its placeholder; may be given again
   --header NAME:VALUE  as the client: a header in place of the recorded one, such as a token; may be given again
-  --json               one JSON document at the end, { "file", "as", "problems": [{ kind, message, differences? }] }; as the server,
-                       before it one line when it listens, { "url", "file" }
+  --json               one JSON document at the end, { "file", "as", "state", "problems": [{ kind, message, differences? }] }; as the
+                       server, before it one line when it listens, { "url", "file" }
 
 Exit codes: 0 everything as recorded, 1 not everything, 2 usage, or a file that cannot be replayed.
 `;
@@ -43,21 +43,16 @@ export const options = {
 
 export async function command(argv: string[], io: Io): Promise<number> {
   const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
-  const [name, ...more] = positionals;
-  if (name === undefined || more.length > 0) throw new UsageError("name one recording");
   if (values.as !== "server" && values.as !== "client") throw new UsageError("say --as server or --as client");
   const number = (option: "speed" | "wait" | "port", otherwise: number) => {
     const found = Number(values[option] ?? otherwise);
     if (!Number.isFinite(found) || found < 0) throw new UsageError(`--${option} ${values[option]} is not a number`);
     return found;
   };
-  const path = resolve(io.cwd, name);
-  const tape = await loadTape(createReadStream(path)).catch((error) => {
-    if (error instanceof TypeError) throw new UsageError(`${name}: ${error.message}`);
-    throw error;
-  });
-  const loaded =
-    values.contract === undefined ? undefined : await contractAt(values.contract, io, tape.header.contract?.name);
+  const recording = await recordingAt(positionals, io, values.contract);
+  const { name, loaded } = recording;
+  const tape = await recording.tape();
+  if (tape.ending.state !== "complete") io.err(`parlance replay: ${name} is ${describeState(tape.ending)}\n`);
   const replaying = {
     contract: loaded?.contract,
     ignore: values.ignore,
@@ -72,7 +67,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
     problems = await replayClient(tape, { ...replaying, baseUrl: values.target, headers, fetch, webSocket });
   } else
     problems = await serve(tape, name, new ReplayServer(tape, replaying), number("port", 0), values.json ?? false, io);
-  if (values.json) io.out(`${JSON.stringify({ file: name, as: values.as, problems })}\n`);
+  if (values.json) io.out(`${JSON.stringify({ file: name, as: values.as, state: tape.ending.state, problems })}\n`);
   else {
     for (const problem of problems) io.out(`${formatProblem(problem)}\n`);
     io.err(`${name}: ${problems.length === 0 ? "everything as recorded" : `${problems.length} not as recorded`}\n`);

@@ -14,6 +14,7 @@ const commands: Commands = {
   record: { summary: "record what passes between a client and a server", load: () => import("./record.js") },
   verify: { summary: "hold a recording against its contract", load: () => import("./verify.js") },
   replay: { summary: "take one side of a recorded conversation", load: () => import("./replay.js") },
+  mock: { summary: "serve a contract's examples or a recording, with faults", load: () => import("./mock.js") },
   export: { summary: "write a recording as HAR or Markdown", load: () => import("./export.js") },
   completion: {
     summary: "print a script that completes this command in a shell",

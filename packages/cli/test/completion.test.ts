@@ -12,6 +12,7 @@ const commands = [
   "record",
   "verify",
   "replay",
+  "mock",
   "export",
   "completion",
 ];

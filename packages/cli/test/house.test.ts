@@ -19,7 +19,7 @@ const below: Readonly<Record<string, readonly string[]>> = {
   protocols: ["contract", "edits", "wire"],
   edits: [],
   codegen: ["contract", "language"],
-  conformance: ["contract", "wire"],
+  conformance: ["contract", "wire", "server"],
   cli: ["client", "contract", "language", "codegen", "conformance", "edits"],
 };
 

@@ -99,6 +99,7 @@ describe("a conversation of the contract in this folder", () => {
       code: 0,
       file: "talk.jsonl",
       as: "client",
+      state: "complete",
       problems: [],
     });
 

@@ -8,7 +8,15 @@ import { lazy } from "./lazy.js";
 import type { Operations } from "./operation.js";
 import type { ConnectOptions } from "./options.js";
 import { requests } from "./request.js";
-import type { Reading } from "./stream/opening.js";
+import type { Opening } from "./stream/opening.js";
+
+/** An open stream. It distinguishes the end of its session from a cut. */
+interface Reading {
+  readonly session: unknown;
+  readonly closedBy: string | undefined;
+  /** The operation that ended the session, once called. */
+  ending?: Promise<unknown>;
+}
 
 /**
  * A typed client of a contract: one method for each operation and channel. Nothing is sent until a method is called.
@@ -57,9 +65,8 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
 
   async function called(name: string, input: Input, options: CallOptions): Promise<unknown> {
     if (any.operations[name]!.transfer)
-      return (await import("./transfer.js")).transfer(requesting, name, input, options);
-    // A page that calls nothing never loads what operations need.
-    operating ??= (await import("./operation.js")).operations(any, connection, requesting);
+      return (await import("./transfer.js")).transfer((await code()).operations, requesting, name, input, options);
+    operating ??= (await code()).operations(any, connection, requesting);
     return operating.call(name, input, options);
   }
 
@@ -67,19 +74,29 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
     bind(any, name, input);
     const reading: Reading = { session: sessionOf(input), closedBy: any.operations[name]!.answer.stream!.closedBy };
     readings.add(reading);
-    const opening = {
+    const opening: Opening = {
       input,
       options: how,
       key: resumes ? newKey() : undefined,
-      reading,
+      sessionEnded: async () =>
+        reading.ending?.then(
+          () => true,
+          () => false,
+        ) ?? false,
       over: () => readings.delete(reading),
     };
     // A page that only uses channels never loads what streams need.
     return lazy(
-      import("./stream/open-stream.js").then(({ openStream }) =>
-        openStream(any, connection, requesting, name, opening),
+      `${any.name}.${name}`,
+      Promise.all([code(), import("./stream/open-stream.js")]).then(([{ operations }, { openStream }]) =>
+        openStream(operations, any, connection, requesting, name, opening),
       ),
     );
+  }
+
+  /** A page that calls nothing never loads what operations need. */
+  function code() {
+    return import("./operation.js");
   }
 
   function sessionOf(input: Input): unknown {

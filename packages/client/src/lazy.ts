@@ -1,41 +1,45 @@
 import type { MessageStream } from "@parlance/contract";
+import { reading } from "@parlance/wire/reading";
 
-/** Wraps a stream whose code is still being loaded. */
-export function lazy<M>(load: Promise<MessageStream<M>>): MessageStream<M> {
-  let stream: MessageStream<M> | undefined;
+/** What the code of streams makes of one. */
+export interface StreamSource<M> {
+  readonly opened: Promise<void>;
+  readonly messages: {
+    /** Whether the reader has met the end. */
+    readonly drained: boolean;
+    next(): Promise<IteratorResult<M>>;
+    /** Returns all that has arrived, once there is at least one message. */
+    batch(): Promise<IteratorResult<M[]>>;
+  };
+  /** Ends the stream, and drops its unread messages. */
+  close(): void;
+  text(messages: AsyncIterable<M>): Promise<string>;
+}
+
+/** Presents a stream whose code is still being loaded. `what` names it in errors. */
+export function lazy<M>(what: string, load: Promise<StreamSource<M>>): MessageStream<M> {
+  let source: StreamSource<M> | undefined;
   const loaded = load.then((it) => {
-    stream = it;
+    source = it;
     return it;
   });
   const opened = loaded.then((it) => it.opened);
   opened.catch(() => {});
-  const iterate = <T>(of: (it: MessageStream<M>) => AsyncIterable<T>): AsyncIterator<T> => {
-    let iterator: AsyncIterator<T> | undefined;
-    return {
-      next: () => {
-        if (stream) iterator ??= of(stream)[Symbol.asyncIterator]();
-        return (
-          iterator?.next() ??
-          loaded.then((it) => {
-            iterator ??= of(it)[Symbol.asyncIterator]();
-            return iterator.next();
-          })
-        );
-      },
-      return: async () => {
-        (await loaded).cancel();
-        return { done: true, value: undefined };
-      },
-    };
-  };
+  const readers = reading(what, () => source?.messages.drained === true);
+  function cancel(): void {
+    if (source) return source.close();
+    loaded.then((it) => it.close()).catch(() => {});
+  }
+  const iterable = <T>(next: (it: StreamSource<M>) => Promise<IteratorResult<T>>): AsyncIterable<T> => ({
+    [Symbol.asyncIterator]: () => readers(() => (source ? next(source) : loaded.then(next)), cancel),
+  });
+  const messages = iterable((it) => it.messages.next());
+  const batches = iterable((it) => it.messages.batch());
   return {
     opened,
-    cancel() {
-      if (stream) return stream.cancel();
-      loaded.then((it) => it.cancel()).catch(() => {});
-    },
-    text: async () => (await loaded).text(),
-    batches: () => ({ [Symbol.asyncIterator]: () => iterate((it) => it.batches()) }),
-    [Symbol.asyncIterator]: () => iterate((it) => it),
+    cancel,
+    text: async () => (await loaded).text(messages),
+    batches: () => batches,
+    ...messages,
   };
 }

@@ -4,7 +4,7 @@ import { bind } from "@parlance/wire/bind";
 import { Disconnected, Violation } from "@parlance/wire/errors";
 import { unfault } from "@parlance/wire/fault";
 import { parseJson } from "@parlance/wire/json";
-import { assertChecked, checkOf } from "@parlance/wire/message";
+import { assertChecked, checkOf } from "@parlance/wire/message-decoder";
 import { timedOut } from "./disconnected.js";
 import { type Lifetime, lifetime, pause, within } from "./lifetime.js";
 import { ANSWER_TIMEOUT, type ConnectOptions } from "./options.js";

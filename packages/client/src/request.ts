@@ -1,9 +1,8 @@
 import type { AnyContract, Input } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
 import { disconnected, misuse } from "@parlance/wire/errors";
-import { timedOut } from "./disconnected.js";
-import { type Lifetime, lifetime, within } from "./lifetime.js";
-import { ANSWER_WITHIN, type ConnectOptions } from "./options.js";
+import type { Lifetime } from "./lifetime.js";
+import type { ConnectOptions } from "./options.js";
 import { tokens } from "./token.js";
 import { why } from "./why.js";
 
@@ -26,8 +25,6 @@ export interface Requests {
     ours: Fields,
     init?: RequestInit,
   ): Promise<Response>;
-  /** Ends the conversation of a key with one DELETE. Its answer is ignored. */
-  cancel(name: string, input: Input, headers: Fields, ours: Fields): void;
   /** The caller's headers, with the token. */
   headers(own: Fields, life: Lifetime): Promise<Record<string, string>>;
   url(target: string): string;
@@ -85,11 +82,6 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
     ask,
     headers,
     url,
-    cancel(name, input, own, ours) {
-      const life = lifetime();
-      const late = () => timedOut(name, ANSWER_WITHIN);
-      within(life, () => ask("DELETE", name, input, own, life, ours), ANSWER_WITHIN, late).then(discard, () => {});
-    },
   };
 }
 

@@ -2,10 +2,10 @@ import type { Bytes, CallOptions } from "@parlance/contract";
 import type { AnyContract, Input } from "@parlance/wire";
 import { disconnected, misuse } from "@parlance/wire/errors";
 import { inputName, unbindAnswer } from "@parlance/wire/header";
-import { assertChecked, checkOf } from "@parlance/wire/message";
+import { assertChecked, checkOf } from "@parlance/wire/message-decoder";
 import { timedOut } from "./disconnected.js";
 import { type Lifetime, lifetime, within } from "./lifetime.js";
-import { operations } from "./operation.js";
+import type { Operations, operations } from "./operation.js";
 import { ANSWER_TIMEOUT, type ConnectOptions, IDLE_TIMEOUT } from "./options.js";
 import type { Requests } from "./request.js";
 
@@ -14,6 +14,7 @@ import type { Requests } from "./request.js";
  * errors with `Disconnected` when cut; cancelling it ends the request.
  */
 export async function transfer(
+  operate: typeof operations,
   requests: Requests,
   name: string,
   input: Input,
@@ -34,7 +35,7 @@ export async function transfer(
   const operation = { ...rest, answer: { ...answer, ...(text !== undefined && { text }) } };
   const asText: AnyContract = { ...contract, operations: { [name]: operation } };
   const repeated = body instanceof ReadableStream ? { ...connection, retryWaits: [] } : connection;
-  const { send, call } = operations(asText, repeated, { ...requests, ask });
+  const { send, call } = operate(asText, repeated, { ...requests, ask });
   const value =
     answer.binary === undefined
       ? await call(name, input, options)
@@ -52,7 +53,7 @@ function bytesOf(body: unknown, what: string): Bytes {
 }
 
 async function download(
-  send: ReturnType<typeof operations>["send"],
+  send: Operations["send"],
   contract: AnyContract,
   connection: ConnectOptions,
   name: string,

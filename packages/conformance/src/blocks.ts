@@ -79,8 +79,16 @@ function nextLineEnd(text: string, from: number): number {
   return cr < 0 ? lf : lf < 0 ? cr : Math.min(cr, lf);
 }
 
+/** A block as most servers write it, which needs no decoder. */
+const USUAL = /^(?:event: ([^\r\n\0]+)\n)?(?:id: ([^\r\n\0]+)\n)?data: ([^\r\n]*)\n\n$/;
+
 /** The event of one block, with the id that the block itself names. */
 function eventIn(raw: string): SseEvent | undefined {
+  const usual = USUAL.exec(raw);
+  if (usual) {
+    const [, event, id, data] = usual;
+    return { ...(event !== undefined && { event }), ...(id !== undefined && { id }), data: data! };
+  }
   let found: SseEvent | undefined;
   const events = decoder({
     onEvent: (event) => {

@@ -10,13 +10,18 @@ export class Known {
   readonly #byHead = new Map<string, { readonly text: string; readonly instead: string }[]>();
   /** The number of heads with each mark. */
   readonly #marks = new Uint16Array(1 << 16);
+  /** How many heads begin with a text that is shorter than a head. */
+  readonly #beginnings = new Map<string, number>();
+  /** The length of the longest text so far. */
+  #longest = 0;
 
   add(text: string, instead: string): void {
     if (text.length < SHORTEST) return;
     const head = text.slice(0, SHORTEST);
     const others = this.#byHead.get(head) ?? [];
     if (others.some((one) => one.text === text)) return;
-    if (others.length === 0) this.#marks[markAt(head, 0)]!++;
+    if (others.length === 0) this.#count(head, 1);
+    this.#longest = Math.max(this.#longest, text.length);
     this.#byHead.set(
       head,
       [...others, { text, instead }].sort((a, b) => b.text.length - a.text.length),
@@ -32,23 +37,56 @@ export class Known {
     if (left.length > 0) this.#byHead.set(head, left);
     else {
       this.#byHead.delete(head);
-      this.#marks[markAt(head, 0)]!--;
+      this.#count(head, -1);
     }
   }
 
   replace(text: string): string {
-    if (this.#byHead.size === 0) return text;
     let replaced = "";
     let from = 0;
+    for (const found of this.find(text)) {
+      replaced += text.slice(from, found.from) + found.instead;
+      from = found.to;
+    }
+    return from === 0 ? text : replaced + text.slice(from);
+  }
+
+  /** The places of these texts, from left to right. */
+  find(text: string): { readonly from: number; readonly to: number; readonly instead: string }[] {
+    const all: { from: number; to: number; instead: string }[] = [];
+    if (this.#byHead.size === 0) return all;
     for (let at = 0; at + SHORTEST <= text.length; at++) {
       if (this.#marks[markAt(text, at)] === 0) continue;
       const found = this.#byHead.get(text.slice(at, at + SHORTEST))?.find((one) => text.startsWith(one.text, at));
       if (!found) continue;
-      replaced += text.slice(from, at) + found.instead;
-      from = at + found.text.length;
-      at = from - 1;
+      all.push({ from: at, to: at + found.text.length, instead: found.instead });
+      at += found.text.length - 1;
     }
-    return from === 0 ? text : replaced + text.slice(from);
+    return all;
+  }
+
+  /** The position from which the end of a text begins one of these texts; the text's length if it begins none. */
+  unfinished(text: string): number {
+    for (let at = Math.max(0, text.length - this.#longest + 1); at < text.length; at++) {
+      const left = text.length - at;
+      if (left < SHORTEST) {
+        if (this.#beginnings.has(text.slice(at))) return at;
+      } else if (this.#marks[markAt(text, at)] !== 0) {
+        const rest = text.slice(at);
+        if (this.#byHead.get(rest.slice(0, SHORTEST))?.some((one) => one.text.startsWith(rest))) return at;
+      }
+    }
+    return text.length;
+  }
+
+  #count(head: string, by: 1 | -1): void {
+    this.#marks[markAt(head, 0)]! += by;
+    for (let length = 1; length < SHORTEST; length++) {
+      const beginning = head.slice(0, length);
+      const count = (this.#beginnings.get(beginning) ?? 0) + by;
+      if (count === 0) this.#beginnings.delete(beginning);
+      else this.#beginnings.set(beginning, count);
+    }
   }
 }
 

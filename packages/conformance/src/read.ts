@@ -1,4 +1,6 @@
+import type { AnyContract } from "@parlance/wire";
 import { type End, type Entry, type Header, isEnd, isHeader, type Line, parseLine } from "./recording.js";
+import { parseTranscriptLine, TranscriptEntries, transcriptHeader } from "./transcript.js";
 
 /** An incremental hash, such as `createHash("sha256")` of Node. */
 export interface Hasher {
@@ -11,7 +13,9 @@ export interface ReadOptions {
   /** `line` counts from 1, and the header is the first. */
   readonly onEntry: (entry: Entry, line: number) => void;
   /** Checks the hash of the end line. Without it, only the count of lines is checked. */
-  readonly hash?: Hasher;
+  readonly hash?: Hasher | undefined;
+  /** The contract of a transcript, which is read as a recording. A recording needs none. */
+  readonly contract?: AnyContract | undefined;
 }
 
 /** The state of a recording after it was read. */
@@ -22,6 +26,8 @@ export interface Ending {
   readonly lines: number;
   /** The problem of a file that is not complete. */
   readonly reason?: string;
+  /** The file is a contract's transcript. It has no end line, so a cut at the end of a line is not seen. */
+  readonly transcript?: true;
 }
 
 /** The maximum length of a line; a recorder writes none longer. */
@@ -50,6 +56,8 @@ class Lines {
   #lines = 0;
   #end: End["end"] | undefined;
   #sha256: string | undefined;
+  #transcript: TranscriptEntries | undefined;
+  #isTranscript = false;
   altered: string | undefined;
 
   constructor(options: ReadOptions) {
@@ -69,8 +77,14 @@ class Lines {
   }
 
   end(): Ending {
+    if (this.#transcript && this.#size > 0) this.#line(this.#whole(new Uint8Array()));
     const lines = this.#lines;
-    if (this.altered !== undefined) return { state: "altered", lines, reason: this.altered };
+    if (this.altered !== undefined)
+      return { state: "altered", lines, reason: this.altered, ...(this.#isTranscript && { transcript: true }) };
+    if (this.#transcript) {
+      this.#transcript.end();
+      return { state: "complete", lines, transcript: true };
+    }
     if (!this.#end) {
       const rest = this.#size > 0 ? `line ${lines + 1} stops after ${this.#size} bytes` : "there is no end line";
       return { state: "cut", lines, reason: rest };
@@ -99,7 +113,9 @@ class Lines {
 
   #line(bytes: Uint8Array): void {
     const { hash, onHeader, onEntry } = this.#options;
-    const line = parseLine(this.#text.decode(bytes));
+    const text = this.#text.decode(bytes);
+    if (this.#isTranscript || (this.#lines === 0 && parseTranscriptLine(text))) return this.#step(text);
+    const line = parseLine(text);
     const wrong = this.#end ? "there are lines behind the end line" : misplaced(line, this.#lines);
     if (wrong !== undefined || line === undefined) {
       this.altered = wrong;
@@ -114,6 +130,22 @@ class Lines {
     hash?.update(bytes);
     if (isHeader(line)) onHeader?.(line);
     else onEntry(line, this.#lines);
+  }
+
+  /** A line of a transcript, which has neither header nor end line. */
+  #step(text: string): void {
+    const { contract, onHeader, onEntry } = this.#options;
+    this.#isTranscript = true;
+    if (!contract) {
+      this.altered = "this is a transcript of a contract, which is read with its contract";
+      return;
+    }
+    if (!this.#transcript) onHeader?.(transcriptHeader(contract));
+    this.#transcript ??= new TranscriptEntries(contract, (entry) => onEntry(entry, this.#lines));
+    this.#lines++;
+    const line = parseTranscriptLine(text);
+    if (line) this.#transcript.line(line);
+    else if (text.trim() !== "") this.altered = `line ${this.#lines} is no line of a transcript`;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Side } from "@parlance/contract";
-import { Blocks, isUsual } from "./blocks.js";
+import { type Body, contentOf, EventBody, MAX_CONTENT, type Messages, type Texts, WholeBody } from "./bodies.js";
+import { Pieces } from "./pieces.js";
 import {
-  type Content,
   type Entry,
   formatLine,
   type Happening,
@@ -25,10 +25,19 @@ export interface RecorderOptions extends RedactOptions {
   readonly versions?: Readonly<Record<string, string>>;
 }
 
-/** The maximum size of a recorded body or message, in bytes; of a longer one only the size is kept. */
-export const MAX_CONTENT = 16 * 1024 * 1024;
+/** Milliseconds that a message waits for the next one, in which a secret may go on. */
+const HELD = 1000;
 
-/** Turns the events of connections into lines of a recording, and emits each at once. */
+/** A line that may wait for the text of its message, and all lines behind it. */
+interface Due {
+  line: string | undefined;
+  readonly since: number;
+}
+
+/**
+ * Turns the events of connections into lines of a recording, in their order. A message in which a secret may begin waits for the next one of
+ * its stream or channel, at most a second.
+ */
 export class Recorder {
   readonly #write: (line: string) => void;
   readonly #redactor: Redactor | undefined;
@@ -36,6 +45,9 @@ export class Recorder {
   readonly #began = performance.now();
   #connections = 0;
   #lines = 0;
+  #waiting: Due[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #open = new Set<Connection>();
 
   constructor(write: (line: string) => void, options: RecorderOptions = {}) {
     this.#write = write;
@@ -60,10 +72,53 @@ export class Recorder {
 
   connection(): Connection {
     const c = ++this.#connections;
-    return new Connection(this.#redactor, this.#options, (from, happening) => {
-      const t = Math.round((performance.now() - this.#began) * 10) / 10;
-      this.#line(formatLine({ t, c, from, ...happening } as Entry));
-    });
+    const note: Note = (from, happening) => {
+      const line = { t: this.#now(), c, from, ...happening } as Entry;
+      if (this.#waiting.length === 0) this.#line(formatLine(line));
+      else this.#waiting.push({ line: formatLine(line), since: line.t });
+    };
+    const later: Later = (from) => {
+      const t = this.#now();
+      const due: Due = { line: undefined, since: t };
+      this.#waiting.push(due);
+      this.#timer ??= this.#wake();
+      return (happening) => {
+        due.line = formatLine({ t, c, from, ...happening } as Entry);
+        this.#drain();
+      };
+    };
+    const connection = new Connection(this.#redactor, this.#options, note, later, () => this.#open.delete(connection));
+    this.#open.add(connection);
+    return connection;
+  }
+
+  /** Writes the lines that wait. Call it before the file is closed. */
+  flush(): void {
+    for (const connection of this.#open) connection.settle();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #now(): number {
+    return Math.round((performance.now() - this.#began) * 10) / 10;
+  }
+
+  #drain(): void {
+    let count = 0;
+    for (; this.#waiting[count]?.line !== undefined; count++) this.#line(this.#waiting[count]!.line!);
+    if (count > 0) this.#waiting = this.#waiting.slice(count);
+  }
+
+  #wake(): ReturnType<typeof setTimeout> {
+    const timer = setTimeout(() => {
+      this.#timer = undefined;
+      const first = this.#waiting[0];
+      if (!first) return;
+      if (this.#now() - first.since >= HELD) this.flush();
+      if (this.#waiting.length > 0) this.#timer = this.#wake();
+    }, HELD);
+    (timer as { unref?: () => void }).unref?.();
+    return timer;
   }
 
   #line(line: string): void {
@@ -73,18 +128,31 @@ export class Recorder {
 }
 
 type Note = (from: Side, happening: Happening) => void;
+/** Takes the place of a line whose text is not known yet. */
+type Later = (from: Side) => (happening: Happening) => void;
 
 /** One HTTP request and its answer, or one WebSocket. Call each method after its event, in order. */
 export class Connection {
   readonly #redactor: Redactor | undefined;
   readonly #options: RecorderOptions;
   readonly #note: Note;
+  readonly #later: Later;
+  readonly #over: () => void;
   readonly #bodies: Partial<Record<Side, Body>> = {};
+  readonly #pieces: Partial<Record<Side, Pieces>> = {};
 
-  constructor(redactor: Redactor | undefined, options: RecorderOptions, note: Note) {
+  constructor(redactor: Redactor | undefined, options: RecorderOptions, note: Note, later: Later, over: () => void) {
     this.#redactor = redactor;
     this.#options = options;
     this.#note = note;
+    this.#later = later;
+    this.#over = over;
+  }
+
+  /** Decides on the messages that wait. */
+  settle(): void {
+    this.#pieces.client?.settle();
+    this.#pieces.server?.settle();
   }
 
   request(method: string, target: string, headers: HeaderList, socket = false): void {
@@ -104,7 +172,12 @@ export class Connection {
     this.#note("server", { kind: "response", status, headers: this.#headers(headers) });
     this.#bodies.server =
       isEventStream(headers) && !headerOf(headers, "content-encoding")
-        ? new EventBody(this.#text, (happening) => this.#note("server", happening), this.#options.raw ?? false)
+        ? new EventBody(
+            this.#text,
+            this.#message,
+            (happening) => this.#note("server", happening),
+            this.#options.raw ?? false,
+          )
         : new WholeBody(this.#text, (content) => this.#note("server", { kind: "body", ...content }));
   }
 
@@ -118,15 +191,16 @@ export class Connection {
     if (!body) return;
     delete this.#bodies[from];
     body.end();
+    if (from === "server") this.#finish();
     // The body of a request is one line, which implies its end.
     if (from === "server") this.#note(from, { kind: "end" });
   }
 
   frame(from: Side, data: string | Uint8Array): void {
     const size = typeof data === "string" ? data.length : data.byteLength;
-    const content =
-      size > MAX_CONTENT ? { size } : typeof data === "string" ? this.#text(data) : contentOf(data, this.#text);
-    this.#note(from, { kind: "frame", ...content });
+    if (size > MAX_CONTENT) return this.#note(from, { kind: "frame", size });
+    if (typeof data !== "string") return this.#note(from, { kind: "frame", ...contentOf(data, this.#text) });
+    this.#message(from, data, (content) => ({ kind: "frame", ...content }));
   }
 
   beat(from: Side, kind: "ping" | "pong"): void {
@@ -134,6 +208,7 @@ export class Connection {
   }
 
   close(from: Side, code: number, reason: string): void {
+    this.settle();
     this.#note(from, { kind: "close", code, reason: this.#scrub(reason) });
   }
 
@@ -143,8 +218,22 @@ export class Connection {
       this.#bodies[side]?.end();
       delete this.#bodies[side];
     }
+    this.#finish();
     this.#note(from, { kind: "error", text: this.#scrub(text) });
   }
+
+  #finish(): void {
+    this.settle();
+    this.#over();
+  }
+
+  /** A message of a stream or channel: a secret may go on in the next one. */
+  readonly #message: Messages = (from, text, happening) => {
+    if (!this.#redactor || this.#options.metadataOnly) return this.#note(from, happening(this.#text(text)));
+    this.#pieces[from] ??= new Pieces(this.#redactor);
+    const note = this.#later(from);
+    this.#pieces[from].add(text, (clean) => note(happening({ text: clean })));
+  };
 
   #scrub(text: string): string {
     return this.#redactor?.scrub(text) ?? text;
@@ -160,100 +249,4 @@ export class Connection {
     if (this.#options.metadataOnly && part === "whole") return { size: new TextEncoder().encode(text).length };
     return { text: (part === "whole" ? this.#redactor?.text(text) : this.#redactor?.scrub(text)) ?? text };
   };
-}
-
-/** The recorded form of a text: a whole message or body, or a part such as an event's name. */
-type Texts = (text: string, part?: "whole" | "part") => Content;
-
-interface Body {
-  push(bytes: Uint8Array): void;
-  end(): void;
-}
-
-/** A body in one piece. */
-class WholeBody implements Body {
-  readonly #texts: Texts;
-  readonly #note: (content: Content) => void;
-  readonly #pieces: Uint8Array[] = [];
-  #size = 0;
-
-  constructor(texts: Texts, note: (content: Content) => void) {
-    this.#texts = texts;
-    this.#note = note;
-  }
-
-  push(bytes: Uint8Array): void {
-    this.#size += bytes.length;
-    if (this.#size > MAX_CONTENT) this.#pieces.length = 0;
-    // Copied, because the reader may reuse the chunk.
-    else this.#pieces.push(bytes.slice());
-  }
-
-  end(): void {
-    if (this.#size === 0) return;
-    this.#note(
-      this.#size > MAX_CONTENT ? { size: this.#size } : contentOf(joined(this.#pieces, this.#size), this.#texts),
-    );
-  }
-}
-
-/** An event stream, a line for each block. */
-class EventBody implements Body {
-  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  readonly #blocks: Blocks;
-
-  constructor(texts: Texts, note: (happening: Happening) => void, keepRaw: boolean) {
-    this.#blocks = new Blocks(
-      MAX_CONTENT,
-      (block) => {
-        const { event, raw } = block;
-        if (!event) return note({ kind: "comment", ...texts(raw) });
-        const content = texts(event.data);
-        const exact = (keepRaw || !isUsual(block)) && content.text === event.data ? texts(raw, "part").text : undefined;
-        note({
-          kind: "event",
-          ...(event.event !== undefined && { event: texts(event.event, "part").text }),
-          ...(event.id !== undefined && { id: texts(event.id, "part").text }),
-          ...content,
-          ...(exact !== undefined && { raw: exact }),
-        });
-      },
-      (size) => note({ kind: "event", size }),
-    );
-  }
-
-  push(bytes: Uint8Array): void {
-    this.#blocks.push(this.#decoder.decode(bytes, { stream: true }));
-  }
-
-  end(): void {
-    this.#blocks.push(this.#decoder.decode());
-    this.#blocks.end();
-  }
-}
-
-/** Writes bytes that are not UTF-8 as base64; secrets are redacted in them too. */
-function contentOf(bytes: Uint8Array, texts: Texts): Content {
-  try {
-    return texts(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
-  } catch {
-    const { text, size } = texts(latin1(bytes));
-    return text === undefined ? { size: size === undefined ? 0 : bytes.length } : { base64: btoa(text) };
-  }
-}
-
-function latin1(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
-  return text;
-}
-
-function joined(pieces: readonly Uint8Array[], size: number): Uint8Array {
-  const all = new Uint8Array(size);
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.length;
-  }
-  return all;
 }

@@ -2,6 +2,7 @@ import type { Contract } from "@parlance/contract";
 import { isObject } from "@parlance/wire";
 import { Known, SHORTEST } from "./known.js";
 import type { HeaderList } from "./recording.js";
+import { bare, isSecretHeader, isSecretName, looksSecret, merged, type Span, secretsIn } from "./secrets.js";
 
 export interface RedactOptions {
   /** The contract, for its API key's header and the properties and parameters marked with `x-secret`. */
@@ -10,16 +11,6 @@ export interface RedactOptions {
   readonly patterns?: readonly RegExp[];
 }
 
-/** Names of headers, parameters and properties that hold secrets, without case, `-` and `_`. */
-const SECRET =
-  /^(x?(auth|authorization|proxyauthorization)|cookies?|setcookie|bearer|jwt|(\w*)(password|passwd|passphrase|secret|credentials?|apikey|accesskey|secretkey|privatekey|authkey|(access|auth|bearer|id|refresh|session|api|csrf|xsrf|security|secret|client|user|device)token))$/;
-/** Names that hold secrets where the value looks like one: `token` is also a word of text, `ticket` a number. */
-const SUSPECT = /^(\w*token|ticket|key|signature|sig|code|pwd)$/;
-/** Secrets that are known by their form. The first group is the secret. */
-const FORMS =
-  /\b(?:Bearer|Basic)\s+([\w.~+/-]{8,}=*)|\b(eyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*)|\b((?:sk|pk|rk)[-_][\w-]{16,})|\b(gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[a-z]-[\w-]{10,}|AKIA[A-Z0-9]{16}|AIza[\w-]{30,})|(-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*-----END [A-Z ]*PRIVATE KEY-----)|(?<=:\/\/[^\s/:@]*:)([^\s/@]{3,})(?=@)/g;
-/** A substring of each of them, so that most texts are not searched. */
-const HINT = /B(?:earer|asic)|eyJ|[sprk]k[-_]|gh[opsur]_|github_pat_|glpat-|xox|AKIA|AIza|PRIVATE KEY|:\/\//;
 /** The maximum number of secrets searched for in other texts. The oldest is dropped first. */
 const MOST = 1000;
 
@@ -50,6 +41,7 @@ export class Redactor {
       "tickets",
       "properties named as secrets",
       "known forms of keys",
+      "values behind names of secrets in texts",
     ];
     return [...rules, ...[...this.#names].map((name) => `contract: ${name}`), ...patterns];
   }
@@ -67,37 +59,57 @@ export class Redactor {
   /** A body or message: properties of JSON, fields of a form, and then as `scrub`. */
   text(text: string): string {
     const json = this.#json(text);
-    if (json !== undefined) return this.scrub(json);
+    // The texts in it are clean of known forms; what was seen before may be encoded.
+    if (json !== undefined) return this.#seen(json);
     return this.scrub(/^[\w.%+-]+=[^\s{}]*$/.test(text) ? this.#pairs(text) : text);
   }
 
-  /** Any text: known forms of keys, the caller's patterns, and every secret seen before. */
+  /** Any text: known forms of keys, values behind names, the caller's patterns, and every secret seen before. */
   scrub(text: string): string {
-    let scrubbed = !HINT.test(text)
-      ? text
-      : text.replace(FORMS, (whole, ...groups) => {
-          const secret = groups.find((group, at) => at < 6 && group !== undefined) as string | undefined;
-          // "Basic authentication" is prose.
-          if (secret === undefined || (groups[0] !== undefined && !looksSecret(secret))) return whole;
-          return whole.replace(secret, () => this.#replace(secret));
-        });
+    return this.#seen(this.#forms(text));
+  }
+
+  /** The places of all secrets in a text. */
+  find(text: string): Span[] {
+    const patterns = this.#patterns.flatMap((pattern) =>
+      [...text.matchAll(pattern)].map(({ index, 0: found }) => ({ from: index, to: index + found.length })),
+    );
+    return [...secretsIn(text), ...patterns, ...this.#known.find(text)].filter(({ from, to }) => to > from);
+  }
+
+  /** The position from which the end of a text begins a secret that was seen; the text's length if it begins none. */
+  unfinished(text: string): number {
+    return this.#known.unfinished(text);
+  }
+
+  #forms(text: string): string {
+    const parts: string[] = [];
+    let at = 0;
+    for (const { from, to } of merged(secretsIn(text))) {
+      parts.push(text.slice(at, from), this.replace(text.slice(from, to)));
+      at = to;
+    }
+    return at === 0 ? text : parts.join("") + text.slice(at);
+  }
+
+  /** The caller's patterns, and secrets that were seen before, in any encoding. */
+  #seen(text: string): string {
+    let clean = text;
     for (const pattern of this.#patterns)
-      scrubbed = scrubbed.replace(pattern, (found) => (found === "" ? "" : this.#replace(found)));
-    return this.#known.replace(scrubbed);
+      clean = clean.replace(pattern, (found) => (found === "" ? "" : this.replace(found)));
+    return this.#known.replace(clean);
   }
 
   #isSecret(name: string, value: unknown): boolean {
-    const plain = bare(name);
-    if (this.#names.has(plain) || SECRET.test(plain)) return true;
-    return SUSPECT.test(plain) && typeof value === "string" && looksSecret(value);
+    return this.#names.has(bare(name)) || isSecretName(name, value);
   }
 
   #header(name: string, value: string): string {
     if (name === "authorization" || name === "proxy-authorization") {
       const [scheme, rest] = split(value, " ");
-      if (rest === undefined) return this.#replace(value);
+      if (rest === undefined) return this.replace(value);
       if (/^basic$/i.test(scheme)) this.#basic(rest);
-      return `${scheme} ${this.#replace(rest.trim())}`;
+      return `${scheme} ${this.replace(rest.trim())}`;
     }
     if (name === "cookie")
       return value
@@ -110,10 +122,9 @@ export class Redactor {
     }
     if (name === "sec-websocket-protocol") return this.#protocols(value);
     // A ticket gives access to its stream or channel.
-    if (name === "parlance-resume" && /^[0-9a-f]{32}$/.test(value)) return this.#replace(value);
+    if (name === "parlance-resume" && /^[0-9a-f]{32}$/.test(value)) return this.replace(value);
     if (name === "referer" || name === "location") return this.target(value);
-    if (this.#isSecret(name, value) || /(token|secret|api-?key|password|credential)/.test(name))
-      return this.#replace(value);
+    if (this.#isSecret(name, value) || isSecretHeader(name, value)) return this.replace(value);
     return this.scrub(value);
   }
 
@@ -121,7 +132,7 @@ export class Redactor {
   #basic(encoded: string): void {
     try {
       const password = split(atob(encoded), ":")[1];
-      if (password) this.#replace(password);
+      if (password) this.replace(password);
     } catch {
       // Not base64.
     }
@@ -135,8 +146,8 @@ export class Redactor {
       const [name, rest] = split(protocol, ".");
       const is = secretNext || looksSecret(protocol);
       secretNext = /^(bearer|token|ticket|auth|authorization|access_token|jwt)$/i.test(protocol);
-      if (name === "parlance" && rest !== undefined) return `parlance.${this.#replace(rest)}`;
-      return is ? this.#replace(protocol) : protocol;
+      if (name === "parlance" && rest !== undefined) return `parlance.${this.replace(rest)}`;
+      return is ? this.replace(protocol) : protocol;
     });
     return offered.join(", ");
   }
@@ -144,7 +155,7 @@ export class Redactor {
   /** One cookie. */
   #pair(pair: string): string {
     const [name, value] = split(pair, "=");
-    return value === undefined || value === "" ? pair : `${name}=${this.#replace(value)}`;
+    return value === undefined || value === "" ? pair : `${name}=${this.replace(value)}`;
   }
 
   /** A query or a form. */
@@ -154,12 +165,12 @@ export class Redactor {
       .map((pair) => {
         const [name, value] = split(pair, "=");
         if (!value || !this.#isSecret(decode(name), decode(value))) return pair;
-        return `${name}=${this.#replace(decode(value))}`;
+        return `${name}=${this.replace(decode(value))}`;
       })
       .join("&");
   }
 
-  /** JSON without its secrets; undefined if it has none, or the text is not JSON. */
+  /** JSON without its secrets; undefined if the text is not JSON. */
   #json(text: string): string | undefined {
     if (!/^\s*[[{]/.test(text)) return undefined;
     let value: unknown;
@@ -170,17 +181,17 @@ export class Redactor {
     }
     const clean = this.#walk(value, false, 0);
     // A text without secrets keeps its own spaces and numbers.
-    return clean === value ? undefined : JSON.stringify(clean);
+    return clean === value ? text : JSON.stringify(clean);
   }
 
   /** Returns the same value if nothing was replaced in it. */
   #walk(value: unknown, secret: boolean, depth: number): unknown {
     if (depth > 64) return value;
     if (typeof value === "string") {
-      if (secret) return value === "" ? value : this.#replace(value);
-      return this.#json(value) ?? value;
+      if (secret) return value === "" ? value : this.replace(value);
+      return this.#json(value) ?? this.#forms(value);
     }
-    if (secret && typeof value === "number") return this.#replace(String(value));
+    if (secret && typeof value === "number") return this.replace(String(value));
     if (Array.isArray(value)) {
       const items = value.map((item) => this.#walk(item, secret, depth + 1));
       return items.some((item, at) => item !== value[at]) ? items : value;
@@ -190,13 +201,15 @@ export class Redactor {
     const entries = Object.entries(value).map(([key, inner]) => {
       const clean = this.#walk(inner, secret || this.#isSecret(key, inner), depth + 1);
       changed ||= clean !== inner;
-      return [key, clean] as const;
+      const name = this.#forms(key);
+      changed ||= name !== key;
+      return [name, clean] as const;
     });
     return changed ? Object.fromEntries(entries) : value;
   }
 
-  /** Returns the placeholder of a secret, and searches for it from now on. */
-  #replace(secret: string): string {
+  /** Returns the placeholder of a secret or of a piece of one, and searches for it from now on. */
+  replace(secret: string): string {
     if (new RegExp(`^${PLACEHOLDER.source}$`).test(secret)) return secret;
     const found = this.#placeholders.get(secret);
     if (found !== undefined) return found;
@@ -236,13 +249,6 @@ function formsOf(secret: string): Set<string> {
 function toBase64(text: string): string {
   return btoa(String.fromCharCode(...new TextEncoder().encode(text.slice(0, 10_000))));
 }
-
-/** Long, without spaces, with a digit: not a word. */
-function looksSecret(value: string): boolean {
-  return value.length >= 12 && /\d/.test(value) && !/\s/.test(value);
-}
-
-const bare = (name: string) => name.toLowerCase().replace(/[-_]/g, "");
 
 function split(text: string, by: string): [string, string | undefined] {
   const at = text.indexOf(by);

@@ -1,18 +1,14 @@
-import { type AnyContract, type AnyMessage, type Flaw, Refusal, unfault, Violation } from "@parlance/wire";
-import { OpenAsks } from "@parlance/wire/link";
-import { type Asked, bodyOf, type Conversations } from "./conversation.js";
-import { type Entry, type Header, type HeaderList, headerOf } from "./recording.js";
+import { type AnyContract, type Flaw, isObject, Refusal, unfault, Violation } from "@parlance/wire";
+import { isCut } from "@parlance/wire/link";
+import { bodyOf, type Conversations } from "./conversation.js";
+import type { Entry, Header } from "./recording.js";
+import { PLACEHOLDER } from "./redact.js";
+import { SessionAsks } from "./verify/asks.js";
+import { type Find, type Finding, type Open, RULES, type Rule } from "./verify/finding.js";
+import { checkOrder, isSentinel, missingEnd } from "./verify/order.js";
+import { Resumptions } from "./verify/resume.js";
 
-/** A problem of a recording. */
-export interface Finding {
-  /** From 1. */
-  readonly line: number;
-  readonly connection: number;
-  readonly rule: "schema" | "order" | "exchange" | "end" | "status" | "route";
-  readonly message: string;
-  /** JSON Pointers to the schema errors in the body. */
-  readonly at?: readonly string[];
-}
+export type { Finding } from "./verify/finding.js";
 
 export interface Totals {
   connections: number;
@@ -21,33 +17,9 @@ export interface Totals {
   unknown: number;
 }
 
-/** The maximum number of sessions whose open requests are tracked. */
-const MAX_SESSIONS = 10_000;
-/** The maximum number of open requests of one side of a session. */
-const MAX_ASKS = 1000;
-const PLACEHOLDER = /__redacted_\d+__/;
-
-interface Open {
-  readonly c: number;
-  readonly method: string;
-  readonly target: string;
-  readonly headers: HeaderList;
-  readonly socket: boolean;
-  asked?: Asked | undefined;
-  /** The body of the request has been read, or there is none. */
-  bound: boolean;
-  body?: string;
-  status?: number;
-  answer?: HeaderList;
-  /** The number of messages sent by each side. */
-  readonly sent: { client: number; server: number };
-  last?: string;
-  ended?: string;
-}
-
 /**
  * Checks a recording against its contract, entry by entry: schemas, order, exchanges, ends. It keeps only open state, so its memory does
- * not grow with the recording.
+ * not grow with the recording. A loss is reported at the end, because the stream or channel may be resumed.
  */
 export class Verifier {
   readonly totals: Totals = { connections: 0, messages: 0, unknown: 0 };
@@ -55,13 +27,21 @@ export class Verifier {
   readonly #contract: AnyContract;
   readonly #found: (finding: Finding) => void;
   readonly #open = new Map<number, Open>();
-  readonly #asks = new Map<string | number, { client: OpenAsks; server: OpenAsks }>();
+  readonly #asks: SessionAsks;
+  readonly #resumptions: Resumptions;
   #metadataOnly = false;
 
   constructor(talk: Conversations, found: (finding: Finding) => void) {
     this.#talk = talk;
     this.#contract = talk.contract;
     this.#found = found;
+    this.#asks = new SessionAsks(talk.contract);
+    this.#resumptions = new Resumptions(talk);
+  }
+
+  /** The rules that are checked. Metadata alone has no texts. */
+  get checked(): readonly Rule[] {
+    return this.#metadataOnly ? ["route", "status"] : RULES;
   }
 
   header(header: Header): void {
@@ -71,8 +51,8 @@ export class Verifier {
   entry(entry: Entry, line: number): void {
     if (entry.kind === "request") return this.#request(entry, line);
     const open = this.#open.get(entry.c);
-    if (entry.kind === "close" || entry.kind === "error") this.#asks.delete(entry.c);
-    const find = (rule: Finding["rule"], message: string, at?: readonly string[]) =>
+    if (entry.kind === "close" || entry.kind === "error") this.#asks.drop(entry.c);
+    const find: Find = (rule, message, at) =>
       this.#found({ line, connection: entry.c, rule, message, ...(at && { at }) });
     if (!open) {
       // A confirmed close, or a ping after it.
@@ -81,7 +61,7 @@ export class Verifier {
       return;
     }
     try {
-      this.#happened(open, entry, find);
+      this.#happened(open, entry, line, find);
     } catch (error) {
       if (!(error instanceof Violation)) throw error;
       const text = "text" in entry ? entry.text : open.body;
@@ -97,6 +77,7 @@ export class Verifier {
 
   /** Checks what is still open at the end of the recording. */
   end(line: number, cut: boolean): void {
+    for (const finding of this.#resumptions.end()) this.#found(finding);
     for (const [connection, open] of this.#open)
       if (!cut && !open.ended) {
         const what = open.asked?.name ?? `${open.method} ${open.target}`;
@@ -104,92 +85,93 @@ export class Verifier {
       }
   }
 
-  #request({ c, method, target, headers, socket }: Extract<Entry, { kind: "request" }>, line: number): void {
+  #request(request: Extract<Entry, { kind: "request" }>, line: number): void {
     this.totals.connections++;
-    const open: Open = {
-      c,
-      method,
-      target,
-      headers,
-      socket: socket === true,
-      bound: false,
-      sent: { client: 0, server: 0 },
-    };
-    this.#open.set(c, open);
-    if (this.#talk.namesAt(method, target) === undefined && !isPreflight(method))
+    const { c, method, target, headers, socket = false } = request;
+    const resumption = this.#resumptions.of(request);
+    const sent = { client: 0, server: 0 };
+    const bound = resumption.resuming !== undefined;
+    this.#open.set(c, { c, method, target, headers, socket, ...resumption, bound, sent });
+    if (!bound && this.#talk.namesAt(method, target) === undefined && !isPreflight(method))
       this.#found({ line, connection: c, rule: "route", message: `${this.#contract.name} has no ${method} ${target}` });
   }
 
-  #happened(open: Open, entry: Entry, find: (rule: Finding["rule"], message: string) => void): void {
+  #happened(open: Open, entry: Exclude<Entry, { kind: "request" }>, line: number, find: Find): void {
     switch (entry.kind) {
       case "body":
         if (entry.from === "client") {
-          open.body = entry.text;
+          open.body = entry.text!;
           if (entry.text === undefined) open.bound = true;
         } else this.#answer(open, entry.text, find);
         return;
       case "response":
         open.status = entry.status;
         open.answer = entry.headers;
+        if (entry.status < 400 && (open.resuming === "stream" || open.socket)) this.#resumptions.resumed(open);
         // What a server refuses may be a request that breaks the contract.
         if (entry.status < 400) this.#bind(open);
         return this.#status(open, find);
       case "event":
       case "frame":
         return this.#message(open, entry, find);
-      case "end":
+      case "end": {
         this.#open.delete(entry.c);
-        return this.#over(open, find);
-      case "close":
-        if (entry.code !== 1000 && entry.code !== 1005 && !(entry.code === 1001))
-          find("end", `${entry.from} closed with ${entry.code} ${entry.reason}`.trimEnd());
-        open.ended = "close";
+        const missing = this.#metadataOnly ? undefined : missingEnd(this.#contract, open);
+        return this.#lost(open, line, missing);
+      }
+      case "close": {
+        const { code, from, reason } = entry;
+        const usual = code === 1000 || code === 1001 || code === 1005;
         this.#open.delete(entry.c);
+        const what = usual ? undefined : `${from} closed with ${code} ${reason}`.trimEnd();
+        if (isCut(code)) this.#lost(open, line, what);
+        else if (what !== undefined) find("end", what);
         return;
+      }
       case "error":
         this.#open.delete(entry.c);
         // A client may leave at any time.
         if (entry.from === "server" && open.ended === undefined)
-          find("end", `the server's side was lost: ${entry.text}`);
+          this.#lost(open, line, `the server's side was lost: ${entry.text}`);
     }
+  }
+
+  /** A stream or channel is over before its end. One that can be resumed may go on. */
+  #lost({ c, key }: Open, line: number, message: string | undefined): void {
+    if (message === undefined) return;
+    const finding = { line, connection: c, rule: "end", message } as const;
+    const due = key === undefined ? finding : this.#resumptions.lost(key, finding);
+    if (due) this.#found(due);
   }
 
   #bind(open: Open): void {
     if (open.bound || isPreflight(open.method)) return;
     open.bound = true;
+    const { method, target, headers, body } = open;
     if (this.#metadataOnly) {
-      const name = this.#talk.namesAt(open.method, open.target)?.[0];
+      const name = this.#talk.namesAt(method, target)?.[0];
       open.asked = name === undefined ? undefined : { name, input: {}, session: undefined };
       return;
     }
-    open.asked = this.#talk.asked(
-      open.method,
-      open.target,
-      open.headers,
-      bodyOf(open.body, open.headers, this.#contract),
-    );
+    open.asked = this.#talk.asked(method, target, headers, bodyOf(body, headers, this.#contract));
     if (!open.asked || this.#contract.channels[open.asked.name]) return;
-    const { name, input } = open.asked;
-    // An operation may answer an ask on a stream or channel.
-    const answers = this.#contract.exchanges?.some(({ answers }) =>
-      answers.some(({ operation }) => operation === name),
-    );
-    if (answers) this.#asksOf(open).server.answer({ ...input, type: name });
+    this.#resumptions.began(open, open.asked);
+    this.#asks.operation(open, open.asked);
   }
 
-  #status({ asked, status = 0, socket }: Open, find: (rule: Finding["rule"], message: string) => void): void {
+  #status({ asked, status = 0, socket }: Open, find: Find): void {
     const operation = asked && this.#contract.operations[asked.name];
     if (operation && status < 400 && status !== operation.answer.status)
       find("status", `${asked.name} answers ${operation.answer.status}, not ${status}`);
     if (socket && status < 400 && status !== 101) find("status", `a WebSocket is opened with 101, not ${status}`);
   }
 
-  #answer(
-    { asked, status = 0, answer = [], method, target }: Open,
-    text: string | undefined,
-    find: (rule: Finding["rule"], message: string) => void,
-  ): void {
+  #answer(open: Open, text: string | undefined, find: Find): void {
     if (text === undefined) return;
+    const { asked, status = 0, answer = [], method, target, resuming } = open;
+    // Another server answers such a request in words of its own.
+    if (resuming === "cancel" || (resuming === "offer" && status >= 400)) return;
+    if (resuming === "offer") return this.#resumptions.offered(open, bodyOf(text, answer, this.#contract));
     if (status >= 400) {
       const refusal = unfault(this.#contract, status, text);
       if (!(refusal instanceof Refusal)) find("schema", `the refusal of ${method} ${target} is not readable`);
@@ -199,115 +181,40 @@ export class Verifier {
       this.#talk.checkAnswer(asked.name, bodyOf(text, answer, this.#contract));
   }
 
-  #message(
-    open: Open,
-    entry: Extract<Entry, { kind: "event" | "frame" }>,
-    find: (rule: Finding["rule"], message: string) => void,
-  ): void {
+  #message(open: Open, entry: Extract<Entry, { kind: "event" | "frame" }>, find: Find): void {
     this.totals.messages++;
     const { asked } = open;
     if (!asked || entry.text === undefined) return;
-    const { from } = entry;
-    const sentinel = this.#contract.operations[asked.name]?.answer.stream?.sentinel;
+    const { from, text } = entry;
     if (open.ended === "message") find("order", `${from} sends on ${asked.name} after its end ${open.last}`);
-    if (sentinel !== undefined && entry.text === sentinel) {
-      open.ended = "message";
-      open.last = sentinel;
-      return;
-    }
+    if (isSentinel(this.#contract, open, text!)) return;
     const event = entry.kind === "event" ? entry.event : undefined;
-    const first = open.sent[from]++ === 0;
-    const read = this.#talk.codec(asked.name, from).decode({ event, data: entry.text });
+    open.sent[from]++;
+    const read = this.#talk.codec(asked.name, from).decode({ event, data: text! });
     if ("unknown" in read) {
       this.totals.unknown++;
       return;
     }
-    const { message } = read;
-    this.#order(open, from, first, message, find);
-    this.#exchange(open, from, message, find);
-  }
-
-  #order(
-    open: Open,
-    from: "client" | "server",
-    first: boolean,
-    message: AnyMessage,
-    find: (rule: Finding["rule"], message: string) => void,
-  ): void {
-    const name = open.asked!.name;
-    const channel = this.#contract.channels[name];
-    const opening = channel?.open?.[from];
-    // A server that refuses to open says so first; a channel that is joined again has been opened before.
-    const rejoined = headerOf(open.headers, "sec-websocket-protocol")?.includes("parlance.") ?? false;
-    if (first && opening !== undefined && message.type !== opening && message.type !== channel?.fault && !rejoined)
-      find("order", `${name} is opened by ${opening}, not by ${message.type}`);
-    const stream = this.#contract.operations[name]?.answer.stream;
-    open.last = message.type;
-    if (stream?.end?.includes(message.type)) open.ended = "message";
-    if (stream?.mayEnd?.includes(message.type)) open.ended = "perhaps";
-    else if (open.ended === "perhaps") open.ended = undefined;
-  }
-
-  #exchange(
-    open: Open,
-    from: "client" | "server",
-    message: AnyMessage,
-    find: (rule: Finding["rule"], message: string) => void,
-  ): void {
-    const { exchanges = [] } = this.#contract;
-    if (exchanges.length === 0) return;
-    const asks = this.#asksOf(open);
-    const other = from === "client" ? asks.server : asks.client;
-    const isAnswer = exchanges.filter(
-      ({ by, answers }) => by !== from && answers.some((one) => one.message === message.type),
-    );
-    if (isAnswer.length > 0 && !other.answer(message) && isAnswer.every(({ key }) => key !== undefined))
-      find("exchange", `${message.type} answers nothing that is open: ${keysOf(isAnswer, message)}`);
-    asks[from].open(message);
-    const list = asks[from].list();
-    if (list.length > MAX_ASKS) asks[from].withdraw(list[0]!);
-  }
-
-  /** By session where the contract has them, because an operation may answer what a stream asked; else by connection. */
-  #asksOf({ asked, c }: Open): { client: OpenAsks; server: OpenAsks } {
-    const key = asked?.session ?? c;
-    const known = this.#asks.get(key);
-    if (known) return known;
-    const asks = { client: new OpenAsks(this.#contract, "client"), server: new OpenAsks(this.#contract, "server") };
-    this.#asks.set(key, asks);
-    if (this.#asks.size > MAX_SESSIONS) this.#asks.delete(this.#asks.keys().next().value!);
-    return asks;
-  }
-
-  #over({ asked, status = 0, ended, answer = [] }: Open, find: (rule: Finding["rule"], message: string) => void): void {
-    const stream = asked && status < 400 ? this.#contract.operations[asked.name]?.answer.stream : undefined;
-    if (!stream || (stream.closedBy !== undefined && ended === undefined)) return;
-    const hasEnd = stream.end ?? stream.sentinel ?? stream.mayEnd;
-    const isStream = headerOf(answer, "content-type")?.startsWith("text/event-stream");
-    if (hasEnd && isStream && ended === undefined && !this.#metadataOnly)
-      find(
-        "end",
-        `${asked!.name} stopped without ${[...(stream.end ?? []), ...(stream.mayEnd ?? []), stream.sentinel].filter(Boolean).join(" or ")}`,
-      );
+    checkOrder(this.#contract, open, from, read.message, find);
+    this.#asks.message(open, from, read.message, find);
   }
 }
 
 const isPreflight = (method: string) => method === "OPTIONS" || method === "HEAD";
 
-function keysOf(exchanges: readonly { readonly ask: string; readonly key?: string }[], message: AnyMessage): string {
-  return exchanges
-    .map(({ ask, key = "" }) => `${ask} with ${key} ${JSON.stringify((message as never)[key])}`)
-    .join(", ");
-}
+const IS_REDACTED = new RegExp(PLACEHOLDER.source);
 
 /** Whether the value at an error, or around it, was redacted: a schema does not apply to a placeholder. */
 function isRedacted({ at }: Flaw, text: string | undefined): boolean {
-  if (text === undefined || !PLACEHOLDER.test(text)) return false;
+  if (text === undefined || !IS_REDACTED.test(text)) return false;
   try {
     let value: unknown = JSON.parse(text);
     for (const step of at.split("/").slice(1))
-      value = (value as Record<string, unknown>)?.[step.replaceAll("~1", "/").replaceAll("~0", "~")];
-    return typeof value === "string" && PLACEHOLDER.test(value);
+      value =
+        isObject(value) || Array.isArray(value)
+          ? (value as never)[step.replaceAll("~1", "/").replaceAll("~0", "~")]
+          : undefined;
+    return typeof value === "string" && IS_REDACTED.test(value);
   } catch {
     return false;
   }

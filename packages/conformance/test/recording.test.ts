@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { decoder } from "@parlance/wire";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Blocks, rawOf } from "../src/blocks.js";
 import { RecordingFile } from "../src/node/file.js";
@@ -122,4 +123,41 @@ describe("the blocks of an event stream", () => {
     for (const piece of ["data: 12345", "67890", "\n\n"]) blocks.push(piece);
     expect(sizes).toEqual([18]);
   });
+});
+
+test("a block in its usual form is the event that a decoder reads", () => {
+  const fields = [
+    "event: a",
+    "event: ",
+    "event:a",
+    "id: 7",
+    "id: ",
+    "id: a\0",
+    "data: x",
+    "data: ",
+    "data:  x",
+    "data",
+    ": c",
+  ];
+  const blocks = fields.flatMap((a) =>
+    fields.flatMap((b) => [`${a}\n\n`, `${a}\n${b}\n\n`, `${a}\n${b}\ndata: z\n\n`]),
+  );
+  const different = blocks.filter((text) => {
+    const found: unknown[] = [];
+    const cut = new Blocks(
+      1000,
+      ({ event }) => void (event && found.push({ event: event.event, data: event.data })),
+      fail,
+    );
+    cut.push(text);
+    const expected: unknown[] = [];
+    const events = decoder({
+      onEvent: ({ event, data }) => expected.push({ event, data }),
+      onTooLarge: () => fail(text),
+      maxSize: 1000,
+    });
+    events.push(text);
+    return JSON.stringify(found) !== JSON.stringify(expected);
+  });
+  expect(different).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import type { ContractDocument, Json, Message, Operation, Schema, SchemaObject, Tag } from "@parlance/contract";
 import { mapSchema } from "./walk.js";
 
+export { serverExamples } from "./examples.js";
 export { declaredFormats, uncheckedFormats } from "./formats.js";
 export { mapSchema, subschemas } from "./walk.js";
 

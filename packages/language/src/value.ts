@@ -1,6 +1,7 @@
 import type { Check, Checks, ContractDocument, ContractValue, SchemaObject, Side } from "@parlance/contract";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
+import { serverExamples } from "./examples.js";
 import { readsOf } from "./reads.js";
 import { declaredFormats, headersSchema, inputSchema, uncheckedFormats } from "./schema.js";
 
@@ -23,7 +24,11 @@ export function contractValue(document: ContractDocument): LoadedContract {
     reads: readsOf(document.contract, "server"),
     accepts: async () => {
       accepts ??= lazily("client");
-      return { checks: accepts, reads: readsOf(document.contract, "client") };
+      return {
+        checks: accepts,
+        reads: readsOf(document.contract, "client"),
+        examples: async () => ({ examples: serverExamples(document, forms(document, "server")) }),
+      };
     },
   };
 }

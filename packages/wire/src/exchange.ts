@@ -20,17 +20,15 @@ export interface Answered {
   readonly partial: boolean;
 }
 
-/** An open ask, linked in the list of all open asks and in that of its exchange and key. */
+/** An open ask, linked in the list of its exchange and key. */
 interface Open extends Waiting {
   readonly place: number;
   readonly line: Line;
-  older: Open | undefined;
-  newer: Open | undefined;
   before: Open | undefined;
   after: Open | undefined;
 }
 
-/** The open asks of one exchange that have the same key, oldest first. */
+/** The open asks of one exchange that have the same key, oldest first. Linked, because the first entry of a set is found past all dropped ones. */
 interface Line {
   first: Open | undefined;
   last: Open | undefined;
@@ -62,19 +60,18 @@ interface Table {
  */
 export class OpenAsks {
   readonly #table: Table;
-  /** By exchange and key. Absent before the first ask: thousands of connections have none. */
+  /** All, oldest first. Absent before the first ask, as its lines are: thousands of connections have none. */
+  #open: Set<Open> | undefined;
+  /** By exchange and key. */
   #lines: Map<Exchange, Map<unknown, Line>> | undefined;
-  #oldest: Open | undefined;
-  #newest: Open | undefined;
   #places = 0;
-  #size = 0;
 
   constructor(contract: Contract, side: Side) {
     this.#table = tableOf(contract, side);
   }
 
   get size(): number {
-    return this.#size;
+    return this.#open?.size ?? 0;
   }
 
   /** The exchange that a message begins, if it is an ask. */
@@ -88,7 +85,10 @@ export class OpenAsks {
     const exchange = this.exchangeOf(message);
     if (!exchange) return undefined;
     const key = exchange.key === undefined ? undefined : (message as AnyMessage & JsonObject)[exchange.key];
-    const line = this.#lineOf(exchange, key);
+    this.#open ??= new Set();
+    this.#lines ??= new Map();
+    const keys = entryOf(this.#lines, exchange, () => new Map<unknown, Line>());
+    const line = entryOf<unknown, Line>(keys, key, () => ({ first: undefined, last: undefined }));
     const ask: Open = {
       message,
       exchange,
@@ -96,18 +96,13 @@ export class OpenAsks {
       ...on,
       place: this.#places++,
       line,
-      older: this.#newest,
-      newer: undefined,
       before: line.last,
       after: undefined,
     };
-    if (ask.older) ask.older.newer = ask;
-    else this.#oldest = ask;
-    this.#newest = ask;
-    if (ask.before) ask.before.after = ask;
+    this.#open.add(ask);
+    if (line.last) line.last.after = ask;
     else line.first = ask;
     line.last = ask;
-    this.#size++;
     return ask;
   }
 
@@ -120,7 +115,7 @@ export class OpenAsks {
 
   /** Finds the ask as `answer` does, but leaves it open. */
   find(reply: AnyMessage): Answered | undefined {
-    const ways = this.#oldest && this.#table.answers.get(reply.type);
+    const ways = this.size > 0 && this.#table.answers.get(reply.type);
     if (!ways) return undefined;
     const fields = reply as AnyMessage & JsonObject;
     let keyed: Candidate | undefined;
@@ -144,48 +139,24 @@ export class OpenAsks {
 
   /** Closes an ask. Has no effect on a closed one. */
   withdraw(ask: Waiting): void {
-    const open = ask as Open;
-    const { line, older, newer, before, after, exchange, key } = open;
-    if (before === undefined && line.first !== ask) return;
-    open.older = open.newer = open.before = open.after = undefined;
-    if (older) older.newer = newer;
-    else this.#oldest = newer;
-    if (newer) newer.older = older;
-    else this.#newest = older;
+    const { line, before, after, exchange, key } = ask as Open;
+    if (!this.#open!.delete(ask as Open)) return;
     if (before) before.after = after;
     else line.first = after;
     if (after) after.before = before;
     else line.last = before;
     if (!line.first) this.#lines!.get(exchange)!.delete(key);
-    this.#size--;
   }
 
   /** The open asks, oldest first. */
   list(): readonly Waiting[] {
-    const asks: Waiting[] = [];
-    for (let ask = this.#oldest; ask; ask = ask.newer) asks.push(ask);
-    return asks;
+    return [...(this.#open ?? [])];
   }
 
   /** Whether an open ask belongs to an exchange whose `busy` has this name. */
   isBusy(name: string): boolean {
     for (const [{ busy }, lines] of this.#lines ?? []) if (busy === name && lines.size > 0) return true;
     return false;
-  }
-
-  #lineOf(exchange: Exchange, key: unknown): Line {
-    this.#lines ??= new Map();
-    let lines = this.#lines.get(exchange);
-    if (!lines) {
-      lines = new Map();
-      this.#lines.set(exchange, lines);
-    }
-    let line = lines.get(key);
-    if (!line) {
-      line = { first: undefined, last: undefined };
-      lines.set(key, line);
-    }
-    return line;
   }
 }
 
@@ -214,19 +185,20 @@ function tableFor(exchanges: readonly Exchange[]): Table {
   const asks = new Map<string, Exchange[]>();
   const answers = new Map<string, Way[]>();
   for (const exchange of exchanges) {
-    entryOf(asks, exchange.ask).push(exchange);
+    entryOf(asks, exchange.ask, () => []).push(exchange);
     for (const how of exchange.answers) {
       const key = exchange.key === undefined ? undefined : (how.key ?? exchange.key);
       const way: Way = { exchange, how, key, partial: Object.entries(how.partial ?? {}) };
       const name = how.message ?? how.operation;
-      if (name !== undefined) entryOf(answers, name).push(way);
+      if (name !== undefined) entryOf(answers, name, () => []).push(way);
     }
   }
   return { asks, answers };
 }
 
-function entryOf<T>(map: Map<string, T[]>, key: string): T[] {
-  const entry = map.get(key) ?? [];
+/** The entry of a key, made when there is none. */
+function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const entry = map.get(key) ?? make();
   map.set(key, entry);
   return entry;
 }

@@ -2,8 +2,10 @@ import type { CallOptions, Json } from "@parlance/contract";
 import type { AnyContract, Input, Port } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
 import { type AnyChannel, type Link, link } from "@parlance/wire/link";
-import { messageDecoder, messageEncoder } from "@parlance/wire/message";
+import { messageEncoder } from "@parlance/wire/message";
+import { messageDecoder } from "@parlance/wire/message-decoder";
 import { formatCursor, formatTicket, newKey, RESUME } from "@parlance/wire/resume";
+import { cancel } from "../cancel.js";
 import { timedOut } from "../disconnected.js";
 import { lifetime, within } from "../lifetime.js";
 import {
@@ -66,7 +68,7 @@ export async function openChannel(
           // The ticket replaces the token, which a browser cannot send.
           return at ? { port: await openSocket(own, [formatTicket(at.ticket)], request), received: at.received } : 0;
         },
-        cancel: () => requests.cancel(name, input, headers, keyed),
+        cancel: () => cancel(requests, name, input, headers, keyed),
       }).open();
     } else {
       const request = lifetime(life.signal);

@@ -1,41 +1,48 @@
-import type { MessageStream } from "@parlance/contract";
 import type { AnyContract, AnyMessage } from "@parlance/wire";
-import { reading as readingOf } from "@parlance/wire/reading";
 import { parseGap, RESUME } from "@parlance/wire/resume";
+import { cancel } from "../cancel.js";
 import { gap } from "../disconnected.js";
+import type { StreamSource } from "../lazy.js";
 import { lifetime } from "../lifetime.js";
-import { operations } from "../operation.js";
+import type { operations } from "../operation.js";
 import type { ConnectOptions } from "../options.js";
 import { discard, type Requests } from "../request.js";
-import { type Begin, type Opening, sessionEnded } from "./opening.js";
+import { buffer } from "./buffer.js";
+import type { Begin, Opening } from "./opening.js";
 import { StreamReader } from "./stream.js";
 import { textOf } from "./text.js";
 
-/** Sends an operation whose answer is a stream. With the option `reopen` it is sent again after each loss. */
+/**
+ * Sends an operation whose answer is a stream. With the option `reopen` it is sent again after each loss. `operate` is `operations`: imported
+ * here too, it would be loaded twice by a page whose bundler copies shared modules.
+ */
 export async function openStream(
+  operate: typeof operations,
   contract: AnyContract,
   connection: ConnectOptions,
   requests: Requests,
   name: string,
   opening: Opening,
-): Promise<MessageStream<AnyMessage>> {
-  const begin: Begin = (how, connecting) => openOnce(contract, connecting, requests, name, { ...opening, ...how });
+): Promise<StreamSource<AnyMessage>> {
+  const begin: Begin = (how, connecting) =>
+    openOnce(operate, contract, connecting, requests, name, { ...opening, ...how });
   if (!opening.options.reopen) return begin({}, connection);
   // Only a page that opens streams again loads what that needs.
   const { openAgain } = await import("./reopening.js");
-  return openAgain(contract, connection, name, opening, begin);
+  return openAgain(contract, connection, name, opening, begin, buffer);
 }
 
 function openOnce(
+  operate: typeof operations,
   contract: AnyContract,
   connection: ConnectOptions,
   requests: Requests,
   name: string,
-  { input, options: { headers, signal }, key, reading, over }: Opening,
-): MessageStream<AnyMessage> {
-  const { ask, cancel } = requests;
+  { input, options: { headers, signal }, key, sessionEnded, over }: Opening,
+): StreamSource<AnyMessage> {
+  const { ask } = requests;
   const what = `${contract.name}.${name}`;
-  const { send } = operations(contract, connection, {
+  const { send } = operate(contract, connection, {
     ...requests,
     async ask(...request) {
       const response = await ask(...request);
@@ -57,24 +64,19 @@ function openOnce(
     send: (request) => send(name, input, headers, request, keyed),
     join: keyed && ((cursor, request) => ask("GET", name, input, headers, request, { ...keyed, ...cursor })),
     abandon(answered) {
-      if (keyed && (answered || !deletes)) cancel(name, input, headers, keyed);
+      if (keyed && (answered || !deletes)) cancel(requests, name, input, headers, keyed);
     },
-    sessionEnded: () => sessionEnded(reading),
+    sessionEnded,
     over,
   });
   const { messages, opened } = reader;
-  function close(): void {
-    messages.clear();
-    reader.close({}, new DOMException("the stream was cancelled", "AbortError"), true);
-  }
-  const readers = readingOf(what, () => messages.drained);
-  const batches = { [Symbol.asyncIterator]: () => readers(messages.batch, close) };
-  const messageStream: MessageStream<AnyMessage> = {
+  return {
     opened,
-    cancel: close,
-    batches: () => batches,
-    [Symbol.asyncIterator]: () => readers(messages.next, close),
-    text: () => textOf(contract, name, stream, messageStream),
+    messages,
+    close() {
+      messages.clear();
+      reader.close({}, new DOMException("the stream was cancelled", "AbortError"), true);
+    },
+    text: (read) => textOf(contract, name, stream, read),
   };
-  return messageStream;
 }

@@ -1,38 +1,42 @@
-import type { MessageStream } from "@parlance/contract";
 import type { AnyContract, AnyMessage } from "@parlance/wire";
 import { Disconnected, misuse, Refusal } from "@parlance/wire/errors";
 import { notify } from "@parlance/wire/notify";
-import { reading } from "@parlance/wire/reading";
 import { newKey } from "@parlance/wire/resume";
+import type { StreamSource } from "../lazy.js";
 import { type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
 import { type Rejoins, rejoining } from "../rejoin.js";
-import { type Buffer, buffer } from "./buffer.js";
-import { type Begin, type Opening, sessionEnded } from "./opening.js";
+import type { Buffer, buffer } from "./buffer.js";
+import type { Begin, Opening } from "./opening.js";
 
 /** Three times the seconds that each further opening may take: see `Rejoins`. */
 const GRACE = 90;
 /** Milliseconds after which an open stream resets the budget, even when it sent only comments. */
 const PROVED = 30_000;
 
-/** Sends a GET whose answer is a stream, and sends it again after each loss. */
+/**
+ * Sends a GET whose answer is a stream, and sends it again after each loss. `make` is `buffer`: imported here too, it would be one more file of
+ * every page with streams.
+ */
 export function openAgain(
   contract: AnyContract,
   connection: ConnectOptions,
   name: string,
   opening: Opening,
   begin: Begin,
-): MessageStream<AnyMessage> {
+  make: typeof buffer,
+): StreamSource<AnyMessage> {
   const what = `${contract.name}.${name}`;
   const { method } = contract.operations[name]!;
   if (method !== "GET")
     throw misuse(`${what} is a ${method}: to open it again would do it twice. Call it again if that is meant`);
-  return new ReopenedStream(what, connection, opening, begin);
+  return new ReopenedStream(what, connection, opening, begin, make);
 }
 
 /** Presents the streams opened after each loss as one stream. Each has its own key and its own joins. */
-class ReopenedStream implements MessageStream<AnyMessage> {
+class ReopenedStream implements StreamSource<AnyMessage> {
   readonly opened: Promise<void>;
+  readonly messages: Buffer<AnyMessage>;
   readonly #what: string;
   readonly #connection: ConnectOptions;
   readonly #opening: Opening;
@@ -40,28 +44,26 @@ class ReopenedStream implements MessageStream<AnyMessage> {
   readonly #life: Lifetime;
   readonly #rejoins: Rejoins;
   readonly #batches = this.#read();
-  readonly #messages: Buffer<AnyMessage> = buffer(async () => {
-    try {
-      const { done, value } = await this.#batches.next();
-      if (done) this.#messages.end({});
-      else for (const message of value) this.#messages.push(message);
-    } catch (error) {
-      this.#messages.end({ error });
-    }
-  });
-  readonly #readers;
-  #current: MessageStream<AnyMessage>;
+  #current: StreamSource<AnyMessage>;
   /** The time at which the current stream opened; 0 before the first. */
   #openedAt = 0;
   /** Milliseconds that the server asked for before a reconnect. */
   #retry = 0;
   #cancelled = false;
 
-  constructor(what: string, connection: ConnectOptions, opening: Opening, begin: Begin) {
+  constructor(what: string, connection: ConnectOptions, opening: Opening, begin: Begin, make: typeof buffer) {
     this.#what = what;
-    this.#readers = reading(what, () => this.#messages.drained);
     this.#opening = opening;
     this.#begin = begin;
+    this.messages = make(async () => {
+      try {
+        const { done, value } = await this.#batches.next();
+        if (done) this.messages.end({});
+        else for (const message of value) this.messages.push(message);
+      } catch (error) {
+        this.messages.end({ error });
+      }
+    });
     this.#life = lifetime(connection.signal, opening.options.signal);
     this.#life.signal.addEventListener("abort", () => opening.over(0));
     this.#rejoins = rejoining(connection, this.#life);
@@ -83,30 +85,21 @@ class ReopenedStream implements MessageStream<AnyMessage> {
     return Promise.reject(misuse(repeated));
   }
 
-  cancel(): void {
+  close(): void {
     this.#cancelled = true;
-    this.#messages.clear();
-    this.#current.cancel();
+    this.messages.clear();
+    this.#current.close();
     this.#life.abort(new DOMException("the stream was cancelled", "AbortError"));
-  }
-
-  batches(): AsyncIterable<AnyMessage[]> {
-    return { [Symbol.asyncIterator]: () => this.#readers(this.#messages.batch, () => this.cancel()) };
-  }
-
-  [Symbol.asyncIterator](): AsyncIterator<AnyMessage> {
-    return this.#readers(this.#messages.next, () => this.cancel());
   }
 
   async *#read(): AsyncGenerator<AnyMessage[], void> {
     try {
       for (;;) {
         try {
-          for await (const batch of this.#current.batches()) {
-            this.#rejoins.delivered();
-            yield batch;
-          }
-          return;
+          const { done, value } = await this.#current.messages.batch();
+          if (done) return;
+          this.#rejoins.delivered();
+          yield value;
         } catch (error) {
           if (this.#cancelled) return;
           if (!this.#openedAt || !(error instanceof Disconnected)) throw error;
@@ -120,14 +113,14 @@ class ReopenedStream implements MessageStream<AnyMessage> {
 
   /** Resolves with false when the stream is over. Rejects when it cannot be reopened. */
   async #reopen(lost: Disconnected): Promise<boolean> {
-    const { reading, key, options } = this.#opening;
-    const isOver = async () => this.#cancelled || sessionEnded(reading);
+    const { sessionEnded, key, options } = this.#opening;
+    const isOver = async () => this.#cancelled || sessionEnded();
     if (await isOver()) return false;
     if (typeof options.reopen === "function") notify(options.reopen, lost, this.#life.abort);
     if (Date.now() - this.#openedAt > PROVED) this.#rejoins.delivered();
     const once = { ...this.#connection, retryWaits: [] };
     const attempt = async (request: Lifetime) => {
-      if (await sessionEnded(reading)) throw lost;
+      if (await sessionEnded()) throw lost;
       const next = this.#next(request, once, key && newKey());
       const refused = await next.opened.catch((error: unknown) => {
         if (!(error instanceof Refusal && error.retryable)) throw error;
@@ -152,7 +145,7 @@ class ReopenedStream implements MessageStream<AnyMessage> {
     return (value) => notify(callback, value, this.#life.abort);
   }
 
-  #next(request: Lifetime, connection: ConnectOptions, key: string | undefined): MessageStream<AnyMessage> {
+  #next(request: Lifetime, connection: ConnectOptions, key: string | undefined): StreamSource<AnyMessage> {
     const over = (retry: number) => {
       this.#retry = retry;
       request.release();

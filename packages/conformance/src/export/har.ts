@@ -1,3 +1,4 @@
+import type { Ending } from "../read.js";
 import { type Header, type HeaderList, headerOf } from "../recording.js";
 import { answerText, dateOf, type Exchanged } from "./connections.js";
 
@@ -7,7 +8,9 @@ export const har = {
     const [name = "parlance", version = ""] = Object.entries(header.versions)[0] ?? [];
     return `{"log":{"version":"1.2","creator":${JSON.stringify({ name, version })},"entries":[\n`;
   },
-  end: "\n]}}\n",
+  /** Says in a comment that the recording is not complete. */
+  end: ({ state, reason }: Ending): string =>
+    `\n]${state === "complete" ? "" : `,"comment":${JSON.stringify(`the recording is ${state}: ${reason}`)}`}}}\n`,
 };
 
 /** One entry of an HTTP archive (HAR 1.2); messages of a WebSocket are in `_webSocketMessages`, as in Chromium. */

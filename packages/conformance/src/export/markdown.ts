@@ -1,3 +1,4 @@
+import type { Ending } from "../read.js";
 import type { Entry, Header } from "../recording.js";
 import type { Exchanged } from "./connections.js";
 
@@ -26,6 +27,11 @@ export function markdownConnection({ request, body, entries }: Exchanged): strin
   const sent = body === undefined ? "" : `\n${fence(body)}`;
   const lines = entries.flatMap((entry) => lineOf(entry, request.t));
   return `${title}${sent}\n${lines.join("\n")}\n`;
+}
+
+/** Says that the recording is not complete. */
+export function markdownEnd({ state, reason }: Ending): string {
+  return state === "complete" ? "" : `\n> This recording is ${state}: ${reason}.\n`;
 }
 
 function lineOf(entry: Entry, began: number): string[] {

@@ -1,6 +1,7 @@
 import type { Writable } from "node:stream";
 import * as ws from "ws";
-import { type Connection, MAX_CONTENT } from "../recorder.js";
+import { MAX_CONTENT } from "../bodies.js";
+import type { Connection } from "../recorder.js";
 
 /** The frame parser of `ws`, which its types leave out. */
 const { Receiver } = ws as unknown as {

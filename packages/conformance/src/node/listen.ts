@@ -3,20 +3,22 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { socketPort } from "@parlance/wire/link";
 import { WebSocketServer } from "ws";
-import { MAX_CONTENT } from "../recorder.js";
+import { MAX_CONTENT } from "../bodies.js";
 import type { HeaderList } from "../recording.js";
-import { type Arriving, type ReplayServer, selected } from "../replay/server.js";
+import type { Answering, Arriving } from "../replay/answering.js";
+import { selected } from "../replay/server.js";
 
 export interface ListeningReplay {
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Serves a replay on a port. */
-export async function listenReplay(
-  replay: ReplayServer,
-  { port = 0, host = "127.0.0.1" } = {},
-): Promise<ListeningReplay> {
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?|.*\.localhost)$/i;
+
+const nameIn = (host = "") => host.replace(/:\d+$/, "");
+
+/** Serves a replay or a mock on a port. On a loopback address it answers to loopback names only, so that no page reaches it by a name of its own. */
+export async function listenReplay(replay: Answering, { port = 0, host = "127.0.0.1" } = {}): Promise<ListeningReplay> {
   const server = createServer();
   const sockets = new Set<Duplex>();
   const acceptor = new WebSocketServer({
@@ -29,9 +31,14 @@ export async function listenReplay(
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
   });
-  server.on("request", (incoming, outgoing) => void answer(replay, incoming, outgoing).catch(() => outgoing.destroy()));
+  const isKnown = ({ headers }: IncomingMessage) => !LOOPBACK.test(host) || LOOPBACK.test(nameIn(headers.host));
+  server.on("request", (incoming, outgoing) => {
+    if (!isKnown(incoming)) return void outgoing.writeHead(403).end("this server answers to loopback names only\n");
+    void answer(replay, incoming, outgoing).catch(() => outgoing.destroy());
+  });
   server.on("upgrade", async (incoming, socket, head) => {
     socket.on("error", () => {});
+    if (!isKnown(incoming)) return void socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n");
     try {
       const accepted = await replay.accept(arriving(incoming));
       if ("refused" in accepted) {
@@ -60,7 +67,7 @@ export async function listenReplay(
   };
 }
 
-async function answer(replay: ReplayServer, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function answer(replay: Answering, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk);
   const text = Buffer.concat(chunks).toString();

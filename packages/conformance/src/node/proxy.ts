@@ -69,6 +69,7 @@ export async function proxy(options: ProxyOptions): Promise<Proxy> {
       for (const socket of sockets) socket.destroy();
       const closing = Scope.open(() => {});
       await within(closing, closeWithin, "closing the proxy", () => closed).catch(() => {});
+      options.recorder.flush();
     },
   };
 }

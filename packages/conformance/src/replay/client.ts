@@ -1,8 +1,9 @@
 import { formatTicket, newKey, type OpenSocket, type Port } from "@parlance/wire";
 import { Queue } from "@parlance/wire/link";
 import { Blocks } from "../blocks.js";
-import { MAX_CONTENT } from "../recorder.js";
+import { MAX_CONTENT } from "../bodies.js";
 import { type Entry, headerOf, isEventStream } from "../recording.js";
+import { Cursors } from "./cursors.js";
 import { type Problem, Replaying, type ReplayOptions } from "./replay.js";
 import { nameOf, type Take, type Tape } from "./tape.js";
 
@@ -31,6 +32,7 @@ interface Live {
 
 interface Came {
   readonly event?: string | undefined;
+  readonly id?: string | undefined;
   readonly text: string;
 }
 
@@ -40,14 +42,15 @@ interface Came {
  */
 export async function replayClient(tape: Tape, options: ReplayClientOptions): Promise<readonly Problem[]> {
   const run = new Replaying(tape, options);
+  const cursors = new Cursors();
   const live = new Map<number, Live>();
   const takes = new Map(tape.takes.map((take) => [take.request.c, take]));
   try {
     for (const [at, entry] of tape.entries.entries()) {
       if (entry.from === "client") await run.pause(at);
       const known = live.get(entry.c);
-      if (entry.kind === "request") live.set(entry.c, begin(run, takes.get(entry.c)!, options));
-      else if (known) await follow(run, known, entry);
+      if (entry.kind === "request") live.set(entry.c, begin(run, cursors, takes.get(entry.c)!, options));
+      else if (known) await follow(run, cursors, known, entry);
     }
   } finally {
     for (const { abort, port } of live.values()) {
@@ -59,10 +62,10 @@ export async function replayClient(tape: Tape, options: ReplayClientOptions): Pr
   return run.problems;
 }
 
-function begin(run: Replaying, take: Take, options: ReplayClientOptions): Live {
+function begin(run: Replaying, cursors: Cursors, take: Take, options: ReplayClientOptions): Live {
   const one: Live = { take, abort: new AbortController(), incoming: new Queue({ limit: Number.POSITIVE_INFINITY }) };
   const url = (options.baseUrl ?? "http://localhost").replace(/\/$/, "") + run.matcher.rewrite(take.request.target);
-  const headers = headersOf(run, take, options);
+  const headers = headersOf(run, cursors, take, options);
   run.learn(Object.entries(headers));
   if (take.request.socket) {
     one.response = openSocket(run, one, url.replace(/^http/, "ws"), headers, options);
@@ -118,7 +121,7 @@ async function receive(one: Live): Promise<void> {
   }
   const blocks = new Blocks(
     MAX_CONTENT,
-    ({ event }) => void (event && one.incoming.push({ event: event.event, text: event.data }, 0)),
+    ({ event }) => void (event && one.incoming.push({ event: event.event, id: event.id, text: event.data }, 0)),
     () => {},
   );
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
@@ -130,7 +133,7 @@ async function receive(one: Live): Promise<void> {
   one.incoming.end();
 }
 
-async function follow(run: Replaying, one: Live, entry: Entry): Promise<void> {
+async function follow(run: Replaying, cursors: Cursors, one: Live, entry: Entry): Promise<void> {
   const { matcher } = run;
   const name = nameOf(one.take);
   const next = async (what: string): Promise<Came | undefined> => {
@@ -144,6 +147,7 @@ async function follow(run: Replaying, one: Live, entry: Entry): Promise<void> {
       const response = await run
         .within(`the answer of ${name}`, () => one.response!)
         .catch((error: Error) => void run.found("left", `the answer of ${name}: ${error.message}`));
+      if (response) cursors.answer(entry.headers, response.headers);
       if (response && response.status !== entry.status)
         run.found("differs", `the answer of ${name}`, [
           { at: "status", recorded: entry.status, came: response.status },
@@ -158,6 +162,7 @@ async function follow(run: Replaying, one: Live, entry: Entry): Promise<void> {
       const what = entry.kind === "event" ? `event ${entry.event ?? "message"}` : entry.kind;
       const came = await next(what);
       if (!came) return;
+      if (entry.kind === "event") cursors.event(entry.id, came.id);
       run.learn([], "", came.text);
       const differences = matcher.text(entry.text, came.text);
       if (entry.kind === "event" && entry.event !== came.event)
@@ -174,8 +179,9 @@ async function follow(run: Replaying, one: Live, entry: Entry): Promise<void> {
       }
       return over(run, one, name);
     case "error":
-      if (entry.from === "client") one.abort.abort();
-      if (entry.from === "client" && one.port) one.port.cut ? one.port.cut() : one.port.close(1000, "");
+      // The recorded client lost this connection, whichever side cut it; it may resume next.
+      one.abort.abort();
+      if (one.port) one.port.cut ? one.port.cut() : one.port.close(1006, "");
   }
 }
 
@@ -196,6 +202,7 @@ async function over(run: Replaying, one: Live, name: string): Promise<void> {
 
 function headersOf(
   run: Replaying,
+  cursors: Cursors,
   { request }: Take,
   { headers: given = {} }: ReplayClientOptions,
 ): Record<string, string> {
@@ -205,7 +212,7 @@ function headersOf(
     // The client chooses the name of a resumable stream.
     if (/^parlance-resume$/i.test(name) && /^__redacted_\d+__$/.test(value))
       return [[name, run.matcher.placeholder(value, newKey)] as const];
-    const now = run.matcher.rewrite(value);
+    const now = /^last-event-id$/i.test(name) ? cursors.rewrite(value) : run.matcher.rewrite(value);
     return /__redacted_\d+__/.test(now) ? [] : [[name, now] as const];
   });
   return { ...Object.fromEntries(kept), ...given };

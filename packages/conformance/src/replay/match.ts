@@ -15,6 +15,8 @@ export interface MatchOptions {
   readonly ids?: readonly string[] | undefined;
   /** Recorded text -> its replacement: a folder, a secret by its placeholder. */
   readonly values?: Readonly<Record<string, string>> | undefined;
+  /** Ids are bound even if other values differ. */
+  readonly lenient?: boolean | undefined;
 }
 
 const PLACEHOLDER = /__redacted_\d+__/g;
@@ -30,9 +32,11 @@ export class Matcher {
   readonly #ids: ReadonlySet<string>;
   /** Recorded id or placeholder -> its current value. */
   readonly #bound = new Map<string, string>();
+  readonly #lenient: boolean;
   #pattern: RegExp | undefined;
 
-  constructor({ ignore = [], ids = [], values = {} }: MatchOptions = {}) {
+  constructor({ ignore = [], ids = [], values = {}, lenient = false }: MatchOptions = {}) {
+    this.#lenient = lenient;
     this.#ignore = new Set(ignore);
     this.#ids = new Set(ids);
     for (const [recorded, now] of Object.entries(values)) {
@@ -79,7 +83,7 @@ export class Matcher {
     return this.#bound.get(recorded)!;
   }
 
-  /** Keeps the bindings of a comparison that finds no difference. */
+  /** Keeps the bindings of a comparison that finds no difference, or of any if it is lenient. */
   #settle(compare: (found: Difference[], bind: Bind) => void): Difference[] {
     const found: Difference[] = [];
     const fresh = new Map<string, string>();
@@ -88,7 +92,8 @@ export class Matcher {
       if (known === undefined) fresh.set(recorded, came);
       return known === undefined || known === came;
     });
-    if (found.length === 0) for (const [recorded, came] of fresh) if (recorded !== came) this.bind(recorded, came);
+    if (found.length === 0 || this.#lenient)
+      for (const [recorded, came] of fresh) if (recorded !== came) this.bind(recorded, came);
     return found;
   }
 

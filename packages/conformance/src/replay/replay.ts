@@ -36,10 +36,10 @@ export class Replaying {
   readonly #speed: number;
   readonly #redactor: Redactor;
 
-  constructor(tape: Tape, { contract, ids = [], ignore, values, speed = 0, wait = 10_000 }: ReplayOptions) {
+  constructor(tape: Tape, { contract, ids = [], ignore, values, lenient, speed = 0, wait = 10_000 }: ReplayOptions) {
     const keys = (contract?.exchanges ?? []).flatMap(({ key, answers }) => [key, ...answers.map((one) => one.key)]);
     const own = [...ids, contract?.session, ...keys].filter((name) => name !== undefined);
-    this.matcher = new Matcher({ ids: own, ignore, values });
+    this.matcher = new Matcher({ ids: own, ignore, values, lenient });
     this.wait = wait;
     this.#tape = tape;
     this.#speed = speed;

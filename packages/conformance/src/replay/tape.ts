@@ -1,5 +1,5 @@
 import { misuse } from "@parlance/wire";
-import { type Ending, read } from "../read.js";
+import { type Ending, type ReadOptions, read } from "../read.js";
 import { type Entry, type Header, headerOf } from "../recording.js";
 
 type Request = Extract<Entry, { kind: "request" }>;
@@ -28,11 +28,15 @@ export interface Tape {
   readonly ending: Ending;
 }
 
-/** Reads a recording to be replayed. Throws `TypeError` if it has nothing to replay. */
-export async function loadTape(chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Tape> {
+/** Reads a recording, or with its contract a transcript, to be replayed. Throws `TypeError` if it has nothing to replay. */
+export async function loadTape(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  options: Pick<ReadOptions, "hash" | "contract"> = {},
+): Promise<Tape> {
   let header: Header | undefined;
   const entries: Entry[] = [];
   const ending = await read(chunks, {
+    ...options,
     onHeader: (one) => {
       header = one;
     },

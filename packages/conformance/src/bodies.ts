@@ -1,0 +1,106 @@
+import type { Side } from "@parlance/contract";
+import { Blocks, isUsual } from "./blocks.js";
+import type { Content, Happening } from "./recording.js";
+
+/** The maximum size of a recorded body or message, in bytes; of a longer one only the size is kept. */
+export const MAX_CONTENT = 16 * 1024 * 1024;
+
+/** The recorded form of a text: a whole message or body, or a part such as an event's name. */
+export type Texts = (text: string, part?: "whole" | "part") => Content;
+
+export type Messages = (from: Side, text: string, happening: (content: Content) => Happening) => void;
+
+export interface Body {
+  push(bytes: Uint8Array): void;
+  end(): void;
+}
+
+/** A body in one piece. */
+export class WholeBody implements Body {
+  readonly #texts: Texts;
+  readonly #note: (content: Content) => void;
+  readonly #pieces: Uint8Array[] = [];
+  #size = 0;
+
+  constructor(texts: Texts, note: (content: Content) => void) {
+    this.#texts = texts;
+    this.#note = note;
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#size += bytes.length;
+    if (this.#size > MAX_CONTENT) this.#pieces.length = 0;
+    // Copied, because the reader may reuse the chunk.
+    else this.#pieces.push(bytes.slice());
+  }
+
+  end(): void {
+    if (this.#size === 0) return;
+    this.#note(
+      this.#size > MAX_CONTENT ? { size: this.#size } : contentOf(joined(this.#pieces, this.#size), this.#texts),
+    );
+  }
+}
+
+/** An event stream, a line for each block. */
+export class EventBody implements Body {
+  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  readonly #blocks: Blocks;
+
+  constructor(texts: Texts, messages: Messages, note: (happening: Happening) => void, keepRaw: boolean) {
+    this.#blocks = new Blocks(
+      MAX_CONTENT,
+      (block) => {
+        const { event, raw } = block;
+        if (!event) return note({ kind: "comment", ...texts(raw) });
+        messages("server", event.data, (content) => {
+          const keep = (keepRaw || !isUsual(block)) && content.text === event.data;
+          const exact = keep ? texts(raw, "part").text : undefined;
+          return {
+            kind: "event",
+            ...(event.event !== undefined && { event: texts(event.event, "part").text! }),
+            ...(event.id !== undefined && { id: texts(event.id, "part").text! }),
+            ...content,
+            ...(exact !== undefined && { raw: exact }),
+          };
+        });
+      },
+      (size) => note({ kind: "event", size }),
+    );
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#blocks.push(this.#decoder.decode(bytes, { stream: true }));
+  }
+
+  end(): void {
+    this.#blocks.push(this.#decoder.decode());
+    this.#blocks.end();
+  }
+}
+
+/** Writes bytes that are not UTF-8 as base64; secrets are redacted in them too. */
+export function contentOf(bytes: Uint8Array, texts: Texts): Content {
+  try {
+    return texts(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    const { text, size } = texts(latin1(bytes));
+    return text === undefined ? { size: size === undefined ? 0 : bytes.length } : { base64: btoa(text) };
+  }
+}
+
+function latin1(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+  return text;
+}
+
+function joined(pieces: readonly Uint8Array[], size: number): Uint8Array {
+  const all = new Uint8Array(size);
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+}

@@ -1,0 +1,141 @@
+import { RESUME } from "@parlance/wire";
+import type { Conversations } from "../conversation.js";
+import { headerOf } from "../recording.js";
+import type { Answering, Arriving, Opened, Replayed } from "../replay/answering.js";
+import { Matcher } from "../replay/match.js";
+import { Player } from "../replay/play.js";
+import { Replaying, type ReplayOptions } from "../replay/replay.js";
+import { resumes, type Take, type Tape } from "../replay/tape.js";
+
+/** A recorded connection, and how often it was played. */
+interface Candidate {
+  readonly tape: Tape;
+  readonly take: Take;
+  plays: number;
+}
+
+/**
+ * Answers each request as the most similar recorded call of the same operation was answered, again and again. Undefined for an operation
+ * that was not recorded.
+ */
+export class Recorded {
+  readonly #talk: Promise<Conversations>;
+  readonly #options: ReplayOptions;
+  readonly #all: readonly Candidate[];
+  readonly #runs = new Set<Replaying>();
+
+  constructor(tapes: readonly Tape[], talk: Promise<Conversations>, options: ReplayOptions) {
+    this.#talk = talk;
+    this.#options = options;
+    this.#all = tapes.flatMap((tape) =>
+      tape.takes
+        .filter(
+          ({ request, steps }) => !resumes(request.headers) && steps.some(({ entry }) => entry.kind === "response"),
+        )
+        .map((take) => ({ tape, take, plays: 0 })),
+    );
+  }
+
+  async answer(asked: Arriving): Promise<Replayed | undefined> {
+    // No ticket, so that the client opens the channel as its document says.
+    if (headerOf(asked.headers, RESUME.toLowerCase()) !== undefined && (await this.#recorded(asked, true)).length > 0)
+      return { status: 404, headers: [["Content-Type", "text/plain"]], body: nothing };
+    const take = await this.#nearest(asked, false);
+    if (!take) return undefined;
+    const run = this.#start(take, asked);
+    const { status, headers, body } = await new Player(run).answer(take.take);
+    const kept = headers.filter(([name]) => name.toLowerCase() !== RESUME.toLowerCase());
+    return { status, headers: kept, body: (signal) => this.#whole(run, body(signal)) };
+  }
+
+  async accept(asked: Arriving): Promise<Opened | undefined> {
+    const take = await this.#nearest(asked, true);
+    return take && new Player(this.#start(take, asked)).accept(take.take);
+  }
+
+  close(): void {
+    for (const run of this.#runs) run.scope.close(new Error("the mock has closed"));
+    this.#runs.clear();
+  }
+
+  async *#whole(run: Replaying, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    try {
+      yield* bytes;
+    } finally {
+      this.#runs.delete(run);
+      run.scope.close(new Error("the answer is over"));
+    }
+  }
+
+  /** The recorded calls of the same operation. */
+  async #recorded({ method, target }: Arriving, socket: boolean): Promise<Candidate[]> {
+    const talk = await this.#talk;
+    const names = talk.namesAt(method, target) ?? [];
+    return this.#all.filter(
+      ({ take: { request } }) =>
+        (request.socket ?? false) === socket &&
+        request.method === method &&
+        talk.namesAt(request.method, request.target)?.some((name) => names.includes(name)),
+    );
+  }
+
+  /** Of equally similar calls, the one that was played least. */
+  async #nearest(asked: Arriving, socket: boolean): Promise<Candidate | undefined> {
+    const compared = (await this.#recorded(asked, socket)).map((candidate) => {
+      const { request, body } = candidate.take;
+      const came = { method: asked.method, target: asked.target, body: asked.body };
+      const differences = new Matcher(this.#options).request({ ...request, body }, came, true);
+      return { candidate, far: differences.length };
+    });
+    const [nearest] = compared.sort((a, b) => a.far - b.far || a.candidate.plays - b.candidate.plays);
+    if (nearest) nearest.candidate.plays++;
+    return nearest?.candidate;
+  }
+
+  #start({ tape, take: { request, body } }: Candidate, asked: Arriving): Replaying {
+    const run = new Replaying(tape, { ...this.#options, lenient: true, wait: Number.POSITIVE_INFINITY });
+    this.#runs.add(run);
+    bindPath(run.matcher, request.target, asked.target);
+    run.matcher.request({ ...request, body }, { method: asked.method, target: asked.target, body: asked.body }, true);
+    return run;
+  }
+}
+
+/** Ids of the path, such as a session's, stand for the recorded ones in the messages. */
+function bindPath(matcher: Matcher, recorded: string, came: string): void {
+  const segments = (target: string) => new URL(target, "http://recording").pathname.split("/").map(decodeURIComponent);
+  const now = segments(came);
+  for (const [at, segment] of segments(recorded).entries()) {
+    const other = now[at];
+    if (other === undefined || other === segment) continue;
+    matcher.bind(JSON.stringify(segment), JSON.stringify(other));
+    // A shorter one may be part of any word.
+    if (segment.length >= 8) matcher.bind(segment, other);
+  }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+/** A server that answers by the recording, and by another where nothing is recorded. */
+export function recordedOr(
+  recorded: Recorded,
+  other: Answering,
+  onAnswer: (asked: Arriving, source: "recording" | "examples") => void,
+): Answering {
+  return {
+    async answer(asked) {
+      const found = await recorded.answer(asked);
+      onAnswer(asked, found ? "recording" : "examples");
+      return found ?? other.answer(asked);
+    },
+    async accept(asked) {
+      const found = await recorded.accept(asked);
+      onAnswer(asked, found ? "recording" : "examples");
+      return found ?? other.accept(asked);
+    },
+    close() {
+      recorded.close();
+      other.close();
+    },
+  };
+}

@@ -1,0 +1,134 @@
+import { isObject } from "@parlance/wire";
+import type { Redactor } from "./redact.js";
+import { merged, type Span, unfinished } from "./secrets.js";
+
+/** The maximum number of characters of one property in which a secret is searched for across messages. */
+const WINDOW = 8 * 1024;
+
+/** A message that waits for the next ones. */
+interface Waiting {
+  readonly text: string;
+  /** Without the secrets that are whole in it. They are known from now on. */
+  readonly clean: string;
+  readonly settle: (clean: string) => void;
+  /** The properties that may hold the beginning of a secret. */
+  open: number;
+  /** Pieces of secrets, by property. */
+  readonly cuts: Map<string, Span[]>;
+}
+
+/** One property of successive messages: its values as one text. */
+interface Run {
+  text: string;
+  /** The places of the values of messages that wait, or are newest. */
+  parts: { readonly waiting: Waiting; readonly from: number; readonly to: number }[];
+  last: string;
+}
+
+/**
+ * Finds secrets that one side sends in pieces: the values of a property of successive messages are one text. A message waits until no
+ * secret can begin in it.
+ */
+export class Pieces {
+  readonly #redactor: Redactor;
+  readonly #runs = new Map<string, Run>();
+
+  constructor(redactor: Redactor) {
+    this.#redactor = redactor;
+  }
+
+  /** `settle` is called with the message's text without its secrets: now, by a later message, or by `settle`. */
+  add(text: string, settle: (clean: string) => void): void {
+    const waiting: Waiting = { text, clean: this.#redactor.text(text), settle, open: 1, cuts: new Map() };
+    for (const [key, value] of leaves(text)) this.#join(key, value, waiting);
+    this.#release(waiting);
+  }
+
+  /** Settles every message that waits. What follows is still searched for the rest of a secret. */
+  settle(): void {
+    for (const run of this.#runs.values()) for (const { waiting } of run.parts.splice(0)) this.#release(waiting);
+  }
+
+  #join(key: string, value: string, waiting: Waiting): void {
+    const run = this.#runs.get(key) ?? { text: "", parts: [], last: "" };
+    this.#runs.set(key, run);
+    // A tag or an id, and no piece of a text.
+    const isSame = value === run.last && value.length > 2;
+    run.last = value;
+    if (isSame || value === "") return;
+    const from = run.text.length;
+    run.text += value;
+    run.parts.push({ waiting, from, to: run.text.length });
+    waiting.open++;
+    // A secret may be known only by what follows it, such as the host of a URL.
+    for (const span of this.#redactor.find(run.text))
+      for (const part of run.parts) {
+        const cut = { from: Math.max(span.from, part.from) - part.from, to: Math.min(span.to, part.to) - part.from };
+        const cuts = part.waiting.cuts.get(key) ?? [];
+        if (cut.to > cut.from && !cuts.some((one) => one.from === cut.from && one.to === cut.to))
+          part.waiting.cuts.set(key, [...cuts, cut]);
+      }
+    this.#trim(run, Math.min(unfinished(run.text), this.#redactor.unfinished(run.text)));
+  }
+
+  /** Releases the messages before a position, and forgets their text. */
+  #trim(run: Run, from: number): void {
+    const keep = Math.max(from, run.text.length - WINDOW);
+    const settled = run.parts.filter(({ to }) => to <= keep);
+    run.parts = run.parts
+      .filter(({ to }) => to > keep)
+      .map((part) => ({ ...part, from: part.from - keep, to: part.to - keep }));
+    // The part that holds the position is kept whole.
+    const back = Math.min(0, ...run.parts.map((part) => part.from));
+    run.text = run.text.slice(keep + back);
+    if (back < 0) run.parts = run.parts.map((part) => ({ ...part, from: part.from - back, to: part.to - back }));
+    for (const { waiting } of settled) this.#release(waiting);
+  }
+
+  #release(waiting: Waiting): void {
+    if (--waiting.open > 0) return;
+    waiting.settle(waiting.cuts.size === 0 ? waiting.clean : this.#redactor.text(this.#cut(waiting)));
+  }
+
+  #cut({ text, cuts }: Waiting): string {
+    const clean = (value: string, key: string) => {
+      let rest = value;
+      for (const { from, to } of merged(cuts.get(key) ?? []).reverse())
+        rest = rest.slice(0, from) + this.#redactor.replace(rest.slice(from, to)) + rest.slice(to);
+      return rest;
+    };
+    const json = parsed(text);
+    return json === undefined ? clean(text, "") : JSON.stringify(mapped(json, "", clean));
+  }
+}
+
+/** The texts in a message, by their place in it. */
+function leaves(text: string): [key: string, value: string][] {
+  const json = parsed(text);
+  if (json === undefined) return [["", text]];
+  const found: [string, string][] = [];
+  mapped(json, "", (value, key) => {
+    found.push([key, value]);
+    return value;
+  });
+  return found;
+}
+
+function parsed(text: string): object | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function mapped(value: unknown, at: string, map: (value: string, at: string) => string, depth = 0): unknown {
+  if (typeof value === "string") return map(value, at);
+  if (depth > 64) return value;
+  if (Array.isArray(value)) return value.map((item, index) => mapped(item, `${at}/${index}`, map, depth + 1));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, mapped(item, `${at}/${key}`, map, depth + 1)]),
+  );
+}

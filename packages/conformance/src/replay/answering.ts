@@ -1,0 +1,78 @@
+import type { OpenSocket, Port, SocketRefused } from "@parlance/wire";
+import { pair } from "@parlance/wire/link";
+import type { HeaderList } from "../recording.js";
+
+/** A request as a replay or a mock gets it. */
+export interface Arriving {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly headers: HeaderList;
+  readonly body?: string | undefined;
+}
+
+/** An answer of a replay or a mock, at its pace. */
+export interface Replayed {
+  readonly status: number;
+  readonly headers: HeaderList;
+  /** Throws where the answer is cut. */
+  body(signal: AbortSignal): AsyncIterable<Uint8Array>;
+}
+
+/** The decision on a WebSocket. `run` holds the conversation on the port. */
+export type Opened = { readonly refused: SocketRefused } | { run(port: Port): void };
+
+/** Answers requests of one server: in memory by `inMemory`, on a port by `listenReplay`. */
+export interface Answering {
+  answer(asked: Arriving): Promise<Replayed>;
+  accept(asked: Arriving): Promise<Opened>;
+  /** Ends open connections. */
+  close(): unknown;
+}
+
+/** The `fetch` and `webSocket` of `connect`, without a network. */
+export function inMemory({ answer, accept }: Pick<Answering, "answer" | "accept">): {
+  readonly fetch: (request: Request) => Promise<Response>;
+  readonly webSocket: OpenSocket;
+} {
+  return {
+    async fetch(request) {
+      const { pathname, search } = new URL(request.url);
+      const body = request.body ? await request.text() : undefined;
+      const { method, headers } = request;
+      const replayed = await answer({ method, target: pathname + search, headers: [...headers], body });
+      return responseOf(replayed, request.signal);
+    },
+    async webSocket(url, { headers, protocols }) {
+      const { pathname, search } = new URL(url);
+      const offered = protocols.length > 0 ? [["sec-websocket-protocol", protocols.join(", ")] as const] : [];
+      const asked = { method: "GET", target: pathname + search, headers: [...Object.entries(headers), ...offered] };
+      const accepted = await accept(asked);
+      if ("refused" in accepted) return accepted;
+      const [near, far] = pair();
+      accepted.run(far);
+      return near;
+    },
+  };
+}
+
+function responseOf({ status, headers, body }: Replayed, asked: AbortSignal): Response {
+  const left = new AbortController();
+  const bytes = body(AbortSignal.any([asked, left.signal]))[Symbol.asyncIterator]();
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await bytes.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: () => left.abort(),
+    },
+    { highWaterMark: 0 },
+  );
+  const empty = [101, 204, 205, 304].includes(status);
+  return new Response(empty ? null : stream, {
+    status,
+    headers: headers.map(([name, value]) => [name, value] as [string, string]),
+  });
+}

@@ -1,0 +1,153 @@
+import type { Port } from "@parlance/wire";
+import { Queue } from "@parlance/wire/link";
+import { rawOf } from "../blocks.js";
+import type { Entry } from "../recording.js";
+import type { Opened, Replayed } from "./answering.js";
+import type { Gate } from "./gate.js";
+import type { Replaying } from "./replay.js";
+import { nameOf, type Step, type Take } from "./tape.js";
+
+/** Headers of the connection or the moment: the replay does not send the recorded ones. */
+const HELD = /^(connection|keep-alive|transfer-encoding|content-length|date|upgrade|sec-websocket-.*)$/i;
+
+/** Plays the server's side of recorded connections. */
+export class Player {
+  readonly #run: Replaying;
+  readonly #gate: Gate | undefined;
+
+  /** Without a gate, no message waits for the client's other requests. */
+  constructor(run: Replaying, gate?: Gate) {
+    this.#run = run;
+    this.#gate = gate;
+  }
+
+  async answer(take: Take): Promise<Replayed> {
+    const { steps } = take;
+    const first = steps.findIndex(({ entry }) => entry.kind === "response");
+    const response = steps[first]?.entry;
+    if (response?.kind !== "response") {
+      const lost = steps.find(({ entry }) => entry.kind === "error");
+      if (lost?.entry.from === "server") return { status: 502, headers: [], body: nothing };
+      // The client left before there was an answer.
+      return { status: 200, headers: [], body: (signal) => this.#park(signal) };
+    }
+    await this.#run.pause(steps[first]!.at);
+    return {
+      status: response.status,
+      headers: response.headers.filter(([name]) => !HELD.test(name)),
+      body: (signal) => this.#body(take, steps.slice(first + 1), signal),
+    };
+  }
+
+  accept(take: Take): Opened {
+    const [head, body] = take.steps.map(({ entry }) => entry).filter(({ from }) => from === "server");
+    if (head?.kind !== "response") return { refused: { status: 502, body: "" } };
+    if (head.status !== 101)
+      return { refused: { status: head.status, body: body?.kind === "body" ? (body.text ?? "") : "" } };
+    return { run: (port) => void this.#converse(port, take).catch(() => port.close(1011, "the replay has failed")) };
+  }
+
+  /** Waits for the recorded pause and, on a stream or channel, for the client's actions since it was opened. */
+  async #turn(take: Take, { entry, at }: Step): Promise<void> {
+    if (isLong(take)) await this.#meanwhile(take.at, at, entry);
+    await this.#run.pause(at);
+  }
+
+  async #meanwhile(from: number, to: number, entry: Entry): Promise<void> {
+    const gate = this.#gate;
+    if (!gate) return;
+    try {
+      await this.#run.within("the client", () => gate.until(from, to));
+    } catch (error) {
+      const pending = gate.pending(from, to);
+      if (pending && !this.#run.scope.closed)
+        this.#run.found(
+          "left",
+          `the client's ${describe(pending)} was recorded before the server's ${describe(entry)}, and did not come`,
+        );
+      throw error;
+    }
+  }
+
+  async *#body(take: Take, steps: readonly Step[], signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    for (const step of steps) {
+      const { entry } = step;
+      if (entry.from === "client") continue;
+      await this.#turn(take, step);
+      if (signal.aborted) return;
+      if (entry.kind === "end") return;
+      if (entry.kind === "error") throw new Error(entry.text);
+      const bytes = this.#bytes(entry);
+      if (bytes) yield bytes;
+    }
+    // Nothing more: the client left, or the recording ended.
+    yield* this.#park(signal);
+  }
+
+  #bytes(entry: Entry): Uint8Array | undefined {
+    const { matcher } = this.#run;
+    if (entry.kind === "event" && entry.size === undefined) return encoder.encode(matcher.rewrite(rawOf(entry)));
+    if (entry.kind !== "body" && entry.kind !== "comment") return undefined;
+    if (entry.base64 !== undefined) return Uint8Array.from(atob(entry.base64), (one) => one.charCodeAt(0));
+    return encoder.encode(matcher.rewrite(entry.text ?? ""));
+  }
+
+  /** Resolves when the client has left, or the replay has closed. */
+  async *#park(signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    const { scope } = this.#run;
+    await new Promise<void>((resolve) => {
+      if (signal.aborted || scope.closed) return resolve();
+      signal.addEventListener("abort", () => resolve(), { once: true });
+      scope.onAbort(scope.signal, resolve);
+    });
+  }
+
+  async #converse(port: Port, take: Take): Promise<void> {
+    const { matcher } = this.#run;
+    const incoming = new Queue<string>({ limit: Number.POSITIVE_INFINITY });
+    port.listen({ frame: (text) => void incoming.push(text, text.length), close: () => incoming.end() });
+    this.#run.scope.add(() => port.close(1001, "the replay has closed"));
+    for (const step of take.steps) {
+      const { entry } = step;
+      if (entry.kind === "frame" && entry.from === "client") {
+        const { value, done } = await this.#run
+          .within(`a message of the client on ${nameOf(take)}`, () => incoming.next())
+          .catch(() => ({ done: true, value: undefined }));
+        if (done)
+          return void this.#run.found("left", `${describe(entry)} on ${nameOf(take)} was recorded and did not come`);
+        this.#run.learn([], "", value);
+        const differences = matcher.text(entry.text, value);
+        if (differences.length > 0)
+          this.#run.found("differs", `a message of the client on ${nameOf(take)}`, differences);
+        this.#gate?.pass(entry);
+      } else if (entry.from === "server" && (entry.kind === "frame" || entry.kind === "close")) {
+        await this.#turn(take, step);
+        if (entry.kind === "frame") port.send(matcher.rewrite(entry.text ?? ""));
+        else {
+          port.close(entry.code === 1005 || entry.code === 1006 ? 1000 : entry.code, entry.reason);
+          break;
+        }
+      } else if (entry.kind === "error" && entry.from === "server") {
+        await this.#turn(take, step);
+        port.cut ? port.cut() : port.close(1006, "");
+        break;
+      }
+    }
+    for (const text of incoming.rest(Number.POSITIVE_INFINITY))
+      this.#run.found("more", `the client sent ${text.slice(0, 200)} on ${nameOf(take)}`);
+  }
+}
+
+/** Whether the server continues to send after it has answered the request. */
+function isLong({ request, steps }: Take): boolean {
+  return request.socket === true || steps.some(({ entry }) => entry.kind === "event");
+}
+
+const encoder = new TextEncoder();
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+function describe(entry: Entry): string {
+  if (entry.kind === "request") return `${entry.method} ${entry.target}`;
+  return "text" in entry && entry.text !== undefined ? `${entry.kind} ${entry.text.slice(0, 80)}` : entry.kind;
+}

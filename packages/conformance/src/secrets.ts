@@ -1,0 +1,124 @@
+/** A part of a text. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Names of headers, parameters and properties that hold secrets, without case, `-` and `_`. */
+const SECRET =
+  /^(x?(auth|authorization|proxyauthorization)|cookies?|setcookie|bearer|jwt|(\w*)(password|passwd|passphrase|secret|credentials?|apikey|accesskey|accountkey|secretkey|privatekey|authkey|signingkey|encryptionkey|(access|auth|bearer|id|refresh|session|api|csrf|xsrf|security|secret|client|user|device)token))$/;
+/** Names that hold secrets where the value looks like one: `token` is also a word of text, `ticket` a number. */
+const SUSPECT = /^(\w*token|ticket|key|signature|sig|code|pwd)$/;
+/** Variables of an environment: any name such as GITHUB_TOKEN. */
+const VARIABLE = /^(?!.*PUBLIC)[A-Z][A-Z0-9_]*(TOKEN|SECRET|PASSWORD|PASSWD|PASS|PWD|KEY|CREDENTIALS?|AUTH|DSN)$/;
+
+/** Secrets that are known by their form. The first group that matches is the secret, or all of it. */
+const FORMS = [
+  /\b(?:Bearer|Basic)\s+([\w.~+/-]{8,}=*)/g,
+  /(?<![\w-])eyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*/g,
+  /\b(?:sk|pk|rk)[-_][\w-]{16,}/g,
+  /\b(?:gh[opsur]_\w{20,}|github_pat_\w{20,}|gl(?:pat|dt|rt|ft)-[\w-]{16,}|xox[a-z]-[\w-]{10,}|xapp-[\w-]{10,})/g,
+  /\b(?:(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,}|hf_\w{20,}|npm_\w{30,}|pypi-[\w-]{30,}|dop_v1_\w{30,}|SG\.[\w-]{16,}\.[\w-]{16,}|shp(?:at|ca|pa|ss)_\w{20,})/g,
+  // Up to the end of the text, if that comes first. A quote ends it, because the text may be JSON.
+  /-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[^"]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|(?=")|$)/g,
+  // The password of a URL, whatever its characters. A port is none.
+  /:\/\/[^\s/:@"'<>]{0,256}:((?!\d+\/)[^\s"'<>]{2,512})@(?=[\w[])/g,
+  /(?<=:\/\/)[\w-]{16,}(?=@)/g,
+  /\b(?:proxy-)?authorization\\?["']?\s*[:=]\s*\\?["']?(?:(?:Bearer|Basic|Token|Digest|ApiKey)\s+)?([^\s"',;\\]{4,})/gi,
+  /\b(?:set-)?cookie\\?["']?\s*:\s*\\?["']?([\w.-]+=[^\r\n"'\\]+)/gi,
+  /(?:^|\s)(?:-u|--user)\s+[^\s:]+:([^\s"']{2,})/g,
+];
+/** A substring of each of them, or the separator of a name and its value. */
+const HINT =
+  /[=:]|B(?:earer|asic)|eyJ|[sprk]k[-_]|gh[opsur]_|github_pat_|gl[prfd]|xox|xapp|AKIA|ASIA|AIza|ya29|GOCSPX|hf_|npm_|pypi-|dop_v1_|SG\.|shp[a-z]|--/;
+/** `NAME=value`, `"name": "value"`, `--name value`: in text, in JSON, in JSON within a text. */
+const ASSIGNED =
+  /(?<![\w.-])(?<flag>--)?(?<name>[A-Za-z_][\w.-]{1,80})(?<between>\\{0,3}["']?[ \t]{0,3}(?:=>|:=|[=:])[ \t]{0,3}|\s(?<=--[\w.-]{2,80}\s))(?:\\{0,3}"(?<double>[^"\\\r\n]{3,})|\\{0,3}'(?<single>[^'\\\r\n]{3,})|(?<bare>[^\s"'`,;&<>(){}[\]\\]{3,}))/g;
+
+export function isSecretName(name: string, value: unknown): boolean {
+  const plain = bare(name);
+  if (SECRET.test(plain)) return true;
+  return SUSPECT.test(plain) && typeof value === "string" && looksSecret(value);
+}
+
+/** Whether a header's name says that its value is a secret. */
+export function isSecretHeader(name: string, value: string): boolean {
+  return isSecretName(name, value) || /token|secret|api-?key|password|credential|session|jwt|csrf|xsrf/i.test(name);
+}
+
+/** Long, without spaces, with a digit: not a word. */
+export function looksSecret(value: string): boolean {
+  return value.length >= 12 && /\d/.test(value) && !/\s/.test(value);
+}
+
+export const bare = (name: string) => name.toLowerCase().replace(/[-_]/g, "");
+
+/** The secrets of a text that are known by their form, or by the name before them. */
+export function secretsIn(text: string): Span[] {
+  if (text.length < 5 || !HINT.test(text)) return [];
+  const found: Span[] = [];
+  for (const form of FORMS)
+    for (const match of text.matchAll(form)) {
+      const secret = match.slice(1).find((group) => group !== undefined) ?? match[0];
+      // "Basic authentication" is prose.
+      if (/^B(earer|asic)/.test(match[0]) && !looksSecret(secret)) continue;
+      const from =
+        match.index + match[0].indexOf(secret, match[1] === undefined ? 0 : match[0].length - secret.length - 1);
+      found.push({ from, to: from + secret.length });
+    }
+  for (const match of text.matchAll(ASSIGNED)) {
+    const { name = "", between = "", double, single, bare: plain, flag } = match.groups!;
+    const value = double ?? single ?? plain!;
+    if (!isAssigned(name.split(".").at(-1)!, between, value, plain === undefined, flag !== undefined)) continue;
+    const to = match.index + match[0].length;
+    found.push({ from: to - value.length, to });
+  }
+  return found;
+}
+
+/** `password: string` is code, and so is `password = read()`: a value without quotes must look like one, or stand right behind `=`. */
+function isAssigned(name: string, between: string, value: string, quoted: boolean, isFlag: boolean): boolean {
+  if (/^[$%<]|^__redacted_\d+__/.test(value)) return false;
+  const isSecret = SECRET.test(bare(name)) || VARIABLE.test(name) || (bare(name) === "pwd" && between === "=");
+  if (isSecret && (quoted || isFlag || (between === "=" && !/^[a-z]+\./.test(value)))) return true;
+  return (isSecret || SUSPECT.test(bare(name))) && looksSecret(value);
+}
+
+/** What stands before a secret, as a word or at a word's end: a name's separator, a scheme, a flag. */
+const BEFORE = /(?:[=:]\\*["'`]?|\b(?:bearer|basic|token|digest|apikey)|(?:^|\s)-u|--[\w.-]{2,80})\s*$/i;
+/** A separator that stands alone behind its name, as in `NAME = value`. */
+const SEPARATOR = /^(?:=>|:=|[=:])["'`]?(?:\s|$)/;
+
+/**
+ * The position from which a text may hold the beginning of a secret that goes on in the next one: its last word, and the words before it
+ * that name it.
+ */
+export function unfinished(text: string): number {
+  const pem = text.lastIndexOf("-----BEGIN");
+  if (pem >= 0 && !text.includes("-----END", pem)) return pem;
+  let from = wordBefore(text, text.length);
+  for (let words = 0; words < 3 && from > 0; words++) {
+    if (!BEFORE.test(text.slice(Math.max(0, from - 100), from)) && !SEPARATOR.test(text.slice(from))) break;
+    from = wordBefore(text, text.slice(0, from).trimEnd().length);
+  }
+  return from;
+}
+
+/** Where the word begins that ends at a position. */
+function wordBefore(text: string, end: number): number {
+  let at = end;
+  while (at > 0 && !/\s/.test(text[at - 1]!)) at--;
+  return at;
+}
+
+/** The places from left to right; those that overlap are one. */
+export function merged(spans: readonly Span[]): Span[] {
+  const sorted = [...spans].sort((a, b) => a.from - b.from);
+  const all: Span[] = [];
+  for (const span of sorted) {
+    const before = all.at(-1);
+    if (before && span.from <= before.to) all[all.length - 1] = { from: before.from, to: Math.max(before.to, span.to) };
+    else all.push(span);
+  }
+  return all;
+}

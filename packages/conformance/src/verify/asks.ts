@@ -1,0 +1,63 @@
+import type { Side } from "@parlance/contract";
+import type { AnyContract, AnyMessage } from "@parlance/wire";
+import { OpenAsks } from "@parlance/wire/link";
+import type { Asked } from "../conversation.js";
+import { remember } from "./bounded.js";
+import type { Find, Open } from "./finding.js";
+
+/** The maximum number of open requests of one side of a session. */
+const MAX_ASKS = 1000;
+
+type Asks = { readonly [side in Side]: OpenAsks };
+
+/** Matches answers to requests: by session where the contract has them, because an operation may answer what a stream asked. */
+export class SessionAsks {
+  readonly #contract: AnyContract;
+  readonly #asks = new Map<string | number, Asks>();
+
+  constructor(contract: AnyContract) {
+    this.#contract = contract;
+  }
+
+  message(open: Open, from: Side, message: AnyMessage, find: Find): void {
+    const { exchanges = [] } = this.#contract;
+    if (exchanges.length === 0) return;
+    const asks = this.#of(open);
+    const other = asks[from === "client" ? "server" : "client"];
+    const isAnswer = exchanges.filter(
+      ({ by, answers }) => by !== from && answers.some((one) => one.message === message.type),
+    );
+    if (isAnswer.length > 0 && !other.answer(message) && isAnswer.every(({ key }) => key !== undefined))
+      find("exchange", `${message.type} answers nothing that is open: ${keysOf(isAnswer, message)}`);
+    asks[from].open(message);
+    const list = asks[from].list();
+    if (list.length > MAX_ASKS) asks[from].withdraw(list[0]!);
+  }
+
+  /** An operation may answer an ask on a stream or channel. */
+  operation(open: Open, { name, input }: Asked): void {
+    const { exchanges = [] } = this.#contract;
+    if (exchanges.some(({ answers }) => answers.some(({ operation }) => operation === name)))
+      this.#of(open).server.answer({ ...input, type: name });
+  }
+
+  /** A connection is over, with its own requests. */
+  drop(connection: number): void {
+    this.#asks.delete(connection);
+  }
+
+  #of({ asked, key, c }: Open): Asks {
+    const name = asked?.session ?? key ?? c;
+    const known = this.#asks.get(name);
+    if (known) return known;
+    const asks = { client: new OpenAsks(this.#contract, "client"), server: new OpenAsks(this.#contract, "server") };
+    remember(this.#asks, name, asks);
+    return asks;
+  }
+}
+
+function keysOf(exchanges: readonly { readonly ask: string; readonly key?: string }[], message: AnyMessage): string {
+  return exchanges
+    .map(({ ask, key = "" }) => `${ask} with ${key} ${JSON.stringify((message as never)[key])}`)
+    .join(", ");
+}

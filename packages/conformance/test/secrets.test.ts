@@ -1,0 +1,278 @@
+import { describe, expect, test } from "vitest";
+import { Recorder } from "../src/recorder.js";
+import { Redactor } from "../src/redact.js";
+
+const KEY = "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8S9t0";
+const WORD = "correct-horse-battery";
+
+/** Texts with a secret in them: the whole text, and the part that must not be seen. */
+const texts: [what: string, text: string, secret: string][] = [
+  ["a variable", `API_KEY=${WORD}`, WORD],
+  ["an exported variable", `run export OPENAI_API_KEY="${WORD}" first`, WORD],
+  ["a variable of another tool", `GITHUB_TOKEN=${WORD} make`, WORD],
+  ["a variable in a .env file", `# local\nDB_PASSWORD=${WORD}\nDEBUG=1`, WORD],
+  ["a dotted property", `spring.datasource.password=${WORD}`, WORD],
+  ["YAML", `db:\n  password: "${WORD}"\n`, WORD],
+  ["code", `const client = new Client({ apiKey: '${WORD}' });`, WORD],
+  ["JSON in text", `The config is {"user": "me", "api_key": "${WORD}"} here.`, WORD],
+  ["JSON in JSON in text", `It logs "{\\"api_key\\": \\"${WORD}\\"}".`, WORD],
+  ["a flag", `login --password ${WORD} --verbose`, WORD],
+  ["a flag with =", `login --api-key=${WORD}`, WORD],
+  ["curl's user", `curl -u me:${WORD} http://a/`, WORD],
+  ["a query in text", `GET http://a/x?page=2&access_token=${WORD}&z=1`, WORD],
+  ["a connection string", `postgres://me:${WORD}@db.example:5432/app`, WORD],
+  ["a connection string without a user", `redis://:${WORD}@cache:6379/0`, WORD],
+  ["a password with @ and /", `mysql://me:p@ss/${WORD}@db/app`, WORD],
+  ["ADO", `Server=db;User Id=me;Password=${WORD};Encrypt=true`, WORD],
+  ["Azure", `DefaultEndpointsProtocol=https;AccountKey=${KEY}==;EndpointSuffix=a`, KEY],
+  ["a header in text", `Authorization: Bearer ${WORD}`, WORD],
+  ["a header of basic credentials", `Proxy-Authorization: Basic ${KEY}==`, KEY],
+  ["a header's token", `curl -H "X-Api-Key: ${KEY}" http://a/`, KEY],
+  ["a cookie in text", `Cookie: sid=${WORD}; theme=dark`, WORD],
+  ["a bearer", `I used Bearer ${KEY} for it`, KEY],
+  ["a JWT", `token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.${KEY}`, "eyJzdWIiOiIxMjM0NTY3ODkwIn0"],
+  ["a PEM block", `-----BEGIN RSA PRIVATE KEY-----\nMIIE${KEY}\n${KEY}x=\n-----END RSA PRIVATE KEY-----`, KEY],
+  [
+    "an encrypted PEM block",
+    `-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n${KEY}\n-----END EC PRIVATE KEY-----`,
+    KEY,
+  ],
+  ["a PEM block that is not finished", `-----BEGIN OPENSSH PRIVATE KEY-----\n${KEY}\n`, KEY],
+  ...[
+    "sk-",
+    "sk-ant-api03-",
+    "sk_live_",
+    "rk_live_",
+    "ghp_",
+    "gho_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "AIza",
+    "hf_",
+    "npm_",
+    "ya29.",
+  ].map((prefix): [string, string, string] => [`a key with ${prefix}`, `it is ${prefix}${KEY}, see`, KEY]),
+  ["an AWS key", "id AKIAIOSFODNN7EXAMPLE is ours", "AKIAIOSFODNN7EXAMPLE"],
+];
+
+type Seen = ReturnType<Recorder["connection"]>;
+
+function linesOf(run: (seen: Seen) => void, options = {}): string {
+  let written = "";
+  const recorder = new Recorder((line) => {
+    written += line;
+  }, options);
+  run(recorder.connection());
+  recorder.flush();
+  return written;
+}
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const headers = [["Content-Type", "text/event-stream"]] as const;
+const dataLines = (text: string) =>
+  text
+    .split("\n")
+    .map((line) => `data: ${line}\n`)
+    .join("");
+
+/** The messages of a recording as one text, each placed between two bars. */
+function toldBy(recording: string): string {
+  const told = recording
+    .trim()
+    .split("\n")
+    .flatMap((line) => JSON.parse(line).text ?? []);
+  const value = (text: string) => {
+    try {
+      return JSON.parse(text).delta ?? text;
+    } catch {
+      return text;
+    }
+  };
+  return told.map(value).join("");
+}
+
+/** How a text comes: each pieces of it as a message. */
+const carriers: Record<string, (seen: Seen, pieces: readonly string[]) => void> = {
+  "frames of plain text": (seen, pieces) => {
+    for (const piece of pieces) seen.frame("server", piece);
+  },
+  "frames of JSON": (seen, pieces) => {
+    for (const delta of pieces) seen.frame("client", JSON.stringify({ type: "text", delta }));
+  },
+  "frames of JSON with others between them": (seen, pieces) => {
+    for (const delta of pieces) {
+      seen.frame("server", JSON.stringify({ type: "text", delta }));
+      seen.frame("server", JSON.stringify({ type: "progress", done: 1 }));
+      seen.frame("client", JSON.stringify({ type: "ack" }));
+      seen.beat("client", "ping");
+    }
+  },
+  "events of JSON": (seen, pieces) => {
+    seen.response(200, headers);
+    for (const delta of pieces)
+      seen.body("server", bytes(`event: text\ndata: ${JSON.stringify({ delta })}\n\n: beat\n\n`));
+  },
+  "events of plain text": (seen, pieces) => {
+    seen.response(200, headers);
+    for (const piece of pieces) seen.body("server", bytes(`${dataLines(piece)}\n`));
+  },
+};
+
+describe.each(texts)("%s", (_, text, secret) => {
+  test("is in no body, form of JSON, frame or event, and what is around it stays", () => {
+    const whole = new Redactor().text(text);
+    expect(whole).not.toContain(secret);
+    expect(whole).toMatch(/__redacted_\d+__/);
+    for (const value of [{ text }, { a: [{ text }] }, { text: JSON.stringify({ text }) }, { [text]: 1 }]) {
+      const clean = new Redactor().text(JSON.stringify(value));
+      expect(clean).not.toContain(secret);
+      expect(() => JSON.parse(clean)).not.toThrow();
+    }
+    const said = linesOf((seen) => {
+      seen.request("POST", "/", []);
+      seen.body("client", bytes(text));
+      seen.end("client");
+      seen.response(200, []);
+      seen.body("server", bytes(JSON.stringify({ text })));
+      seen.end("server");
+    });
+    expect(said).not.toContain(secret);
+  });
+
+  test.each(Object.keys(carriers))(
+    "is not in %s, in two pieces cut anywhere, or a few characters at a time",
+    (carrier) => {
+      const seenIn: string[] = [];
+      const split = (pieces: string[]) => {
+        const recording = linesOf((seen) => carriers[carrier]!(seen, pieces));
+        const told = toldBy(recording);
+        // Half of a secret is none; the longer part of one is.
+        const least = Math.ceil(secret.length / 2) + 1;
+        for (let at = 0; at + least <= secret.length; at++)
+          if (told.includes(secret.slice(at, at + least))) return void seenIn.push(pieces.join(" | "));
+      };
+      const from = text.indexOf(secret);
+      for (let at = Math.max(1, from - 3); at < Math.min(text.length, from + secret.length); at += 3)
+        split([text.slice(0, at), text.slice(at)]);
+      split(text.match(/[\s\S]{1,4}/g)!);
+      split(text.match(/\s*\S{1,7}/g)!);
+      expect(seenIn).toEqual([]);
+    },
+  );
+});
+
+test("a secret that was seen before is found in pieces, and a pattern of the caller is", () => {
+  const said = linesOf(
+    (seen) => {
+      seen.request("GET", "/", [["Authorization", `Bearer ${WORD}`]]);
+      for (const piece of ["You are cor", "rect-horse-", "battery, ", "employee 12", "34-5 of us"])
+        seen.frame("server", piece);
+    },
+    { patterns: [/\d{4}-\d/] },
+  );
+  expect(said).not.toMatch(/cor"|rect-horse|battery|12"|"34-5/);
+  expect(said).toContain("You are ");
+  expect(said).toContain("employee ");
+});
+
+const named = [
+  "X-Session",
+  "X-Session-Token",
+  "X-Api-Key",
+  "Api-Key",
+  "X-Auth-Token",
+  "Proxy-Authorization",
+  "Authorization",
+  "Cookie",
+  "X-CSRF-Token",
+  "X-Goog-Api-Key",
+  "X-Guild",
+];
+test.each(named)("the header %s is redacted", (name) => {
+  const contract = { auth: { apiKey: "required" as const, header: "X-Guild" } };
+  const said = linesOf((seen) => seen.request("GET", "/", [[name, name === "Cookie" ? `a=${WORD}` : WORD]]), {
+    contract,
+  });
+  expect(said).not.toContain(WORD);
+});
+
+describe("what is no secret stays", () => {
+  const kept = [
+    "interface Options { password: string; token: string }",
+    "const password = await read();",
+    "const token = tokens[0];",
+    "The password: it must be long.",
+    "key: Enter",
+    "http://localhost:8080/users/@me",
+    "see http://localhost:8080/a@b for more",
+    "cookie: none",
+    "Bearer tokens are secrets.",
+    "PASSWORD=$SECRET make",
+    "apiKey: process.env.KEY",
+    "sk-learn and task-force-of-internationalization",
+    "a == b, c := d",
+    'if (name === "password") return;',
+  ];
+  test.each(kept)("%s", (text) => expect(new Redactor().text(text)).toBe(text));
+
+  test("a streamed answer without secrets, in every carrier, to the byte", () => {
+    const text = "The function `connect` takes a token: pass it as { token }.\nDone, with key = value pairs.";
+    for (const carry of Object.values(carriers)) {
+      const recording = linesOf((seen) => carry(seen, text.match(/\s*\S{1,7}/g)!));
+      expect(recording).not.toContain("__redacted");
+      const all = toldBy(recording)
+        .replaceAll('{"type":"progress","done":1}', "")
+        .replaceAll('{"type":"ack"}', "")
+        .replaceAll(": beat\n\n", "");
+      expect(all).toBe(text);
+    }
+  });
+});
+
+test("lines keep their order while a message waits, and are written within a second", async () => {
+  const lines: string[] = [];
+  const recorder = new Recorder((line) => void lines.push(line));
+  const [one, two] = [recorder.connection(), recorder.connection()];
+  one.frame("server", "wait");
+  two.request("GET", "/", []);
+  two.response(200, []);
+  two.end("server");
+  expect(lines.length).toBe(1);
+  one.frame("server", " for");
+  while (lines.length < 5) await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(lines.slice(1, 5).map((line) => JSON.parse(line).kind)).toEqual(["frame", "request", "response", "end"]);
+});
+
+describe("the time for a hostile text grows with its length, not faster:", () => {
+  const hostile = [
+    "://a:",
+    "eyJ",
+    "-----BEGIN PRIVATE KEY-----",
+    "a",
+    "a=",
+    "--a ",
+    "sk-",
+    '"key":',
+    "cookie: ",
+    "Bearer ",
+    "\\",
+    "a.-_",
+    "password=abcd ",
+  ];
+  const timeOf = (text: string) => {
+    const times = Array.from({ length: 5 }, () => {
+      const began = performance.now();
+      new Redactor().text(text);
+      return performance.now() - began;
+    });
+    // The least, because other processes only add to it.
+    return Math.min(...times);
+  };
+  test.each(hostile)("%j again and again", (piece) => {
+    const text = piece.repeat(Math.ceil(40_000 / piece.length));
+    timeOf(text);
+    // A time that is too short to compare does not matter.
+    expect(timeOf(text.repeat(4)) / Math.max(10, timeOf(text))).toBeLessThan(10);
+  });
+});

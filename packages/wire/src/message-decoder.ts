@@ -1,0 +1,113 @@
+import type { Check, Checks, ContractValue, Reads, Side } from "@parlance/contract";
+import type { AnyMessage } from "./any-message.js";
+import { describe, type Flaw, misuse, Violation } from "./errors.js";
+import { isObject, type JsonObject, parseJson } from "./json.js";
+import { namer, stripper } from "./untag.js";
+
+export type AnyContract = ContractValue<unknown, unknown>;
+
+/** A message as text: the data of an SSE event or a WebSocket frame. */
+export interface Written {
+  readonly event?: string | undefined;
+  readonly data: string;
+}
+
+/** The result of decoding: a message of the contract, or an unknown one. */
+export type Read = { readonly message: AnyMessage } | { readonly unknown: Unknown };
+
+export interface Unknown {
+  readonly event?: string | undefined;
+  readonly body: unknown;
+}
+
+export interface Codec {
+  /**
+   * Throws `Violation` where the message is not one of the codec's or breaks its schema. An encoder that serves many connections may
+   * return the text of the last call with the same `saying`.
+   */
+  encode(message: AnyMessage, saying?: object): Written;
+  /** Throws `Violation` where the text is not a JSON object, or is a known message that breaks its schema. */
+  decode(written: Written): Read;
+}
+
+export interface CodecOptions {
+  /** The side that writes these messages. */
+  readonly side: Side;
+  /** The names that this stream or channel may carry, in contract order. */
+  readonly names: readonly string[];
+  /** By schema title. Without them nothing is checked: the compiler has checked what a client sends. */
+  readonly checks?: Checks | undefined;
+  /** The profile of the contract to write. */
+  readonly profile?: string | undefined;
+}
+
+export interface DecoderOptions extends CodecOptions {
+  /** How this side is read: the contract's `reads` of the server, those of `accepts()` of the client. */
+  readonly reads: Reads;
+}
+
+/** A message's check, the origin for its errors, and the removal of its tag. Created once, not for each message. */
+interface Known {
+  readonly check: Check;
+  readonly strip: (body: JsonObject) => AnyMessage;
+  readonly origin: { readonly protocol: string; readonly side: Side; readonly subject: string };
+}
+
+/** The decoding half of a codec. */
+export function messageDecoder(contract: AnyContract, options: DecoderOptions): Codec["decode"] {
+  const { side, reads } = options;
+  const { name: protocol, tag } = contract;
+  const messages = knownOf(contract, options);
+  const nameOf = namer(contract, reads);
+  const origin = { protocol, side };
+  const byEvent = tag.in === "event";
+  const namedByEvent = tag.in === "property" && tag.event && tag.property;
+  return ({ event, data }) => {
+    let body = parseJson(data, origin, event) as JsonObject;
+    if (reads.message) body = reads.message(body) as JsonObject;
+    if (!byEvent && !isObject(body))
+      throw new Violation("a message is a JSON object", { code: "not_an_object", ...origin, subject: event });
+    if (namedByEvent && event !== undefined && body[namedByEvent] === undefined) body[namedByEvent] = event;
+    const message = messages.get(nameOf(event, body) as string);
+    if (!message) return { unknown: { event, body } };
+    assertChecked(message.check, body, message.origin);
+    return { message: message.strip(body) };
+  };
+}
+
+/** The messages of one direction, by name. */
+export function knownOf(contract: AnyContract, { side, names, checks }: CodecOptions): Map<string, Known> {
+  return new Map(
+    names.map((name) => {
+      const check = checks ? checkOf(contract, checks, contract.messages[name]!.schema) : unchecked;
+      const origin = { protocol: contract.name, side, subject: name };
+      return [name, { check, origin, strip: stripper(contract, name) }];
+    }),
+  );
+}
+
+function unchecked(): boolean {
+  return true;
+}
+
+export function checkOf(contract: AnyContract, checks: Checks, schema: string): Check {
+  const check = checks[schema];
+  if (!check) throw misuse(`the contract ${contract.name} has no check for ${schema}: generate it again`);
+  return check;
+}
+
+/** Throws `Violation` with every flaw that the check found; its message attributes them to `part`, such as "the answer of". */
+export function assertChecked(
+  check: Check,
+  body: unknown,
+  origin: { protocol: string; side: Side; subject: string },
+  part = "the message",
+): void {
+  if (check(body)) return;
+  const found = flaws(check);
+  throw new Violation(`${describe(found)} in ${part} ${origin.subject}`, { code: "schema", flaws: found, ...origin });
+}
+
+export function flaws(check: Check): Flaw[] {
+  return (check.errors ?? []).map(({ instancePath, keyword, params }) => ({ at: instancePath, keyword, params }));
+}
