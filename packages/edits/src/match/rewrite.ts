@@ -79,8 +79,10 @@ function writeHunk(sides: Sides, { row, rows, rung, style }: Match, target: Targ
       const again = sides.old.slice(next, Math.min(to, next + 100)).indexOf(line);
       const kept = again < 0 ? -1 : rows[next + again]!;
       if (kept >= 0) next += again + 1;
-      const body = kept < 0 ? style.write(line, from) : withoutReturn(lines[kept]!);
-      if (body === null) return null;
+      // Where the style cannot be known, its white space may be what was to change.
+      const styled = style.write(line, from);
+      if (styled === null) return null;
+      const body = kept < 0 ? styled : withoutReturn(lines[kept]!);
       written.push(body, endOf(starts[kept < 0 ? (deleted[i] ?? first) : kept]!));
     }
     splices.push({ from: start, to: end, insert: joinLines(written, endOf(start), start, end, sides, target) });

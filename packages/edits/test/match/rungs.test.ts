@@ -81,6 +81,11 @@ describe("a line that is deleted and added again", () => {
     expect(apply([again], text)).toMatchObject({ ok: true, text: expected });
   });
 
+  test("does not where white space inside of it may be what is to change", () => {
+    const tabs = "@@ ... @@\n     first\n-    // \tmore\n+    // \tmore\n+    new\n     last\n".replace(/\t/g, "    ");
+    expect(apply([tabs], "\tfirst\n\t// \tmore\n\tlast\n")).toMatchObject({ ok: false });
+  });
+
   test("has that of its turn where it comes again", () => {
     const twice = "@@ ... @@\n-a\n-b\n-a\n+a\n+new\n+a\n+a\n";
     expect(apply([twice], "a \nb\na\t\n")).toMatchObject({ ok: true, text: "a \nnew\na\t\na\n" });
