@@ -26,7 +26,7 @@ const WORDS = new Set(
     "latter left line link list load lock loose lose lower made mask massage match math merge message mkdir modal " +
     "mode model module most must native next noerror onerror open order pair parse part past patch path pause " +
     "perform point poll port post preform present prev prevent price print prize properly property purse putc puts " +
-    "quality quiet quite quota quote read recvmmsg recvmsg redo relay replay reply reside resize resolve resolver " +
+    "quality quiet quite quota quote read recvmmsg recvmsg redo replay reply reside resize resolve resolver " +
     "rest retires retries retro retry revolver right rmdir road role rule save scope self send sent server setattr " +
     "setgid setsid setuid setxattr sever shape shard share shift short side signal simulate single size slack slope " +
     "space span spare spawn split stack stage start stat state stdin stdio step stimulate sting stop storage store " +
