@@ -23,3 +23,5 @@ export type { ClientLine, ClientPeer, ServerLine, ServerPeer } from "./suite/pee
 export { isFine, type Outcome, type Report, type Result, totalsOf } from "./suite/result.js";
 export { anyOf, atLeast, type Listed, ordered, parseList } from "./suite/select.js";
 export type { Traced } from "./suite/trace.js";
+export { FORMATS, type Format } from "./suite/report/formats.js";
+export { formatResult } from "./suite/report/text.js";

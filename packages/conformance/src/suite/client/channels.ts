@@ -113,6 +113,7 @@ function frames(kit: Kit, name: string): ClientCase[] {
   const message = usual(kit, name);
   const text = kit.frame(name, "server", message);
   const third = Math.ceil(text.length / 3);
+  const unknown = unknownMessage(kit, name, "server");
   const reads = (id: string, title: string, kill: string, serve: Play["serve"]) =>
     channelCase(kit, name, { id, title: `${name} ${title}`, kill, serve, script: receiving(kit, name, 1), messages: [message] });
   return [
@@ -122,10 +123,14 @@ function frames(kit: Kit, name: string): ClientCase[] {
       frames.frame(PING, "between");
       frames.frame(CONTINUED, text.slice(2 * third), true);
     }),
-    reads("unknown", "goes on after a message that the contract does not define", "refuse-unknown", async (frames) => {
-      frames.send(JSON.stringify(unknownMessage(kit, name)));
-      frames.send(text);
-    }),
+    ...(unknown === undefined
+      ? []
+      : [
+          reads("unknown", "goes on after a message that the contract does not define", "refuse-unknown", async (frames) => {
+            frames.send(JSON.stringify(unknown));
+            frames.send(text);
+          }),
+        ]),
     channelCase(kit, name, {
       id: "ping",
       title: `${name} answers a ping with a pong of the same text`,

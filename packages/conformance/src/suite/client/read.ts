@@ -12,7 +12,7 @@ export function meetError(told: Told, kind: ToldError["kind"] | undefined): void
 
 /** Everything that came, in order. */
 export function meetMessages(told: Told, expected: readonly unknown[]): void {
-  meet(alike(expected, told.messages), `the messages ${JSON.stringify(expected)}`, told.messages);
+  meet(alike(expected, told.messages), `the messages ${JSON.stringify(expected)}`, told.error ? told : told.messages);
 }
 
 /** The request of a call: its operation and its input, however it is written. */

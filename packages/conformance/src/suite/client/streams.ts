@@ -12,7 +12,7 @@ export async function streamCases(kit: Kit, lenient: Lenient): Promise<ClientCas
   const cases: ClientCase[] = [];
   for (const [name, { answer }] of Object.entries(kit.contract.operations)) {
     if (!answer.stream) continue;
-    cases.push(...messages(kit, name), ...ends(kit, name), ...framingCases(kit, name), unknown(kit, name));
+    cases.push(...messages(kit, name), ...ends(kit, name), ...framingCases(kit, name), ...unknown(kit, name));
     cases.push(...(await schemas(kit, lenient, name)));
   }
   return cases;
@@ -125,12 +125,14 @@ function ends(kit: Kit, name: string): ClientCase[] {
   return cases;
 }
 
-function unknown(kit: Kit, name: string): ClientCase {
+function unknown(kit: Kit, name: string): ClientCase[] {
+  const body = unknownMessage(kit, name, "server");
+  if (body === undefined) return [];
   const over = last(kit, name);
   const event = kit.contract.tag.in === "event" ? "event: parlance.unknown\n" : "";
-  const block = `${event}data: ${JSON.stringify(unknownMessage(kit, name))}\n\n`;
+  const block = `${event}data: ${JSON.stringify(body)}\n\n`;
   const [first] = kit.flow(name);
-  return streamCase(kit, name, {
+  const play: Play = {
     id: "unknown",
     title: `${name} goes on after a message that the contract does not define`,
     kill: "refuse-unknown",
@@ -138,7 +140,8 @@ function unknown(kit: Kit, name: string): ClientCase {
     then: kit.ends(name) ? "end" : "hold",
     script: over.script,
     messages: isEnd(kit, name, first!.type) ? [first!] : [first!, ...over.messages],
-  });
+  };
+  return [streamCase(kit, name, play)];
 }
 
 async function schemas(kit: Kit, lenient: Lenient, name: string): Promise<ClientCase[]> {
@@ -148,7 +151,8 @@ async function schemas(kit: Kit, lenient: Lenient, name: string): Promise<Client
     const title = kit.contract.messages[type]!.schema;
     const examples = kit.examples(title).map(({ value }) => value);
     const found = await mutantsOf(kit, title, examples, lenient, (one, value) => isFlawed(one, name, "server", type, value));
-    const event = kit.contract.tag.in === "event" ? `event: ${type}\n` : "";
+    const { tag } = kit.contract;
+    const event = tag.in === "event" || (tag.in === "property" && tag.event) ? `event: ${type}\n` : "";
     for (const { value, keyword, at, name: which } of found)
       cases.push(
         streamCase(kit, name, {

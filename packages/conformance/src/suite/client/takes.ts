@@ -30,7 +30,7 @@ export function takeCase(kit: Kit, take: Take): ClientCase | undefined {
   const messages = take.steps.flatMap((step) => (fromServer(step) && step.message ? [step.message] : []));
   if (messages.length === 0) return undefined;
   const isSocket = kit.contract.channels[call.call] !== undefined;
-  const isCut = take.end?.how === "cut" && take.end.from === "server";
+  const isCut = take.end?.how === "cut" && take.end.from === "server" && !isCancelled(kit, take);
   return {
     ...about,
     title: `the conversation of ${at} is read as there`,
@@ -58,6 +58,13 @@ export function takeCase(kit: Kit, take: Take): ClientCase | undefined {
       meetError(told, isCut ? "disconnected" : undefined);
     },
   };
+}
+
+/** After the message that cancels, a server may drop the connection: that is an end. */
+function isCancelled(kit: Kit, { call, steps }: Take): boolean {
+  const { cancel } = kit.contract.channels[call.call] ?? {};
+  const last = steps.flatMap((step) => ("wire" in step && step.from === "client" && step.message ? [step.message] : [])).at(-1);
+  return cancel !== undefined && last?.type === cancel;
 }
 
 type Sent = Extract<TakeStep, { readonly wire: string }>;

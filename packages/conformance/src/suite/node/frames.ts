@@ -18,6 +18,8 @@ export function framesOf(socket: Duplex, side: "client" | "server", wait: number
   const frames: Frame[] = [];
   let wake: (() => void) | undefined;
   let over = false;
+  /** Whether the kit has sent its close frame. */
+  let closing = false;
   const arrive = (frame: Frame) => {
     if (over) return;
     if ("close" in frame) over = true;
@@ -30,7 +32,9 @@ export function framesOf(socket: Duplex, side: "client" | "server", wait: number
   receiver.on("ping", (data: Buffer) => write(PONG, data, true));
   receiver.on("pong", (data: Buffer) => arrive({ pong: data.toString() }));
   receiver.on("conclude", (code: number) => {
-    if (!socket.destroyed) write(CLOSE, Buffer.from([3, 232]), true);
+    if (!closing) write(CLOSE, Buffer.from([3, 232]), true);
+    // The server closes the connection first (RFC 6455, section 7.1.1).
+    if (side === "server") socket.end();
     arrive({ close: code });
   });
   receiver.on("error", (error: Error) => {
@@ -64,6 +68,7 @@ export function framesOf(socket: Duplex, side: "client" | "server", wait: number
     send: (text) => write(1, Buffer.from(text), true),
     frame: (opcode, payload, fin = true) => write(opcode, Buffer.from(payload), fin),
     close(code = 1000) {
+      closing = true;
       write(CLOSE, Buffer.from([code >> 8, code & 255]), true);
     },
     cut: () => void socket.destroy(),

@@ -143,6 +143,7 @@ function frames(kit: Kit, name: string): ServerCase[] {
       }),
   });
   const third = Math.ceil(text.length / 3);
+  const unknown = unknownMessage(kit, name, "client");
   return [
     arrives("fragments", "reads a message in three fragments with a ping between them", "no-fragments", (frames) => {
       frames.frame(TEXT, text.slice(0, third), false);
@@ -150,10 +151,14 @@ function frames(kit: Kit, name: string): ServerCase[] {
       frames.frame(PING, "between");
       frames.frame(CONTINUED, text.slice(2 * third), true);
     }),
-    arrives("unknown", "ignores a message that the contract does not define, and goes on", "refuse-unknown", (frames) => {
-      frames.send(JSON.stringify(unknownMessage(kit, name)));
-      frames.send(text);
-    }),
+    ...(unknown === undefined
+      ? []
+      : [
+          arrives("unknown", "ignores a message that the contract does not define, and goes on", "refuse-unknown", (frames) => {
+            frames.send(JSON.stringify(unknown));
+            frames.send(text);
+          }),
+        ]),
     refuses("malformed", "a frame that is not JSON", "lenient-frames", (frames) => frames.send('{"')),
     {
       ...refuses("binary", "a binary frame", "any-binary", (frames) => frames.frame(BINARY, "\u0001\u0002")),
@@ -174,12 +179,19 @@ function frames(kit: Kit, name: string): ServerCase[] {
   ];
 }
 
-/** A message of a newer peer. */
-export function unknownMessage({ contract }: Kit, call: string): Readonly<Record<string, string>> {
-  if (contract.tag.in === "property") return { [contract.tag.property]: "parlance.unknown" };
-  const first = contract.channels[call]?.client[0] ?? contract.operations[call]?.answer.stream?.messages[0];
-  const constants = Object.keys(contract.messages[first ?? ""]?.shape?.const ?? {});
-  return constants.length > 0 ? { [constants[0]!]: "parlance.unknown" } : { parlance: "unknown" };
+/** A message of a newer peer; undefined where every object is one that the contract defines. */
+export function unknownMessage(kit: Kit, call: string, side: "client" | "server"): Readonly<Record<string, string>> | undefined {
+  const { tag, messages } = kit.contract;
+  const constants = kit.names(call, side).flatMap((type) => Object.keys(messages[type]?.shape?.const ?? {}));
+  const names = tag.in === "property" ? [tag.property] : [...new Set([...constants, "parlance"])];
+  const bodies = names.map((name) => ({ [name]: "parlance.unknown" }));
+  return bodies.find((body) => {
+    try {
+      return "unknown" in kit.codec(call, side).decode({ event: "parlance.unknown", data: JSON.stringify(body) });
+    } catch {
+      return false;
+    }
+  });
 }
 
 function closes(kit: Kit, name: string): ServerCase[] {
