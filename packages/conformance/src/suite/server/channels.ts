@@ -344,10 +344,6 @@ function serverAsks(kit: Kit, name: string, exchange: Exchange, at: string): Ser
   const one = keyed(kit, name, exchange, "conformance-1");
   const two = keyed(kit, name, exchange, "conformance-2");
   if (!one || !two) return [];
-  const other = kit
-    .said(name, "client", one.answer.type)
-    .map(({ value }) => ({ ...one.answer, ...value, ...pick(one.answer, exchange) }))
-    .find((value) => !alike(one.answer, value));
   const holds = (id: string, title: string, kill: string, sends: readonly Said[], asks: readonly Said[], answers: readonly Said[]): ServerCase => ({
     ...about(kit, name, `${id}/${exchange.ask}`),
     title,
@@ -365,17 +361,9 @@ function serverAsks(kit: Kit, name: string, exchange: Exchange, at: string): Ser
     holds("by-key", `answers to ${exchange.ask} settle the ask whose key they repeat, in any order`, "ignore-key", [two.answer, one.answer], [one.ask, two.ask], [one.answer, two.answer]),
     holds("late", `an answer to ${exchange.ask} that nobody asked for settles nothing`, "ignore-key", [two.answer, one.answer], [one.ask], [one.answer]),
   ];
-  if (other)
-    cases.push(holds("double", `the first answer to ${exchange.ask} counts`, "last-answer", [one.answer, other], [one.ask], [one.answer]));
   if (one.partial)
     cases.push(holds("partial", `a partial answer to ${exchange.ask} leaves it open`, "partial-settles", [one.partial, one.answer], [one.ask], [one.answer]));
   return cases;
-}
-
-/** The properties that hold the key. */
-function pick(answer: Said, { key, answers }: Exchange): Partial<Said> {
-  const names = answers.flatMap((one) => (one.message === answer.type ? [one.key ?? key!] : []));
-  return Object.fromEntries(names.map((name) => [name, answer[name]!]));
 }
 
 async function meetAnswers(stage: ServerStage, name: string, expected: readonly Said[]): Promise<void> {
