@@ -12,7 +12,7 @@ interface Fault {
   readonly reads?: (document: ContractDocument) => ContractDocument;
   readonly options?: ConnectOptions;
   readonly told?: (told: Told, line: ClientLine, document: ContractDocument) => Told;
-  readonly line?: (line: ClientLine) => ClientLine;
+  readonly line?: (line: ClientLine, document: ContractDocument) => ClientLine;
   readonly breaks?: Breaks;
   readonly also?: readonly string[];
 }
@@ -116,9 +116,11 @@ export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
     also: ["client/transcript/**"],
   },
   "alter-sent": {
-    line: (line) => ({
+    line: (line, { contract }) => ({
       ...line,
-      script: line.script.map((step) => ("send" in step && !/hello/.test(step.send.type) ? { send: { ...step.send, altered: true } } : step)),
+      script: line.script.map((step) =>
+        "send" in step && step.send.type !== contract.channels[line.operation]?.open?.client ? { send: { ...step.send, altered: true } } : step,
+      ),
     }),
     also: ["client/transcript/**"],
   },
@@ -143,7 +145,7 @@ export function brokenClient(document: ContractDocument, kill: string): { peer: 
     async call(line) {
       const between = fault.breaks && (await proxy(line.url, fault.breaks));
       try {
-        const told = await limited(good, { ...(fault.line?.(line) ?? line), url: between?.url ?? line.url });
+        const told = await limited(good, { ...(fault.line?.(line, document) ?? line), url: between?.url ?? line.url });
         return fault.told?.(told, line, document) ?? told;
       } finally {
         await between?.close();
@@ -155,7 +157,7 @@ export function brokenClient(document: ContractDocument, kill: string): { peer: 
 }
 
 /** A broken client may never finish: then it reports nothing. */
-export async function limited(peer: ClientPeer, line: ClientLine, wait = 700): Promise<Told> {
+export async function limited(peer: ClientPeer, line: ClientLine, wait = 2000): Promise<Told> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Told>((resolve) => {
     timer = setTimeout(() => resolve({ messages: ["no report"], error: { kind: "disconnected", code: "no report" } }), wait);

@@ -106,7 +106,7 @@ export async function proxy(target: string, breaks: Breaks) {
       down(Buffer.from(text.slice(end + 4), "latin1"));
     };
     upstream.on("data", onHead);
-    upstream.on("close", () => breaks.frame === undefined && socket.destroy());
+    upstream.on("close", () => socket.end());
     socket.on("close", () => upstream.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));

@@ -129,7 +129,7 @@ function* changes(schema: SchemaObject, value: Json | undefined): Generator<[str
 
 function follow(document: ContractDocument, { schema, file }: Here, ref: string): Here | undefined {
   const [path, fragment = ""] = ref.split("#") as [string, string?];
-  const base = (Object.values(document.schemas).find((one) => one.$id?.endsWith(`/${file}`))?.$id ?? schema.$id) as string;
+  const base = (Object.values(document.schemas).find((one) => String(one.$id).endsWith(`/${file}`))?.$id ?? schema.$id) as string;
   const id = path === "" ? base : new URL(path, `parlance:${base}`).pathname;
   const found = Object.entries(document.schemas).find(([, one]) => one.$id === id);
   if (!found) return undefined;
@@ -201,7 +201,6 @@ const NAMED = new Set(["properties", "patternProperties", "$defs", "definitions"
 
 /** Parameters are schemas too, and beside their keywords say where they are. */
 function stripParameters(source: ContractDocument["source"], keyword: string): Record<string, unknown> {
-  if (keyword === "required" || keyword === "type") return {};
   const calls = (kind: "operations" | "channels") =>
     Object.fromEntries(
       Object.entries((source[kind] ?? {}) as Record<string, { parameters?: Record<string, object> }>).map(([name, call]) => [

@@ -51,16 +51,21 @@ export function framingCases(kit: Kit, name: string): ClientCase[] {
       meetMessages(told, messages);
     },
   });
-  const blocks = flow.map((message) => kit.block(name, message));
+  // Where the body names its message too, a lost `event` line would change nothing.
+  const block = (message: Said) => {
+    const all = kit.block(name, message);
+    return kit.contract.tag.in === "property" ? all.replace(/^event: .*\n/, "") : all;
+  };
+  const blocks = flow.map(block);
   const cases = VARIANTS.map(({ id, title, kill, write }) => {
     // One chunk each: a reader that cuts at chunks would hide the rest.
     return read(id, title, kill, flow, blocks.map(write));
   });
   const last = flow.at(-1)!;
-  const short = [...flow].filter((one) => one !== last || !kit.ends(name)).sort((a, b) => kit.block(name, a).length - kit.block(name, b).length)[0] ?? last;
+  const short = [...flow].filter((one) => one !== last || !kit.ends(name)).sort((a, b) => block(a).length - block(b).length)[0] ?? last;
   const messages = kit.ends(name) && short !== last ? [short, last] : [short];
-  const text = messages.map((one) => kit.block(name, one)).join("");
-  const first = kit.block(name, short).length;
+  const text = messages.map(block).join("");
+  const first = Buffer.byteLength(block(short));
   const bytes = Buffer.from(text);
   for (let split = 1; split < first; split++)
     cases.push(read(`split/${split}`, `a chunk that ends after ${split} bytes`, "sse-split", messages, [bytes.subarray(0, split), bytes.subarray(split)]));
@@ -68,7 +73,7 @@ export function framingCases(kit: Kit, name: string): ClientCase[] {
   const wide = wideMessage(kit, name);
   if (wide) {
     const all = kit.ends(name) && wide !== last ? [wide, last] : [wide];
-    const encoded = Buffer.from(all.map((one) => kit.block(name, one)).join(""));
+    const encoded = Buffer.from(all.map(block).join(""));
     const inside = encoded.indexOf(Buffer.from(WIDE)) + 2;
     cases.push(read("utf-8", "a chunk that ends inside a character", "utf8-split", all, [encoded.subarray(0, inside), encoded.subarray(inside)]));
   }

@@ -13,7 +13,7 @@ export function traced(socket: Socket, trace: Trace): Socket {
   const emit = socket.emit;
   socket.emit = ((event: string, ...rest: unknown[]) => {
     if (event === "data") trace.note(c, "peer", textOf(rest[0] as Uint8Array));
-    return emit.call(socket, event as never, ...(rest as never[]));
+    return Reflect.apply(emit, socket, [event, ...rest]) as boolean;
   }) as typeof socket.emit;
   return socket;
 }

@@ -2,7 +2,7 @@ import type { Json } from "@parlance/contract";
 import { isObject, Violation } from "@parlance/wire";
 import { meet, type ServerCase } from "../case.js";
 import type { FlatInput, Kit } from "../kit.js";
-import { type Lenient, type Mutant, mutantsOf } from "../mutant.js";
+import { KEYWORDS, type Lenient, type Mutant, mutantsOf } from "../mutant.js";
 import type { Asking } from "../stage.js";
 import { success } from "./operations.js";
 import { meetRefusal, meetRefused, openChannel } from "./read.js";
@@ -76,14 +76,13 @@ async function parameters(kit: Kit, lenient: Lenient, name: string): Promise<Ser
   const { parameters: declared = {} } = kit.prose(name) as { parameters?: Record<string, Readonly<Record<string, unknown>>> };
   const cases: ServerCase[] = [];
   for (const [key, schema] of Object.entries(declared))
-    for (const keyword of Object.keys(schema)) {
+    for (const keyword of KEYWORDS.filter((one) => one in schema)) {
       const at = `${kit.placeOf(name)}/parameters/${key}/${keyword}`;
       const values: readonly (Json | undefined)[] = keyword === "required" ? [undefined] : BAD_TEXTS;
       for (const value of values) {
         const asking = askingWith(kit, name, { ...kit.input(name), [key]: value } as FlatInput);
         if (!asking || !isRefused(kit, asking)) continue;
-        if (keyword !== "type" && keyword !== "required" && isRefused(await lenient(keyword), asking)) continue;
-        if (!["type", "required", "enum", "pattern", "minLength", "format"].includes(keyword)) continue;
+        if (isRefused(await lenient(keyword), asking)) continue;
         const mutant = { value: null, keyword, at, name: `${key}/${keyword}` };
         cases.push({ ...caseOf(kit, name, mutant, asking), kill: `parameter:${keyword}` });
         break;
