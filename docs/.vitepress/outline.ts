@@ -51,6 +51,7 @@ export const outline: Section[] = [
       { text: "VS Code", link: "/vscode" },
       { text: "Testing", link: "/testing" },
       { text: "Recordings", link: "/recordings" },
+      { text: "Conformance", link: "/conformance" },
       { text: "Observability", link: "/observability" },
     ],
   },

@@ -1,13 +1,13 @@
 import { type ConnectOptions, connect } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
-import type { ClientLine, ClientPeer, ClientStep, Said, Told, ToldError } from "@parlance/conformance/suite";
+import type { ClientLine, ClientPeer, ClientStep, JsonMessage, Told, ToldError } from "@parlance/conformance/suite";
 import { type AnyContract, Disconnected, Refusal, Violation } from "@parlance/wire";
 
 // A client that does what a conformance case says and reports what came: what `parlance conform --client` talks to.
 
-interface Open extends AsyncIterable<Said> {
-  send?(message: Said): Promise<void>;
-  ask?(message: Said): Promise<Said>;
+interface Open extends AsyncIterable<JsonMessage> {
+  send?(message: JsonMessage): Promise<void>;
+  ask?(message: JsonMessage): Promise<JsonMessage>;
   close?(): Promise<void>;
   cancel?(): void;
 }
@@ -28,7 +28,7 @@ export function caller(contract: AnyContract, options: ConnectOptions = {}): Cli
         ...(contract.auth && { token }),
         ...options,
       }) as Calls;
-      const messages: Said[] = [];
+      const messages: JsonMessage[] = [];
       try {
         const { answer } = contract.operations[operation] ?? {};
         // The message that opens a channel is an option of its call.
@@ -36,8 +36,14 @@ export function caller(contract: AnyContract, options: ConnectOptions = {}): Cli
         const opening = script.find((step) => "send" in step);
         const isOpening = opening !== undefined && opening.send.type === opens;
         const called = calls[operation]!(input, isOpening ? { open: fieldsOf(opening.send) } : {});
-        if (answer && !answer.stream) messages.push((await called) as Said);
-        else await converse((await called) as Open, isOpening ? script.filter((step) => step !== opening) : script, messages, calls);
+        if (answer && !answer.stream) messages.push((await called) as JsonMessage);
+        else
+          await converse(
+            (await called) as Open,
+            isOpening ? script.filter((step) => step !== opening) : script,
+            messages,
+            calls,
+          );
         return { messages, error: null };
       } catch (error) {
         return { messages, error: errorOf(error) };
@@ -47,11 +53,16 @@ export function caller(contract: AnyContract, options: ConnectOptions = {}): Cli
   };
 }
 
-function fieldsOf({ type, ...fields }: Said): object {
+function fieldsOf({ type, ...fields }: JsonMessage): object {
   return fields;
 }
 
-async function converse(open: Open, script: readonly ClientStep[], messages: Said[], calls: Calls): Promise<void> {
+async function converse(
+  open: Open,
+  script: readonly ClientStep[],
+  messages: JsonMessage[],
+  calls: Calls,
+): Promise<void> {
   let wake = () => {};
   let over = false;
   let left = false;

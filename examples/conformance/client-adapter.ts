@@ -6,4 +6,5 @@ import { caller } from "./caller.js";
 // parlance conform schemas/fold-gateway --client "npx tsx examples/conformance/client-adapter.ts schemas/fold-gateway"
 
 const { call } = caller(contractValue(await load(process.argv[2]!)));
-for await (const text of createInterface({ input: process.stdin })) console.log(JSON.stringify(await call(JSON.parse(text))));
+for await (const text of createInterface({ input: process.stdin }))
+  console.log(JSON.stringify(await call(JSON.parse(text))));

@@ -1,18 +1,18 @@
 import { setImmediate as tick } from "node:timers/promises";
-import type { Act, Called, Said, ServerLine, ServerPeer, ServerStep } from "@parlance/conformance/suite";
+import type { Act, Called, JsonMessage, ServerLine, ServerPeer, ServerStep } from "@parlance/conformance/suite";
 import { type App, Refusal, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import type { AnyContract } from "@parlance/wire";
 
 // A server whose handlers play the script of a conformance case: what `parlance conform --server-cmd` talks to.
 
-interface Channel extends AsyncIterable<Said> {
-  send(message: Said): Promise<void>;
-  ask(message: Said): Promise<Said>;
+interface Channel extends AsyncIterable<JsonMessage> {
+  send(message: JsonMessage): Promise<void>;
+  ask(message: JsonMessage): Promise<JsonMessage>;
 }
 interface Call {
   readonly signal: AbortSignal;
-  session(key: string): { ask(message: Said): Promise<Said> };
+  session(key: string): { ask(message: JsonMessage): Promise<JsonMessage> };
 }
 type Input = Called["input"];
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -59,7 +59,11 @@ export class Fixture {
     return token === this.#line.token ? "conformance" : undefined;
   }
 
-  #called(call: string, input: Input, { signal }: Call): { readonly steps: readonly ServerStep[]; readonly note: Writable<Called> } {
+  #called(
+    call: string,
+    input: Input,
+    { signal }: Call,
+  ): { readonly steps: readonly ServerStep[]; readonly note: Writable<Called> } {
     const acts = (this.#line.script as readonly Act[]).filter((act) => act.call === call);
     const note: Writable<Called> = { call, input };
     const before = this.#calls.filter((one) => one.call === call).length;
@@ -77,7 +81,7 @@ export class Fixture {
     throw new Refusal("the script has no answer", { status: 501 });
   }
 
-  async *#stream(name: string, input: Input, call: Call): AsyncGenerator<Said> {
+  async *#stream(name: string, input: Input, call: Call): AsyncGenerator<JsonMessage> {
     const { steps, note } = this.#called(name, input, call);
     const seen = new Map<string, number>();
     for (const step of steps) {
@@ -91,7 +95,7 @@ export class Fixture {
 
   async #converse(name: string, input: Input, channel: Channel, { signal }: Call): Promise<void> {
     const { steps, note } = this.#called(name, input, { signal } as Call);
-    const messages: Said[] = [];
+    const messages: JsonMessage[] = [];
     note.messages = messages;
     const seen = new Map<string, number>();
     let wake = () => {};
@@ -108,14 +112,21 @@ export class Fixture {
         wake();
       });
     let at = 0;
-    const answers: Said[] = [];
+    const answers: JsonMessage[] = [];
     note.answers = answers;
     const asks: Promise<void>[] = [];
     for (const [index, step] of steps.entries()) {
       if ("send" in step) await channel.send(step.send);
       else if ("ask" in step) {
         const place = steps.slice(0, index).filter((one) => "ask" in one).length;
-        asks.push(channel.ask(step.ask).then((answer) => void (answers[place] = answer), () => {}));
+        asks.push(
+          channel.ask(step.ask).then(
+            (answer) => {
+              answers[place] = answer;
+            },
+            () => {},
+          ),
+        );
       } else if ("receive" in step) {
         while (!ended && messages[at]?.type !== step.receive) {
           if (at < messages.length) at++;

@@ -23,7 +23,10 @@ const reading = (change: (text: string) => string, also: readonly string[] = [])
   also,
 });
 
-async function throughout(request: Request, change: (chunks: ReadableStream<Uint8Array>) => AsyncGenerator<Uint8Array>): Promise<Response> {
+async function throughout(
+  request: Request,
+  change: (chunks: ReadableStream<Uint8Array>) => AsyncGenerator<Uint8Array>,
+): Promise<Response> {
   const response = await fetch(request);
   if (!response.headers.get("Content-Type")?.includes("event-stream") || !response.body) return response;
   const changed = change(response.body);
@@ -73,7 +76,16 @@ export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
           yield Buffer.concat(all);
         }),
     },
-    also: ["client/*/cut/*", "client/*/no-end/*", "client/transcript/**", "client/*/message/**", "client/*/framing/**", "client/*/unknown", "client/*/request/*", "client/*/schema/**"],
+    also: [
+      "client/*/cut/*",
+      "client/*/no-end/*",
+      "client/transcript/**",
+      "client/*/message/**",
+      "client/*/framing/**",
+      "client/*/unknown",
+      "client/*/request/*",
+      "client/*/schema/**",
+    ],
   },
   "read-on": {
     reads: (document) => ({
@@ -85,7 +97,10 @@ export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
             const { stream } = operation.answer;
             if (!stream) return [name, operation];
             const { end, ...rest } = stream;
-            return [name, { ...operation, answer: { ...operation.answer, stream: { ...rest, mayEnd: stream.messages } } }];
+            return [
+              name,
+              { ...operation, answer: { ...operation.answer, stream: { ...rest, mayEnd: stream.messages } } },
+            ];
           }),
         ),
       },
@@ -102,7 +117,9 @@ export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
   "sse-split": {
     options: {
       fetch: (request) =>
-        throughout(request, (chunks) => eachText(chunks, (text) => (/\n\n|\r\r|\r\n\r\n/.test(text) ? text : text.replace(/./gs, "")))),
+        throughout(request, (chunks) =>
+          eachText(chunks, (text) => (/\n\n|\r\r|\r\n\r\n/.test(text) ? text : text.replace(/./gs, ""))),
+        ),
     },
     also: ["client/*/framing/utf-8", "client/*/framing/crlf", "client/transcript/**"],
   },
@@ -119,7 +136,9 @@ export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
     line: (line, { contract }) => ({
       ...line,
       script: line.script.map((step) =>
-        "send" in step && step.send.type !== contract.channels[line.operation]?.open?.client ? { send: { ...step.send, altered: true } } : step,
+        "send" in step && step.send.type !== contract.channels[line.operation]?.open?.client
+          ? { send: { ...step.send, altered: true } }
+          : step,
       ),
     }),
     also: ["client/transcript/**"],
@@ -127,7 +146,8 @@ export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
   "no-fragments": { breaks: { frame: (frame) => (!frame.fin || frame.opcode === 0 ? [] : [frame]) } },
   "no-pong": { breaks: { frame: (frame) => (frame.opcode === 10 ? [] : [frame]) } },
   "end-as-cut": {
-    told: (told, { operation }, { contract }) => (contract.channels[operation] && !told.error ? { ...told, error: error("disconnected") } : told),
+    told: (told, { operation }, { contract }) =>
+      contract.channels[operation] && !told.error ? { ...told, error: error("disconnected") } : told,
     also: ["client/**"],
   },
 };
@@ -138,7 +158,10 @@ export function brokenClient(document: ContractDocument, kill: string): { peer: 
   const fault: Fault | undefined =
     keyword === undefined
       ? CLIENT_FAULTS[kind]
-      : { reads: (one) => withoutKeyword(one, keyword), also: [`client/*/schema/**/${keyword}`, `client/*/schema/**/${keyword}/**`] };
+      : {
+          reads: (one) => withoutKeyword(one, keyword),
+          also: [`client/*/schema/**/${keyword}`, `client/*/schema/**/${keyword}/**`],
+        };
   if (!fault) throw new Error(`no client has the fault ${kill}`);
   const good = caller(contractValue(fault.reads?.(document) ?? document), fault.options);
   const peer: ClientPeer = {
@@ -160,7 +183,10 @@ export function brokenClient(document: ContractDocument, kill: string): { peer: 
 export async function limited(peer: ClientPeer, line: ClientLine, wait = 2000): Promise<Told> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Told>((resolve) => {
-    timer = setTimeout(() => resolve({ messages: ["no report"], error: { kind: "disconnected", code: "no report" } }), wait);
+    timer = setTimeout(
+      () => resolve({ messages: ["no report"], error: { kind: "disconnected", code: "no report" } }),
+      wait,
+    );
   });
   try {
     return await Promise.race([peer.call(line), late]);

@@ -47,7 +47,14 @@ export async function proxy(target: string, breaks: Breaks) {
   const server = createServer(async (incoming, outgoing) => {
     const body = await textOf(incoming).catch(() => "");
     const asked = { method: incoming.method!, url: incoming.url!, headers: incoming.headers, body };
-    const upstream = request({ hostname, port, method: asked.method, path: asked.url, headers: pairs(incoming), agent: false });
+    const upstream = request({
+      hostname,
+      port,
+      method: asked.method,
+      path: asked.url,
+      headers: pairs(incoming),
+      agent: false,
+    });
     upstream.on("socket", track);
     upstream.on("error", () => {
       if (breaks.accepts?.(asked, 0) && !outgoing.headersSent) outgoing.writeHead(200).end();

@@ -1,5 +1,5 @@
-import type { ContractDocument } from "@parlance/contract";
 import { type Act, type Called, type ServerPeer, type ServerStep, withoutKeyword } from "@parlance/conformance/suite";
+import type { ContractDocument } from "@parlance/contract";
 import { contractValue } from "@parlance/language/value";
 import { listenFixture } from "../fixture.js";
 import { type Asked, type Breaks, type Frame, proxy } from "./proxy.js";
@@ -59,7 +59,26 @@ const changed =
     contract: { ...document.contract, ...change(document.contract) },
   });
 
-const STREAMS = ["server/**/message/**", "server/*/order", "server/*/at-once", "server/*/cancel", "server/*/end/*", "server/*/failure", "server/*/resume", "server/*/double/*", "server/transcript/**", "server/*/input/**", "server/*/busy/*", "server/*/by-key/*", "server/*/late/*", "server/*/partial/*", "server/*/end", "server/*/unknown", "server/*/fragments", "server/*/schema/**"];
+const STREAMS = [
+  "server/**/message/**",
+  "server/*/order",
+  "server/*/at-once",
+  "server/*/cancel",
+  "server/*/end/*",
+  "server/*/failure",
+  "server/*/resume",
+  "server/*/double/*",
+  "server/transcript/**",
+  "server/*/input/**",
+  "server/*/busy/*",
+  "server/*/by-key/*",
+  "server/*/late/*",
+  "server/*/partial/*",
+  "server/*/end",
+  "server/*/unknown",
+  "server/*/fragments",
+  "server/*/schema/**",
+];
 
 export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
   "alter-input": {
@@ -83,7 +102,10 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
   "fault-code": {
     breaks: ({ contract }) => {
       const key = contract.fault.code?.[0]?.split("/").at(-1);
-      return { body: (body, status) => (status >= 400 ? body.replace(new RegExp(`"${key}":"[^"]*"`), `"${key}":"other"`) : body) };
+      return {
+        body: (body, status) =>
+          status >= 400 ? body.replace(new RegExp(`"${key}":"[^"]*"`), `"${key}":"other"`) : body,
+      };
     },
     also: ["server/transcript/**"],
   },
@@ -101,32 +123,71 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
   "alter-message": {
     breaks: {
       body: (body) => (/^(data|event|id|:)/.test(body) ? altered(body) : body),
-      frame: (frame, from) => [from === "server" && frame.opcode === 1 ? { ...frame, payload: Buffer.from(altered(text(frame))) } : frame],
+      frame: (frame, from) => [
+        from === "server" && frame.opcode === 1 ? { ...frame, payload: Buffer.from(altered(text(frame))) } : frame,
+      ],
     },
-    also: [...STREAMS, "server/*/unknown", "server/*/fragments", "server/*/ping", "server/*/close", "server/*/binary", "server/*/malformed", "server/*/opening"],
+    also: [
+      ...STREAMS,
+      "server/*/unknown",
+      "server/*/fragments",
+      "server/*/ping",
+      "server/*/close",
+      "server/*/binary",
+      "server/*/malformed",
+      "server/*/opening",
+    ],
   },
-  "drop-message": { steps: dropped, also: [...STREAMS, "server/*/ping", "server/*/close", "server/*/binary", "server/*/malformed", "server/*/event-stream"] },
+  "drop-message": {
+    steps: dropped,
+    also: [
+      ...STREAMS,
+      "server/*/ping",
+      "server/*/close",
+      "server/*/binary",
+      "server/*/malformed",
+      "server/*/event-stream",
+    ],
+  },
   "swap-messages": { steps: swapped, also: STREAMS },
   buffer: { breaks: { buffers: true }, also: STREAMS },
   "no-cancel": { breaks: { keeps: true } },
   "no-end": { breaks: { endless: true } },
   "hang-on-failure": { steps: (steps) => steps.map((step) => ("fail" in step ? { hold: true } : step)) },
-  "forget-stream": { breaks: { status: (status, { headers }) => (headers["last-event-id"] === undefined ? status : 404) } },
+  "forget-stream": {
+    breaks: { status: (status, { headers }) => (headers["last-event-id"] === undefined ? status : 404) },
+  },
   "answer-twice": accepts((_, status) => status === 409, ["server/*/fault/409", "server/transcript/**"]),
   "alter-received": {
-    report: (calls) => calls.map((one) => ({ ...one, ...(one.messages && { messages: one.messages.map((message) => ({ ...message, type: "altered" })) }) })),
+    report: (calls) =>
+      calls.map((one) => ({
+        ...one,
+        ...(one.messages && { messages: one.messages.map((message) => ({ ...message, type: "altered" })) }),
+      })),
     also: ["server/*/fragments", "server/*/unknown"],
   },
   "refuse-unknown": { breaks: { frame: (frame) => (text(frame).includes("parlance.unknown") ? "close" : [frame]) } },
   "lenient-frames": {
-    breaks: { frame: (frame, from) => (from === "client" && frame.opcode === 1 && frame.fin && parses(text(frame)) === undefined ? [] : [frame]) },
+    breaks: {
+      frame: (frame, from) =>
+        from === "client" && frame.opcode === 1 && frame.fin && parses(text(frame)) === undefined ? [] : [frame],
+    },
   },
   "any-binary": { breaks: { frame: (frame) => (frame.opcode === 2 ? [] : [frame]) } },
   "no-fragments": { breaks: { frame: (frame) => (!frame.fin || frame.opcode === 0 ? [] : [frame]) } },
   "no-pong": { breaks: { frame: (frame) => (frame.opcode === 10 ? [] : [frame]) } },
-  "no-close": { breaks: { frame: (frame, from) => (frame.opcode === 8 && from === "server" ? [] : [frame]) }, also: ["server/*/end", "server/*/binary", "server/*/malformed", "server/*/opening", "server/*/schema/**"] },
+  "no-close": {
+    breaks: { frame: (frame, from) => (frame.opcode === 8 && from === "server" ? [] : [frame]) },
+    also: ["server/*/end", "server/*/binary", "server/*/malformed", "server/*/opening", "server/*/schema/**"],
+  },
   "wrong-close": {
-    breaks: { frame: (frame) => [frame.opcode === 8 && frame.payload.readUInt16BE(0) === 1000 ? { ...frame, payload: Buffer.from([3, 243]) } : frame] },
+    breaks: {
+      frame: (frame) => [
+        frame.opcode === 8 && frame.payload.readUInt16BE(0) === 1000
+          ? { ...frame, payload: Buffer.from([3, 243]) }
+          : frame,
+      ],
+    },
   },
   "any-opening": {
     reads: changed(({ channels }) => ({
@@ -140,7 +201,10 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
   },
   "ignore-key": {
     reads: changed(({ exchanges = [] }) => ({
-      exchanges: exchanges.map(({ key, ...rest }) => ({ ...rest, answers: rest.answers.map(({ key: _, ...answer }) => answer) })),
+      exchanges: exchanges.map(({ key, ...rest }) => ({
+        ...rest,
+        answers: rest.answers.map(({ key: _, ...answer }) => answer),
+      })),
     })),
     also: ["server/*/partial/*", "server/*/double/*", "server/transcript/**"],
   },
@@ -152,9 +216,18 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
 };
 
 /** A server with one fault, and the patterns of the cases that may fail with its own. */
-export async function brokenServer(document: ContractDocument, kill: string): Promise<{ peer: ServerPeer; also: readonly string[] }> {
+export async function brokenServer(
+  document: ContractDocument,
+  kill: string,
+): Promise<{ peer: ServerPeer; also: readonly string[] }> {
   const [kind, keyword] = kill.split(":") as [string, string?];
-  const fault: Fault | undefined = keyword === undefined ? SERVER_FAULTS[kind] : { reads: (one) => withoutKeyword(one, keyword), also: [`server/*/schema/**/${keyword}`, `server/*/schema/**/${keyword}/**`] };
+  const fault: Fault | undefined =
+    keyword === undefined
+      ? SERVER_FAULTS[kind]
+      : {
+          reads: (one) => withoutKeyword(one, keyword),
+          also: [`server/*/schema/**/${keyword}`, `server/*/schema/**/${keyword}/**`],
+        };
   if (!fault) throw new Error(`no server has the fault ${kill}`);
   const contract = contractValue(document);
   const good = await listenFixture(contract, fault.reads ? contractValue(fault.reads(document)) : contract);
@@ -164,7 +237,10 @@ export async function brokenServer(document: ContractDocument, kill: string): Pr
     url: between?.url ?? good.url,
     fixture: {
       begin: (line) =>
-        good.fixture!.begin({ ...line, script: (line.script as Act[]).map((act) => ({ ...act, steps: fault.steps?.(act.steps) ?? act.steps })) }),
+        good.fixture!.begin({
+          ...line,
+          script: (line.script as Act[]).map((act) => ({ ...act, steps: fault.steps?.(act.steps) ?? act.steps })),
+        }),
       report: async (id) => {
         const calls = await good.fixture!.report(id);
         return fault.report?.(calls) ?? calls;

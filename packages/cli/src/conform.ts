@@ -95,7 +95,11 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const all = [...suite.server, ...suite.client].filter((one) => fits(one.id) && isWanted(one));
   if (values.list) {
     for (const { id, level, at, kill, title } of all)
-      io.out(values.json ? `${JSON.stringify({ id, level, at, kill, title })}\n` : `${level.padEnd(6)} ${id} (${at}; ${kill})\n`);
+      io.out(
+        values.json
+          ? `${JSON.stringify({ id, level, at, kill, title })}\n`
+          : `${level.padEnd(6)} ${id} (${at}; ${kill})\n`,
+      );
     return exit.fine;
   }
   const wait = numberOf("wait", values.wait) ?? 5000;
@@ -142,7 +146,9 @@ export async function command(argv: string[], io: Io): Promise<number> {
   if (values["update-baseline"]) await update(values, known, report, io);
   if (values.json) io.out(FORMATS.json(report));
   const parts = Object.entries(report.totals).filter(([, count]) => count > 0);
-  io.err(`${document.contract.name}, ${side}: ${parts.map(([name, count]) => `${count} ${name}`).join(", ") || "no cases"} in ${(report.ms / 1000).toFixed(1)} s\n`);
+  io.err(
+    `${document.contract.name}, ${side}: ${parts.map(([name, count]) => `${count} ${name}`).join(", ") || "no cases"} in ${(report.ms / 1000).toFixed(1)} s\n`,
+  );
   return isFine(report) || values["update-baseline"] ? exit.fine : exit.findings;
 }
 
@@ -152,7 +158,8 @@ async function peerOf(values: Values, io: Io, wait: number): Promise<{ server: S
   const start = { cwd: io.cwd, wait };
   if (values.client !== undefined) return { client: clientCommand(values.client, start) };
   if (values["server-cmd"] === undefined) {
-    if (!URL.canParse(values.server!) || !/^https?:/.test(values.server!)) throw new UsageError(`${values.server} is not an http or https URL`);
+    if (!URL.canParse(values.server!) || !/^https?:/.test(values.server!))
+      throw new UsageError(`${values.server} is not an http or https URL`);
     return { server: { url: values.server!, close: async () => {} } };
   }
   try {
@@ -184,7 +191,8 @@ function numberOf(name: string, text: string | undefined): number | undefined {
 }
 
 async function listAt(file: string | undefined, values: Partial<Values>, io: Io): Promise<Listed[]> {
-  if (values["update-baseline"] && file === undefined) throw new UsageError("--update-baseline needs --known-failing FILE");
+  if (values["update-baseline"] && file === undefined)
+    throw new UsageError("--update-baseline needs --known-failing FILE");
   if (file === undefined) return [];
   const text = await readFile(resolve(io.cwd, file), "utf8").catch((error) => {
     if (values["update-baseline"]) return "";

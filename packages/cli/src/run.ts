@@ -16,6 +16,10 @@ const commands: Commands = {
   replay: { summary: "take one side of a recorded conversation", load: () => import("./replay.js") },
   mock: { summary: "serve a contract's examples or a recording, with faults", load: () => import("./mock.js") },
   conform: { summary: "put a server or a client to a contract's conformance suite", load: () => import("./conform.js") },
+  conform: {
+    summary: "put a server or a client to a contract's conformance suite",
+    load: () => import("./conform.js"),
+  },
   export: { summary: "write a recording as HAR or Markdown", load: () => import("./export.js") },
   completion: {
     summary: "print a script that completes this command in a shell",

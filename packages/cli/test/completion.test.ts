@@ -13,6 +13,7 @@ const commands = [
   "verify",
   "replay",
   "mock",
+  "conform",
   "export",
   "completion",
 ];

@@ -5,7 +5,9 @@ export function alike(expected: unknown, came: unknown): boolean {
   if (Array.isArray(expected))
     return Array.isArray(came) && came.length === expected.length && expected.every((one, at) => alike(one, came[at]));
   if (isObject(expected))
-    return isObject(came) && Object.entries(expected).every(([key, value]) => value === undefined || alike(value, came[key]));
+    return (
+      isObject(came) && Object.entries(expected).every(([key, value]) => value === undefined || alike(value, came[key]))
+    );
   return Object.is(expected, came);
 }
 

@@ -12,9 +12,9 @@ export interface Suite {
   readonly client: readonly ClientCase[];
 }
 
-export async function suiteOf(document: ContractDocument, valueOf: ValueOf): Promise<Suite> {
-  const kit = await Kit.of(document, valueOf);
-  const lenient = lenientKits(document, valueOf);
+export async function suiteOf(document: ContractDocument, read: ValueOf): Promise<Suite> {
+  const kit = await Kit.of(document, read);
+  const lenient = lenientKits(document, read);
   return {
     kit,
     server: unique(await serverCases(kit, lenient)),

@@ -1,7 +1,7 @@
 import type { Accepts, ContractDocument, Json, Parameter, SchemaObject, Side } from "@parlance/contract";
 import { type AnyContract, bind, bindHeaders, type Codec, encode, isObject } from "@parlance/wire";
 import { Conversations } from "../conversation.js";
-import type { Said } from "./case.js";
+import type { JsonMessage } from "./script.js";
 import type { Asking } from "./stage.js";
 
 /** A contract's folder as a value with checks, such as `contractValue` of `@parlance/language/value`. */
@@ -29,8 +29,8 @@ export class Kit {
     this.talk = new Conversations(contract, accepts);
   }
 
-  static async of(document: ContractDocument, valueOf: ValueOf): Promise<Kit> {
-    const contract = valueOf(document);
+  static async of(document: ContractDocument, read: ValueOf): Promise<Kit> {
+    const contract = read(document);
     return new Kit(document, contract, await contract.accepts());
   }
 
@@ -69,12 +69,16 @@ export class Kit {
   parameters(name: string): FlatInput {
     const prose = this.prose(name).parameters as Record<string, Parameter & SchemaObject> | undefined;
     const { when = {} } = (this.contract.operations[name] ?? {}) as { when?: FlatInput };
-    const needed = Object.entries(prose ?? {}).filter(([key, one]) => (one.in === "path" || one.required) && !(key in when));
-    return Object.fromEntries(needed.map(([key, schema]) => [key, this.#valueOf(key, schema)]));
+    const needed = Object.entries(prose ?? {}).filter(
+      ([key, one]) => (one.in === "path" || one.required) && !(key in when),
+    );
+    return Object.fromEntries(needed.map(([key, schema]) => [key, this.#read(key, schema)]));
   }
 
-  #valueOf(key: string, schema: Parameter & SchemaObject): Json {
-    const told = (schema.examples?.[0] ?? (schema.enum as Json[] | undefined)?.[0] ?? schema.default) as Json | undefined;
+  #read(key: string, schema: Parameter & SchemaObject): Json {
+    const told = (schema.examples?.[0] ?? (schema.enum as Json[] | undefined)?.[0] ?? schema.default) as
+      | Json
+      | undefined;
     if (told !== undefined) return told;
     for (const lines of Object.values(this.document.transcripts))
       for (const line of lines) if ("call" in line && line.input[key] !== undefined) return line.input[key];
@@ -108,15 +112,15 @@ export class Kit {
   }
 
   /** The examples of a message in memory. */
-  said(call: string, side: Side, type: string): Placed<Said>[] {
+  said(call: string, side: Side, type: string): Placed<JsonMessage>[] {
     const codec = this.talk.codec(call, side);
     return this.examples(this.contract.messages[type]!.schema).flatMap(({ value, ...rest }) => {
       const read = codec.decode({ event: type, data: JSON.stringify(value) });
-      return "message" in read && read.message.type === type ? [{ value: read.message as Said, ...rest }] : [];
+      return "message" in read && read.message.type === type ? [{ value: read.message as JsonMessage, ...rest }] : [];
     });
   }
 
-  example(call: string, side: Side, type: string): Said | undefined {
+  example(call: string, side: Side, type: string): JsonMessage | undefined {
     return this.said(call, side, type)[0]?.value;
   }
 
@@ -125,17 +129,17 @@ export class Kit {
   }
 
   /** A message as an SSE block. */
-  block(call: string, message: Said): string {
+  block(call: string, message: JsonMessage): string {
     return encode(this.codec(call, "server").encode(message));
   }
 
   /** A message as the text of a frame. */
-  frame(call: string, side: Side, message: Said): string {
+  frame(call: string, side: Side, message: JsonMessage): string {
     return this.codec(call, side).encode(message).data;
   }
 
   /** One example of each message of a stream that neither ends it nor is its failure, and then an end. */
-  flow(name: string): Said[] {
+  flow(name: string): JsonMessage[] {
     const { end = [], mayEnd = [], fault } = this.contract.operations[name]!.answer.stream!;
     const over = [...end, ...mayEnd];
     const types = this.names(name, "server").filter((type) => type !== fault && !over.includes(type));
@@ -144,7 +148,7 @@ export class Kit {
   }
 
   /** What opens a channel, from each side. */
-  opening(name: string): { readonly client: Said[]; readonly server: Said[] } {
+  opening(name: string): { readonly client: JsonMessage[]; readonly server: JsonMessage[] } {
     const { open } = this.contract.channels[name]!;
     const first = (side: Side) => (open?.[side] === undefined ? [] : [this.example(name, side, open[side])!]);
     return { client: first("client"), server: first("server") };

@@ -14,8 +14,12 @@ export interface Mutant {
 
 /** The keywords that a mutant may break. */
 export const KEYWORDS = [
-  ..."type required enum const minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum".split(" "),
-  ..."multipleOf minItems maxItems uniqueItems additionalProperties propertyNames minProperties maxProperties".split(" "),
+  ..."type required enum const minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum".split(
+    " ",
+  ),
+  ..."multipleOf minItems maxItems uniqueItems additionalProperties propertyNames minProperties maxProperties".split(
+    " ",
+  ),
   ..."dependentRequired not anyOf oneOf contains".split(" "),
 ];
 
@@ -46,7 +50,13 @@ function* walk(
   const key = `${file}#${pointer}`;
   if (trail.includes(key)) return;
   const within = [...trail, key];
-  const inner = function* (child: Schema | undefined, step: string, at: Json | undefined, set: typeof put, base = here) {
+  const inner = function* (
+    child: Schema | undefined,
+    step: string,
+    at: Json | undefined,
+    set: typeof put,
+    base = here,
+  ) {
     if (typeof child === "object" && child !== null)
       yield* walk(document, { schema: child, file: base.file, pointer: `${base.pointer}${step}` }, at, set, within);
   };
@@ -77,12 +87,12 @@ function* walk(
   // What is absent may be put in, but not into what is absent itself.
   if (value === undefined) return;
   for (const [name, child] of Object.entries((schema.properties as Record<string, Schema> | undefined) ?? {}))
-    yield* inner(child, `/properties/${escape(name)}`, object[name], (changed) =>
+    yield* inner(child, `/properties/${escapeStep(name)}`, object[name], (changed) =>
       changed === undefined ? undefined : put({ ...object, [name]: changed }),
     );
 }
 
-const escape = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");
+const escapeStep = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");
 
 /** Values that may break one keyword of a schema: the keyword, the changed value, and what tells several of one keyword apart. */
 function* changes(schema: SchemaObject, value: Json | undefined): Generator<[string, Json, string]> {
@@ -103,10 +113,18 @@ function* changes(schema: SchemaObject, value: Json | undefined): Generator<[str
   }
   if (has("maxLength")) yield ["maxLength", text.padEnd(Number(schema.maxLength) + 1, "a"), ""];
   for (const keyword of ["pattern", "format"])
-    if (has(keyword)) for (const bad of ["not this!", `${text}!`, `!${text}`, `${text}\n`, "-", ""]) yield [keyword, bad, ""];
-  for (const [keyword, off] of Object.entries({ minimum: -1, exclusiveMinimum: 0, maximum: 1, exclusiveMaximum: 0, multipleOf: 0.5 }))
+    if (has(keyword))
+      for (const bad of ["not this!", `${text}!`, `!${text}`, `${text}\n`, "-", ""]) yield [keyword, bad, ""];
+  for (const [keyword, off] of Object.entries({
+    minimum: -1,
+    exclusiveMinimum: 0,
+    maximum: 1,
+    exclusiveMaximum: 0,
+    multipleOf: 0.5,
+  }))
     if (has(keyword)) yield [keyword, Number(schema[keyword]) + off, ""];
-  if (has("minItems")) yield ["minItems", (list ?? []).slice(0, Math.max(0, Number(schema.minItems) - 1)) as Json[], ""];
+  if (has("minItems"))
+    yield ["minItems", (list ?? []).slice(0, Math.max(0, Number(schema.minItems) - 1)) as Json[], ""];
   if (list && has("maxItems") && list.length > 0)
     yield ["maxItems", Array.from({ length: Number(schema.maxItems) + 1 }, () => list[0]!), ""];
   if (list && has("uniqueItems") && list.length > 0) yield ["uniqueItems", [list[0]!, ...list], ""];
@@ -129,7 +147,8 @@ function* changes(schema: SchemaObject, value: Json | undefined): Generator<[str
 
 function follow(document: ContractDocument, { schema, file }: Here, ref: string): Here | undefined {
   const [path, fragment = ""] = ref.split("#") as [string, string?];
-  const base = (Object.values(document.schemas).find((one) => String(one.$id).endsWith(`/${file}`))?.$id ?? schema.$id) as string;
+  const base = (Object.values(document.schemas).find((one) => String(one.$id).endsWith(`/${file}`))?.$id ??
+    schema.$id) as string;
   const id = path === "" ? base : new URL(path, `parlance:${base}`).pathname;
   const found = Object.entries(document.schemas).find(([, one]) => one.$id === id);
   if (!found) return undefined;
@@ -166,10 +185,10 @@ export async function mutantsOf(
 /** The contract without a keyword: what a peer that does not check it goes by. */
 export type Lenient = (keyword: string) => Promise<Kit>;
 
-export function lenientKits(document: ContractDocument, valueOf: ValueOf): Lenient {
+export function lenientKits(document: ContractDocument, read: ValueOf): Lenient {
   const kits = new Map<string, Promise<Kit>>();
   return (keyword) => {
-    const made = kits.get(keyword) ?? Kit.of(withoutKeyword(document, keyword), valueOf);
+    const made = kits.get(keyword) ?? Kit.of(withoutKeyword(document, keyword), read);
     kits.set(keyword, made);
     return made;
   };
@@ -190,7 +209,9 @@ export function withoutKeyword(document: ContractDocument, keyword: string): Con
     });
     return Object.fromEntries(entries);
   };
-  const schemas = Object.entries(document.schemas).map(([title, schema]) => [title, strip(schema) as SchemaObject] as const);
+  const schemas = Object.entries(document.schemas).map(
+    ([title, schema]) => [title, strip(schema) as SchemaObject] as const,
+  );
   const source = { ...document.source, ...stripParameters(document.source, keyword) };
   return { ...document, source, schemas: Object.fromEntries(schemas) };
 }
@@ -203,17 +224,19 @@ const NAMED = new Set(["properties", "patternProperties", "$defs", "definitions"
 function stripParameters(source: ContractDocument["source"], keyword: string): Record<string, unknown> {
   const calls = (kind: "operations" | "channels") =>
     Object.fromEntries(
-      Object.entries((source[kind] ?? {}) as Record<string, { parameters?: Record<string, object> }>).map(([name, call]) => [
-        name,
-        call.parameters === undefined
-          ? call
-          : {
-              ...call,
-              parameters: Object.fromEntries(
-                Object.entries(call.parameters).map(([key, { [keyword as never]: _, ...rest }]) => [key, rest]),
-              ),
-            },
-      ]),
+      Object.entries((source[kind] ?? {}) as Record<string, { parameters?: Record<string, object> }>).map(
+        ([name, call]) => [
+          name,
+          call.parameters === undefined
+            ? call
+            : {
+                ...call,
+                parameters: Object.fromEntries(
+                  Object.entries(call.parameters).map(([key, { [keyword as never]: _, ...rest }]) => [key, rest]),
+                ),
+              },
+        ],
+      ),
     );
   return { operations: calls("operations"), channels: calls("channels") };
 }

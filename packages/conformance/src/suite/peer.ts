@@ -1,4 +1,4 @@
-import type { Called, ClientCall, Told } from "./case.js";
+import type { Called, ClientCall, Told } from "./script.js";
 
 /** What tells a fixture's handlers what to do. One per run. */
 export interface ServerPeer {

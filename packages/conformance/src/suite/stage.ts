@@ -1,4 +1,4 @@
-import type { Called, ClientCall, Told } from "./case.js";
+import type { Called, ClientCall, Told } from "./script.js";
 
 /** A request of the kit. */
 export interface Asking {

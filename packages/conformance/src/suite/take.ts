@@ -1,7 +1,7 @@
 import type { Json, TranscriptLine } from "@parlance/contract";
 import { OpenAsks } from "@parlance/wire/link";
-import type { Said } from "./case.js";
 import type { Kit } from "./kit.js";
+import type { JsonMessage } from "./script.js";
 
 type Call = Extract<TranscriptLine, { readonly call: string }>;
 type Answer = Extract<TranscriptLine, { readonly status: number }>;
@@ -22,7 +22,7 @@ export type TakeStep =
       readonly from: "client" | "server";
       readonly wire: string;
       /** Absent where the message is unknown. */
-      readonly message?: Said;
+      readonly message?: JsonMessage;
       /** Whether only readers know this form; nobody writes it. */
       readonly read: boolean;
       /** The server's own reaction rather than its handler's: busy, or the fault that answers an unknown message. */
@@ -68,7 +68,7 @@ function stepOf({ from, wire, message, read, unknown }: Sent): TakeStep {
   return {
     from,
     wire,
-    ...(known && { message: message as Said }),
+    ...(known && { message: message as JsonMessage }),
     read: read === true,
     reaction: false,
     heard: from === "client" && known,

@@ -1,6 +1,7 @@
-import { type ClientCase, type ClientStep, meet, type Said } from "../case.js";
+import { type ClientCase, meet } from "../case.js";
 import type { Kit } from "../kit.js";
 import { type Lenient, mutantsOf } from "../mutant.js";
+import type { ClientStep, JsonMessage } from "../script.js";
 import { unknownMessage } from "../server/channels.js";
 import { isFlawed } from "../server/schemas.js";
 import type { Exchange, Frames } from "../stage.js";
@@ -14,7 +15,13 @@ const PING = 9;
 export async function channelCases(kit: Kit, lenient: Lenient): Promise<ClientCase[]> {
   const cases: ClientCase[] = [];
   for (const name of Object.keys(kit.contract.channels)) {
-    cases.push(...delivered(kit, name), ...sent(kit, name), ...frames(kit, name), ...ends(kit, name), ...asks(kit, name));
+    cases.push(
+      ...delivered(kit, name),
+      ...sent(kit, name),
+      ...frames(kit, name),
+      ...ends(kit, name),
+      ...asks(kit, name),
+    );
     cases.push(...(await schemas(kit, lenient, name)));
   }
   return cases;
@@ -28,7 +35,7 @@ interface Play {
   /** After the opening. */
   readonly serve: (frames: Frames, exchange: Exchange) => Promise<void>;
   readonly script?: readonly ClientStep[];
-  readonly messages?: readonly Said[];
+  readonly messages?: readonly JsonMessage[];
   readonly error?: "violation" | "disconnected";
 }
 
@@ -101,7 +108,7 @@ function sent(kit: Kit, name: string): ClientCase[] {
 }
 
 /** A message of the server that answers nothing. */
-function usual(kit: Kit, name: string): Said {
+function usual(kit: Kit, name: string): JsonMessage {
   const { open, fault } = kit.contract.channels[name]!;
   const answers = (kit.contract.exchanges ?? []).flatMap((one) => one.answers.map(({ message }) => message));
   const types = kit.names(name, "server").filter((type) => type !== fault);
@@ -115,21 +122,38 @@ function frames(kit: Kit, name: string): ClientCase[] {
   const third = Math.ceil(text.length / 3);
   const unknown = unknownMessage(kit, name, "server");
   const reads = (id: string, title: string, kill: string, serve: Play["serve"]) =>
-    channelCase(kit, name, { id, title: `${name} ${title}`, kill, serve, script: receiving(kit, name, 1), messages: [message] });
+    channelCase(kit, name, {
+      id,
+      title: `${name} ${title}`,
+      kill,
+      serve,
+      script: receiving(kit, name, 1),
+      messages: [message],
+    });
   return [
-    reads("fragments", "reads a message in three fragments with a ping between them", "no-fragments", async (frames) => {
-      frames.frame(TEXT, text.slice(0, third), false);
-      frames.frame(CONTINUED, text.slice(third, 2 * third), false);
-      frames.frame(PING, "between");
-      frames.frame(CONTINUED, text.slice(2 * third), true);
-    }),
+    reads(
+      "fragments",
+      "reads a message in three fragments with a ping between them",
+      "no-fragments",
+      async (frames) => {
+        frames.frame(TEXT, text.slice(0, third), false);
+        frames.frame(CONTINUED, text.slice(third, 2 * third), false);
+        frames.frame(PING, "between");
+        frames.frame(CONTINUED, text.slice(2 * third), true);
+      },
+    ),
     ...(unknown === undefined
       ? []
       : [
-          reads("unknown", "goes on after a message that the contract does not define", "refuse-unknown", async (frames) => {
-            frames.send(JSON.stringify(unknown));
-            frames.send(text);
-          }),
+          reads(
+            "unknown",
+            "goes on after a message that the contract does not define",
+            "refuse-unknown",
+            async (frames) => {
+              frames.send(JSON.stringify(unknown));
+              frames.send(text);
+            },
+          ),
         ]),
     channelCase(kit, name, {
       id: "ping",
@@ -201,7 +225,7 @@ function asks(kit: Kit, name: string): ClientCase[] {
     const answer = reply?.message === undefined ? undefined : kit.said(name, "server", reply.message)[0]?.value;
     if (by !== "client" || !question || !answer || !kit.names(name, "client").includes(ask)) return [];
     const own = key === undefined ? {} : { [reply!.key ?? key]: question[key]! };
-    const replying = { ...answer, ...own } as Said;
+    const replying = { ...answer, ...own } as JsonMessage;
     return channelCase(kit, name, {
       id: `ask/${ask}`,
       title: `${ask} is answered with ${replying.type}`,
@@ -223,7 +247,9 @@ async function schemas(kit: Kit, lenient: Lenient, name: string): Promise<Client
   for (const type of kit.names(name, "server")) {
     const title = kit.contract.messages[type]!.schema;
     const examples = kit.examples(title).map(({ value }) => value);
-    const found = await mutantsOf(kit, title, examples, lenient, (one, value) => isFlawed(one, name, "server", type, value));
+    const found = await mutantsOf(kit, title, examples, lenient, (one, value) =>
+      isFlawed(one, name, "server", type, value),
+    );
     for (const { value, keyword, at, name: which } of found)
       cases.push(
         channelCase(kit, name, {

@@ -1,5 +1,6 @@
-import type { ClientCase, Said } from "../case.js";
+import type { ClientCase } from "../case.js";
 import type { Kit } from "../kit.js";
+import type { JsonMessage } from "../script.js";
 import { meetError, meetMessages } from "./read.js";
 
 /** One way to write the same events (WHATWG HTML, section 9.2.5). */
@@ -13,17 +14,40 @@ interface Variant {
 const VARIANTS: readonly Variant[] = [
   { id: "crlf", title: "lines that end in CR LF", kill: "sse-crlf", write: (block) => block.replaceAll("\n", "\r\n") },
   { id: "cr", title: "lines that end in CR", kill: "sse-cr", write: (block) => block.replaceAll("\n", "\r") },
-  { id: "bom", title: "a byte order mark before the first event", kill: "sse-bom", write: (block, index) => (index === 0 ? `\uFEFF${block}` : block) },
-  { id: "comments", title: "comments and heartbeats before, in and between events", kill: "sse-comment", write: (block) => `: heartbeat\n\n:\n${block.replace("\n", "\n: inside\n")}: beat\n\n` },
-  { id: "no-space", title: "fields without a space after the colon", kill: "sse-no-space", write: (block) => block.replace(/^(\w+): /gm, "$1:") },
+  {
+    id: "bom",
+    title: "a byte order mark before the first event",
+    kill: "sse-bom",
+    write: (block, index) => (index === 0 ? `\uFEFF${block}` : block),
+  },
+  {
+    id: "comments",
+    title: "comments and heartbeats before, in and between events",
+    kill: "sse-comment",
+    write: (block) => `: heartbeat\n\n:\n${block.replace("\n", "\n: inside\n")}: beat\n\n`,
+  },
+  {
+    id: "no-space",
+    title: "fields without a space after the colon",
+    kill: "sse-no-space",
+    write: (block) => block.replace(/^(\w+): /gm, "$1:"),
+  },
   { id: "lines", title: "data in several lines", kill: "sse-lines", write: inLines },
-  { id: "fields", title: "ids, retries and fields that no document has", kill: "sse-fields", write: (block, index) => `id: conformance-${index}\nretry: 10\nparlance: 1\nparlance\n${block}` },
+  {
+    id: "fields",
+    title: "ids, retries and fields that no document has",
+    kill: "sse-fields",
+    write: (block, index) => `id: conformance-${index}\nretry: 10\nparlance: 1\nparlance\n${block}`,
+  },
 ];
 
 /** JSON may have white space between its tokens, and so its text may have several lines. */
 function inLines(block: string): string {
   return block.replace(/^data: (.*)$/m, (_, data: string) =>
-    JSON.stringify(JSON.parse(data), null, 1).split("\n").map((line) => `data: ${line}`).join("\n"),
+    JSON.stringify(JSON.parse(data), null, 1)
+      .split("\n")
+      .map((line) => `data: ${line}`)
+      .join("\n"),
   );
 }
 
@@ -32,7 +56,13 @@ export function framingCases(kit: Kit, name: string): ClientCase[] {
   const flow = kit.flow(name);
   const at = `${kit.placeOf(name)}/answer/stream`;
   const about = { side: "client", level: "must", at } as const;
-  const read = (id: string, title: string, kill: string, messages: readonly Said[], chunks: readonly (string | Uint8Array)[]): ClientCase => ({
+  const read = (
+    id: string,
+    title: string,
+    kill: string,
+    messages: readonly JsonMessage[],
+    chunks: readonly (string | Uint8Array)[],
+  ): ClientCase => ({
     ...about,
     id: `client/${name}/framing/${id}`,
     title: `${name} reads ${title}`,
@@ -52,7 +82,7 @@ export function framingCases(kit: Kit, name: string): ClientCase[] {
     },
   });
   // Where the body names its message too, a lost `event` line would change nothing.
-  const block = (message: Said) => {
+  const block = (message: JsonMessage) => {
     const all = kit.block(name, message);
     return kit.contract.tag.in === "property" ? all.replace(/^event: .*\n/, "") : all;
   };
@@ -62,20 +92,40 @@ export function framingCases(kit: Kit, name: string): ClientCase[] {
     return read(id, title, kill, flow, blocks.map(write));
   });
   const last = flow.at(-1)!;
-  const short = [...flow].filter((one) => one !== last || !kit.ends(name)).sort((a, b) => block(a).length - block(b).length)[0] ?? last;
+  const short =
+    [...flow].filter((one) => one !== last || !kit.ends(name)).sort((a, b) => block(a).length - block(b).length)[0] ??
+    last;
   const messages = kit.ends(name) && short !== last ? [short, last] : [short];
   const text = messages.map(block).join("");
   const first = Buffer.byteLength(block(short));
   const bytes = Buffer.from(text);
   for (let split = 1; split < first; split++)
-    cases.push(read(`split/${split}`, `a chunk that ends after ${split} bytes`, "sse-split", messages, [bytes.subarray(0, split), bytes.subarray(split)]));
-  cases.push(read("bytes", "a stream byte by byte", "sse-split", messages, [...bytes].map((byte) => Uint8Array.of(byte))));
+    cases.push(
+      read(`split/${split}`, `a chunk that ends after ${split} bytes`, "sse-split", messages, [
+        bytes.subarray(0, split),
+        bytes.subarray(split),
+      ]),
+    );
+  cases.push(
+    read(
+      "bytes",
+      "a stream byte by byte",
+      "sse-split",
+      messages,
+      [...bytes].map((byte) => Uint8Array.of(byte)),
+    ),
+  );
   const wide = wideMessage(kit, name);
   if (wide) {
     const all = kit.ends(name) && wide !== last ? [wide, last] : [wide];
     const encoded = Buffer.from(all.map(block).join(""));
     const inside = encoded.indexOf(Buffer.from(WIDE)) + 2;
-    cases.push(read("utf-8", "a chunk that ends inside a character", "utf8-split", all, [encoded.subarray(0, inside), encoded.subarray(inside)]));
+    cases.push(
+      read("utf-8", "a chunk that ends inside a character", "utf8-split", all, [
+        encoded.subarray(0, inside),
+        encoded.subarray(inside),
+      ]),
+    );
   }
   return cases;
 }
@@ -83,7 +133,7 @@ export function framingCases(kit: Kit, name: string): ClientCase[] {
 const WIDE = "😀";
 
 /** A message with a character of four bytes, where a text of it may be any. */
-function wideMessage(kit: Kit, name: string): Said | undefined {
+function wideMessage(kit: Kit, name: string): JsonMessage | undefined {
   const { end = [], mayEnd = [] } = kit.contract.operations[name]!.answer.stream!;
   const types = kit.names(name, "server").filter((type) => !end.includes(type) && !mayEnd.includes(type));
   for (const type of types)

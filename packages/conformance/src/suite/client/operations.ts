@@ -6,8 +6,15 @@ import { answerWith, meetError, meetMessages, meetRequest, refuse, succeed } fro
 
 /** Requests, answers and refusals. */
 export async function operationCases(kit: Kit, lenient: Lenient): Promise<ClientCase[]> {
-  const names = Object.keys(kit.contract.operations).filter((name) => kit.contract.operations[name]!.binary === undefined);
-  const cases = names.flatMap((name) => [...requests(kit, name), ...answers(kit, name), ...flaws(kit, name), ...refusals(kit, name)]);
+  const names = Object.keys(kit.contract.operations).filter(
+    (name) => kit.contract.operations[name]!.binary === undefined,
+  );
+  const cases = names.flatMap((name) => [
+    ...requests(kit, name),
+    ...answers(kit, name),
+    ...flaws(kit, name),
+    ...refusals(kit, name),
+  ]);
   for (const name of names) cases.push(...(await schemas(kit, lenient, name)));
   return [...cases, ...codes(kit, names), ...tokens(kit)];
 }
@@ -97,7 +104,9 @@ function refusals(kit: Kit, name: string): ClientCase[] {
     kill: "lose-status",
     async run(stage) {
       const call = { operation: name, input: kit.input(name), script: [] };
-      const told = await stage.call(call, async (exchange) => refuse(kit, name, exchange, TEXT, { status: Number(status) }));
+      const told = await stage.call(call, async (exchange) =>
+        refuse(kit, name, exchange, TEXT, { status: Number(status) }),
+      );
       meetError(told, "refusal");
       meet(told.error!.status === Number(status), `status ${status}`, told.error);
       meet(told.error!.text === undefined || told.error!.text.includes(TEXT), TEXT, told.error);

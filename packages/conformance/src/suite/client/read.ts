@@ -1,7 +1,8 @@
 import { fault, Refusal, type RefusalDetails } from "@parlance/wire";
 import { alike, equal } from "../alike.js";
-import { meet, type Said, type Told, type ToldError, Unmet } from "../case.js";
+import { meet, Unmet } from "../case.js";
 import type { FlatInput, Kit } from "../kit.js";
+import type { JsonMessage, Told, ToldError } from "../script.js";
 import type { Exchange, Frames } from "../stage.js";
 
 /** The error that a client reports; undefined for none. */
@@ -65,17 +66,17 @@ export function accepting(kit: Kit, name: string, serve: (frames: Frames, exchan
 }
 
 /** The next message of the client. Throws `Violation` for one that breaks its schema. */
-export async function hear(kit: Kit, name: string, frames: Frames): Promise<Said> {
+export async function hear(kit: Kit, name: string, frames: Frames): Promise<JsonMessage> {
   for (;;) {
     const frame = await frames.next();
     if ("pong" in frame) continue;
     if (!("text" in frame)) throw new Unmet("a message", JSON.stringify(frame));
     const read = kit.codec(name, "client").decode({ data: frame.text });
-    if ("message" in read) return read.message as Said;
+    if ("message" in read) return read.message as JsonMessage;
   }
 }
 
-export async function meetHeard(kit: Kit, name: string, frames: Frames, expected: Said): Promise<void> {
+export async function meetHeard(kit: Kit, name: string, frames: Frames, expected: JsonMessage): Promise<void> {
   const came = await hear(kit, name, frames);
   meet(equal(expected, came), JSON.stringify(expected), came);
 }

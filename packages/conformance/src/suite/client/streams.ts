@@ -1,6 +1,7 @@
-import type { ClientCase, ClientStep, Said } from "../case.js";
+import type { ClientCase } from "../case.js";
 import type { Kit } from "../kit.js";
 import { type Lenient, mutantsOf } from "../mutant.js";
+import type { ClientStep, JsonMessage } from "../script.js";
 import { unknownMessage } from "../server/channels.js";
 import { isFlawed } from "../server/schemas.js";
 import type { Exchange } from "../stage.js";
@@ -24,14 +25,14 @@ interface Play {
   readonly at?: string;
   readonly kill: string;
   readonly blocks: readonly string[];
-  readonly then: "end" | "cut" | "hold";
+  readonly after: "end" | "cut" | "hold";
   readonly script?: readonly ClientStep[];
-  readonly messages?: readonly Said[];
+  readonly messages?: readonly JsonMessage[];
   readonly error?: "violation" | "disconnected";
 }
 
 function streamCase(kit: Kit, name: string, play: Play): ClientCase {
-  const { id, title, kill, blocks, then, script = [], error } = play;
+  const { id, title, kill, blocks, after, script = [], error } = play;
   return {
     id: `client/${name}/${id}`,
     side: "client",
@@ -40,21 +41,32 @@ function streamCase(kit: Kit, name: string, play: Play): ClientCase {
     at: play.at ?? `${kit.placeOf(name)}/answer/stream`,
     kill,
     async run(stage) {
-      const told = await stage.call({ operation: name, input: kit.input(name), script }, (exchange) => send(kit, name, exchange, blocks, then));
+      const told = await stage.call({ operation: name, input: kit.input(name), script }, (exchange) =>
+        send(kit, name, exchange, blocks, after),
+      );
       if (play.messages) meetMessages(told, play.messages);
       meetError(told, error);
     },
   };
 }
 
-async function send(kit: Kit, name: string, exchange: Exchange, blocks: readonly string[], then: Play["then"]): Promise<void> {
+async function send(
+  kit: Kit,
+  name: string,
+  exchange: Exchange,
+  blocks: readonly string[],
+  after: Play["after"],
+): Promise<void> {
   exchange.begin(kit.contract.operations[name]!.answer.status, "text/event-stream");
   for (const block of blocks) await exchange.write(block);
-  if (then === "end") exchange.end();
-  if (then === "cut") exchange.cut();
+  if (after === "end") exchange.end();
+  if (after === "cut") exchange.cut();
 }
 
-function last(kit: Kit, name: string): { readonly messages: Said[]; readonly blocks: string[]; readonly script: ClientStep[] } {
+function last(
+  kit: Kit,
+  name: string,
+): { readonly messages: JsonMessage[]; readonly blocks: string[]; readonly script: ClientStep[] } {
   const { sentinel } = kit.contract.operations[name]!.answer.stream!;
   if (!kit.ends(name)) return { messages: [], blocks: [], script: [{ receive: 1 }, { close: true }] };
   const message = sentinel === undefined ? [kit.flow(name).at(-1)!] : [];
@@ -78,7 +90,7 @@ function messages(kit: Kit, name: string): ClientCase[] {
         at,
         kill: "alter-told",
         blocks: [kit.block(name, value), ...more],
-        then: kit.ends(name) ? "end" : "hold",
+        after: kit.ends(name) ? "end" : "hold",
         script: over.script,
         messages: isEnd(kit, name, type) ? [value] : [value, ...over.messages],
       });
@@ -92,10 +104,28 @@ function ends(kit: Kit, name: string): ClientCase[] {
   const blocks = flow.map((message) => kit.block(name, message));
   const usual = flow.filter(({ type }) => !isEnd(kit, name, type));
   const cases = usual.flatMap((_, index) => {
-    const some = { blocks: blocks.slice(0, index + 1), messages: usual.slice(0, index + 1), error: "disconnected", kill: "cut-as-end" } as const;
-    const cut = streamCase(kit, name, { ...some, id: `cut/${index + 1}`, title: `${name} is disconnected by a cut after ${index + 1} messages`, then: "cut" });
+    const some = {
+      blocks: blocks.slice(0, index + 1),
+      messages: usual.slice(0, index + 1),
+      error: "disconnected",
+      kill: "cut-as-end",
+    } as const;
+    const cut = streamCase(kit, name, {
+      ...some,
+      id: `cut/${index + 1}`,
+      title: `${name} is disconnected by a cut after ${index + 1} messages`,
+      after: "cut",
+    });
     if (!kit.ends(name)) return [cut];
-    return [cut, streamCase(kit, name, { ...some, id: `no-end/${index + 1}`, title: `${name} is disconnected when its body stops without an end after ${index + 1} messages`, then: "end" })];
+    return [
+      cut,
+      streamCase(kit, name, {
+        ...some,
+        id: `no-end/${index + 1}`,
+        title: `${name} is disconnected when its body stops without an end after ${index + 1} messages`,
+        after: "end",
+      }),
+    ];
   });
   const [first] = usual;
   if (first)
@@ -105,7 +135,7 @@ function ends(kit: Kit, name: string): ClientCase[] {
         title: `${name} delivers a message when it comes, not at the end of the body`,
         kill: "buffer",
         blocks: blocks.slice(0, 1),
-        then: "hold",
+        after: "hold",
         script: [{ receive: 1 }, { close: true }],
         messages: [first],
       }),
@@ -118,7 +148,7 @@ function ends(kit: Kit, name: string): ClientCase[] {
         title: `${name} is over with ${over.type}: what follows is not delivered`,
         kill: "read-on",
         blocks: [kit.block(name, over) + kit.block(name, first)],
-        then: "end",
+        after: "end",
         messages: [over],
       }),
     );
@@ -137,7 +167,7 @@ function unknown(kit: Kit, name: string): ClientCase[] {
     title: `${name} goes on after a message that the contract does not define`,
     kill: "refuse-unknown",
     blocks: [block, kit.block(name, first!), ...(isEnd(kit, name, first!.type) ? [] : over.blocks)],
-    then: kit.ends(name) ? "end" : "hold",
+    after: kit.ends(name) ? "end" : "hold",
     script: over.script,
     messages: isEnd(kit, name, first!.type) ? [first!] : [first!, ...over.messages],
   };
@@ -150,7 +180,9 @@ async function schemas(kit: Kit, lenient: Lenient, name: string): Promise<Client
   for (const type of kit.names(name, "server")) {
     const title = kit.contract.messages[type]!.schema;
     const examples = kit.examples(title).map(({ value }) => value);
-    const found = await mutantsOf(kit, title, examples, lenient, (one, value) => isFlawed(one, name, "server", type, value));
+    const found = await mutantsOf(kit, title, examples, lenient, (one, value) =>
+      isFlawed(one, name, "server", type, value),
+    );
     const { tag } = kit.contract;
     const event = tag.in === "event" || (tag.in === "property" && tag.event) ? `event: ${type}\n` : "";
     for (const { value, keyword, at, name: which } of found)
@@ -161,7 +193,7 @@ async function schemas(kit: Kit, lenient: Lenient, name: string): Promise<Client
           at,
           kill: `keyword:${keyword}`,
           blocks: [`${event}data: ${JSON.stringify(value)}\n\n`, ...over.blocks],
-          then: kit.ends(name) ? "end" : "hold",
+          after: kit.ends(name) ? "end" : "hold",
           script: over.script,
           error: "violation",
         }),

@@ -1,5 +1,6 @@
-import { type ClientCase, type ClientStep, meet, type Said, Unmet } from "../case.js";
+import { type ClientCase, meet, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
+import type { ClientStep, JsonMessage } from "../script.js";
 import type { Exchange } from "../stage.js";
 import { answerOf, type Take, type TakeStep } from "../take.js";
 import { accepting, meetError, meetHeard, meetMessages, meetRequest } from "./read.js";
@@ -39,7 +40,8 @@ export function takeCase(kit: Kit, take: Take): ClientCase | undefined {
       const script = scriptOf(kit, take);
       const calls = take.steps.flatMap((step) => ("take" in step ? [step.take] : []));
       const asked = notices();
-      const talk = (exchange: Exchange) => (isSocket ? talkChannel(kit, take, exchange, asked) : talkStream(kit, take, exchange, asked));
+      const talk = (exchange: Exchange) =>
+        isSocket ? talkChannel(kit, take, exchange, asked) : talkStream(kit, take, exchange, asked);
       let begun = false;
       const told = await stage.call({ operation: call.call, input, script }, async (exchange) => {
         if (begun) {
@@ -63,7 +65,9 @@ export function takeCase(kit: Kit, take: Take): ClientCase | undefined {
 /** After the message that cancels, a server may drop the connection: that is an end. */
 function isCancelled(kit: Kit, { call, steps }: Take): boolean {
   const { cancel } = kit.contract.channels[call.call] ?? {};
-  const last = steps.flatMap((step) => ("wire" in step && step.from === "client" && step.message ? [step.message] : [])).at(-1);
+  const last = steps
+    .flatMap((step) => ("wire" in step && step.from === "client" && step.message ? [step.message] : []))
+    .at(-1);
   return cancel !== undefined && last?.type === cancel;
 }
 
@@ -75,7 +79,10 @@ function fromServer(step: TakeStep): step is Sent {
 
 /** The client under test ends what the transcript does not. */
 function endsItself(kit: Kit, { call, end }: Take): boolean {
-  return end?.from === "server" && (kit.contract.channels[call.call] !== undefined || end.how === "cut" || kit.ends(call.call));
+  return (
+    end?.from === "server" &&
+    (kit.contract.channels[call.call] !== undefined || end.how === "cut" || kit.ends(call.call))
+  );
 }
 
 /** What the client does: it waits for what comes before each of its own steps. */
@@ -145,7 +152,7 @@ async function talkChannel(kit: Kit, { call, steps, end }: Take, exchange: Excha
   for (const step of steps)
     if ("take" in step) await asked.next();
     else if (step.from === "server") frames.send(step.wire);
-    else if (step.message) await meetHeard(kit, call.call, frames, step.message as Said);
+    else if (step.message) await meetHeard(kit, call.call, frames, step.message as JsonMessage);
   if (end?.from !== "server") return;
   if (end.how === "cut") frames.cut();
   else frames.close(1000);

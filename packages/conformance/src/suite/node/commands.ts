@@ -1,5 +1,5 @@
-import type { Called, Told } from "../case.js";
 import type { ClientPeer, ServerPeer } from "../peer.js";
+import type { Called, Told } from "../script.js";
 import { Broken, Program } from "./program.js";
 
 interface Start {
@@ -24,7 +24,8 @@ export async function serverCommand(command: string, { startWithin = 60_000, ...
         program.forget();
         program.say(line);
         const ready = await program.line(`{ "ready": "${line.case}" }`);
-        if (ready.ready !== line.case) throw new Broken(`the fixture answered ${JSON.stringify(ready)} to the case ${line.case}`);
+        if (ready.ready !== line.case)
+          throw new Broken(`the fixture answered ${JSON.stringify(ready)} to the case ${line.case}`);
       },
       async report(id) {
         program.say({ report: id });
@@ -47,7 +48,8 @@ export function clientCommand(command: string, { startWithin = 60_000, ...start 
       program.say(line);
       try {
         const told = await program.line('a line { "messages": […], "error": … }', isNew ? startWithin : undefined);
-        if (!Array.isArray(told.messages)) throw new Broken(`the client answered ${JSON.stringify(told).slice(0, 200)}`);
+        if (!Array.isArray(told.messages))
+          throw new Broken(`the client answered ${JSON.stringify(told).slice(0, 200)}`);
         return { error: null, ...told } as unknown as Told;
       } catch (error) {
         // What it prints later would be taken for the answer to the next call.

@@ -114,7 +114,9 @@ function refusing(socket: Socket): Answering {
   return {
     answer(status, type, body) {
       const head = `Connection: close\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`;
-      socket.end(`HTTP/1.1 ${status} Refused\r\n${type === undefined ? "" : `Content-Type: ${type}\r\n`}${head}\r\n${body}`);
+      socket.end(
+        `HTTP/1.1 ${status} Refused\r\n${type === undefined ? "" : `Content-Type: ${type}\r\n`}${head}\r\n${body}`,
+      );
     },
     begin: no,
     write: async () => no(),

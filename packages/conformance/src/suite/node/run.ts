@@ -87,7 +87,13 @@ function flawOf(error: unknown): { expected: string; came: string } {
   throw error;
 }
 
-async function serverCase(kit: Suite["kit"], one: ServerCase, trace: Trace, options: RunOptions, wait: number): Promise<void> {
+async function serverCase(
+  kit: Suite["kit"],
+  one: ServerCase,
+  trace: Trace,
+  options: RunOptions,
+  wait: number,
+): Promise<void> {
   const { fixture, url } = options.server!;
   const { auth } = kit.contract;
   const token = options.token ?? (auth ? "conformance" : undefined);

@@ -18,7 +18,7 @@ export function html({ contract, kit, totals, results, peers, ms, seed }: Report
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>${escape(contract.name)}: conformance</title>
+<title>${escaped(contract.name)}: conformance</title>
 <style>
   :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
   body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
@@ -26,8 +26,8 @@ export function html({ contract, kit, totals, results, peers, ms, seed }: Report
   td, th { text-align: left; padding: 0.1rem 1rem 0.1rem 0; vertical-align: top; }
   summary b { display: inline-block; min-width: 5rem; }
 </style>
-<h1>${escape(contract.name)}: conformance</h1>
-<table>${about.map(([name, value]) => `<tr><th>${escape(name!)}</th><td>${escape(value!)}</td></tr>`).join("\n")}</table>
+<h1>${escaped(contract.name)}: conformance</h1>
+<table>${about.map(([name, value]) => `<tr><th>${escaped(name!)}</th><td>${escaped(value!)}</td></tr>`).join("\n")}</table>
 <h2>Cases</h2>
 ${sorted.map(entry).join("\n")}
 </html>
@@ -43,16 +43,21 @@ function entry(result: Result): string {
     ["Turned red by", kill],
     ["Time", `${ms} ms`],
     ...(reason === undefined ? [] : [["Reason", reason]]),
-    ...(expected === undefined ? [] : [["Expected", expected], ["Came", came ?? ""]]),
+    ...(expected === undefined
+      ? []
+      : [
+          ["Expected", expected],
+          ["Came", came ?? ""],
+        ]),
     ...(rerun === undefined ? [] : [["Again", rerun]]),
   ];
-  const bytes = trace.length === 0 ? "" : `<pre>${escape(trace.map(formatTrace).join("\n"))}</pre>`;
+  const bytes = trace.length === 0 ? "" : `<pre>${escaped(trace.map(formatTrace).join("\n"))}</pre>`;
   const open = outcome === "failed" || outcome === "fixed" ? " open" : "";
-  return `<details${open}><summary><b>${outcome}</b> ${escape(id)}</summary><table>${rows
-    .map(([name, value]) => `<tr><th>${name}</th><td>${escape(value!)}</td></tr>`)
+  return `<details${open}><summary><b>${outcome}</b> ${escaped(id)}</summary><table>${rows
+    .map(([name, value]) => `<tr><th>${name}</th><td>${escaped(value!)}</td></tr>`)
     .join("")}</table>${bytes}</details>`;
 }
 
-function escape(text: string): string {
+function escaped(text: string): string {
   return text.replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);
 }

@@ -7,11 +7,16 @@ export function junit({ contract, kit, seed, results, ms }: Report): string {
     const own = results.filter((one) => one.side === side);
     const failures = own.filter(isFailure).length;
     const skipped = own.filter(isSkipped).length;
-    const properties = Object.entries({ contract: contract.name, digest: contract.digest, kit, ...(seed !== undefined && { seed }) });
+    const properties = Object.entries({
+      contract: contract.name,
+      digest: contract.digest,
+      kit,
+      ...(seed !== undefined && { seed }),
+    });
     return [
-      `  <testsuite name="${escape(`${contract.name} ${side}`)}" tests="${own.length}" failures="${failures}" skipped="${skipped}">`,
+      `  <testsuite name="${escaped(`${contract.name} ${side}`)}" tests="${own.length}" failures="${failures}" skipped="${skipped}">`,
       "    <properties>",
-      ...properties.map(([name, value]) => `      <property name="${name}" value="${escape(String(value))}"/>`),
+      ...properties.map(([name, value]) => `      <property name="${name}" value="${escaped(String(value))}"/>`),
       "    </properties>",
       ...own.map(testCase),
       "  </testsuite>",
@@ -25,8 +30,8 @@ const isSkipped = ({ outcome }: Result) => outcome === "skipped" || outcome === 
 
 function testCase(result: Result): string {
   const { id, side, ms, outcome, expected = "", came = "", reason, title, at, trace = [], rerun } = result;
-  const head = `    <testcase name="${escape(id)}" classname="${side}" time="${ms / 1000}"`;
-  if (isSkipped(result)) return `${head}><skipped message="${escape(reason ?? outcome)}"/></testcase>`;
+  const head = `    <testcase name="${escaped(id)}" classname="${side}" time="${ms / 1000}"`;
+  if (isSkipped(result)) return `${head}><skipped message="${escaped(reason ?? outcome)}"/></testcase>`;
   if (!isFailure(result)) return `${head}/>`;
   const text = [
     `${title} (${at})`,
@@ -35,14 +40,25 @@ function testCase(result: Result): string {
     ...trace.map(({ t, c, from, bytes }) => `${t} ms ${c} ${from}: ${bytes}`),
     ...(rerun === undefined ? [] : [rerun]),
   ];
-  return `${head}><failure message="${escape(`expected ${expected}, but came ${came}`)}">${escape(text.join("\n"))}</failure></testcase>`;
+  return `${head}><failure message="${escaped(`expected ${expected}, but came ${came}`)}">${escaped(text.join("\n"))}</failure></testcase>`;
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;" };
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "\n": "&#10;",
+  "\r": "&#13;",
+  "\t": "&#9;",
+};
 
 /** XML 1.0 has no other control characters, however they are written. */
-function escape(text: string): string {
+function escaped(text: string): string {
   return text
     .replace(/[&<>"\n\r\t]/g, (one) => ENTITIES[one]!)
-    .replace(/[^\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, (one) => `\\u${one.codePointAt(0)!.toString(16).padStart(4, "0")}`);
+    .replace(
+      /[^\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu,
+      (one) => `\\u${one.codePointAt(0)!.toString(16).padStart(4, "0")}`,
+    );
 }

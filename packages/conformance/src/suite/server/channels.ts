@@ -1,7 +1,8 @@
 import type { Exchange } from "@parlance/contract";
 import { alike } from "../alike.js";
-import { type Act, meet, type Said, type ServerCase, type ServerStep, Unmet } from "../case.js";
+import { meet, type ServerCase, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
+import type { Act, JsonMessage, ServerStep } from "../script.js";
 import type { Frames, ServerStage } from "../stage.js";
 import type { Take } from "../take.js";
 import { success } from "./operations.js";
@@ -96,7 +97,7 @@ function received(kit: Kit, name: string): ServerCase[] {
 }
 
 /** Waits until the handler has got a message. */
-async function meetReceived(stage: ServerStage, name: string, expected: Said): Promise<void> {
+async function meetReceived(stage: ServerStage, name: string, expected: JsonMessage): Promise<void> {
   const until = Date.now() + stage.wait;
   for (;;) {
     const messages = (await stage.report()).find(({ call }) => call === name)?.messages ?? [];
@@ -108,7 +109,7 @@ async function meetReceived(stage: ServerStage, name: string, expected: Said): P
 }
 
 /** A message of the client that its handler may get at any time. */
-function usual(kit: Kit, name: string): Said {
+function usual(kit: Kit, name: string): JsonMessage {
   const { open } = kit.contract.channels[name]!;
   const answers = (kit.contract.exchanges ?? []).flatMap((one) => one.answers.map(({ message }) => message));
   const types = kit.names(name, "client").filter((type) => type !== open?.client);
@@ -154,10 +155,15 @@ function frames(kit: Kit, name: string): ServerCase[] {
     ...(unknown === undefined
       ? []
       : [
-          arrives("unknown", "ignores a message that the contract does not define, and goes on", "refuse-unknown", (frames) => {
-            frames.send(JSON.stringify(unknown));
-            frames.send(text);
-          }),
+          arrives(
+            "unknown",
+            "ignores a message that the contract does not define, and goes on",
+            "refuse-unknown",
+            (frames) => {
+              frames.send(JSON.stringify(unknown));
+              frames.send(text);
+            },
+          ),
         ]),
     refuses("malformed", "a frame that is not JSON", "lenient-frames", (frames) => frames.send('{"')),
     {
@@ -180,14 +186,23 @@ function frames(kit: Kit, name: string): ServerCase[] {
 }
 
 /** A message of a newer peer; undefined where every object is one that the contract defines. */
-export function unknownMessage(kit: Kit, call: string, side: "client" | "server"): Readonly<Record<string, string>> | undefined {
+export function unknownMessage(
+  kit: Kit,
+  call: string,
+  side: "client" | "server",
+): Readonly<Record<string, string>> | undefined {
   const { tag, messages } = kit.contract;
   const constants = kit.names(call, side).flatMap((type) => Object.keys(messages[type]?.shape?.const ?? {}));
   const names = tag.in === "property" ? [tag.property] : [...new Set([...constants, "parlance"])];
   const bodies = names.map((name) => ({ [name]: "parlance.unknown" }));
   return bodies.find((body) => {
     try {
-      return "unknown" in kit.codec(call, side).decode({ event: "parlance.unknown", data: JSON.stringify(body) });
+      return (
+        "unknown" in
+        kit
+          .codec(call, side)
+          .decode({ event: kit.contract.channels[call] ? undefined : "parlance.unknown", data: JSON.stringify(body) })
+      );
     } catch {
       return false;
     }
@@ -252,8 +267,11 @@ function opening(kit: Kit, name: string): ServerCase[] {
 /** A channel of a transcript. */
 export function channelTake(kit: Kit, take: Take): ServerCase | undefined {
   const { call, name, at, steps } = take;
-  if (take.answer || take.end?.how === "cut" || !steps.some((step) => "wire" in step && step.from === "server")) return undefined;
-  const first = steps.flatMap((step) => ("wire" in step && step.from === "server" && step.message ? [step.message] : []))[0];
+  if (take.answer || take.end?.how === "cut" || !steps.some((step) => "wire" in step && step.from === "server"))
+    return undefined;
+  const first = steps.flatMap((step) =>
+    "wire" in step && step.from === "server" && step.message ? [step.message] : [],
+  )[0];
   const { open } = kit.contract.channels[call.call]!;
   // A part of a conversation that real peers held: no server begins with it.
   if (open?.server !== undefined && first?.type !== open.server) return undefined;
@@ -294,7 +312,9 @@ export function channelTake(kit: Kit, take: Take): ServerCase | undefined {
 export function exchangeCases(kit: Kit): ServerCase[] {
   return (kit.contract.exchanges ?? []).flatMap((exchange, index) => {
     const at = `contract.json#/exchanges/${index}`;
-    const channel = Object.keys(kit.contract.channels).find((name) => kit.names(name, exchange.by).includes(exchange.ask));
+    const channel = Object.keys(kit.contract.channels).find((name) =>
+      kit.names(name, exchange.by).includes(exchange.ask),
+    );
     if (exchange.by === "client") return channel === undefined ? [] : busy(kit, channel, exchange, at);
     return channel === undefined ? answeredByCall(kit, exchange, at) : serverAsks(kit, channel, exchange, at);
   });
@@ -323,7 +343,12 @@ function busy(kit: Kit, name: string, { ask, busy: refusal }: Exchange, at: stri
 }
 
 /** An ask with a key, and an answer to it. */
-function keyed(kit: Kit, name: string, exchange: Exchange, value: string): { ask: Said; answer: Said; partial?: Said } | undefined {
+function keyed(
+  kit: Kit,
+  name: string,
+  exchange: Exchange,
+  value: string,
+): { ask: JsonMessage; answer: JsonMessage; partial?: JsonMessage } | undefined {
   const { ask, key, when, answers } = exchange;
   const reply = answers.find((one) => one.message !== undefined);
   const example = kit.example(name, "server", ask);
@@ -331,7 +356,10 @@ function keyed(kit: Kit, name: string, exchange: Exchange, value: string): { ask
   if (key === undefined || !example || !found) return undefined;
   const own = reply.key ?? key;
   const [field, values] = Object.entries(reply.partial ?? {})[0] ?? [];
-  const full = field === undefined ? found : kit.said(name, "client", reply.message!).find((one) => !values!.includes(one.value[field]!))?.value;
+  const full =
+    field === undefined
+      ? found
+      : kit.said(name, "client", reply.message!).find((one) => !values!.includes(one.value[field]!))?.value;
   if (!full) return undefined;
   return {
     ask: { ...example, ...when, [key]: value },
@@ -344,7 +372,14 @@ function serverAsks(kit: Kit, name: string, exchange: Exchange, at: string): Ser
   const one = keyed(kit, name, exchange, "conformance-1");
   const two = keyed(kit, name, exchange, "conformance-2");
   if (!one || !two) return [];
-  const holds = (id: string, title: string, kill: string, sends: readonly Said[], asks: readonly Said[], answers: readonly Said[]): ServerCase => ({
+  const holds = (
+    id: string,
+    title: string,
+    kill: string,
+    sends: readonly JsonMessage[],
+    asks: readonly JsonMessage[],
+    answers: readonly JsonMessage[],
+  ): ServerCase => ({
     ...about(kit, name, `${id}/${exchange.ask}`),
     title,
     at,
@@ -358,15 +393,38 @@ function serverAsks(kit: Kit, name: string, exchange: Exchange, at: string): Ser
       }),
   });
   const cases = [
-    holds("by-key", `answers to ${exchange.ask} settle the ask whose key they repeat, in any order`, "ignore-key", [two.answer, one.answer], [one.ask, two.ask], [one.answer, two.answer]),
-    holds("late", `an answer to ${exchange.ask} that nobody asked for settles nothing`, "ignore-key", [two.answer, one.answer], [one.ask], [one.answer]),
+    holds(
+      "by-key",
+      `answers to ${exchange.ask} settle the ask whose key they repeat, in any order`,
+      "ignore-key",
+      [two.answer, one.answer],
+      [one.ask, two.ask],
+      [one.answer, two.answer],
+    ),
+    holds(
+      "late",
+      `an answer to ${exchange.ask} that nobody asked for settles nothing`,
+      "ignore-key",
+      [two.answer, one.answer],
+      [one.ask],
+      [one.answer],
+    ),
   ];
   if (one.partial)
-    cases.push(holds("partial", `a partial answer to ${exchange.ask} leaves it open`, "partial-settles", [one.partial, one.answer], [one.ask], [one.answer]));
+    cases.push(
+      holds(
+        "partial",
+        `a partial answer to ${exchange.ask} leaves it open`,
+        "partial-settles",
+        [one.partial, one.answer],
+        [one.ask],
+        [one.answer],
+      ),
+    );
   return cases;
 }
 
-async function meetAnswers(stage: ServerStage, name: string, expected: readonly Said[]): Promise<void> {
+async function meetAnswers(stage: ServerStage, name: string, expected: readonly JsonMessage[]): Promise<void> {
   const until = Date.now() + stage.wait;
   for (;;) {
     const answers = (await stage.report()).find(({ call }) => call === name)?.answers ?? [];
@@ -380,7 +438,10 @@ async function meetAnswers(stage: ServerStage, name: string, expected: readonly 
 function answeredByCall(kit: Kit, exchange: Exchange, at: string): ServerCase[] {
   const { ask, key, when } = exchange;
   const stream = Object.keys(kit.contract.operations).find((name) => kit.names(name, "server").includes(ask));
-  const message = stream === undefined ? undefined : kit.said(stream, "server", ask).find(({ value }) => alike(when ?? {}, value))?.value;
+  const message =
+    stream === undefined
+      ? undefined
+      : kit.said(stream, "server", ask).find(({ value }) => alike(when ?? {}, value))?.value;
   const { session } = kit.contract;
   if (stream === undefined || session === undefined || !message || key === undefined) return [];
   // What comes first opens the stream.
@@ -396,7 +457,10 @@ function answeredByCall(kit: Kit, exchange: Exchange, at: string): ServerCase[] 
         title: `a second ${operation} for the same ${ask} is refused`,
         at,
         kill: "answer-twice",
-        script: [{ call: stream, steps: [...(before ? [{ send: before }] : []), { ask: message }, { hold: true }] }, success(kit, operation)],
+        script: [
+          { call: stream, steps: [...(before ? [{ send: before }] : []), { ask: message }, { hold: true }] },
+          success(kit, operation),
+        ],
         async run(stage) {
           const opened = await stage.open(kit.asking(stream, kit.input(stream)));
           try {

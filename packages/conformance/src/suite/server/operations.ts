@@ -1,8 +1,9 @@
 import type { Json } from "@parlance/contract";
 import { unfault } from "@parlance/wire";
 import { alike, equal } from "../alike.js";
-import { type Act, meet, NotOffered, type Refused, type ServerCase, type ServerStep } from "../case.js";
+import { meet, NotOffered, type ServerCase } from "../case.js";
 import type { Kit } from "../kit.js";
+import type { Act, Refused, ServerStep } from "../script.js";
 import type { Whole } from "../stage.js";
 import { meetOk, openStream, parsed } from "./read.js";
 
@@ -22,7 +23,10 @@ export function success(kit: Kit, name: string, answer?: Json): Act {
 /** Inputs reach the handler, answers reach the caller, refusals keep their status and body. */
 export function operationCases(kit: Kit): ServerCase[] {
   const names = Object.keys(kit.contract.operations);
-  return [...names.flatMap((name) => [...inputs(kit, name), ...answers(kit, name), ...live(kit, name)]), ...faults(kit)];
+  return [
+    ...names.flatMap((name) => [...inputs(kit, name), ...answers(kit, name), ...live(kit, name)]),
+    ...faults(kit),
+  ];
 }
 
 function inputs(kit: Kit, name: string): ServerCase[] {
@@ -143,7 +147,9 @@ function faults(kit: Kit): ServerCase[] {
   if (first === undefined) return [];
   const shared = Object.keys((kit.document.source.faults ?? {}) as object);
   const own = Object.keys(operations).flatMap((name) =>
-    Object.keys((kit.prose(name).faults ?? {}) as object).map((status) => [name, status, `${kit.placeOf(name)}/faults/${status}`] as const),
+    Object.keys((kit.prose(name).faults ?? {}) as object).map(
+      (status) => [name, status, `${kit.placeOf(name)}/faults/${status}`] as const,
+    ),
   );
   const places = [
     ...own,
@@ -152,20 +158,22 @@ function faults(kit: Kit): ServerCase[] {
       .map((status) => [first, status, `contract.json#/faults/${status}`] as const),
   ];
   const cases = places.flatMap(([name, status, at]) => refusal(kit, name, { status: Number(status), text: TEXT }, at));
-  const codes = Object.entries(fault.code === undefined ? {} : (fault.codes ?? {})).map(([code, { status = 400 }]): ServerCase => {
-    const refuse = { status, code, text: TEXT };
-    return {
-      ...aboutRefusal(first, refuse, `contract.json#/fault/codes/${code}`),
-      id: `server/code/${code}`,
-      title: `a refusal keeps its code ${code}`,
-      kill: "fault-code",
-      async run(stage) {
-        const { status: came, text } = await stage.request(kit.asking(first, kit.input(first)));
-        const read = unfault(kit.contract, came, text);
-        meet(read.code === code, `the code ${code}`, text);
-      },
-    };
-  });
+  const codes = Object.entries(fault.code === undefined ? {} : (fault.codes ?? {})).map(
+    ([code, { status = 400 }]): ServerCase => {
+      const refuse = { status, code, text: TEXT };
+      return {
+        ...aboutRefusal(first, refuse, `contract.json#/fault/codes/${code}`),
+        id: `server/code/${code}`,
+        title: `a refusal keeps its code ${code}`,
+        kill: "fault-code",
+        async run(stage) {
+          const { status: came, text } = await stage.request(kit.asking(first, kit.input(first)));
+          const read = unfault(kit.contract, came, text);
+          meet(read.code === code, `the code ${code}`, text);
+        },
+      };
+    },
+  );
   return [...cases, ...codes];
 }
 

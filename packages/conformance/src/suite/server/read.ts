@@ -1,7 +1,8 @@
 import { decoder, type SseEvent } from "@parlance/wire";
 import { alike } from "../alike.js";
-import { meet, type Said, Unmet } from "../case.js";
+import { meet, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
+import type { JsonMessage } from "../script.js";
 import type { Asking, Frame, Frames, Opened, ServerStage, Whole } from "../stage.js";
 
 /** Whether an answer is a success. Its exact status has a case of its own. */
@@ -46,12 +47,12 @@ export class Messages {
   }
 
   /** The next message that the contract knows; undefined at the end. Throws `Violation` for one that breaks its schema. */
-  async next(): Promise<Said | undefined> {
+  async next(): Promise<JsonMessage | undefined> {
     for (;;) {
       const event = await this.event();
       if (event === undefined || event.data === this.#sentinel) return undefined;
       const read = this.#kit.codec(this.#name, "server").decode(event);
-      if ("message" in read) return read.message as Said;
+      if ("message" in read) return read.message as JsonMessage;
     }
   }
 
@@ -59,7 +60,7 @@ export class Messages {
     return this.#kit.contract.operations[this.#name]?.answer.stream?.sentinel;
   }
 
-  async meet(expected: readonly Said[]): Promise<void> {
+  async meet(expected: readonly JsonMessage[]): Promise<void> {
     for (const message of expected) {
       const came = await this.next();
       meet(alike(message, came), JSON.stringify(message), came ?? "the end of the stream");
@@ -89,17 +90,17 @@ export async function openChannel(kit: Kit, stage: ServerStage, name: string): P
 }
 
 /** The next message of a channel. */
-export async function nextMessage(kit: Kit, name: string, frames: Frames): Promise<Said> {
+export async function nextMessage(kit: Kit, name: string, frames: Frames): Promise<JsonMessage> {
   for (;;) {
     const frame = await frames.next();
     if ("pong" in frame) continue;
     if (!("text" in frame)) throw new Unmet("a message", shown(frame));
     const read = kit.codec(name, "server").decode({ data: frame.text });
-    if ("message" in read) return read.message as Said;
+    if ("message" in read) return read.message as JsonMessage;
   }
 }
 
-export async function meetMessage(kit: Kit, name: string, frames: Frames, expected: Said): Promise<void> {
+export async function meetMessage(kit: Kit, name: string, frames: Frames, expected: JsonMessage): Promise<void> {
   const came = await nextMessage(kit, name, frames);
   meet(alike(expected, came), JSON.stringify(expected), came);
 }

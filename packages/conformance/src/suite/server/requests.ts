@@ -127,7 +127,8 @@ function extremes(kit: Kit, name: string): ServerCase[] {
     async run(stage) {
       const came = await answerTo(kit, stage, name, { ...asking, body }).catch((error) => {
         // A server may close the connection rather than read on; it may not hang.
-        if (error instanceof Unmet && !error.came.startsWith("nothing")) return { status: 0, headers: {}, text: error.came };
+        if (error instanceof Unmet && !error.came.startsWith("nothing"))
+          return { status: 0, headers: {}, text: error.came };
         throw error;
       });
       meetRefused(came, [...statuses, 0], what);
@@ -137,7 +138,13 @@ function extremes(kit: Kit, name: string): ServerCase[] {
   const depth = 100_000;
   return [
     extreme("size", "a body of 20 MiB", "any-size", `{"parlance":"${"x".repeat(20 << 20)}"}`, [413]),
-    extreme("nesting", `a body of ${depth} levels`, "any-depth", `{"parlance":${"[".repeat(depth)}${"]".repeat(depth)}}`, [400, 413, 422]),
+    extreme(
+      "nesting",
+      `a body of ${depth} levels`,
+      "any-depth",
+      `{"parlance":${"[".repeat(depth)}${"]".repeat(depth)}}`,
+      [400, 413, 422],
+    ),
   ];
 }
 
@@ -156,7 +163,11 @@ function unknownPath(kit: Kit): ServerCase[] {
         statuses: [404],
       }),
       run: async (stage) =>
-        meetRefused(await stage.request({ method: "GET", target: "/parlance-conformance/no-such-path" }), [404], "an unknown path"),
+        meetRefused(
+          await stage.request({ method: "GET", target: "/parlance-conformance/no-such-path" }),
+          [404],
+          "an unknown path",
+        ),
     },
   ];
 }
@@ -197,12 +208,16 @@ function tokens(kit: Kit, name: string): ServerCase[] {
       asking: { ...asking, headers: { ...asking.headers, [header]: value } as Record<string, string> },
       statuses: [401],
     });
-  return [rule("no-token", "a call without a token", undefined), rule("wrong-token", "a token that is not its own", wrong)];
+  return [
+    rule("no-token", "a call without a token", undefined),
+    rule("wrong-token", "a token that is not its own", wrong),
+  ];
 }
 
 function upgrade(kit: Kit, name: string): ServerCase {
   const asking = kit.asking(name, kit.input(name) as FlatInput);
-  const declared = "426" in ((kit.document.source.faults ?? {}) as object) || "426" in ((kit.prose(name).faults ?? {}) as object);
+  const declared =
+    "426" in ((kit.document.source.faults ?? {}) as object) || "426" in ((kit.prose(name).faults ?? {}) as object);
   return {
     id: `server/${name}/plain-get`,
     side: "server",

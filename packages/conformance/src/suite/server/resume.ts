@@ -31,7 +31,11 @@ export function resumeCases(kit: Kit): ServerCase[] {
           await messages.meet(flow.slice(0, 1));
           opened.abort();
           const { epoch } = offered;
-          const cursor = { [RESUME]: key, Accept: "text/event-stream", "Last-Event-ID": formatCursor({ epoch, seq: 1 }) };
+          const cursor = {
+            [RESUME]: key,
+            Accept: "text/event-stream",
+            "Last-Event-ID": formatCursor({ epoch, seq: 1 }),
+          };
           const again = await openStream(kit, stage, name, { method: "GET", target: asking.target, headers: cursor });
           await again.messages.meet(flow.slice(1));
           const calls = (await stage.report()).filter(({ call }) => call === name);

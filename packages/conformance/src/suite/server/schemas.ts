@@ -24,7 +24,9 @@ export async function schemaCases(kit: Kit, lenient: Lenient): Promise<ServerCas
 /** Whether a request breaks the contract, as a server reads it. */
 function isRefused(kit: Kit, { method, target, headers = {}, body }: Asking): boolean {
   try {
-    const list = Object.entries(headers).flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]));
+    const list = Object.entries(headers).flatMap(([key, value]) =>
+      value === undefined ? [] : [[key, value] as const],
+    );
     kit.talk.asked(method, target, list, body === undefined ? undefined : JSON.parse(body));
     return false;
   } catch (error) {
@@ -62,7 +64,10 @@ async function bodies(kit: Kit, lenient: Lenient, name: string, title: string): 
   const operation = kit.contract.operations[name]!;
   const asking = kit.asking(name, kit.input(name));
   const constants = operation.when ?? {};
-  const withBody = (value: Json): Asking => ({ ...asking, body: JSON.stringify(isObject(value) ? { ...value, ...constants } : value) });
+  const withBody = (value: Json): Asking => ({
+    ...asking,
+    body: JSON.stringify(isObject(value) ? { ...value, ...constants } : value),
+  });
   const refuses = (one: Kit, value: Json) => isObject(value) && isRefused(one, withBody(value));
   const examples = kit.examples(title).map(({ value }) => value);
   const found = await mutantsOf(kit, title, examples, lenient, refuses);
@@ -73,7 +78,9 @@ const BAD_TEXTS: readonly Json[] = ["", "parlance mutated", "-1", "1.5", "0", "9
 
 /** Parameters travel as text: what breaks their type, values, pattern or length. */
 async function parameters(kit: Kit, lenient: Lenient, name: string): Promise<ServerCase[]> {
-  const { parameters: declared = {} } = kit.prose(name) as { parameters?: Record<string, Readonly<Record<string, unknown>>> };
+  const { parameters: declared = {} } = kit.prose(name) as {
+    parameters?: Record<string, Readonly<Record<string, unknown>>>;
+  };
   const cases: ServerCase[] = [];
   for (const [key, schema] of Object.entries(declared))
     for (const keyword of KEYWORDS.filter((one) => one in schema)) {
@@ -103,7 +110,9 @@ function askingWith(kit: Kit, name: string, input: FlatInput): Asking | undefine
 async function messages(kit: Kit, lenient: Lenient, name: string, type: string): Promise<ServerCase[]> {
   const title = kit.contract.messages[type]!.schema;
   const examples = kit.examples(title).map(({ value }) => value);
-  const found = await mutantsOf(kit, title, examples, lenient, (one, value) => isFlawed(one, name, "client", type, value));
+  const found = await mutantsOf(kit, title, examples, lenient, (one, value) =>
+    isFlawed(one, name, "client", type, value),
+  );
   const { client } = kit.opening(name);
   const isOpening = client[0]?.type === type;
   return found.map(({ value, keyword, at, name: which }) => ({
@@ -129,7 +138,10 @@ async function messages(kit: Kit, lenient: Lenient, name: string, type: string):
 /** Whether a message breaks its schema; one that is another message, or unknown, does not. */
 export function isFlawed(kit: Kit, call: string, side: "client" | "server", type: string, value: Json): boolean {
   try {
-    kit.codec(call, side).decode({ event: type, data: JSON.stringify(value) });
+    // A frame of a channel has no event name.
+    kit
+      .codec(call, side)
+      .decode({ event: kit.contract.channels[call] ? undefined : type, data: JSON.stringify(value) });
     return false;
   } catch (error) {
     if (error instanceof Violation) return error.code === "schema";

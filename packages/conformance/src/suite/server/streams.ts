@@ -1,7 +1,8 @@
 import { unfault } from "@parlance/wire";
 import { equal } from "../alike.js";
-import { type Act, meet, NotOffered, type Said, type ServerCase, type ServerStep, Unmet } from "../case.js";
+import { meet, NotOffered, type ServerCase, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
+import type { Act, JsonMessage, ServerStep } from "../script.js";
 import type { Asking } from "../stage.js";
 import { answerOf, type Take } from "../take.js";
 import { mediaType, meetAnswer } from "./operations.js";
@@ -15,7 +16,7 @@ export function streamCases(kit: Kit): ServerCase[] {
 }
 
 /** What the handler sends: the messages, and then an end. */
-function sending(kit: Kit, name: string, messages: readonly Said[], more: readonly ServerStep[] = []): Act {
+function sending(kit: Kit, name: string, messages: readonly JsonMessage[], more: readonly ServerStep[] = []): Act {
   const last: ServerStep[] = more.length > 0 || kit.ends(name) ? [...more] : [{ hold: true }];
   return { call: name, steps: [...messages.map((send) => ({ send })), ...last] };
 }
@@ -71,7 +72,11 @@ function wholes(kit: Kit, name: string): ServerCase[] {
       async run(stage) {
         const { opened } = await openStream(kit, stage, name);
         opened.abort();
-        meet(mediaType(opened.headers) === "text/event-stream", "Content-Type text/event-stream", opened.headers["content-type"] ?? "none");
+        meet(
+          mediaType(opened.headers) === "text/event-stream",
+          "Content-Type text/event-stream",
+          opened.headers["content-type"] ?? "none",
+        );
       },
     },
     ...(flow.length > 1 && !equal(flow[0], flow[1]) ? [ordered] : []),
@@ -116,7 +121,13 @@ function ends(kit: Kit, name: string): ServerCase[] {
   const cases = [...end, ...mayEnd].flatMap((type): ServerCase[] => {
     const last = kit.example(name, "server", type);
     if (!last) return [];
-    const all = [...kit.flow(name).slice(0, 1).filter((one) => one.type !== type && !end.includes(one.type)), last];
+    const all = [
+      ...kit
+        .flow(name)
+        .slice(0, 1)
+        .filter((one) => one.type !== type && !end.includes(one.type)),
+      last,
+    ];
     return [
       {
         id: `server/${name}/end/${type}`,
@@ -186,15 +197,17 @@ function liveStream(kit: Kit, name: string): ServerCase {
     live: method === "GET" ? "safe" : "write",
     async run(stage) {
       const opened = await stage.open(kit.asking(name, kit.input(name)));
-      if ([404, 405, 501, 503].includes(opened.status)) throw new NotOffered(`${name} is answered with ${opened.status}`);
+      if ([404, 405, 501, 503].includes(opened.status))
+        throw new NotOffered(`${name} is answered with ${opened.status}`);
       meet(opened.status === answer.status, `status ${answer.status}`, opened.status);
       const messages = new Messages(kit, name, opened);
       const { end = [], mayEnd = [] } = answer.stream!;
-      let last: Said | undefined;
+      let last: JsonMessage | undefined;
       if (!kit.ends(name)) return opened.abort();
       for (let came = await messages.next(); came; came = await messages.next()) last = came;
       const types = [...end, ...mayEnd];
-      if (types.length > 0) meet(last !== undefined && types.includes(last.type), types.join(" or "), last ?? "no message");
+      if (types.length > 0)
+        meet(last !== undefined && types.includes(last.type), types.join(" or "), last ?? "no message");
     },
   };
 }
@@ -224,14 +237,20 @@ export function takeCase(kit: Kit, take: Take): ServerCase | undefined {
         meet(!isOwn || read.code === code, `the code ${code}`, came.text);
       } else meetAnswer(kit, call.call, answerOf(take), came);
       const [called] = (await stage.report()).filter((one) => one.call === call.call);
-      if (called) meet(equal(called.input, call.input), `the handler to be given ${JSON.stringify(call.input)}`, called.input);
+      if (called)
+        meet(equal(called.input, call.input), `the handler to be given ${JSON.stringify(call.input)}`, called.input);
     },
   };
 }
 
 export function askingOf({ call: { request } }: Take): Asking {
   const { method, target, body } = request;
-  return { method, target, headers: body === undefined ? {} : { "Content-Type": "application/json" }, ...(body !== undefined && { body }) };
+  return {
+    method,
+    target,
+    headers: body === undefined ? {} : { "Content-Type": "application/json" },
+    ...(body !== undefined && { body }),
+  };
 }
 
 /** What the handler of an operation without a stream does. */
