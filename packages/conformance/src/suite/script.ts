@@ -57,7 +57,7 @@ export type ClientStep =
   | { readonly call: string; readonly input: Readonly<Record<string, Json>> }
   | { readonly close: true };
 
-/** What a client is told to do. */
+/** A call that a client makes. */
 export interface ClientCall {
   readonly operation: string;
   readonly input: Readonly<Record<string, Json>>;

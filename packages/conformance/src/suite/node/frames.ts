@@ -12,7 +12,7 @@ const { Receiver } = ws as unknown as {
 const CLOSE = 8;
 const PONG = 10;
 
-/** One end of an open WebSocket (RFC 6455), which sends what it is told, right or wrong. `side` is that of the kit. */
+/** One end of an open WebSocket (RFC 6455), which sends any frame, right or wrong. `side` is that of the kit. */
 export function framesOf(socket: Duplex, side: "client" | "server", wait: number): Frames {
   const receiver = new Receiver({ isServer: side === "server", maxPayload: 1 << 26 });
   const frames: Frame[] = [];

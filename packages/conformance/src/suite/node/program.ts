@@ -29,7 +29,7 @@ export class Program {
     this.#child.stdin!.on("error", () => {});
   }
 
-  /** The next line. Throws `Broken` if the program has ended or is not heard of in time. */
+  /** The next line. Throws `Broken` if the program has ended, `Unmet` if no line comes in time. */
   async line(what: string, wait = this.#wait): Promise<Readonly<Record<string, unknown>>> {
     const until = Date.now() + wait;
     while (this.#lines.length === 0) {
