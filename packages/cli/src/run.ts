@@ -15,7 +15,10 @@ const commands: Commands = {
   verify: { summary: "hold a recording against its contract", load: () => import("./verify.js") },
   replay: { summary: "take one side of a recorded conversation", load: () => import("./replay.js") },
   mock: { summary: "serve a contract's examples or a recording, with faults", load: () => import("./mock.js") },
-  conform: { summary: "put a server or a client to a contract's conformance suite", load: () => import("./conform.js") },
+  conform: {
+    summary: "put a server or a client to a contract's conformance suite",
+    load: () => import("./conform.js"),
+  },
   conform: {
     summary: "put a server or a client to a contract's conformance suite",
     load: () => import("./conform.js"),
