@@ -160,7 +160,7 @@ export function brokenClient(document: ContractDocument, kill: string): { peer: 
       ? CLIENT_FAULTS[kind]
       : {
           reads: (one) => withoutKeyword(one, keyword),
-          also: [`client/*/schema/**/${keyword}`, `client/*/schema/**/${keyword}/**`],
+          also: [`client/*/schema/**/${keyword}`, `client/*/schema/**/${keyword}/**`, `client/*/schema/**/anyOf/**`],
         };
   if (!fault) throw new Error(`no client has the fault ${kill}`);
   const good = caller(contractValue(fault.reads?.(document) ?? document), fault.options);

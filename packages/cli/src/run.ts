@@ -19,10 +19,6 @@ const commands: Commands = {
     summary: "put a server or a client to a contract's conformance suite",
     load: () => import("./conform.js"),
   },
-  conform: {
-    summary: "put a server or a client to a contract's conformance suite",
-    load: () => import("./conform.js"),
-  },
   export: { summary: "write a recording as HAR or Markdown", load: () => import("./export.js") },
   completion: {
     summary: "print a script that completes this command in a shell",
