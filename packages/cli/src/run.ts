@@ -20,6 +20,7 @@ const commands: Commands = {
     load: () => import("./conform.js"),
   },
   export: { summary: "write a recording as HAR or Markdown", load: () => import("./export.js") },
+  inspect: { summary: "look at live conversations on a page, and send", load: () => import("./inspect.js") },
   completion: {
     summary: "print a script that completes this command in a shell",
     load: () => import("./completion.js"),

@@ -15,6 +15,7 @@ const commands = [
   "mock",
   "conform",
   "export",
+  "inspect",
   "completion",
 ];
 const script = async (shell: string) => (await parlance("/", `completion ${shell}`)).out;
