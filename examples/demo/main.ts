@@ -158,7 +158,7 @@ async function look(name: string): Promise<void> {
   const { serve, talk, token } = protocols[name]!;
   const workspace = await copyWorkspace();
   const server = await listen(serve(workspace), { port: 0 });
-  const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
   const inspector = await lookAt(name, server.url, workspace.root, headers);
   const { connection } = meter();
   await talk({ baseUrl: inspector.proxy!, connection, workspace, prompt: PROMPT, print: printer() });
