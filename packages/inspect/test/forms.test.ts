@@ -86,6 +86,16 @@ test("a call's figures are those of its rows: latency, first message, gap, heart
   });
 });
 
+test("the marks of a long call are spread over all its time, and bounded", () => {
+  const calls = new Map<number, Call>();
+  addRow(calls, row(1, 0, "request", { from: "client" }));
+  for (let at = 1; at <= 10_000; at++) addRow(calls, row(at + 1, at, "event"));
+  const { marks } = calls.get(1)!;
+  expect(marks.length).toBeLessThanOrEqual(256);
+  const steps = marks.slice(1).map((t, at) => t - marks[at]!);
+  expect(new Set(steps).size).toBe(1);
+});
+
 test.each([
   [{ type: "WORD" }, [3]],
   [{ text: "hel" }, [2]],

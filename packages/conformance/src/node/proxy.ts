@@ -56,6 +56,11 @@ const HOP = /^(connection|keep-alive|proxy-connection|te|trailer|transfer-encodi
 /** Not forwarded, so that answers come uncompressed and can be read. */
 const PACKING = /^(accept-encoding|sec-websocket-extensions)$/i;
 
+const LOOPBACK = /^(localhost|127(\.\d+){3}|::1|\[::1\])$/i;
+
+/** The name in a Host header. A client of HTTP/1.0 sends none. */
+const nameIn = (header = "localhost") => header.replace(/:\d+$/, "");
+
 type Lose = (from: Side, text: string) => void;
 
 /** Forwards HTTP, event streams and WebSockets to a server, and records them. It buffers nothing and adds nothing. */
@@ -68,8 +73,16 @@ export async function proxy(options: ProxyOptions): Promise<Proxy> {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
   });
-  server.on("request", (incoming, outgoing) => pass(incoming, outgoing, options, root));
-  server.on("upgrade", (incoming, socket, head) => passSocket(incoming, socket, head, options, root));
+  // The target sees its own name as the Host, so a name that was made to point here (DNS rebinding) is refused here.
+  const isOther = ({ headers }: IncomingMessage) => LOOPBACK.test(host) && !LOOPBACK.test(nameIn(headers.host));
+  server.on("request", (incoming, outgoing) => {
+    if (isOther(incoming)) outgoing.writeHead(403, { "Content-Type": "text/plain" }).end("this is a loopback address");
+    else pass(incoming, outgoing, options, root);
+  });
+  server.on("upgrade", (incoming, socket, head) => {
+    if (isOther(incoming)) socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    else passSocket(incoming, socket, head, options, root);
+  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, () => resolve());

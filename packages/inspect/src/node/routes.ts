@@ -37,6 +37,9 @@ export interface Inspected {
 /** The reviews that a page may still apply. */
 const MAX_REVIEWS = 50;
 
+/** The recordings that are held at the same time. */
+const MAX_LOGS = 8;
+
 /** The most times that a call is repeated. */
 const MAX_TIMES = 1000;
 
@@ -69,6 +72,8 @@ export function routesOf(inspected: Inspected): Routes {
     "POST /api/open": async (request, { searchParams }) => {
       const log = await inspected.open(searchParams.get("name") ?? "recording", request);
       logs.set(log.id, log);
+      const others = [...logs.keys()].filter((id) => id !== live?.log.id);
+      if (others.length > MAX_LOGS) logs.delete(others[0]!);
       return { id: log.id, name: log.name, live: false };
     },
     "GET /api/export": async (_, { searchParams }, response) => {

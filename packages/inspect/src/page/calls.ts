@@ -23,10 +23,12 @@ export interface Call {
   last: number;
   state: "open" | "done" | "cut";
   /** Times of its messages, thinned out, for the drawing. */
-  readonly marks: number[];
+  marks: number[];
+  /** Every which message has a mark. */
+  every: number;
 }
 
-/** Marks that are kept of a call; beyond, every second one is dropped. */
+/** Marks that are kept of a call; beyond, every second one is dropped, and of later messages too. */
 const MAX_MARKS = 256;
 /** A silence of so many milliseconds is drawn as a gap. */
 export const GAP = 1000;
@@ -49,7 +51,7 @@ export function addRow(calls: Map<number, Call>, row: Row): number | undefined {
   } else if (row.kind === "event" || row.kind === "frame") {
     call.messages++;
     if (row.from === "server") call.first ??= row.t - call.start;
-    mark(call.marks, row.t);
+    mark(call, row.t);
   } else if (row.kind === "ping" || row.kind === "pong" || row.kind === "comment") call.beats++;
   else if (row.kind === "body" && row.from === "server") call.first ??= row.t - call.start;
   else if (row.kind === "end" || row.kind === "close") call.state = "done";
@@ -72,14 +74,16 @@ function begin(row: Row): Call {
     last: row.t,
     state: "open",
     marks: [],
+    every: 1,
   };
 }
 
-function mark(marks: number[], t: number): void {
-  marks.push(t);
-  if (marks.length <= MAX_MARKS) return;
-  for (let at = 0; at < marks.length / 2; at++) marks[at] = marks[at * 2]!;
-  marks.length = Math.floor(marks.length / 2);
+function mark(call: Call, t: number): void {
+  if (call.messages % call.every !== 0) return;
+  call.marks.push(t);
+  if (call.marks.length <= MAX_MARKS) return;
+  call.marks = call.marks.filter((_, at) => at % 2 === 1);
+  call.every *= 2;
 }
 
 export function milliseconds(value: number): string {

@@ -1,14 +1,12 @@
 /**
  * A text of a peer as it is shown: control characters (ANSI sequences among them), characters that turn the direction of text, and
- * those without width are replaced by signs that stand for them. Line feeds and tabs stay.
+ * those without width are replaced by their numbers. Line feeds and tabs stay.
  */
 export function visible(text: string): string {
-  return text.replace(UNSEEN, (character) => {
-    const code = character.charCodeAt(0);
-    if (code < 0x20) return String.fromCharCode(0x2400 + code);
-    if (code === 0x7f) return "␡";
-    return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
-  });
+  return text.replace(
+    UNSEEN,
+    (character) => `⟨U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}⟩`,
+  );
 }
 
 /** Control and format characters but the tab and the line feed, which have their use in a text. */
@@ -16,5 +14,5 @@ const UNSEEN = /(?![\t\n])[\p{Cc}\p{Zl}\p{Zp}\u00ad\u061c\u180e\u200b\u200e\u200
 
 /** The same in one line. */
 export function visibleLine(text: string): string {
-  return visible(text).replaceAll("\n", "␊").replaceAll("\t", "␉");
+  return visible(text).replaceAll("\n", "↵").replaceAll("\t", "⇥");
 }
