@@ -171,11 +171,16 @@ describe("the feed", () => {
       for (let at = 0; at < 100; at++) yield { type: "word", text: String(at) };
       yield { type: "over" };
     };
-    const { client, rows, get } = await inspected({ say, limits: { entries: 20 } });
+    const { client, rows, get, origin, headers } = await inspected({ say, limits: { entries: 20 } });
     for await (const _ of client().say({ ship: "otter", text: "hi" }));
     const seen = await rows((all) => all.at(-1)?.kind === "end");
     expect(seen).toHaveLength(20);
     expect(seen[0]!.n).toBe(86);
+    const stop = new AbortController();
+    const feed = await fetch(`${origin}/api/feed?log=live`, { headers, signal: stop.signal });
+    const { value } = await feed.body!.getReader().read();
+    stop.abort();
+    expect(new TextDecoder().decode(value).split("\n")[0]).toBe('{"dropped":85}');
     expect((await get("/api/entry?log=live&n=1")).status).toBe(400);
     const kept: Entry[] = [];
     const bytes = new Uint8Array(await (await get("/api/export?log=live&as=jsonl")).arrayBuffer());
