@@ -21,6 +21,12 @@ export interface LogLimits {
   readonly size?: number;
 }
 
+/** What an entry takes beside its text, in characters. */
+const ENTRY = 200;
+
+/** Characters of a text in which edits are looked for. */
+const LOOKED_AT = 64 * 1024;
+
 interface Item {
   readonly row: Row;
   readonly entry?: Entry;
@@ -39,6 +45,8 @@ export class Log {
   readonly #verifier: Verifier;
   readonly #items = new Map<number, Item>();
   readonly #asks = new Map<AnyMessage, number>();
+  /** Messages and operations that ask or answer. */
+  readonly #exchanged: ReadonlySet<string>;
   readonly #calls = new Map<number, { call?: string; session?: string }>();
   readonly #wakes = new Set<() => void>();
   #last = 0;
@@ -50,6 +58,12 @@ export class Log {
     this.id = id;
     this.name = name;
     this.talk = talk;
+    this.#exchanged = new Set(
+      (talk.contract.exchanges ?? []).flatMap(({ ask, answers }) => [
+        ask,
+        ...answers.flatMap(({ message, operation }) => message ?? operation ?? []),
+      ]),
+    );
     this.#limits = { entries: 200_000, size: 128 * 1024 * 1024, ...limits };
     this.#verifier = new Verifier(
       talk,
@@ -88,7 +102,7 @@ export class Log {
     const n = this.#last + 1;
     this.#verifier.entry(entry, n);
     const row = this.#row(n, entry);
-    this.#keep({ row, entry, size: JSON.stringify(entry).length });
+    this.#keep({ row, entry, size: row.size + ENTRY });
     if (entry.kind === "end" || entry.kind === "close" || entry.kind === "error") this.#forget(entry.c);
   }
 
@@ -177,7 +191,7 @@ export class Log {
       ...(entry.kind === "request" && entry.socket && { socket: true }),
       ...(entry.kind === "request" && headerOf(entry.headers, "last-event-id") !== undefined && { resumes: true }),
       ...(this.#flaws.length > 0 && { flaws: this.#flaws }),
-      ...(mayHoldEdits(text.replaceAll("\\n", "\n").replaceAll(':"', ':"\n')) && { edits: true }),
+      ...(mayHoldEdits(text.slice(0, LOOKED_AT).replaceAll("\\n", "\n").replaceAll(':"', ':"\n')) && { edits: true }),
       ...this.#asking(n, note),
     };
   }
@@ -188,7 +202,8 @@ export class Log {
   }
 
   #asking(n: number, note: Note | undefined): Pick<Row, "ask" | "settles"> {
-    if (!this.talk.contract.exchanges?.length) return {};
+    // Most messages neither ask nor answer, and the asks of all sessions take time to list.
+    if (!note || !(this.#exchanged.has(note.type ?? "") || this.#exchanged.has(note.call))) return {};
     const open = this.#verifier.asks();
     const messages = new Set(open.map(({ waiting }) => waiting.message));
     const settles = [...this.#asks].filter(([message]) => !messages.has(message)).map(([, at]) => at);
