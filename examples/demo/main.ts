@@ -17,6 +17,7 @@ import { serveLoco, TOKEN } from "../loco/server.js";
 import { talkLocoApp } from "../loco-app/client.js";
 import { TOKEN as APP_TOKEN, serveLocoApp } from "../loco-app/server.js";
 import { checkRenamed, PROMPT } from "./check.js";
+import { lookAt } from "./look.js";
 import { meter } from "./meter.js";
 import { isAlive, starters } from "./starters.js";
 import type { Print, Story } from "./story.js";
@@ -28,6 +29,7 @@ interface Protocol {
   readonly talk: (story: Story) => Promise<void>;
   /** A line to try by hand. */
   readonly hint: (url: string) => string;
+  readonly token?: string;
 }
 
 const json = (body: unknown) => `-H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`;
@@ -49,6 +51,7 @@ const protocols: Record<string, Protocol> = {
     carrier: "HTTP + WebSocket",
     serve: serveLoco,
     talk: talkLoco,
+    token: TOKEN,
     hint: (url) => `curl ${url}/v1/workspaces/register -H 'Authorization: Bearer ${TOKEN}' ${json({ path: "." })}`,
   },
   "emacs-agent": {
@@ -80,6 +83,7 @@ const protocols: Record<string, Protocol> = {
     carrier: "HTTP + WebSocket",
     serve: serveLocoApp,
     talk: talkLocoApp,
+    token: APP_TOKEN,
     hint: (url) => `curl ${url}/v1/health -H 'Authorization: Bearer ${APP_TOKEN}'`,
   },
 };
@@ -91,14 +95,16 @@ const args = process.argv.slice(2);
 const chosen = args.filter((arg) => !arg.startsWith("--"));
 const unknown = [
   ...chosen.filter((name) => !protocols[name]),
-  ...args.filter((arg) => arg.startsWith("--") && arg !== "--serve"),
+  ...args.filter((arg) => arg.startsWith("--") && arg !== "--serve" && arg !== "--inspect"),
 ];
 if (unknown.length > 0) {
-  console.error(`unknown: ${unknown.join(", ")}. Usage: demo [--serve] [${Object.keys(protocols).join(" | ")}]`);
+  console.error(
+    `unknown: ${unknown.join(", ")}. Usage: demo [--serve | --inspect] [${Object.keys(protocols).join(" | ")}]`,
+  );
   process.exit(2);
 }
 const names = chosen.length > 0 ? chosen : Object.keys(protocols);
-await (args.includes("--serve") ? stay(names) : tell(names));
+await (args.includes("--inspect") ? look(chosen[0] ?? "loco") : args.includes("--serve") ? stay(names) : tell(names));
 
 /** Each conversation in turn, on a workspace of its own, and a table of them. */
 async function tell(names: readonly string[]): Promise<void> {
@@ -142,13 +148,34 @@ async function stay(names: readonly string[]): Promise<void> {
   });
   for (const [name, { url }] of servers) console.log(`\n${name}\n  ${protocols[name]!.hint(url)}`);
   console.log("\nCtrl-C ends them.");
-  await new Promise<void>((resolve) => {
+  await interrupted();
+  await Promise.all(servers.map(([, server]) => server.close()));
+  await workspace.remove();
+}
+
+/** One conversation on the inspector's page, which stays until the process is interrupted or terminated. */
+async function look(name: string): Promise<void> {
+  const { serve, talk, token } = protocols[name]!;
+  const workspace = await copyWorkspace();
+  const server = await listen(serve(workspace), { port: 0 });
+  const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  const inspector = await lookAt(name, server.url, workspace.root, headers);
+  const { connection } = meter();
+  await talk({ baseUrl: inspector.proxy!, connection, workspace, prompt: PROMPT, print: printer() });
+  console.log(`\nOpen ${inspector.url}\nA client of your own may connect to ${inspector.proxy}. Ctrl-C ends it.`);
+  await interrupted();
+  await inspector.close();
+  await server.close();
+  await workspace.remove();
+}
+
+/** Resolves when the process is interrupted, terminated, or left by the program that started it. */
+function interrupted(): Promise<void> {
+  return new Promise((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
     const started = starters();
     setInterval(() => started.every(isAlive) || resolve(), 500).unref();
   });
-  await Promise.all(servers.map(([, server]) => server.close()));
-  await workspace.remove();
 }
 
 function printer(): Print {

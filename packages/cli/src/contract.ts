@@ -12,6 +12,12 @@ export interface Loaded {
 
 /** The only contract at a path, or the one with a name. */
 export async function contractAt(path: string, io: Io, name?: string): Promise<Loaded> {
+  const { document, digest } = await documentAt(path, io, name);
+  return { contract: contractValue(document), digest };
+}
+
+/** The same with its schemas, examples and transcripts. */
+export async function documentAt(path: string, io: Io, name?: string) {
   const { places } = await contractsAt(path, io);
   const documents = places.map(({ folder }) => assemble(folder));
   const found = documents.filter(
@@ -29,7 +35,7 @@ export async function contractAt(path: string, io: Io, name?: string): Promise<L
   const digest = createHash("sha256")
     .update(canonical([document.source, document.schemas]))
     .digest("hex");
-  return { contract: contractValue(document), digest: `sha256:${digest}` };
+  return { document, digest: `sha256:${digest}` };
 }
 
 /** JSON with sorted keys: equal contracts have equal digests. */

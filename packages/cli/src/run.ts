@@ -15,7 +15,12 @@ const commands: Commands = {
   verify: { summary: "hold a recording against its contract", load: () => import("./verify.js") },
   replay: { summary: "take one side of a recorded conversation", load: () => import("./replay.js") },
   mock: { summary: "serve a contract's examples or a recording, with faults", load: () => import("./mock.js") },
+  conform: {
+    summary: "put a server or a client to a contract's conformance suite",
+    load: () => import("./conform.js"),
+  },
   export: { summary: "write a recording as HAR or Markdown", load: () => import("./export.js") },
+  inspect: { summary: "look at live conversations on a page, and send", load: () => import("./inspect.js") },
   completion: {
     summary: "print a script that completes this command in a shell",
     load: () => import("./completion.js"),

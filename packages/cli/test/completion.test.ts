@@ -13,7 +13,9 @@ const commands = [
   "verify",
   "replay",
   "mock",
+  "conform",
   "export",
+  "inspect",
   "completion",
 ];
 const script = async (shell: string) => (await parlance("/", `completion ${shell}`)).out;

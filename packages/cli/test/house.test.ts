@@ -20,7 +20,8 @@ const below: Readonly<Record<string, readonly string[]>> = {
   edits: [],
   codegen: ["contract", "language"],
   conformance: ["contract", "wire", "server"],
-  cli: ["client", "contract", "language", "codegen", "conformance", "edits"],
+  inspect: ["client", "contract", "wire", "conformance", "edits"],
+  cli: ["client", "contract", "language", "codegen", "conformance", "edits", "inspect"],
 };
 
 /** Entry points that run anywhere: in a browser, a worker, Node. */
@@ -64,7 +65,7 @@ function filesIn(folder: string): string[] {
   const path = join(root, folder);
   if (!existsSync(path)) return [];
   return readdirSync(path, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.m?ts$/.test(entry.name))
+    .filter((entry) => entry.isFile() && /\.m?tsx?$/.test(entry.name))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join("/"))
     .filter((file) => !file.includes("node_modules/"))
     .sort();
@@ -170,8 +171,8 @@ test.each(Object.keys(below))("%s has no import circle, types included", (name) 
       file,
       importsOf(file)
         .filter((specifier) => specifier.startsWith("."))
-        .map((specifier) => join(file, "..", specifier).split(sep).join("/").replace(/\.js$/, ".ts"))
-        .filter((target) => known.has(target)),
+        .map((specifier) => join(file, "..", specifier).split(sep).join("/").replace(/\.js$/, ""))
+        .flatMap((target) => [`${target}.ts`, `${target}.tsx`].filter((one) => known.has(one))),
     ]),
   );
   expect(circles(targets)).toEqual([]);

@@ -1,4 +1,5 @@
-export { Conversations } from "./conversation.js";
+export { rawOf } from "./blocks.js";
+export { bodyOf, Conversations } from "./conversation.js";
 export { type Exchanged, Exchanges } from "./export/connections.js";
 export { har, harEntry } from "./export/har.js";
 export { markdownConnection, markdownEnd, markdownHead } from "./export/markdown.js";
@@ -7,8 +8,18 @@ export { type Mock, type MockOptions, mock } from "./mock/mock.js";
 export type { Drawn } from "./mock/random.js";
 export { type Ending, type Hasher, type ReadOptions, read } from "./read.js";
 export { Recorder, type RecorderOptions } from "./recorder.js";
-export type { Content, End, Entry, Happening, Header, HeaderList, Line } from "./recording.js";
-export type { RedactOptions } from "./redact.js";
+export {
+  type Content,
+  type End,
+  type Entry,
+  formatLine,
+  type Happening,
+  type Header,
+  type HeaderList,
+  headerOf,
+  type Line,
+} from "./recording.js";
+export { type RedactOptions, Redactor } from "./redact.js";
 export { type Answering, type Arriving, inMemory, type Opened, type Replayed } from "./replay/answering.js";
 export { type ReplayClientOptions, replayClient } from "./replay/client.js";
 export { type Difference, formatDifferences, type MatchOptions } from "./replay/match.js";
@@ -17,4 +28,4 @@ export { ReplayServer } from "./replay/server.js";
 export { loadTape, type Step, type Take, type Tape } from "./replay/tape.js";
 export { tapeOf } from "./replay/transcript.js";
 export { type Recordable, type Recording, record } from "./tap.js";
-export { type Finding, type Totals, Verifier } from "./verify.js";
+export { type Finding, type Note, type OpenAsk, type Totals, Verifier } from "./verify.js";

@@ -1,3 +1,4 @@
 export { RecordingFile } from "./node/file.js";
+export { Lane } from "./node/lane.js";
 export { type ListeningReplay, listenReplay } from "./node/listen.js";
-export { type Proxy, type ProxyOptions, proxy } from "./node/proxy.js";
+export { type Connected, type Proxy, type ProxyOptions, proxy } from "./node/proxy.js";

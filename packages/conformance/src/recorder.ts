@@ -87,7 +87,8 @@ export class Recorder {
         this.#drain();
       };
     };
-    const connection = new Connection(this.#redactor, this.#options, note, later, () => this.#open.delete(connection));
+    const over = () => this.#open.delete(connection);
+    const connection = new Connection(c, this.#redactor, this.#options, note, later, over);
     this.#open.add(connection);
     return connection;
   }
@@ -133,6 +134,8 @@ type Later = (from: Side) => (happening: Happening) => void;
 
 /** One HTTP request and its answer, or one WebSocket. Call each method after its event, in order. */
 export class Connection {
+  /** Its number in the recording. */
+  readonly id: number;
   readonly #redactor: Redactor | undefined;
   readonly #options: RecorderOptions;
   readonly #note: Note;
@@ -141,7 +144,15 @@ export class Connection {
   readonly #bodies: Partial<Record<Side, Body>> = {};
   readonly #pieces: Partial<Record<Side, Pieces>> = {};
 
-  constructor(redactor: Redactor | undefined, options: RecorderOptions, note: Note, later: Later, over: () => void) {
+  constructor(
+    id: number,
+    redactor: Redactor | undefined,
+    options: RecorderOptions,
+    note: Note,
+    later: Later,
+    over: () => void,
+  ) {
+    this.id = id;
     this.#redactor = redactor;
     this.#options = options;
     this.#note = note;

@@ -1,7 +1,7 @@
 import type { Contract } from "@parlance/contract";
 import { isObject } from "@parlance/wire";
 import { Known, SHORTEST } from "./known.js";
-import type { HeaderList } from "./recording.js";
+import type { Entry, HeaderList } from "./recording.js";
 import { bare, isSecretHeader, isSecretName, looksSecret, merged, type Span, secretsIn } from "./secrets.js";
 
 export interface RedactOptions {
@@ -98,6 +98,28 @@ export class Redactor {
     for (const pattern of this.#patterns)
       clean = clean.replace(pattern, (found) => (found === "" ? "" : this.replace(found)));
     return this.#known.replace(clean);
+  }
+
+  /** A line of a recording that somebody else may have made. */
+  entry(entry: Entry): Entry {
+    if (entry.kind === "request")
+      return { ...entry, target: this.target(entry.target), headers: this.headers(entry.headers) };
+    if (entry.kind === "response") return { ...entry, headers: this.headers(entry.headers) };
+    if (entry.kind === "close") return { ...entry, reason: this.scrub(entry.reason) };
+    if (entry.kind === "error") return { ...entry, text: this.scrub(entry.text) };
+    if (!("text" in entry || "base64" in entry)) return entry;
+    const text = entry.text === undefined ? undefined : this.text(entry.text);
+    const base64 = entry.base64 === undefined ? undefined : btoa(this.text(atob(entry.base64)));
+    const clean = { ...entry, ...(text !== undefined && { text }), ...(base64 !== undefined && { base64 }) };
+    if (clean.kind !== "event") return clean;
+    const { raw, ...event } = clean;
+    return {
+      ...event,
+      ...(event.event !== undefined && { event: this.scrub(event.event) }),
+      ...(event.id !== undefined && { id: this.scrub(event.id) }),
+      // The block has the text: what was replaced in one is in the other.
+      ...(raw !== undefined && text === entry.text && { raw: this.scrub(raw) }),
+    };
   }
 
   #isSecret(name: string, value: unknown): boolean {

@@ -1,14 +1,40 @@
-import { type AnyContract, type Flaw, isObject, Refusal, unfault, Violation } from "@parlance/wire";
+import {
+  type AnyContract,
+  type AnyMessage,
+  type Flaw,
+  isObject,
+  Refusal,
+  type Unknown,
+  unfault,
+  Violation,
+} from "@parlance/wire";
 import { isCut } from "@parlance/wire/link";
 import { bodyOf, type Conversations } from "./conversation.js";
 import type { Entry, Header } from "./recording.js";
 import { PLACEHOLDER } from "./redact.js";
-import { SessionAsks } from "./verify/asks.js";
+import { type OpenAsk, SessionAsks } from "./verify/asks.js";
 import { type Find, type Finding, type Open, RULES, type Rule } from "./verify/finding.js";
 import { checkOrder, isSentinel, missingEnd } from "./verify/order.js";
 import { Resumptions } from "./verify/resume.js";
 
+export type { OpenAsk } from "./verify/asks.js";
 export type { Finding } from "./verify/finding.js";
+
+/** How the contract reads an entry: the call that it belongs to, and its message. */
+export interface Note {
+  readonly line: number;
+  readonly connection: number;
+  /** The operation or channel. */
+  readonly call: string;
+  /** The value that names the session, where the contract has one. */
+  readonly session?: string | undefined;
+  /** The message's name; of a broken one too, where it is known. Absent for the call itself. */
+  readonly type?: string | undefined;
+  /** The message in memory. */
+  readonly message?: AnyMessage;
+  /** The contract does not define the message. */
+  readonly unknown?: true;
+}
 
 export interface Totals {
   connections: number;
@@ -26,15 +52,19 @@ export class Verifier {
   readonly #talk: Conversations;
   readonly #contract: AnyContract;
   readonly #found: (finding: Finding) => void;
+  readonly #noted: ((note: Note) => void) | undefined;
+  #line = 0;
   readonly #open = new Map<number, Open>();
   readonly #asks: SessionAsks;
   readonly #resumptions: Resumptions;
   #metadataOnly = false;
 
-  constructor(talk: Conversations, found: (finding: Finding) => void) {
+  /** `noted` is called for every call and message that the contract reads. */
+  constructor(talk: Conversations, found: (finding: Finding) => void, noted?: (note: Note) => void) {
     this.#talk = talk;
     this.#contract = talk.contract;
     this.#found = found;
+    this.#noted = noted;
     this.#asks = new SessionAsks(talk.contract);
     this.#resumptions = new Resumptions(talk);
   }
@@ -44,11 +74,17 @@ export class Verifier {
     return this.#metadataOnly ? ["route", "status"] : RULES;
   }
 
+  /** The open asks of all sessions, oldest first in each. */
+  asks(): OpenAsk[] {
+    return this.#asks.list();
+  }
+
   header(header: Header): void {
     this.#metadataOnly = header.metadataOnly === true;
   }
 
   entry(entry: Entry, line: number): void {
+    this.#line = line;
     if (entry.kind === "request") return this.#request(entry, line);
     const open = this.#open.get(entry.c);
     if (entry.kind === "close" || entry.kind === "error") this.#asks.drop(entry.c);
@@ -64,6 +100,7 @@ export class Verifier {
       this.#happened(open, entry, line, find);
     } catch (error) {
       if (!(error instanceof Violation)) throw error;
+      if (entry.kind === "event" || entry.kind === "frame") this.#note(open, error.subject);
       const text = "text" in entry ? entry.text : open.body;
       const flaws = error.flaws.filter((flaw) => !isRedacted(flaw, text));
       if (error.flaws.length > 0 && flaws.length === 0) return;
@@ -154,6 +191,7 @@ export class Verifier {
       return;
     }
     open.asked = this.#talk.asked(method, target, headers, bodyOf(body, headers, this.#contract));
+    this.#note(open);
     if (!open.asked || this.#contract.channels[open.asked.name]) return;
     this.#resumptions.began(open, open.asked);
     this.#asks.operation(open, open.asked);
@@ -193,10 +231,24 @@ export class Verifier {
     const read = this.#talk.codec(asked.name, from).decode({ event, data: text! });
     if ("unknown" in read) {
       this.totals.unknown++;
+      this.#note(open, this.#nameOf(read.unknown), { unknown: true });
       return;
     }
+    this.#note(open, read.message.type, { message: read.message });
     checkOrder(this.#contract, open, from, read.message, find);
     this.#asks.message(open, from, read.message, find);
+  }
+
+  /** The name that an unknown message gives itself. */
+  #nameOf({ event, body }: Unknown): string | undefined {
+    const { tag } = this.#contract;
+    const own = tag.in === "property" && isObject(body) ? body[tag.property] : undefined;
+    return typeof own === "string" ? own : event;
+  }
+
+  #note({ asked, c }: Open, type?: string, more: Pick<Note, "message" | "unknown"> = {}): void {
+    if (asked)
+      this.#noted?.({ line: this.#line, connection: c, call: asked.name, session: asked.session, type, ...more });
   }
 }
 

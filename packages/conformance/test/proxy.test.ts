@@ -304,7 +304,7 @@ test("a server that a reader is too slow for stops sending: the proxy holds no m
   const { port } = new URL(url);
   const reader = dial(Number(port), "127.0.0.1");
   onTestFinished(() => void reader.destroy());
-  reader.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  reader.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
   reader.pause();
   await until(() => full);
   // What it has passed on has come to rest when it does not grow for many turns.
@@ -345,4 +345,25 @@ test("a proxy that is killed leaves a recording that is cut, and readable up to 
   let events = 0;
   const ending = await read([readFileSync(file)], { onEntry: ({ kind }) => void (kind === "event" && events++) });
   expect({ state: ending.state, events }).toEqual({ state: "cut", events: 50 });
+});
+
+test("a request for a name that was made to point here is refused, and never reaches the server", async () => {
+  const reached: string[] = [];
+  const server = createServer((incoming, outgoing) => {
+    reached.push(incoming.url!);
+    outgoing.end("hello");
+  });
+  const { url, entries } = await before(await listening(server));
+  const ask = async (host: string, upgrade: Record<string, string>) => {
+    const sent = request(`${url}/x`, { headers: { Host: host, ...upgrade }, agent: false }).end();
+    const [answer] = await once(sent, "response");
+    answer.resume();
+    await once(answer, "end");
+    return answer.statusCode;
+  };
+  for (const upgrade of [{}, { Connection: "Upgrade", Upgrade: "websocket" }])
+    for (const host of ["evil.example", "evil.example:80", "127.0.0.1.evil.example"])
+      expect([host, await ask(host, upgrade as Record<string, string>)]).toEqual([host, 403]);
+  expect([reached, entries()]).toEqual([[], []]);
+  for (const host of ["localhost", "127.0.0.1:80", "[::1]:80"]) expect(await ask(host, {})).toBe(200);
 });

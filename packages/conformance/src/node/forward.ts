@@ -1,16 +1,31 @@
 import type { Readable, Writable } from "node:stream";
+import type { Cutter } from "./cutter.js";
+import type { Lane } from "./lane.js";
+
+/** A lane beside a direction, and how its messages are cut. */
+export interface Guided {
+  readonly lane: Lane;
+  readonly cut: Cutter;
+  readonly socket?: boolean;
+}
 
 /**
  * Passes each chunk on as it comes, and shows it afterwards. The source waits while the sink is full.
  *
  * Not `pipe`, because nothing may come between a chunk and its forwarding: only chunks that were sent on are shown.
  */
-export function forward(from: Readable, to: Writable, show: (chunk: Buffer) => void): void {
-  from.on("data", (chunk: Buffer) => {
+export function forward(from: Readable, to: Writable, show: (chunk: Buffer) => void, guided?: Guided): void {
+  const write = (chunk: Buffer) => {
     if (!to.destroyed && !to.writableEnded && !to.write(chunk)) {
       from.pause();
-      to.once("drain", () => from.resume());
+      to.once("drain", () => guided?.lane.flowing !== false && from.resume());
     }
     show(chunk);
-  });
+  };
+  if (!guided) return void from.on("data", write);
+  const { lane, cut, socket = false } = guided;
+  lane.attach(from, write, cut, socket);
+  from.on("data", (chunk: Buffer) => lane.pass(chunk));
+  from.on("end", () => lane.end());
+  from.on("close", () => lane.end());
 }

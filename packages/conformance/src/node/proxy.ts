@@ -13,9 +13,11 @@ import type { Side } from "@parlance/contract";
 import { Disconnected } from "@parlance/wire";
 import { Scope, within } from "@parlance/wire/scope";
 import type { Connection, Recorder } from "../recorder.js";
-import type { HeaderList } from "../recording.js";
-import { forward } from "./forward.js";
+import { type HeaderList, isEventStream } from "../recording.js";
+import { cutChunks, cutEvents, cutFrames } from "./cutter.js";
+import { forward, type Guided } from "./forward.js";
 import { frames } from "./frames.js";
+import { Lane } from "./lane.js";
 
 export interface ProxyOptions {
   /** The server's URL, such as `http://localhost:8080`. Its path is put before the path of each request. */
@@ -29,6 +31,18 @@ export interface ProxyOptions {
   readonly connectWithin?: number;
   /** Milliseconds that open connections get when the proxy closes. @default 1000 */
   readonly closeWithin?: number;
+  /** Called for each connection, for a tool that disturbs it. */
+  readonly onConnection?: (connected: Connected) => void;
+}
+
+/** A connection through the proxy. */
+export interface Connected {
+  /** Its number in the recording. */
+  readonly id: number;
+  readonly socket: boolean;
+  readonly lanes: { readonly [from in Side]: Lane };
+  /** Drops both sides without a close. */
+  cut(): void;
 }
 
 export interface Proxy {
@@ -42,6 +56,11 @@ const HOP = /^(connection|keep-alive|proxy-connection|te|trailer|transfer-encodi
 /** Not forwarded, so that answers come uncompressed and can be read. */
 const PACKING = /^(accept-encoding|sec-websocket-extensions)$/i;
 
+const LOOPBACK = /^(localhost|127(\.\d+){3}|::1|\[::1\])$/i;
+
+/** The name in a Host header. A client of HTTP/1.0 sends none. */
+const nameIn = (header = "localhost") => header.replace(/:\d+$/, "");
+
 type Lose = (from: Side, text: string) => void;
 
 /** Forwards HTTP, event streams and WebSockets to a server, and records them. It buffers nothing and adds nothing. */
@@ -54,8 +73,16 @@ export async function proxy(options: ProxyOptions): Promise<Proxy> {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
   });
-  server.on("request", (incoming, outgoing) => pass(incoming, outgoing, options, root));
-  server.on("upgrade", (incoming, socket, head) => passSocket(incoming, socket, head, options, root));
+  // The target sees its own name as the Host, so a name that was made to point here (DNS rebinding) is refused here.
+  const isOther = ({ headers }: IncomingMessage) => LOOPBACK.test(host) && !LOOPBACK.test(nameIn(headers.host));
+  server.on("request", (incoming, outgoing) => {
+    if (isOther(incoming)) outgoing.writeHead(403, { "Content-Type": "text/plain" }).end("this is a loopback address");
+    else pass(incoming, outgoing, options, root);
+  });
+  server.on("upgrade", (incoming, socket, head) => {
+    if (isOther(incoming)) socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    else passSocket(incoming, socket, head, options, root);
+  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, () => resolve());
@@ -74,6 +101,21 @@ export async function proxy(options: ProxyOptions): Promise<Proxy> {
   };
 }
 
+type Lanes = Connected["lanes"];
+
+/** The lanes of a connection, where a tool asked for them. */
+function lanesOf(
+  { onConnection }: ProxyOptions,
+  { id }: Connection,
+  socket: boolean,
+  cut: () => void,
+): Lanes | undefined {
+  if (!onConnection) return undefined;
+  const lanes: Lanes = { client: new Lane(), server: new Lane() };
+  onConnection({ id, socket, lanes, cut });
+  return lanes;
+}
+
 function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: ProxyOptions, root: Scope): void {
   const seen = options.recorder.connection();
   const call = root.child();
@@ -86,6 +128,10 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Prox
     seen.error(from, text);
     call.close();
   };
+  const lanes = lanesOf(options, seen, false, () => {
+    lose("server", "the proxy has cut the connection");
+    outgoing.destroy();
+  });
   const upstream = send(options, incoming, {});
   // The time limit is for the connection only; the client limits the wait for an answer.
   connecting(upstream, call, options.connectWithin, () => fail(new Error("no connection within the limit")));
@@ -98,7 +144,7 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Prox
     lose("server", error.message);
   }
 
-  forward(incoming, upstream, (chunk) => seen.body("client", chunk));
+  forward(incoming, upstream, (chunk) => seen.body("client", chunk), lanes && { lane: lanes.client, cut: cutChunks });
   incoming.on("end", () => {
     upstream.end();
     seen.end("client");
@@ -112,7 +158,8 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Prox
     outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, flat(passed(headers)));
     outgoing.flushHeaders();
     seen.response(answer.statusCode ?? 502, headers);
-    forward(answer, outgoing, (chunk) => seen.body("server", chunk));
+    const cut = isEventStream(headers) ? cutEvents() : cutChunks;
+    forward(answer, outgoing, (chunk) => seen.body("server", chunk), lanes && { lane: lanes.server, cut });
     answer.on("end", () => {
       if (!answer.complete) return;
       over = true;
@@ -140,6 +187,10 @@ function passSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer, opt
     seen.error(from, text);
     call.close();
   };
+  const lanes = lanesOf(options, seen, true, () => {
+    lose("server", "the proxy has cut the connection");
+    socket.destroy();
+  });
   const finish = () => {
     over = true;
     call.timeout(options.closeWithin ?? 1000, () => call.close());
@@ -160,7 +211,7 @@ function passSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer, opt
     const headers = pairs(answer.rawHeaders);
     socket.write(`${statusLine(answer)}${headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`);
     seen.response(101, headers);
-    join({ client: socket, server: peer }, { client: head, server: first }, seen, lose, finish);
+    join({ client: socket, server: peer }, { client: head, server: first }, lanes, seen, lose, finish);
   });
   upstream.end();
 }
@@ -169,6 +220,7 @@ function passSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer, opt
 function join(
   sockets: { readonly [side in Side]: Duplex },
   early: { readonly [side in Side]: Buffer },
+  lanes: Lanes | undefined,
   seen: Connection,
   lose: Lose,
   finish: () => void,
@@ -183,7 +235,8 @@ function join(
       finish();
     });
     if (early[from].length > 0) source.unshift(early[from]);
-    forward(source, sink, read);
+    const guided: Guided | undefined = lanes && { lane: lanes[from], cut: cutFrames(), socket: true };
+    forward(source, sink, read, guided);
     source.on("error", () => {});
     source.on("end", () => {
       sink.end();

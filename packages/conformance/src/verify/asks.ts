@@ -1,12 +1,18 @@
 import type { Side } from "@parlance/contract";
 import type { AnyContract, AnyMessage } from "@parlance/wire";
-import { OpenAsks } from "@parlance/wire/link";
+import { OpenAsks, type Waiting } from "@parlance/wire/link";
 import type { Asked } from "../conversation.js";
 import { remember } from "./bounded.js";
 import type { Find, Open } from "./finding.js";
 
 /** The maximum number of open requests of one side of a session. */
 const MAX_ASKS = 1000;
+
+/** An open ask of one side. */
+export interface OpenAsk {
+  readonly by: Side;
+  readonly waiting: Waiting;
+}
 
 type Asks = { readonly [side in Side]: OpenAsks };
 
@@ -39,6 +45,14 @@ export class SessionAsks {
     const { exchanges = [] } = this.#contract;
     if (exchanges.some(({ answers }) => answers.some(({ operation }) => operation === name)))
       this.#of(open).server.answer({ ...input, type: name });
+  }
+
+  /** The open asks of all sessions, oldest first in each. */
+  list(): OpenAsk[] {
+    const sides = ["server", "client"] as const;
+    return [...this.#asks.values()].flatMap((asks) =>
+      sides.flatMap((by) => asks[by].list().map((waiting) => ({ by, waiting }))),
+    );
   }
 
   /** A connection is over, with its own requests. */

@@ -1,0 +1,112 @@
+import { type ConnectOptions, connect } from "@parlance/client";
+import { webSocket } from "@parlance/client/node";
+import type { ClientLine, ClientPeer, ClientStep, JsonMessage, Told, ToldError } from "@parlance/conformance/suite";
+import { type AnyContract, Disconnected, Refusal, Violation } from "@parlance/wire";
+
+// A client that does what a conformance case says and reports what came: what `parlance conform --client` talks to.
+
+interface Open extends AsyncIterable<JsonMessage> {
+  send?(message: JsonMessage): Promise<void>;
+  ask?(message: JsonMessage): Promise<JsonMessage>;
+  close?(): Promise<void>;
+  cancel?(): void;
+}
+
+type Calls = Readonly<Record<string, (input: unknown, options?: object) => unknown>>;
+
+/** Calls as the lines say. `options` are those of a client under test. */
+export function caller(contract: AnyContract, options: ConnectOptions = {}): ClientPeer {
+  return {
+    async call({ url, token, operation, input, script }: ClientLine): Promise<Told> {
+      const calls = connect(contract, {
+        baseUrl: url,
+        webSocket,
+        retryWaits: [],
+        // A cut is reported, not hidden.
+        resume: false,
+        onUnknown() {},
+        ...(contract.auth && { token }),
+        ...options,
+      }) as Calls;
+      const messages: JsonMessage[] = [];
+      try {
+        const { answer } = contract.operations[operation] ?? {};
+        // The message that opens a channel is an option of its call.
+        const opens = contract.channels[operation]?.open?.client;
+        const opening = script.find((step) => "send" in step);
+        const isOpening = opening !== undefined && opening.send.type === opens;
+        const called = calls[operation]!(input, isOpening ? { open: fieldsOf(opening.send) } : {});
+        if (answer && !answer.stream) messages.push((await called) as JsonMessage);
+        else
+          await converse(
+            (await called) as Open,
+            isOpening ? script.filter((step) => step !== opening) : script,
+            messages,
+            calls,
+          );
+        return { messages, error: null };
+      } catch (error) {
+        return { messages, error: errorOf(error) };
+      }
+    },
+    async close() {},
+  };
+}
+
+function fieldsOf({ type, ...fields }: JsonMessage): object {
+  return fields;
+}
+
+async function converse(
+  open: Open,
+  script: readonly ClientStep[],
+  messages: JsonMessage[],
+  calls: Calls,
+): Promise<void> {
+  let wake = () => {};
+  let over = false;
+  let left = false;
+  const reading = (async () => {
+    for await (const message of open) {
+      messages.push(message);
+      wake();
+    }
+  })().finally(() => {
+    over = true;
+    wake();
+  });
+  reading.catch(() => {});
+  let due = 0;
+  for (const step of script) {
+    if ("receive" in step) {
+      due += step.receive;
+      while (messages.length < due && !over)
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+    } else if (over && !("call" in step)) break;
+    else if ("send" in step) await open.send!(step.send);
+    else if ("ask" in step) messages.push(await open.ask!(step.ask));
+    // What becomes of it has a case of its own.
+    else if ("call" in step) await Promise.resolve(calls[step.call]!(step.input)).catch(() => {});
+    else if ("close" in step) {
+      left = true;
+      open.cancel?.();
+      await open.close?.();
+    }
+  }
+  try {
+    await reading;
+  } catch (error) {
+    // A stream that this side has cancelled ends with an error of its own.
+    if (!left) throw error;
+  }
+}
+
+function errorOf(error: unknown): ToldError {
+  if (error instanceof Refusal)
+    return { kind: "refusal", status: error.status, code: error.code, text: error.message } as ToldError;
+  if (error instanceof Violation) return { kind: "violation", code: error.code, text: error.message };
+  if (error instanceof Disconnected) return { kind: "disconnected", code: error.code, text: error.message };
+  throw error;
+}

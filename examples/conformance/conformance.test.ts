@@ -1,0 +1,136 @@
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { anyOf, type Case, ordered, runCases, type Suite, suiteOf } from "@parlance/conformance/suite";
+import type { ContractDocument } from "@parlance/contract";
+import { load } from "@parlance/language/load";
+import { contractValue } from "@parlance/language/value";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { brokenClient, limited } from "./broken/clients.js";
+import { brokenServer } from "./broken/servers.js";
+import { caller } from "./caller.js";
+import { listenFixture } from "./fixture.js";
+
+// Our server and client hold every contract's suite, and for each fault that a case names there is a peer that has it: its cases turn red.
+
+const schemas = fileURLToPath(new URL("../../schemas/", import.meta.url));
+const names = readdirSync(schemas, { withFileTypes: true }).flatMap((entry) =>
+  entry.isDirectory() ? [entry.name] : [],
+);
+const long = process.env.PARLANCE_LONG !== undefined;
+const SEED = 13;
+
+interface Made {
+  readonly document: ContractDocument;
+  readonly suite: Suite;
+}
+const made = new Map<string, Promise<Made>>();
+
+function suiteAt(name: string): Promise<Made> {
+  const one =
+    made.get(name) ??
+    load(schemas + name).then(async (document) => ({ document, suite: await suiteOf(document, contractValue) }));
+  made.set(name, one);
+  return one;
+}
+
+const forFixtures = (cases: Suite["server"]) => cases.filter(({ script }) => script.length > 0);
+
+/** By default a part of a long suite. */
+function some<C extends Case>(cases: readonly C[], most: number): C[] {
+  return long ? [...cases] : ordered(cases, SEED).slice(0, most);
+}
+
+const notGreen = (results: Awaited<ReturnType<typeof runCases>>) =>
+  results.filter(({ outcome }) => outcome !== "passed").map(({ id, expected, came }) => ({ id, expected, came }));
+
+describe.each(names)("%s", (name) => {
+  test("our server passes the suite", async () => {
+    const { document, suite } = await suiteAt(name);
+    const server = await listenFixture(contractValue(document));
+    onTestFinished(() => server.close());
+    const results = await runCases(suite, some(forFixtures(suite.server), 12), { server, wait: 20_000 });
+    expect(notGreen(results)).toEqual([]);
+  });
+
+  test("our client passes the suite", async () => {
+    const { document, suite } = await suiteAt(name);
+    const ours = caller(contractValue(document));
+    const client = { ...ours, call: (line: Parameters<typeof ours.call>[0]) => limited(ours, line, 20_000) };
+    const results = await runCases(suite, some(suite.client, 12), { client, wait: 20_000 });
+    expect(notGreen(results)).toEqual([]);
+  });
+
+  test("every case has an id of its own, a place and a fault", async () => {
+    const { suite } = await suiteAt(name);
+    const all = [...suite.server, ...suite.client];
+    expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
+    expect(all.filter(({ at, kill, title }) => !at || !kill || !title)).toEqual([]);
+  });
+});
+
+/** The contracts whose broken peers are run: together they have every kind of case. */
+const broken = long ? names : ["based"];
+/** Cases of each fault, and others beside them. */
+const MOST = long ? 40 : 1;
+
+describe.each(broken)("a broken peer of %s", (name) => {
+  test.each(["server", "client"] as const)(
+    "a %s with one fault turns the cases of this fault red, and no others",
+    async (side) => {
+      const { document, suite } = await suiteAt(name);
+      const all: readonly Case[] = side === "server" ? forFixtures(suite.server) : suite.client;
+      const problems: unknown[] = [];
+      const kills = [...new Set(all.map((one) => one.kill))];
+      for (const kill of long ? kills : ordered(kills, SEED).slice(0, 6)) {
+        const { peer, also } = side === "server" ? await brokenServer(document, kill) : brokenClient(document, kill);
+        const mayFail = anyOf(also);
+        const own = ordered(
+          all.filter((one) => one.kill === kill),
+          SEED,
+        ).slice(0, MOST);
+        const others = ordered(
+          all.filter((one) => one.kill !== kill && !mayFail(one.id)),
+          SEED,
+        ).slice(0, MOST);
+        try {
+          const red = await runCases(suite, own, { [side]: peer, wait: 700 });
+          const green = await runCases(suite, others, { [side]: peer, wait: long ? 5000 : 2000 });
+          problems.push(
+            ...red.filter(({ outcome }) => outcome !== "failed").map(({ id }) => `${kill} leaves ${id} green`),
+          );
+          problems.push(...notGreen(green).map((one) => ({ kill, ...one })));
+        } finally {
+          await peer.close();
+        }
+      }
+      expect(problems).toEqual([]);
+    },
+    600_000,
+  );
+});
+
+test("a live server is asked without a script: what it answers otherwise than its schema says is found", async () => {
+  const { document, suite } = await suiteAt("fold-gateway");
+  const good = await listenFixture(contractValue(document));
+  onTestFinished(() => good.close());
+  const live = suite.server.filter((one) => one.live !== undefined);
+  const run = (server: typeof good) =>
+    runCases(suite, live, { server: { url: server.url, close: server.close }, wait: 5000, allowWrites: false });
+  await good.fixture!.begin({
+    case: "live",
+    script: suite.server.find(({ id }) => id === "server/listAgents/answer/0")!.script,
+  });
+  const results = await run(good);
+  expect(results.filter(({ outcome }) => outcome === "failed").map(({ id }) => id)).toEqual([]);
+  expect(results.find(({ id }) => id === "server/send/live")?.outcome).toBe("skipped");
+  expect(results.find(({ id }) => id === "server/listAgents/live")?.outcome).toBe("passed");
+
+  const { peer } = await brokenServer(document, "alter-answer");
+  onTestFinished(() => peer.close());
+  await peer.fixture!.begin({
+    case: "live",
+    script: suite.server.find(({ id }) => id === "server/listAgents/answer/0")!.script,
+  });
+  const wrong = await run(peer as typeof good);
+  expect(wrong.filter(({ outcome }) => outcome === "failed").map(({ id }) => id)).toEqual(["server/listAgents/live"]);
+});

@@ -1,0 +1,120 @@
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { contractValue } from "@parlance/language/value";
+import { documentAt } from "./contract.js";
+import { isDirectory } from "./folders.js";
+import { exit, type Io, type Options, UsageError } from "./io.js";
+
+export const help = `parlance inspect [--target URL] [--contract DIR] [--open FILE] [options]
+
+Shows the conversations between your client and the server at URL on a page, until Ctrl-C: a timeline, each message held against the
+contract, a form for every call and message, the edits in them, and faults. Give your client the proxy's address that it prints, and open
+the page's. Both are on the loopback interface; the page's address has a token.
+
+  --target URL         the server, such as http://localhost:8080
+  --contract DIR       the contract, or a folder that has only it (default ./schemas)
+  --open FILE          a recording to show; without --target only that
+  --port N             the port for your client, on 127.0.0.1 (default: a free one)
+  --page-port N        the port of the page (default: a free one)
+  --root DIR           the folder that accepted edits are written to; without it they are only shown
+  --cases DIR          the folder that conformance cases are written to, such as schemas/my-agent/transcripts
+  --header NAME:VALUE  a header of the calls that the page makes, such as a token; may be given again
+  --redact PATTERN     a regular expression whose matches are left out too; may be given again
+  --json               one JSON line when it listens, { "page", "proxy"?, "target"? }
+
+What recordings leave out never reaches the page: docs/recordings.md has the rules, docs/inspect.md the page.
+
+Exit codes: 0 interrupted, 2 usage, or a file or port that cannot be used.
+`;
+
+export const options = {
+  target: { type: "string" },
+  contract: { type: "string" },
+  open: { type: "string" },
+  port: { type: "string" },
+  "page-port": { type: "string" },
+  root: { type: "string" },
+  cases: { type: "string" },
+  header: { type: "string", multiple: true },
+  redact: { type: "string", multiple: true },
+  json: { type: "boolean" },
+} as const satisfies Options;
+
+export async function command(argv: string[], io: Io): Promise<number> {
+  const { values } = parseArgs({ args: argv, options });
+  const { target, open, json } = values;
+  if (target === undefined && open === undefined)
+    throw new UsageError("--target URL or --open FILE is needed: what to look at");
+  if (target !== undefined) checkTarget(target);
+  const paths = {
+    open: open === undefined ? undefined : resolve(io.cwd, open),
+    root: await folderOf("root", values.root, io),
+    cases: await folderOf("cases", values.cases, io),
+  };
+  if (paths.open !== undefined) await stat(paths.open);
+  const port = portOf("port", values.port);
+  const pagePort = portOf("page-port", values["page-port"]);
+  const headers = Object.fromEntries((values.header ?? []).map(headerOf));
+  const patterns = (values.redact ?? []).map(patternOf);
+  const { document } = await documentAt(values.contract ?? "schemas", io);
+  const contract = contractValue(document);
+  const interrupt = io.interrupt?.() ?? new AbortController().signal;
+
+  // Loaded here, so that no other command, and no completion, loads it.
+  const { inspect } = await import("@parlance/inspect/node");
+  const inspector = await inspect({ contract, document, target, ...paths, port, pagePort, headers, patterns }).catch(
+    (error) => {
+      if ((error as Error).name === "BadRequest") throw new UsageError(`${open}: ${(error as Error).message}`);
+      throw error;
+    },
+  );
+  const { url, proxy } = inspector;
+  if (json) io.out(`${JSON.stringify({ page: url, ...(proxy !== undefined && { proxy, target }) })}\n`);
+  else {
+    if (proxy !== undefined) io.err(`Passing ${target} on at ${proxy}: connect your client to it.\n`);
+    io.err(`Open ${url} in a browser; Ctrl-C ends it.\n`);
+  }
+  await new Promise<void>((resolve) => {
+    if (interrupt.aborted) resolve();
+    interrupt.addEventListener("abort", () => resolve(), { once: true });
+  });
+  await inspector.close();
+  return exit.fine;
+}
+
+function checkTarget(target: string): void {
+  if (!/^https?:\/\//.test(target) || !URL.canParse(target))
+    throw new UsageError(`${target} is not an http or https URL`);
+  const { username, password } = new URL(target);
+  if (username || password) throw new UsageError("--target has a user name or password: send it by --header");
+}
+
+async function folderOf(option: string, path: string | undefined, io: Io): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  const full = resolve(io.cwd, path);
+  if (!(await isDirectory(full))) throw new UsageError(`--${option} ${path} is not a folder`);
+  return full;
+}
+
+function portOf(option: string, text = "0"): number {
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new UsageError(`--${option} ${text} is not a port`);
+  return port;
+}
+
+function headerOf(text: string): readonly [name: string, value: string] {
+  const at = text.indexOf(":");
+  // A value may be a secret: it is not printed.
+  if (at < 1) throw new UsageError("write it as --header NAME:VALUE");
+  return [text.slice(0, at), text.slice(at + 1).trim()];
+}
+
+function patternOf(source: string): RegExp {
+  try {
+    return new RegExp(source, "gu");
+  } catch {
+    // The pattern may be a secret: it is not printed.
+    throw new UsageError("a --redact PATTERN is not a regular expression");
+  }
+}

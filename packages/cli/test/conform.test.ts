@@ -1,0 +1,143 @@
+import { spawnSync } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { run } from "../src/run.js";
+import { folder, parlance } from "./terminal.js";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const tsx = `${root}node_modules/.bin/tsx --tsconfig ${root}tsconfig.json`;
+const adapter = (side: "server" | "client", contract: string) =>
+  `${tsx} ${root}examples/conformance/${side}-adapter.ts ${contract}`;
+const python = spawnSync("python3", ["--version"]).status === 0;
+
+/** `parlance conform`, with words that have spaces. */
+async function conform(cwd: string, ...words: string[]) {
+  let out = "";
+  let err = "";
+  const print = (text: string) => {
+    out += text;
+  };
+  const fail = (text: string) => {
+    err += text;
+  };
+  const stdin = (async function* () {})();
+  const code = await run(["conform", ...words], { cwd, env: {}, stdin, out: print, err: fail });
+  return { code, out, err };
+}
+
+test("the contract of a folder goes through the suite, as a server and as a client, without a line of its own", async () => {
+  const cwd = await folder();
+  await parlance(cwd, "init --example both");
+  const contract = "schemas/my-agent";
+  const server = await conform(
+    cwd,
+    contract,
+    "--server-cmd",
+    adapter("server", contract),
+    "--report",
+    "junit=server.xml",
+    "--report",
+    "html=server.html",
+  );
+  expect(server).toMatchObject({ code: 0, out: "" });
+  const client = await conform(
+    cwd,
+    contract,
+    "--client",
+    adapter("client", contract),
+    "--json",
+    "--seed",
+    "7",
+    "--level",
+    "must",
+  );
+  expect(client.code, client.out.slice(0, 2000)).toBe(0);
+
+  const report = JSON.parse(client.out);
+  expect(report).toMatchObject({
+    suite: 1,
+    contract: { name: "my-agent", digest: expect.stringMatching(/^sha256:/) },
+    seed: 7,
+    totals: { failed: 0 },
+  });
+  expect(report.results.length).toBeGreaterThan(20);
+  const junit = await readFile(join(cwd, "server.xml"), "utf8");
+  expect(junit).toContain(`tests="`);
+  expect(junit).toContain(report.contract.digest);
+  expect(await readFile(join(cwd, "server.html"), "utf8")).not.toContain("<script");
+});
+
+test("a failure says what was expected, what came, the bytes, and how to run it again; a list of known failures takes it", async () => {
+  const cwd = await folder();
+  await parlance(cwd, "init --example sse");
+  // A client that reads nothing.
+  await writeFile(
+    join(cwd, "silent.mjs"),
+    `import { createInterface } from "node:readline";
+for await (const line of createInterface({ input: process.stdin })) {
+  const { url } = JSON.parse(line);
+  await fetch(url).then((response) => response.text()).catch(() => {});
+  console.log(JSON.stringify({ messages: [], error: null }));
+}`,
+  );
+  const one = ["schemas/my-agent", "--client", "node silent.mjs", "--only", "client/*/message/**", "--wait", "3000"];
+  const failed = await conform(cwd, ...one);
+  expect(failed.code).toBe(1);
+  expect(failed.out).toMatch(/^failed client\/\w+\/message\//);
+  expect(failed.out).toMatch(/\n {2}expected .*\n {2}came {5}/);
+  expect(failed.out).toMatch(/ ms {2}1 <- "GET \/ HTTP/);
+  expect(failed.out).toContain("again: parlance conform schemas/my-agent --client 'node silent.mjs'");
+
+  expect((await conform(cwd, ...one, "--known-failing", "known.txt", "--update-baseline")).code).toBe(0);
+  const known = await readFile(join(cwd, "known.txt"), "utf8");
+  expect(known).toMatch(/^client\/\w+\/message\//);
+  expect((await conform(cwd, ...one, "--known-failing", "known.txt")).code).toBe(0);
+
+  // A listed case that passes fails the run.
+  const good = await conform(
+    cwd,
+    "schemas/my-agent",
+    "--client",
+    adapter("client", "schemas/my-agent"),
+    "--only",
+    "client/*/message/**",
+    "--known-failing",
+    "known.txt",
+  );
+  expect(good.code).toBe(1);
+  expect(good.out).toContain("take it off the list");
+});
+
+test.each([
+  ["no peer", ["schemas/my-agent"], "name one of --server"],
+  ["a program that ends", ["schemas/my-agent", "--server-cmd", "false"], "printed no"],
+  ["an unknown report", ["schemas/my-agent", "--report", "pdf=x", "--client", "cat"], "FORMAT=FILE"],
+  ["an unknown level", ["schemas/my-agent", "--level", "can", "--client", "cat"], "must, should or may"],
+])("%s is a mistake in the call", async (_, words, message) => {
+  const cwd = await folder();
+  await parlance(cwd, "init --example sse");
+  const { code, err } = await conform(cwd, ...words);
+  expect(code).toBe(2);
+  expect(err).toContain(message);
+});
+
+test.skipIf(!python).each(["fold-gateway", "based"])(
+  "the client in Python passes %s, but for its list",
+  async (name) => {
+    const path = `schemas/${name}`;
+    const { code, out } = await conform(
+      root,
+      path,
+      "--client",
+      `python3 examples/python/client.py ${path}`,
+      "--known-failing",
+      `examples/python/${name}.known.txt`,
+      "--wait",
+      "20000",
+    );
+    expect(out).toBe("");
+    expect(code).toBe(0);
+  },
+);

@@ -1,0 +1,57 @@
+import type { Act } from "./script.js";
+import type { ClientStage, ServerStage } from "./stage.js";
+
+/** `must`: the contract says so. `should`: a deployment needs it. `may`: only where the peer offers it. */
+export type Level = "must" | "should" | "may";
+
+interface About {
+  /** Stable: it is built from names of the contract, not from counters over all cases. */
+  readonly id: string;
+  readonly level: Level;
+  /** The expectation, as a sentence. */
+  readonly title: string;
+  /** The place in the contract's folder: a file and a JSON Pointer, or a line of a transcript. */
+  readonly at: string;
+  /** The fault of a peer that turns this case red. */
+  readonly kill: string;
+}
+
+/** One expectation of a server. */
+export interface ServerCase extends About {
+  readonly side: "server";
+  /** What the handlers of a fixture do. */
+  readonly script: readonly Act[];
+  /** Whether the case needs no fixture, and then whether it only calls operations without effect. */
+  readonly live?: "safe" | "write";
+  run(stage: ServerStage): Promise<void>;
+}
+
+/** One expectation of a client. */
+export interface ClientCase extends About {
+  readonly side: "client";
+  run(stage: ClientStage): Promise<void>;
+}
+
+export type Case = ServerCase | ClientCase;
+
+/** An expectation that was not met. */
+export class Unmet extends Error {
+  override readonly name = "Unmet";
+  readonly expected: string;
+  readonly came: string;
+  constructor(expected: string, came: unknown) {
+    const shown = typeof came === "string" ? came : (JSON.stringify(came) ?? String(came));
+    super(`expected ${expected}, but came ${shown}`);
+    this.expected = expected;
+    this.came = shown.length > 2000 ? `${shown.slice(0, 2000)}…` : shown;
+  }
+}
+
+/** The peer does not offer what the case is about. */
+export class NotOffered extends Error {
+  override readonly name = "NotOffered";
+}
+
+export function meet(holds: boolean, expected: string, came: unknown): asserts holds {
+  if (!holds) throw new Unmet(expected, came);
+}

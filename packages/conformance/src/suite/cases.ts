@@ -1,0 +1,28 @@
+import type { ContractDocument } from "@parlance/contract";
+import type { Case, ClientCase, ServerCase } from "./case.js";
+import { clientCases } from "./client/cases.js";
+import { Kit, type ValueOf } from "./kit.js";
+import { lenientKits } from "./mutant.js";
+import { serverCases } from "./server/cases.js";
+
+/** Every case that a contract's folder gives, for servers and for clients. Ids are unique. */
+export interface Suite {
+  readonly kit: Kit;
+  readonly server: readonly ServerCase[];
+  readonly client: readonly ClientCase[];
+}
+
+export async function suiteOf(document: ContractDocument, read: ValueOf): Promise<Suite> {
+  const kit = await Kit.of(document, read);
+  const lenient = lenientKits(document, read);
+  return {
+    kit,
+    server: unique(await serverCases(kit, lenient)),
+    client: unique(await clientCases(kit, lenient)),
+  };
+}
+
+/** Two places may give the same id, such as a schema that two members of a union share: the first stays. */
+function unique<C extends Case>(cases: readonly C[]): C[] {
+  return [...new Map([...cases].reverse().map((one) => [one.id, one])).values()].reverse();
+}

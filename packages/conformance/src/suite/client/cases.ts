@@ -1,0 +1,18 @@
+import type { ClientCase } from "../case.js";
+import type { Kit } from "../kit.js";
+import type { Lenient } from "../mutant.js";
+import { takesOf } from "../take.js";
+import { channelCases } from "./channels.js";
+import { operationCases } from "./operations.js";
+import { streamCases } from "./streams.js";
+import { takeCase } from "./takes.js";
+
+/** Every case that a contract gives for a client. */
+export async function clientCases(kit: Kit, lenient: Lenient): Promise<ClientCase[]> {
+  return [
+    ...(await operationCases(kit, lenient)),
+    ...(await streamCases(kit, lenient)),
+    ...(await channelCases(kit, lenient)),
+    ...takesOf(kit).flatMap((take) => takeCase(kit, take) ?? []),
+  ];
+}

@@ -1,0 +1,152 @@
+import type { ClientCase } from "../case.js";
+import type { Kit } from "../kit.js";
+import type { JsonMessage } from "../script.js";
+import { meetError, meetMessages } from "./read.js";
+
+/** One way to write the same events (WHATWG HTML, section 9.2.5). */
+interface Variant {
+  readonly id: string;
+  readonly title: string;
+  readonly kill: string;
+  readonly write: (block: string, index: number) => string;
+}
+
+const VARIANTS: readonly Variant[] = [
+  { id: "crlf", title: "lines that end in CR LF", kill: "sse-crlf", write: (block) => block.replaceAll("\n", "\r\n") },
+  { id: "cr", title: "lines that end in CR", kill: "sse-cr", write: (block) => block.replaceAll("\n", "\r") },
+  {
+    id: "bom",
+    title: "a byte order mark before the first event",
+    kill: "sse-bom",
+    write: (block, index) => (index === 0 ? `\uFEFF${block}` : block),
+  },
+  {
+    id: "comments",
+    title: "comments and heartbeats before, in and between events",
+    kill: "sse-comment",
+    write: (block) => `: heartbeat\n\n:\n${block.replace("\n", "\n: inside\n")}: beat\n\n`,
+  },
+  {
+    id: "no-space",
+    title: "fields without a space after the colon",
+    kill: "sse-no-space",
+    write: (block) => block.replace(/^(\w+): /gm, "$1:"),
+  },
+  { id: "lines", title: "data in several lines", kill: "sse-lines", write: inLines },
+  {
+    id: "fields",
+    title: "ids, retries and fields that no document has",
+    kill: "sse-fields",
+    write: (block, index) => `id: conformance-${index}\nretry: 10\nparlance: 1\nparlance\n${block}`,
+  },
+];
+
+/** JSON may have white space between its tokens, and so its text may have several lines. */
+function inLines(block: string): string {
+  return block.replace(/^data: (.*)$/m, (_, data: string) =>
+    JSON.stringify(JSON.parse(data), null, 1)
+      .split("\n")
+      .map((line) => `data: ${line}`)
+      .join("\n"),
+  );
+}
+
+/** The same stream in every form that the event stream's syntax allows, and cut into chunks anywhere. */
+export function framingCases(kit: Kit, name: string): ClientCase[] {
+  const flow = kit.flow(name);
+  const at = `${kit.placeOf(name)}/answer/stream`;
+  const about = { side: "client", level: "must", at } as const;
+  const read = (
+    id: string,
+    title: string,
+    kill: string,
+    messages: readonly JsonMessage[],
+    chunks: readonly (string | Uint8Array)[],
+  ): ClientCase => ({
+    ...about,
+    id: `client/${name}/framing/${id}`,
+    title: `${name} reads ${title}`,
+    kill,
+    run: async (stage) => {
+      const { status } = kit.contract.operations[name]!.answer;
+      const { sentinel } = kit.contract.operations[name]!.answer.stream!;
+      const script = kit.ends(name) ? [] : [{ receive: messages.length }, { close: true } as const];
+      const told = await stage.call({ operation: name, input: kit.input(name), script }, async (exchange) => {
+        exchange.begin(status, "text/event-stream");
+        for (const chunk of chunks) await exchange.write(chunk);
+        if (sentinel !== undefined) await exchange.write(`data: ${sentinel}\n\n`);
+        if (kit.ends(name)) exchange.end();
+      });
+      meetError(told, undefined);
+      meetMessages(told, messages);
+    },
+  });
+  // Where the body names its message too, a lost `event` line would change nothing.
+  const block = (message: JsonMessage) => {
+    const all = kit.block(name, message);
+    return kit.contract.tag.in === "property" ? all.replace(/^event: .*\n/, "") : all;
+  };
+  const blocks = flow.map(block);
+  const cases = VARIANTS.map(({ id, title, kill, write }) => {
+    // One chunk each: a reader that cuts at chunks would hide the rest.
+    return read(id, title, kill, flow, blocks.map(write));
+  });
+  const last = flow.at(-1)!;
+  const short =
+    [...flow].filter((one) => one !== last || !kit.ends(name)).sort((a, b) => block(a).length - block(b).length)[0] ??
+    last;
+  const messages = kit.ends(name) && short !== last ? [short, last] : [short];
+  const text = messages.map(block).join("");
+  const first = Buffer.byteLength(block(short));
+  const bytes = Buffer.from(text);
+  for (let split = 1; split < first; split++)
+    cases.push(
+      read(`split/${split}`, `a chunk that ends after ${split} bytes`, "sse-split", messages, [
+        bytes.subarray(0, split),
+        bytes.subarray(split),
+      ]),
+    );
+  cases.push(
+    read(
+      "bytes",
+      "a stream byte by byte",
+      "sse-split",
+      messages,
+      [...bytes].map((byte) => Uint8Array.of(byte)),
+    ),
+  );
+  const wide = wideMessage(kit, name);
+  if (wide) {
+    const all = kit.ends(name) && wide !== last ? [wide, last] : [wide];
+    const encoded = Buffer.from(all.map(block).join(""));
+    const inside = encoded.indexOf(Buffer.from(WIDE)) + 2;
+    cases.push(
+      read("utf-8", "a chunk that ends inside a character", "utf8-split", all, [
+        encoded.subarray(0, inside),
+        encoded.subarray(inside),
+      ]),
+    );
+  }
+  return cases;
+}
+
+const WIDE = "😀";
+
+/** A message with a character of four bytes, where a text of it may be any. */
+function wideMessage(kit: Kit, name: string): JsonMessage | undefined {
+  const { end = [], mayEnd = [] } = kit.contract.operations[name]!.answer.stream!;
+  const types = kit.names(name, "server").filter((type) => !end.includes(type) && !mayEnd.includes(type));
+  for (const type of types)
+    for (const { value } of kit.said(name, "server", type))
+      for (const [key, one] of Object.entries(value)) {
+        if (key === "type" || typeof one !== "string") continue;
+        try {
+          const wide = { ...value, [key]: WIDE };
+          kit.block(name, wide);
+          return wide;
+        } catch {
+          // The schema has a list of values, or a pattern.
+        }
+      }
+  return undefined;
+}

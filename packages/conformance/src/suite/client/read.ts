@@ -1,0 +1,89 @@
+import { fault, Refusal, type RefusalDetails } from "@parlance/wire";
+import { alike, equal } from "../alike.js";
+import { meet, Unmet } from "../case.js";
+import type { FlatInput, Kit } from "../kit.js";
+import type { JsonMessage, Told, ToldError } from "../script.js";
+import type { Exchange, Frames } from "../stage.js";
+
+/** The error that a client reports; undefined for none. */
+export function meetError(told: Told, kind: ToldError["kind"] | undefined): void {
+  const came = told.error ?? undefined;
+  meet(came?.kind === kind, kind === undefined ? "no error" : `an error of the kind ${kind}`, came ?? "no error");
+}
+
+/** Everything that came, in order. */
+export function meetMessages(told: Told, expected: readonly unknown[]): void {
+  meet(alike(expected, told.messages), `the messages ${JSON.stringify(expected)}`, told.error ? told : told.messages);
+}
+
+/** The request of a call: its operation and its input, however it is written. */
+export function meetRequest(kit: Kit, name: string, input: FlatInput, exchange: Exchange): void {
+  const { method, target, headers, body } = exchange;
+  const asked = kit.talk.asked(method, target, Object.entries(headers), body === "" ? undefined : jsonOf(body));
+  meet(asked?.name === name, `a request of ${name}`, `${method} ${target}`);
+  meet(equal(input, asked.input), `the input ${JSON.stringify(input)}`, asked.input);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Unmet("a body that is JSON", text);
+  }
+}
+
+/** A refusal in the contract's own form. */
+export function refuse(kit: Kit, name: string, exchange: Exchange, text: string, details: RefusalDetails): void {
+  const { status, type, body } = fault(kit.contract, name, new Refusal(text, details));
+  exchange.answer(status, type, body);
+}
+
+/** Answers a call so that it succeeds; a stream has one example of each message. */
+export async function succeed(kit: Kit, name: string, exchange: Exchange): Promise<void> {
+  const { answer } = kit.contract.operations[name]!;
+  if (answer.stream === undefined) {
+    const [example] = kit.answers(name);
+    return answerWith(kit, name, exchange, example?.value);
+  }
+  exchange.begin(answer.status, "text/event-stream");
+  for (const message of kit.flow(name)) await exchange.write(kit.block(name, message));
+  if (answer.stream.sentinel !== undefined) await exchange.write(`data: ${answer.stream.sentinel}\n\n`);
+  if (kit.ends(name)) exchange.end();
+}
+
+export function answerWith(kit: Kit, name: string, exchange: Exchange, value: unknown): void {
+  const { status, json, text } = kit.contract.operations[name]!.answer;
+  if (json !== undefined) exchange.answer(status, "application/json", JSON.stringify(value));
+  else exchange.answer(status, text, text === undefined ? "" : String(value));
+}
+
+/** Opens the socket of a channel. A plain request before it, such as one for a ticket, is refused. */
+export function accepting(kit: Kit, name: string, serve: (frames: Frames, exchange: Exchange) => Promise<void>) {
+  return async (exchange: Exchange): Promise<void> => {
+    if (exchange.isSocket) return serve(exchange.accept(), exchange);
+    refuse(kit, name, exchange, "this path is a WebSocket", { status: 426 });
+  };
+}
+
+/** The next message of the client. Throws `Violation` for one that breaks its schema. */
+export async function hear(kit: Kit, name: string, frames: Frames): Promise<JsonMessage> {
+  for (;;) {
+    const frame = await frames.next();
+    if ("pong" in frame) continue;
+    if (!("text" in frame)) throw new Unmet("a message", JSON.stringify(frame));
+    const read = kit.codec(name, "client").decode({ data: frame.text });
+    if ("message" in read) return read.message as JsonMessage;
+  }
+}
+
+export async function meetHeard(kit: Kit, name: string, frames: Frames, expected: JsonMessage): Promise<void> {
+  const came = await hear(kit, name, frames);
+  meet(equal(expected, came), JSON.stringify(expected), came);
+}
+
+/** Holds the opening of a channel from the server's side. */
+export async function openUp(kit: Kit, name: string, frames: Frames): Promise<void> {
+  const { client, server } = kit.opening(name);
+  for (const message of client) await meetHeard(kit, name, frames, message);
+  for (const message of server) frames.send(kit.frame(name, "server", message));
+}

@@ -1,0 +1,162 @@
+import type { Accepts, ContractDocument, Json, Parameter, SchemaObject, Side } from "@parlance/contract";
+import { type AnyContract, bind, bindHeaders, type Codec, encode, isObject } from "@parlance/wire";
+import { Conversations } from "../conversation.js";
+import type { JsonMessage } from "./script.js";
+import type { Asking } from "./stage.js";
+
+/** A contract's folder as a value with checks, such as `contractValue` of `@parlance/language/value`. */
+export type ValueOf = (document: ContractDocument) => AnyContract;
+
+/** A form with its place in the contract's folder. */
+export interface Placed<T> {
+  readonly value: T;
+  readonly at: string;
+  /** Unique among the forms of its owner. */
+  readonly name: string;
+}
+
+export type FlatInput = Readonly<Record<string, Json>>;
+
+/** A contract from its folder, and what the cases are made of: inputs, answers and messages from its examples. */
+export class Kit {
+  readonly document: ContractDocument;
+  readonly contract: AnyContract;
+  readonly talk: Conversations;
+
+  private constructor(document: ContractDocument, contract: AnyContract, accepts: Accepts) {
+    this.document = document;
+    this.contract = contract;
+    this.talk = new Conversations(contract, accepts);
+  }
+
+  static async of(document: ContractDocument, read: ValueOf): Promise<Kit> {
+    const contract = read(document);
+    return new Kit(document, contract, await contract.accepts());
+  }
+
+  /** The prose of a call: parameters with examples, texts of answers. */
+  prose(name: string): Readonly<Record<string, unknown>> {
+    const { operations, channels } = this.document.source as Record<string, Record<string, Record<string, unknown>>>;
+    return operations?.[name] ?? channels?.[name] ?? {};
+  }
+
+  placeOf(name: string): string {
+    return `contract.json#/${name in this.contract.operations ? "operations" : "channels"}/${name}`;
+  }
+
+  examples(title: string): Placed<Json>[] {
+    const { examples = [] } = this.document.schemas[title] ?? ({} as SchemaObject);
+    const file = this.document.files[title];
+    return examples.map((value, index) => ({ value, at: `${file}#/examples/${index}`, name: String(index) }));
+  }
+
+  /** The inputs of a call: the examples of its body, with a value for each parameter that it needs. */
+  inputs(name: string): Placed<FlatInput>[] {
+    const operation = this.contract.operations[name];
+    const parameters = this.parameters(name);
+    if (operation?.body === undefined) return [{ value: parameters, at: this.placeOf(name), name: "0" }];
+    return this.examples(operation.body).flatMap(({ value, ...rest }) => {
+      if (!isObject(value)) return [];
+      const own = Object.entries(value).filter(([key]) => !(key in (operation.when ?? {})));
+      return [{ value: { ...parameters, ...(Object.fromEntries(own) as FlatInput) }, ...rest }];
+    });
+  }
+
+  input(name: string): FlatInput {
+    return this.inputs(name)[0]?.value ?? this.parameters(name);
+  }
+
+  parameters(name: string): FlatInput {
+    const prose = this.prose(name).parameters as Record<string, Parameter & SchemaObject> | undefined;
+    const { when = {} } = (this.contract.operations[name] ?? {}) as { when?: FlatInput };
+    const needed = Object.entries(prose ?? {}).filter(
+      ([key, one]) => (one.in === "path" || one.required) && !(key in when),
+    );
+    return Object.fromEntries(needed.map(([key, schema]) => [key, this.#read(key, schema)]));
+  }
+
+  #read(key: string, schema: Parameter & SchemaObject): Json {
+    const told = (schema.examples?.[0] ?? (schema.enum as Json[] | undefined)?.[0] ?? schema.default) as
+      | Json
+      | undefined;
+    if (told !== undefined) return told;
+    for (const lines of Object.values(this.document.transcripts))
+      for (const line of lines) if ("call" in line && line.input[key] !== undefined) return line.input[key];
+    if (schema.type === "boolean") return true;
+    if (schema.type !== "string") return Number(schema.minimum ?? 1);
+    return "x".repeat(Math.max(1, Number(schema.minLength ?? 1)));
+  }
+
+  /** The request of a call. */
+  asking(name: string, input: FlatInput): Asking {
+    const { method, target, body } = bind(this.contract, name, input);
+    const own = this.contract.operations[name] ? bindHeaders(this.contract, name, input, {}) : {};
+    if (body === undefined) return { method, target, headers: own };
+    return { method, target, headers: { "Content-Type": "application/json", ...own }, body: JSON.stringify(body) };
+  }
+
+  /** The answers that an operation without a stream may give, in their documented form. */
+  answers(name: string): Placed<Json>[] {
+    const { json, text } = this.contract.operations[name]!.answer;
+    const at = `${this.placeOf(name)}/answer`;
+    if (json !== undefined) return this.examples(json);
+    const { examples = [] } = (this.prose(name).answer ?? {}) as { examples?: string[] };
+    const texts: Json[] = examples.length > 0 ? examples : ["text"];
+    return (text === undefined ? [null] : texts).map((value, index) => ({ value, at, name: String(index) }));
+  }
+
+  /** The messages of one side of a stream or channel. */
+  names(name: string, side: Side): readonly string[] {
+    const { channels, operations } = this.contract;
+    return channels[name]?.[side] ?? (side === "server" ? (operations[name]?.answer.stream?.messages ?? []) : []);
+  }
+
+  /** The examples of a message in memory. */
+  said(call: string, side: Side, type: string): Placed<JsonMessage>[] {
+    const codec = this.talk.codec(call, side);
+    return this.examples(this.contract.messages[type]!.schema).flatMap(({ value, ...rest }) => {
+      const read = codec.decode({ event: type, data: JSON.stringify(value) });
+      return "message" in read && read.message.type === type ? [{ value: read.message as JsonMessage, ...rest }] : [];
+    });
+  }
+
+  example(call: string, side: Side, type: string): JsonMessage | undefined {
+    return this.said(call, side, type)[0]?.value;
+  }
+
+  codec(call: string, side: Side): Codec {
+    return this.talk.codec(call, side);
+  }
+
+  /** A message as an SSE block. */
+  block(call: string, message: JsonMessage): string {
+    return encode(this.codec(call, "server").encode(message));
+  }
+
+  /** A message as the text of a frame. */
+  frame(call: string, side: Side, message: JsonMessage): string {
+    return this.codec(call, side).encode(message).data;
+  }
+
+  /** One example of each message of a stream that neither ends it nor is its failure, and then an end. */
+  flow(name: string): JsonMessage[] {
+    const { end = [], mayEnd = [], fault } = this.contract.operations[name]!.answer.stream!;
+    const over = [...end, ...mayEnd];
+    const types = this.names(name, "server").filter((type) => type !== fault && !over.includes(type));
+    const last = [...over].sort((a, b) => Number(a === fault) - Number(b === fault)).slice(0, 1);
+    return [...types, ...last].flatMap((type) => this.example(name, "server", type) ?? []);
+  }
+
+  /** What opens a channel, from each side. */
+  opening(name: string): { readonly client: JsonMessage[]; readonly server: JsonMessage[] } {
+    const { open } = this.contract.channels[name]!;
+    const first = (side: Side) => (open?.[side] === undefined ? [] : [this.example(name, side, open[side])!]);
+    return { client: first("client"), server: first("server") };
+  }
+
+  /** Whether a stream ends by itself. */
+  ends(name: string): boolean {
+    const stream = this.contract.operations[name]?.answer.stream;
+    return (stream?.end ?? stream?.sentinel ?? stream?.mayEnd) !== undefined;
+  }
+}

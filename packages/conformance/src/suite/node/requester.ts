@@ -1,0 +1,140 @@
+import { randomBytes } from "node:crypto";
+import { type ClientRequest, type IncomingMessage, request } from "node:http";
+import { request as secureRequest } from "node:https";
+import type { Socket } from "node:net";
+import { Unmet } from "../case.js";
+import type { Asking, Frames, Head, Opened, Whole } from "../stage.js";
+import type { Trace } from "../trace.js";
+import { framesOf } from "./frames.js";
+import { traced } from "./traced.js";
+
+export interface Target {
+  readonly url: string;
+  /** Headers of every request, such as the token's. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly wait: number;
+}
+
+/** The kit as a client: sends requests as they are given, right or wrong. */
+export class Requester {
+  readonly #target: Target;
+  readonly #trace: Trace;
+  readonly #open = new Set<ClientRequest>();
+
+  constructor(target: Target, trace: Trace) {
+    this.#target = target;
+    this.#trace = trace;
+  }
+
+  async open(asking: Asking): Promise<Opened> {
+    const { wait } = this.#target;
+    const sent = this.#send(asking);
+    const response = await within(wait, "an answer", answered(sent));
+    return opened(sent, response, wait);
+  }
+
+  async request(asking: Asking): Promise<Whole> {
+    const opened = await this.open(asking);
+    return { status: opened.status, headers: opened.headers, text: await opened.rest() };
+  }
+
+  async socket(asking: Asking): Promise<Frames | Whole> {
+    const { wait } = this.#target;
+    const handshake = {
+      Connection: "Upgrade",
+      Upgrade: "websocket",
+      "Sec-WebSocket-Version": "13",
+      "Sec-WebSocket-Key": randomBytes(16).toString("base64"),
+    };
+    const sent = this.#send({ ...asking, headers: { ...asking.headers, ...handshake } });
+    const upgraded = new Promise<Frames>((resolve) =>
+      sent.once("upgrade", (_, socket: Socket, head: Buffer) => {
+        socket.setNoDelay(true);
+        if (head.length > 0) socket.unshift(head);
+        resolve(framesOf(socket, "client", wait));
+      }),
+    );
+    const refused = answered(sent).then(async (response): Promise<Whole> => {
+      const one = opened(sent, response, wait);
+      return { status: one.status, headers: one.headers, text: await one.rest() };
+    });
+    return within(wait, "an answer to the handshake", Promise.race([upgraded, refused]));
+  }
+
+  /** Ends whatever a case has left open. */
+  close(): void {
+    for (const sent of this.#open) sent.destroy();
+    this.#open.clear();
+  }
+
+  #send({ method, target, headers = {}, body }: Asking): ClientRequest {
+    const url = new URL(this.#target.url);
+    const all = { ...this.#target.headers, ...headers };
+    const given = Object.entries(all).filter(([, value]) => value !== undefined) as [string, string][];
+    const secure = url.protocol === "https:";
+    const sent = (secure ? secureRequest : request)({
+      hostname: url.hostname.replace(/^\[|\]$/g, ""),
+      port: url.port || (secure ? 443 : 80),
+      method,
+      path: url.pathname.replace(/\/$/, "") + target,
+      headers: Object.fromEntries(given),
+      // One connection each: what a case leaves behind is not the next one's.
+      agent: false,
+    });
+    this.#open.add(sent);
+    sent.on("socket", (socket) => traced(socket, this.#trace));
+    sent.on("error", () => {});
+    sent.on("close", () => this.#open.delete(sent));
+    sent.end(body);
+    return sent;
+  }
+}
+
+function answered(sent: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    sent.once("response", resolve);
+    sent.once("error", (error) => reject(new Unmet("an answer", error.message)));
+    sent.once("close", () => reject(new Unmet("an answer", "the end of the connection")));
+  });
+}
+
+function headOf({ statusCode = 0, headers }: IncomingMessage): Head {
+  const flat = Object.entries(headers).map(([name, value]) => [name, String(value)] as const);
+  return { status: statusCode, headers: Object.fromEntries(flat) };
+}
+
+function opened(sent: ClientRequest, response: IncomingMessage, wait: number): Opened {
+  response.setEncoding("utf8");
+  response.on("error", () => {});
+  const chunks = response[Symbol.asyncIterator]();
+  async function next(): Promise<string | undefined> {
+    const read = chunks.next().catch((error: Error) => {
+      throw new Unmet("more of the body, or its end", `a lost connection (${error.message})`);
+    });
+    const { done, value } = await within(wait, "more of the body, or its end", read);
+    return done ? undefined : (value as string);
+  }
+  return {
+    ...headOf(response),
+    next,
+    async rest() {
+      let text = "";
+      for (let more = await next(); more !== undefined; more = await next()) text += more;
+      return text;
+    },
+    abort: () => void sent.destroy(),
+  };
+}
+
+export async function within<T>(wait: number, what: string, promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Unmet(what, `nothing within ${wait} ms`)), wait);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

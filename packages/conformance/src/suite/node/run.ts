@@ -1,0 +1,155 @@
+import { Violation } from "@parlance/wire";
+import { type Case, type ClientCase, NotOffered, type ServerCase, Unmet } from "../case.js";
+import type { Suite } from "../cases.js";
+import type { ClientPeer, ServerPeer } from "../peer.js";
+import type { Outcome, Result } from "../result.js";
+import type { Listed } from "../select.js";
+import { matcher } from "../select.js";
+import type { ClientStage, ServerStage } from "../stage.js";
+import { Trace } from "../trace.js";
+import { Broken } from "./program.js";
+import { Requester } from "./requester.js";
+import { Responder } from "./responder.js";
+
+export interface RunOptions {
+  readonly server?: ServerPeer;
+  readonly client?: ClientPeer;
+  /** The token that a server lets in, and a client sends. @default "conformance", where the contract asks for one */
+  readonly token?: string;
+  /** Milliseconds that something expected may take. @default 5000 */
+  readonly wait?: number;
+  /** Whether a live server's operations with an effect are called. @default false */
+  readonly allowWrites?: boolean;
+  readonly known?: readonly Listed[];
+  readonly flaky?: readonly Listed[];
+  /** The command that repeats a case. */
+  readonly rerun?: (id: string) => string;
+  readonly onResult?: (result: Result) => void;
+}
+
+/** Puts the cases to the peers, one after the other. */
+export async function runCases({ kit }: Suite, cases: readonly Case[], options: RunOptions): Promise<Result[]> {
+  const { wait = 5000 } = options;
+  const began = performance.now();
+  const trace = new Trace(() => performance.now() - began);
+  const results: Result[] = [];
+  const known = listed(options.known);
+  const flaky = listed(options.flaky);
+  for (const one of cases) {
+    const attempt = () =>
+      one.side === "server" ? serverCase(kit, one, trace, options, wait) : clientCase(one, trace, options, wait);
+    const judged = await judge(one, attempt, trace, known, flaky);
+    const result = { ...judged, ...("expected" in judged && options.rerun && { rerun: options.rerun(one.id) }) };
+    results.push(result);
+    options.onResult?.(result);
+  }
+  return results;
+}
+
+type List = (id: string) => Listed | undefined;
+
+function listed(list: readonly Listed[] = []): List {
+  const all = list.map((entry) => ({ entry, fits: matcher(entry.pattern) }));
+  return (id) => all.find(({ fits }) => fits(id))?.entry;
+}
+
+async function judge(one: Case, attempt: () => Promise<void>, trace: Trace, known: List, flaky: List): Promise<Result> {
+  const began = performance.now();
+  const { id, side, level, title, at, kill } = one;
+  const about = { id, side, level, title, at, kill };
+  const listedAs = known(id);
+  const mayFlake = flaky(id);
+  const done = (outcome: Outcome, more: Partial<Result> = {}): Result => ({
+    ...about,
+    outcome,
+    ms: Math.round((performance.now() - began) * 10) / 10,
+    ...more,
+  });
+  try {
+    trace.begin();
+    await attempt();
+    if (listedAs) {
+      const expected = `a failure: ${listedAs.pattern} is on the list of known failures`;
+      return done("fixed", { expected, came: "it passed: take it off the list", reason: listedAs.reason });
+    }
+    return done("passed");
+  } catch (error) {
+    if (error instanceof NotOffered) return done("skipped", { reason: error.message });
+    const flaw = { ...flawOf(error), trace: trace.lines };
+    if (listedAs) return done("known", { ...flaw, reason: listedAs.reason });
+    return done(mayFlake ? "flaky" : "failed", { ...flaw, ...(mayFlake && { reason: mayFlake.reason }) });
+  }
+}
+
+function flawOf(error: unknown): { expected: string; came: string } {
+  if (error instanceof Unmet) return { expected: error.expected, came: error.came };
+  if (error instanceof Violation) return { expected: "what the contract defines", came: error.message };
+  throw error;
+}
+
+async function serverCase(
+  kit: Suite["kit"],
+  one: ServerCase,
+  trace: Trace,
+  options: RunOptions,
+  wait: number,
+): Promise<void> {
+  const { fixture, url } = options.server!;
+  const { auth } = kit.contract;
+  const token = options.token ?? (auth ? "conformance" : undefined);
+  if (!fixture) {
+    if (one.live === undefined) throw new NotOffered("needs a fixture (--server-cmd)");
+    if (one.live === "write" && !options.allowWrites) throw new NotOffered("has an effect (--allow-writes)");
+  }
+  if (fixture && one.script.length === 0) throw new NotOffered("is for live servers (--server)");
+  const sent = auth?.header === undefined ? { Authorization: `Bearer ${token}` } : { [auth.header]: token! };
+  const requester = new Requester({ url, headers: token === undefined ? {} : sent, wait }, trace);
+  const stage: ServerStage = {
+    live: fixture === undefined,
+    wait,
+    request: (asking) => requester.request(asking),
+    open: (asking) => requester.open(asking),
+    socket: (asking) => requester.socket(asking),
+    report: () => fixture!.report(one.id),
+  };
+  await fixture?.begin({ case: one.id, script: one.script, ...(token !== undefined && { token }) });
+  try {
+    await one.run(stage);
+  } finally {
+    requester.close();
+  }
+}
+
+async function clientCase(one: ClientCase, trace: Trace, options: RunOptions, wait: number): Promise<void> {
+  // A port of its own, because a client may keep the connections of the case before.
+  const responder = await Responder.listen(trace, wait);
+  const stage: ClientStage = {
+    wait,
+    async call(call, serve) {
+      let index = 0;
+      let failure: unknown;
+      responder.serve = async (exchange) => {
+        try {
+          await serve(exchange, index++);
+        } catch (error) {
+          failure ??= error;
+          exchange.cut();
+        }
+      };
+      const line = { case: one.id, url: responder.url, ...call, token: options.token ?? "conformance" };
+      try {
+        const told = await options.client!.call(line);
+        if (failure !== undefined) throw failure;
+        return told;
+      } catch (error) {
+        if (error instanceof Broken) throw error;
+        throw failure ?? error;
+      }
+    },
+  };
+  try {
+    await one.run(stage);
+  } finally {
+    await responder.close();
+  }
+}

@@ -1,0 +1,32 @@
+import type { Called, ClientCall, Told } from "./script.js";
+
+/** What tells a fixture's handlers what to do. One per run. */
+export interface ServerPeer {
+  readonly url: string;
+  /** Absent for a live server. */
+  readonly fixture?: {
+    begin(line: ServerLine): Promise<void>;
+    report(id: string): Promise<readonly Called[]>;
+  };
+  close(): Promise<void>;
+}
+
+/** The line that a fixture reads for a case. */
+export interface ServerLine {
+  readonly case: string;
+  readonly script: readonly unknown[];
+  /** The only token to let in. */
+  readonly token?: string;
+}
+
+export interface ClientPeer {
+  call(line: ClientLine): Promise<Told>;
+  close(): Promise<void>;
+}
+
+/** The line that a client reads for a call. */
+export interface ClientLine extends ClientCall {
+  readonly case: string;
+  readonly url: string;
+  readonly token?: string;
+}

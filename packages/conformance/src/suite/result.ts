@@ -1,0 +1,57 @@
+import type { Case, Level } from "./case.js";
+import type { Traced } from "./trace.js";
+
+export type Outcome =
+  | "passed"
+  | "failed"
+  | "skipped"
+  /** Failed, and on the list of known failures. */
+  | "known"
+  /** Passed, and on the list of known failures: the list is out of date, and the run fails. */
+  | "fixed"
+  /** Failed once and passed again, or failed, and on the list of flaky cases. */
+  | "flaky";
+
+/** What became of one case. */
+export interface Result {
+  readonly id: string;
+  readonly side: Case["side"];
+  readonly level: Level;
+  readonly title: string;
+  readonly at: string;
+  readonly kill: string;
+  readonly outcome: Outcome;
+  readonly ms: number;
+  /** Of a case that did not pass: what the contract says, and what came. */
+  readonly expected?: string;
+  readonly came?: string;
+  /** Why it was skipped, or is known to fail. */
+  readonly reason?: string;
+  readonly trace?: readonly Traced[];
+  /** The command that runs this case alone. */
+  readonly rerun?: string;
+}
+
+/** One run of the suite. */
+export interface Report {
+  readonly suite: 1;
+  readonly contract: { readonly name: string; readonly digest: string };
+  /** The version of this kit. */
+  readonly kit: string;
+  readonly peers: Readonly<Partial<Record<Case["side"], string>>>;
+  readonly seed?: number;
+  readonly ms: number;
+  readonly totals: Readonly<Record<Outcome, number>>;
+  readonly results: readonly Result[];
+}
+
+export function totalsOf(results: readonly Result[]): Record<Outcome, number> {
+  const totals: Record<Outcome, number> = { passed: 0, failed: 0, skipped: 0, known: 0, fixed: 0, flaky: 0 };
+  for (const { outcome } of results) totals[outcome]++;
+  return totals;
+}
+
+/** Whether the run is a success. */
+export function isFine({ totals }: Pick<Report, "totals">): boolean {
+  return totals.failed === 0 && totals.fixed === 0;
+}

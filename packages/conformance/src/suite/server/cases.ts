@@ -1,0 +1,27 @@
+import type { ServerCase } from "../case.js";
+import type { Kit } from "../kit.js";
+import type { Lenient } from "../mutant.js";
+import { takesOf } from "../take.js";
+import { channelCases, channelTake, exchangeCases } from "./channels.js";
+import { operationCases } from "./operations.js";
+import { requestCases } from "./requests.js";
+import { resumeCases } from "./resume.js";
+import { schemaCases } from "./schemas.js";
+import { streamCases, takeCase } from "./streams.js";
+
+/** Every case that a contract gives for a server. */
+export async function serverCases(kit: Kit, lenient: Lenient): Promise<ServerCase[]> {
+  const takes = takesOf(kit).flatMap(
+    (take) => (kit.contract.channels[take.call.call] ? channelTake(kit, take) : takeCase(kit, take)) ?? [],
+  );
+  return [
+    ...operationCases(kit),
+    ...requestCases(kit),
+    ...(await schemaCases(kit, lenient)),
+    ...streamCases(kit),
+    ...channelCases(kit),
+    ...exchangeCases(kit),
+    ...takes,
+    ...resumeCases(kit),
+  ];
+}

@@ -1,0 +1,480 @@
+import type { Exchange } from "@parlance/contract";
+import { alike } from "../alike.js";
+import { meet, type ServerCase, Unmet } from "../case.js";
+import type { Kit } from "../kit.js";
+import type { Act, JsonMessage, ServerStep } from "../script.js";
+import type { Frames, ServerStage } from "../stage.js";
+import type { Take } from "../take.js";
+import { success } from "./operations.js";
+import { Messages, meetMessage, meetRefusal, nextMessage, openChannel, openSocket, shown } from "./read.js";
+import { actOf, askingOf } from "./streams.js";
+
+const TEXT = 1;
+const CONTINUED = 0;
+const BINARY = 2;
+const PING = 9;
+
+/** Channels: each message in both directions, the opening, frames, closes. */
+export function channelCases(kit: Kit): ServerCase[] {
+  return Object.keys(kit.contract.channels).flatMap((name) => [
+    ...sent(kit, name),
+    ...received(kit, name),
+    ...frames(kit, name),
+    ...closes(kit, name),
+    ...opening(kit, name),
+  ]);
+}
+
+/** What the handler does after the opening. */
+function after(kit: Kit, name: string, steps: readonly ServerStep[]): Act {
+  const opened = success(kit, name).steps.slice(0, -1);
+  return { call: name, steps: [...opened, ...steps] };
+}
+
+function about(kit: Kit, name: string, id: string) {
+  return { id: `server/${name}/${id}`, side: "server", level: "must", at: kit.placeOf(name) } as const;
+}
+
+/** Opens the channel, lets the case talk, and leaves nothing behind. */
+async function on(kit: Kit, stage: ServerStage, name: string, talk: (frames: Frames) => Promise<void>): Promise<void> {
+  const frames = await openChannel(kit, stage, name);
+  try {
+    await talk(frames);
+  } finally {
+    frames.cut();
+  }
+}
+
+function sent(kit: Kit, name: string): ServerCase[] {
+  const first = kit.contract.channels[name]!.open?.server;
+  return kit.names(name, "server").flatMap((type) =>
+    kit.said(name, "server", type).map(({ value, at, name: which }): ServerCase => {
+      const isFirst = type === first;
+      const { client } = kit.opening(name);
+      const steps: ServerStep[] = [...client.map((one) => ({ receive: one.type })), { send: value }, { hold: true }];
+      return {
+        ...about(kit, name, `message/${type}/${which}`),
+        title: `${name} sends ${type} as its handler gave it`,
+        at,
+        kill: "alter-message",
+        script: [isFirst ? { call: name, steps } : after(kit, name, [{ send: value }, { hold: true }])],
+        async run(stage) {
+          if (!isFirst) return on(kit, stage, name, (frames) => meetMessage(kit, name, frames, value));
+          const frames = await openSocket(kit, stage, name);
+          try {
+            for (const message of client) frames.send(kit.frame(name, "client", message));
+            await meetMessage(kit, name, frames, value);
+          } finally {
+            frames.cut();
+          }
+        },
+      };
+    }),
+  );
+}
+
+function received(kit: Kit, name: string): ServerCase[] {
+  const first = kit.contract.channels[name]!.open?.client;
+  return kit.names(name, "client").flatMap((type) =>
+    kit.said(name, "client", type).flatMap(({ value, at, name: which }): ServerCase[] => {
+      if (type === first && which !== "0") return [];
+      return [
+        {
+          ...about(kit, name, `input/${type}/${which}`),
+          title: `the handler of ${name} gets ${type} as it was sent`,
+          at,
+          kill: "alter-received",
+          script: [type === first ? success(kit, name) : after(kit, name, [{ receive: type }, { hold: true }])],
+          run: (stage) =>
+            on(kit, stage, name, async (frames) => {
+              if (type !== first) frames.send(kit.frame(name, "client", value));
+              await meetReceived(stage, name, value);
+            }),
+        },
+      ];
+    }),
+  );
+}
+
+/** Waits until the handler has got a message. */
+async function meetReceived(stage: ServerStage, name: string, expected: JsonMessage): Promise<void> {
+  const until = Date.now() + stage.wait;
+  for (;;) {
+    const messages = (await stage.report()).find(({ call }) => call === name)?.messages ?? [];
+    const came = messages.find(({ type }) => type === expected.type);
+    if (came) return meet(alike(expected, came), JSON.stringify(expected), came);
+    if (Date.now() > until) throw new Unmet(`the handler to get ${JSON.stringify(expected)}`, messages);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** A message of the client that its handler may get at any time. */
+function usual(kit: Kit, name: string): JsonMessage {
+  const { open } = kit.contract.channels[name]!;
+  const answers = (kit.contract.exchanges ?? []).flatMap((one) => one.answers.map(({ message }) => message));
+  const types = kit.names(name, "client").filter((type) => type !== open?.client);
+  const type = types.find((one) => !answers.includes(one)) ?? types[0]!;
+  return kit.example(name, "client", type)!;
+}
+
+function frames(kit: Kit, name: string): ServerCase[] {
+  const message = usual(kit, name);
+  const text = kit.frame(name, "client", message);
+  const script = [after(kit, name, [{ receive: message.type }, { hold: true }])];
+  const arrives = (id: string, title: string, kill: string, send: (frames: Frames) => void): ServerCase => ({
+    ...about(kit, name, id),
+    title: `${name} ${title}`,
+    kill,
+    script,
+    run: (stage) =>
+      on(kit, stage, name, async (frames) => {
+        send(frames);
+        await meetReceived(stage, name, message);
+      }),
+  });
+  const refuses = (id: string, what: string, kill: string, send: (frames: Frames) => void): ServerCase => ({
+    ...about(kit, name, id),
+    title: `${name} refuses ${what}`,
+    kill,
+    script: [success(kit, name)],
+    run: (stage) =>
+      on(kit, stage, name, async (frames) => {
+        send(frames);
+        await meetRefusal(kit, name, frames, what);
+      }),
+  });
+  const third = Math.ceil(text.length / 3);
+  const unknown = unknownMessage(kit, name, "client");
+  return [
+    arrives("fragments", "reads a message in three fragments with a ping between them", "no-fragments", (frames) => {
+      frames.frame(TEXT, text.slice(0, third), false);
+      frames.frame(CONTINUED, text.slice(third, 2 * third), false);
+      frames.frame(PING, "between");
+      frames.frame(CONTINUED, text.slice(2 * third), true);
+    }),
+    ...(unknown === undefined
+      ? []
+      : [
+          arrives(
+            "unknown",
+            "ignores a message that the contract does not define, and goes on",
+            "refuse-unknown",
+            (frames) => {
+              frames.send(JSON.stringify(unknown));
+              frames.send(text);
+            },
+          ),
+        ]),
+    refuses("malformed", "a frame that is not JSON", "lenient-frames", (frames) => frames.send('{"')),
+    {
+      ...refuses("binary", "a binary frame", "any-binary", (frames) => frames.frame(BINARY, "\u0001\u0002")),
+      level: "should",
+    },
+    {
+      ...about(kit, name, "ping"),
+      title: `${name} answers a ping with a pong of the same text`,
+      kill: "no-pong",
+      script: [success(kit, name)],
+      run: (stage) =>
+        on(kit, stage, name, async (frames) => {
+          frames.frame(PING, "parlance");
+          const frame = await frames.next();
+          meet("pong" in frame && frame.pong === "parlance", "a pong with parlance", shown(frame));
+        }),
+    },
+  ];
+}
+
+/** A message of a newer peer; undefined where every object is one that the contract defines. */
+export function unknownMessage(
+  kit: Kit,
+  call: string,
+  side: "client" | "server",
+): Readonly<Record<string, string>> | undefined {
+  const { tag, messages } = kit.contract;
+  const constants = kit.names(call, side).flatMap((type) => Object.keys(messages[type]?.shape?.const ?? {}));
+  const names = tag.in === "property" ? [tag.property] : [...new Set([...constants, "parlance"])];
+  const bodies = names.map((name) => ({ [name]: "parlance.unknown" }));
+  return bodies.find((body) => {
+    try {
+      return (
+        "unknown" in
+        kit
+          .codec(call, side)
+          .decode({ event: kit.contract.channels[call] ? undefined : "parlance.unknown", data: JSON.stringify(body) })
+      );
+    } catch {
+      return false;
+    }
+  });
+}
+
+function closes(kit: Kit, name: string): ServerCase[] {
+  return [
+    {
+      ...about(kit, name, "close"),
+      title: `${name} confirms the client's close`,
+      kill: "no-close",
+      script: [success(kit, name)],
+      run: (stage) =>
+        on(kit, stage, name, async (frames) => {
+          frames.close(1000);
+          let frame = await frames.next();
+          while (!("close" in frame)) frame = await frames.next();
+          meet(frame.close !== 1006, "a close frame", "a lost connection");
+        }),
+    },
+    {
+      ...about(kit, name, "end"),
+      title: `${name} closes with 1000 when its handler is done`,
+      kill: "wrong-close",
+      script: [after(kit, name, [])],
+      run: (stage) =>
+        on(kit, stage, name, async (frames) => {
+          let frame = await frames.next();
+          while (!("close" in frame)) frame = await frames.next();
+          meet(frame.close === 1000, "a close with 1000", shown(frame));
+        }),
+    },
+  ];
+}
+
+function opening(kit: Kit, name: string): ServerCase[] {
+  const { open, client } = kit.contract.channels[name]!;
+  const other = client.find((type) => type !== open?.client);
+  const message = other === undefined ? undefined : kit.example(name, "client", other);
+  if (open?.client === undefined || !message) return [];
+  return [
+    {
+      ...about(kit, name, "opening"),
+      title: `${name} refuses a first message that is not ${open.client}`,
+      at: `${kit.placeOf(name)}/open/client`,
+      kill: "any-opening",
+      script: [success(kit, name)],
+      async run(stage) {
+        const frames = await openSocket(kit, stage, name);
+        try {
+          frames.send(kit.frame(name, "client", message));
+          await meetRefusal(kit, name, frames, `${message.type} as the first message`);
+        } finally {
+          frames.cut();
+        }
+      },
+    },
+  ];
+}
+
+/** A channel of a transcript. */
+export function channelTake(kit: Kit, take: Take): ServerCase | undefined {
+  const { call, name, at, steps } = take;
+  if (take.answer || take.end?.how === "cut" || !steps.some((step) => "wire" in step && step.from === "server"))
+    return undefined;
+  const first = steps.flatMap((step) =>
+    "wire" in step && step.from === "server" && step.message ? [step.message] : [],
+  )[0];
+  const { open } = kit.contract.channels[call.call]!;
+  // A part of a conversation that real peers held: no server begins with it.
+  if (open?.server !== undefined && first?.type !== open.server) return undefined;
+  const script: ServerStep[] = steps.flatMap((step): ServerStep[] => {
+    if ("take" in step) return [{ call: step.take.call.call }];
+    if (step.from === "client") return step.heard ? [{ receive: step.message!.type }] : [];
+    return step.message && !step.reaction ? [{ send: step.message }] : [];
+  });
+  const acts = steps.flatMap((step) => ("take" in step ? [actOf(kit, step.take)] : []));
+  return {
+    id: `server/transcript/${name}`,
+    side: "server",
+    level: "must",
+    title: `the conversation of ${at} is held as there`,
+    at,
+    kill: "drop-message",
+    script: [{ call: call.call, steps: [...script, { hold: true }] }, ...acts],
+    async run(stage) {
+      const frames = await stage.socket(askingOf(take));
+      if ("status" in frames) throw new Unmet("a WebSocket to open (101)", `${frames.status} ${frames.text}`);
+      try {
+        for (const step of steps) {
+          if ("take" in step) await stage.request(askingOf(step.take));
+          else if (step.from === "client") frames.send(step.wire);
+          else if (step.reaction) {
+            const { type } = await nextMessage(kit, call.call, frames);
+            meet(type === step.message!.type, step.message!.type, type);
+          } else if (step.message) await meetMessage(kit, call.call, frames, step.message);
+        }
+      } finally {
+        frames.cut();
+      }
+    },
+  };
+}
+
+/** Asks of either side on a channel or stream. */
+export function exchangeCases(kit: Kit): ServerCase[] {
+  return (kit.contract.exchanges ?? []).flatMap((exchange, index) => {
+    const at = `contract.json#/exchanges/${index}`;
+    const channel = Object.keys(kit.contract.channels).find((name) =>
+      kit.names(name, exchange.by).includes(exchange.ask),
+    );
+    if (exchange.by === "client") return channel === undefined ? [] : busy(kit, channel, exchange, at);
+    return channel === undefined ? answeredByCall(kit, exchange, at) : serverAsks(kit, channel, exchange, at);
+  });
+}
+
+function busy(kit: Kit, name: string, { ask, busy: refusal }: Exchange, at: string): ServerCase[] {
+  const message = kit.example(name, "client", ask);
+  if (refusal === undefined || !message) return [];
+  return [
+    {
+      ...about(kit, name, `busy/${ask}`),
+      title: `a second ${ask} is answered with ${refusal} while the first is open`,
+      at: `${at}/busy`,
+      kill: "no-busy",
+      script: [after(kit, name, [{ receive: ask }, { hold: true }])],
+      run: (stage) =>
+        on(kit, stage, name, async (frames) => {
+          const text = kit.frame(name, "client", message);
+          frames.send(text);
+          frames.send(text);
+          const { type } = await nextMessage(kit, name, frames);
+          meet(type === refusal, refusal, type);
+        }),
+    },
+  ];
+}
+
+/** An ask with a key, and an answer to it. */
+function keyed(
+  kit: Kit,
+  name: string,
+  exchange: Exchange,
+  value: string,
+): { ask: JsonMessage; answer: JsonMessage; partial?: JsonMessage } | undefined {
+  const { ask, key, when, answers } = exchange;
+  const reply = answers.find((one) => one.message !== undefined);
+  const example = kit.example(name, "server", ask);
+  const found = reply && kit.example(name, "client", reply.message!);
+  if (key === undefined || !example || !found) return undefined;
+  const own = reply.key ?? key;
+  const [field, values] = Object.entries(reply.partial ?? {})[0] ?? [];
+  const full =
+    field === undefined
+      ? found
+      : kit.said(name, "client", reply.message!).find((one) => !values!.includes(one.value[field]!))?.value;
+  if (!full) return undefined;
+  return {
+    ask: { ...example, ...when, [key]: value },
+    answer: { ...full, [own]: value },
+    ...(field !== undefined && { partial: { ...full, [field]: values![0]!, [own]: value } }),
+  };
+}
+
+function serverAsks(kit: Kit, name: string, exchange: Exchange, at: string): ServerCase[] {
+  const one = keyed(kit, name, exchange, "conformance-1");
+  const two = keyed(kit, name, exchange, "conformance-2");
+  if (!one || !two) return [];
+  const holds = (
+    id: string,
+    title: string,
+    kill: string,
+    sends: readonly JsonMessage[],
+    asks: readonly JsonMessage[],
+    answers: readonly JsonMessage[],
+  ): ServerCase => ({
+    ...about(kit, name, `${id}/${exchange.ask}`),
+    title,
+    at,
+    kill,
+    script: [after(kit, name, [...asks.map((ask) => ({ ask })), { hold: true }])],
+    run: (stage) =>
+      on(kit, stage, name, async (frames) => {
+        for (const ask of asks) await meetMessage(kit, name, frames, ask);
+        for (const message of sends) frames.send(kit.frame(name, "client", message));
+        await meetAnswers(stage, name, answers);
+      }),
+  });
+  const cases = [
+    holds(
+      "by-key",
+      `answers to ${exchange.ask} settle the ask whose key they repeat, in any order`,
+      "ignore-key",
+      [two.answer, one.answer],
+      [one.ask, two.ask],
+      [one.answer, two.answer],
+    ),
+    holds(
+      "late",
+      `an answer to ${exchange.ask} that nobody asked for settles nothing`,
+      "ignore-key",
+      [two.answer, one.answer],
+      [one.ask],
+      [one.answer],
+    ),
+  ];
+  if (one.partial)
+    cases.push(
+      holds(
+        "partial",
+        `a partial answer to ${exchange.ask} leaves it open`,
+        "partial-settles",
+        [one.partial, one.answer],
+        [one.ask],
+        [one.answer],
+      ),
+    );
+  return cases;
+}
+
+async function meetAnswers(stage: ServerStage, name: string, expected: readonly JsonMessage[]): Promise<void> {
+  const until = Date.now() + stage.wait;
+  for (;;) {
+    const answers = (await stage.report()).find(({ call }) => call === name)?.answers ?? [];
+    if (answers.length >= expected.length || Date.now() > until)
+      return meet(alike(expected, answers), `the asks to be answered with ${JSON.stringify(expected)}`, answers);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** An ask on a stream that an operation answers: a second answer is refused. */
+function answeredByCall(kit: Kit, exchange: Exchange, at: string): ServerCase[] {
+  const { ask, key, when } = exchange;
+  const stream = Object.keys(kit.contract.operations).find((name) => kit.names(name, "server").includes(ask));
+  const message =
+    stream === undefined
+      ? undefined
+      : kit.said(stream, "server", ask).find(({ value }) => alike(when ?? {}, value))?.value;
+  const { session } = kit.contract;
+  if (stream === undefined || session === undefined || !message || key === undefined) return [];
+  // What comes first opens the stream.
+  const before = kit.flow(stream).find(({ type }) => type !== ask);
+  return exchange.answers.flatMap(({ operation, key: own = key }): ServerCase[] => {
+    if (operation === undefined) return [];
+    const shared = session === undefined ? {} : { [session]: kit.input(stream)[session]! };
+    const asking = kit.asking(operation, { ...kit.input(operation), ...shared, [own]: message[key]! });
+    return [
+      {
+        ...about(kit, operation, `double/${ask}`),
+        level: "should",
+        title: `a second ${operation} for the same ${ask} is refused`,
+        at,
+        kill: "answer-twice",
+        script: [
+          { call: stream, steps: [...(before ? [{ send: before }] : []), { ask: message }, { hold: true }] },
+          success(kit, operation),
+        ],
+        async run(stage) {
+          const opened = await stage.open(kit.asking(stream, kit.input(stream)));
+          try {
+            const messages = new Messages(kit, stream, opened);
+            while ((await messages.next())?.type !== ask);
+            const first = await stage.request(asking);
+            meet(first.status < 300, "the first answer to be taken", `${first.status} ${first.text}`);
+            const second = await stage.request(asking);
+            meet(second.status >= 400, "the second answer to be refused", `${second.status} ${second.text}`);
+          } finally {
+            opened.abort();
+          }
+        },
+      },
+    ];
+  });
+}

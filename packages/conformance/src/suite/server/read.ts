@@ -1,0 +1,135 @@
+import { decoder, type SseEvent } from "@parlance/wire";
+import { alike } from "../alike.js";
+import { meet, Unmet } from "../case.js";
+import type { Kit } from "../kit.js";
+import type { JsonMessage } from "../script.js";
+import type { Asking, Frame, Frames, Opened, ServerStage, Whole } from "../stage.js";
+
+/** Whether an answer is a success. Its exact status has a case of its own. */
+export function meetOk({ status }: { readonly status: number }, body = ""): void {
+  meet(status >= 200 && status < 300, "a status of 200 to 299", `${status} ${body}`);
+}
+
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads the messages of a stream one by one. */
+export class Messages {
+  readonly #opened: Opened;
+  readonly #events: SseEvent[] = [];
+  readonly #decoder = decoder({
+    onEvent: (event) => void this.#events.push(event),
+    onTooLarge() {},
+    maxSize: 1 << 24,
+  });
+  readonly #kit: Kit;
+  readonly #name: string;
+
+  constructor(kit: Kit, name: string, opened: Opened) {
+    this.#kit = kit;
+    this.#name = name;
+    this.#opened = opened;
+  }
+
+  /** The next event; undefined at the end of the body. */
+  async event(): Promise<SseEvent | undefined> {
+    while (this.#events.length === 0) {
+      const text = await this.#opened.next();
+      if (text === undefined) return undefined;
+      this.#decoder.push(text.replace(/^\uFEFF/, ""));
+    }
+    return this.#events.shift();
+  }
+
+  /** The next message that the contract knows; undefined at the end. Throws `Violation` for one that breaks its schema. */
+  async next(): Promise<JsonMessage | undefined> {
+    for (;;) {
+      const event = await this.event();
+      if (event === undefined || event.data === this.#sentinel) return undefined;
+      const read = this.#kit.codec(this.#name, "server").decode(event);
+      if ("message" in read) return read.message as JsonMessage;
+    }
+  }
+
+  get #sentinel(): string | undefined {
+    return this.#kit.contract.operations[this.#name]?.answer.stream?.sentinel;
+  }
+
+  async meet(expected: readonly JsonMessage[]): Promise<void> {
+    for (const message of expected) {
+      const came = await this.next();
+      meet(alike(message, came), JSON.stringify(message), came ?? "the end of the stream");
+    }
+  }
+}
+
+export async function openStream(kit: Kit, stage: ServerStage, name: string, asking?: Asking) {
+  const opened = await stage.open(asking ?? kit.asking(name, kit.input(name)));
+  if (opened.status >= 300) meetOk(opened, await opened.rest());
+  return { opened, messages: new Messages(kit, name, opened) };
+}
+
+export async function openSocket(kit: Kit, stage: ServerStage, name: string, input = kit.input(name)): Promise<Frames> {
+  const frames = await stage.socket(kit.asking(name, input));
+  if ("status" in frames) throw new Unmet("a WebSocket to open (101)", `${frames.status} ${frames.text}`);
+  return frames;
+}
+
+/** Opens a channel and holds its opening. */
+export async function openChannel(kit: Kit, stage: ServerStage, name: string): Promise<Frames> {
+  const frames = await openSocket(kit, stage, name);
+  const { client, server } = kit.opening(name);
+  for (const message of client) frames.send(kit.frame(name, "client", message));
+  for (const message of server) await meetMessage(kit, name, frames, message);
+  return frames;
+}
+
+/** The next message of a channel. */
+export async function nextMessage(kit: Kit, name: string, frames: Frames): Promise<JsonMessage> {
+  for (;;) {
+    const frame = await frames.next();
+    if ("pong" in frame) continue;
+    if (!("text" in frame)) throw new Unmet("a message", shown(frame));
+    const read = kit.codec(name, "server").decode({ data: frame.text });
+    if ("message" in read) return read.message as JsonMessage;
+  }
+}
+
+export async function meetMessage(kit: Kit, name: string, frames: Frames, expected: JsonMessage): Promise<void> {
+  const came = await nextMessage(kit, name, frames);
+  meet(alike(expected, came), JSON.stringify(expected), came);
+}
+
+export function shown(frame: Frame): string {
+  if ("close" in frame) return `a close with ${frame.close}`;
+  return JSON.stringify(frame);
+}
+
+/** A channel's refusal of a frame: the contract's fault, or a close that is no success. Anything else that arrives before it is passed over. */
+export async function meetRefusal(kit: Kit, name: string, frames: Frames, what: string): Promise<void> {
+  const { fault, server } = kit.contract.channels[name]!;
+  for (;;) {
+    const frame = await frames.next().catch((error) => {
+      throw error instanceof Unmet ? new Unmet(`${what} to be refused`, error.came) : error;
+    });
+    if ("close" in frame) {
+      meet(frame.close !== 1000, `${what} to be refused`, "a close with 1000");
+      return;
+    }
+    if (!("text" in frame)) continue;
+    const read = kit.codec(name, "server").decode({ data: frame.text });
+    if (!("message" in read)) continue;
+    const { type } = read.message;
+    if (type === fault || (server.includes(type) && kit.contract.messages[type]?.fault)) return;
+  }
+}
+
+/** An answer that refuses, with a body in the contract's form. */
+export function meetRefused(answer: Whole, statuses: readonly number[], what: string): void {
+  meet(statuses.includes(answer.status), `${statuses.join(" or ")} for ${what}`, `${answer.status} ${answer.text}`);
+}

@@ -1,0 +1,232 @@
+import { meet, type ServerCase, Unmet } from "../case.js";
+import type { FlatInput, Kit } from "../kit.js";
+import type { Asking, ServerStage } from "../stage.js";
+import { success } from "./operations.js";
+import { meetRefused } from "./read.js";
+
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+/** What a server refuses before its handlers: method, path, content type, body, size, nesting, token, Host and Origin. */
+export function requestCases(kit: Kit): ServerCase[] {
+  const { operations, channels } = kit.contract;
+  const withBody = Object.keys(operations).filter((name) => operations[name]!.body !== undefined);
+  const [first] = withBody;
+  const calls = [...Object.keys(operations).slice(0, 1), ...Object.keys(channels).slice(0, 1)];
+  return [
+    ...methods(kit),
+    ...withBody.flatMap((name) => bodies(kit, name)),
+    ...(first === undefined ? [] : extremes(kit, first)),
+    ...unknownPath(kit),
+    ...calls.flatMap((name) => [...callers(kit, name), ...tokens(kit, name)]),
+    ...Object.keys(channels).map((name) => upgrade(kit, name)),
+  ];
+}
+
+interface Rule {
+  readonly id: string;
+  readonly title: string;
+  readonly at: string;
+  readonly kill: string;
+  readonly call: string;
+  readonly asking: Asking;
+  readonly statuses: readonly number[];
+  readonly level?: ServerCase["level"];
+}
+
+/** A request that is refused with a status. It is `must` where the contract declares the first status. */
+function refused(kit: Kit, { call, asking, statuses, level, ...about }: Rule): ServerCase {
+  const { faults = {} } = kit.document.source as { faults?: object };
+  const own = (kit.prose(call).faults ?? {}) as object;
+  const declared = statuses[0]! in own || statuses[0]! in faults;
+  return {
+    ...about,
+    side: "server",
+    level: level ?? (declared ? "must" : "should"),
+    script: [success(kit, call)],
+    live: "safe",
+    run: async (stage) => meetRefused(await answerTo(kit, stage, call, asking), statuses, about.title),
+  };
+}
+
+async function answerTo(kit: Kit, stage: ServerStage, call: string, asking: Asking) {
+  if (kit.contract.channels[call] === undefined) {
+    const opened = await stage.open(asking);
+    if (opened.status >= 300) return { ...opened, text: await opened.rest() };
+    // A stream that was begun does not end by itself.
+    opened.abort();
+    return { ...opened, text: "a success" };
+  }
+  const frames = await stage.socket(asking);
+  if ("status" in frames) return frames;
+  frames.cut();
+  return { status: 101, headers: {}, text: "an open WebSocket" };
+}
+
+function methods(kit: Kit): ServerCase[] {
+  const byPath = new Map<string, string[]>();
+  for (const [name, { path }] of Object.entries(kit.contract.operations))
+    byPath.set(path, [...(byPath.get(path) ?? []), name]);
+  return [...byPath].flatMap(([path, names]) => {
+    const allowed = names.map((name) => kit.contract.operations[name]!.method as string);
+    const shares = Object.values(kit.contract.channels).some((channel) => channel.path === path);
+    // Another template may match the same path.
+    const target = kit.asking(names[0]!, kit.input(names[0]!)).target.split("?")[0]!;
+    const method = METHODS.find((one) => !allowed.includes(one) && kit.talk.namesAt(one, target) === undefined);
+    if (method === undefined || shares) return [];
+    return refused(kit, {
+      id: `server/${names[0]}/method`,
+      title: `${method} ${path} is refused with 405`,
+      at: `${kit.placeOf(names[0]!)}/method`,
+      kill: "any-method",
+      call: names[0]!,
+      asking: { method, target },
+      statuses: [405],
+    });
+  });
+}
+
+function bodies(kit: Kit, name: string): ServerCase[] {
+  const asking = kit.asking(name, kit.input(name));
+  const at = `${kit.placeOf(name)}/body`;
+  const rule = (id: string, what: string, kill: string, changed: Partial<Asking>, statuses: number[]) =>
+    refused(kit, {
+      id: `server/${name}/${id}`,
+      title: `${name} refuses ${what} with ${statuses[0]}`,
+      at,
+      kill,
+      call: name,
+      asking: { ...asking, ...changed },
+      statuses,
+    });
+  const other = { ...asking.headers, "Content-Type": "text/plain" };
+  return [
+    rule("other-content-type", "a body that is text/plain", "any-content-type", { headers: other }, [415]),
+    rule("malformed", "a body that is not JSON", "lenient-json", { body: '{"' }, [400]),
+    rule("not-an-object", "a body that is a list", "any-body", { body: "[]" }, [400]),
+  ];
+}
+
+/** Bodies that no client sends by mistake. The server is asked again afterwards: it must live on. */
+function extremes(kit: Kit, name: string): ServerCase[] {
+  const asking = kit.asking(name, kit.input(name));
+  const again = async (stage: ServerStage) => {
+    const { status } = await answerTo(kit, stage, name, asking);
+    if (!stage.live) meet(status < 300, "the next request to succeed", status);
+  };
+  const extreme = (id: string, what: string, kill: string, body: string, statuses: number[]): ServerCase => ({
+    ...refused(kit, {
+      id: `server/${name}/${id}`,
+      title: `${name} refuses ${what}`,
+      at: `${kit.placeOf(name)}/body`,
+      kill,
+      call: name,
+      asking: { ...asking, body },
+      statuses,
+      level: "should",
+    }),
+    async run(stage) {
+      const came = await answerTo(kit, stage, name, { ...asking, body }).catch((error) => {
+        // A server may close the connection rather than read on; it may not hang.
+        if (error instanceof Unmet && !error.came.startsWith("nothing"))
+          return { status: 0, headers: {}, text: error.came };
+        throw error;
+      });
+      meetRefused(came, [...statuses, 0], what);
+      await again(stage);
+    },
+  });
+  const depth = 100_000;
+  return [
+    extreme("size", "a body of 20 MiB", "any-size", `{"parlance":"${"x".repeat(20 << 20)}"}`, [413]),
+    extreme(
+      "nesting",
+      `a body of ${depth} levels`,
+      "any-depth",
+      `{"parlance":${"[".repeat(depth)}${"]".repeat(depth)}}`,
+      [400, 413, 422],
+    ),
+  ];
+}
+
+function unknownPath(kit: Kit): ServerCase[] {
+  const [name] = [...Object.keys(kit.contract.operations), ...Object.keys(kit.contract.channels)];
+  if (name === undefined) return [];
+  return [
+    {
+      ...refused(kit, {
+        id: "server/unknown-path",
+        title: "a path that the contract does not have is refused with 404",
+        at: "contract.json#/operations",
+        kill: "any-path",
+        call: name,
+        asking: { method: "GET", target: "/parlance-conformance/no-such-path" },
+        statuses: [404],
+      }),
+      run: async (stage) =>
+        meetRefused(
+          await stage.request({ method: "GET", target: "/parlance-conformance/no-such-path" }),
+          [404],
+          "an unknown path",
+        ),
+    },
+  ];
+}
+
+/** A page that a user visits must not reach a local agent (DNS rebinding, cross-site requests). */
+function callers(kit: Kit, name: string): ServerCase[] {
+  const asking = kit.asking(name, kit.input(name));
+  const from = (id: string, what: string, kill: string, header: Record<string, string>) =>
+    refused(kit, {
+      id: `server/${name}/${id}`,
+      title: `${name} refuses ${what} with 403`,
+      at: kit.placeOf(name),
+      kill,
+      call: name,
+      asking: { ...asking, headers: { ...asking.headers, ...header } },
+      statuses: [403],
+      level: "should",
+    });
+  return [
+    from("host", "another Host", "any-host", { Host: "conformance.example" }),
+    from("origin", "a page of another Origin", "any-origin", { Origin: "https://conformance.example" }),
+  ];
+}
+
+function tokens(kit: Kit, name: string): ServerCase[] {
+  const { auth } = kit.contract;
+  if (auth === undefined || (auth.bearer ?? auth.apiKey) !== "required") return [];
+  const header = auth.header ?? "Authorization";
+  const wrong = auth.header === undefined ? "Bearer conformance-wrong" : "conformance-wrong";
+  const asking = kit.asking(name, kit.input(name));
+  const rule = (id: string, what: string, value: string | undefined) =>
+    refused(kit, {
+      id: `server/${name}/${id}`,
+      title: `${name} refuses ${what} with 401`,
+      at: "contract.json#/auth",
+      kill: "any-token",
+      call: name,
+      asking: { ...asking, headers: { ...asking.headers, [header]: value } as Record<string, string> },
+      statuses: [401],
+    });
+  return [
+    rule("no-token", "a call without a token", undefined),
+    rule("wrong-token", "a token that is not its own", wrong),
+  ];
+}
+
+function upgrade(kit: Kit, name: string): ServerCase {
+  const asking = kit.asking(name, kit.input(name) as FlatInput);
+  const declared =
+    "426" in ((kit.document.source.faults ?? {}) as object) || "426" in ((kit.prose(name).faults ?? {}) as object);
+  return {
+    id: `server/${name}/plain-get`,
+    side: "server",
+    level: declared ? "must" : "should",
+    title: `a GET of ${name} that is no WebSocket handshake is refused with 426`,
+    at: kit.placeOf(name),
+    kill: "any-get",
+    script: [success(kit, name)],
+    live: "safe",
+    run: async (stage) => meetRefused(await stage.request(asking), [426], "a plain GET"),
+  };
+}

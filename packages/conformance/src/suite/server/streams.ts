@@ -1,0 +1,297 @@
+import { unfault } from "@parlance/wire";
+import { equal } from "../alike.js";
+import { meet, NotOffered, type ServerCase, Unmet } from "../case.js";
+import type { Kit } from "../kit.js";
+import type { Act, JsonMessage, ServerStep } from "../script.js";
+import type { Asking } from "../stage.js";
+import { answerOf, type Take } from "../take.js";
+import { mediaType, meetAnswer } from "./operations.js";
+import { Messages, openStream } from "./read.js";
+
+/** Streams: each message, order, ends, failures, what is sent at once, and cancelling. */
+export function streamCases(kit: Kit): ServerCase[] {
+  return Object.entries(kit.contract.operations).flatMap(([name, { answer }]) =>
+    answer.stream ? [...messages(kit, name), ...wholes(kit, name), ...ends(kit, name), liveStream(kit, name)] : [],
+  );
+}
+
+/** What the handler sends: the messages, and then an end. */
+function sending(kit: Kit, name: string, messages: readonly JsonMessage[], more: readonly ServerStep[] = []): Act {
+  const last: ServerStep[] = more.length > 0 || kit.ends(name) ? [...more] : [{ hold: true }];
+  return { call: name, steps: [...messages.map((send) => ({ send })), ...last] };
+}
+
+function messages(kit: Kit, name: string): ServerCase[] {
+  const { end = [], mayEnd = [] } = kit.contract.operations[name]!.answer.stream!;
+  const last = kit.flow(name).at(-1)!;
+  return kit.names(name, "server").flatMap((type) =>
+    kit.said(name, "server", type).map(({ value, at, name: which }): ServerCase => {
+      const isEnd = end.includes(type) || mayEnd.includes(type);
+      const all = isEnd || !kit.ends(name) ? [value] : [value, last];
+      return {
+        id: `server/${name}/message/${type}/${which}`,
+        side: "server",
+        level: "must",
+        title: `${name} sends ${type} as its handler gave it`,
+        at,
+        kill: "alter-message",
+        script: [sending(kit, name, all)],
+        async run(stage) {
+          const { opened, messages } = await openStream(kit, stage, name);
+          await messages.meet([value]);
+          opened.abort();
+        },
+      };
+    }),
+  );
+}
+
+function wholes(kit: Kit, name: string): ServerCase[] {
+  const flow = kit.flow(name);
+  const at = `${kit.placeOf(name)}/answer/stream`;
+  const about = { side: "server", level: "must", at } as const;
+  const ordered: ServerCase = {
+    ...about,
+    id: `server/${name}/order`,
+    title: `${name} sends its messages in the order of its handler`,
+    kill: "swap-messages",
+    script: [sending(kit, name, flow)],
+    async run(stage) {
+      const { opened, messages } = await openStream(kit, stage, name);
+      await messages.meet(flow);
+      opened.abort();
+    },
+  };
+  return [
+    {
+      ...about,
+      id: `server/${name}/event-stream`,
+      title: `${name} answers with text/event-stream`,
+      kill: "wrong-type",
+      script: [sending(kit, name, flow)],
+      async run(stage) {
+        const { opened } = await openStream(kit, stage, name);
+        opened.abort();
+        meet(
+          mediaType(opened.headers) === "text/event-stream",
+          "Content-Type text/event-stream",
+          opened.headers["content-type"] ?? "none",
+        );
+      },
+    },
+    ...(flow.length > 1 && !equal(flow[0], flow[1]) ? [ordered] : []),
+    {
+      ...about,
+      id: `server/${name}/at-once`,
+      title: `${name} sends each message when its handler does, not at the end`,
+      kill: "buffer",
+      script: [sending(kit, name, flow.slice(0, 1), [{ hold: true }])],
+      async run(stage) {
+        const { opened, messages } = await openStream(kit, stage, name);
+        await messages.meet(flow.slice(0, 1));
+        opened.abort();
+      },
+    },
+    {
+      ...about,
+      level: "should",
+      id: `server/${name}/cancel`,
+      title: `the handler of ${name} is stopped when its caller goes`,
+      kill: "no-cancel",
+      script: [sending(kit, name, flow.slice(0, 1), [{ hold: true }])],
+      async run(stage) {
+        const { opened, messages } = await openStream(kit, stage, name);
+        await messages.meet(flow.slice(0, 1));
+        opened.abort();
+        const until = Date.now() + stage.wait;
+        for (;;) {
+          const called = (await stage.report()).find(({ call }) => call === name);
+          if (called?.gone) return;
+          if (Date.now() > until) throw new Unmet("the handler to be stopped", called ?? "no call");
+          await new Promise((resolve) => setTimeout(resolve, 10));
+        }
+      },
+    },
+  ];
+}
+
+function ends(kit: Kit, name: string): ServerCase[] {
+  const { end = [], mayEnd = [], sentinel, fault } = kit.contract.operations[name]!.answer.stream!;
+  const at = `${kit.placeOf(name)}/answer/stream`;
+  const cases = [...end, ...mayEnd].flatMap((type): ServerCase[] => {
+    const last = kit.example(name, "server", type);
+    if (!last) return [];
+    const all = [
+      ...kit
+        .flow(name)
+        .slice(0, 1)
+        .filter((one) => one.type !== type && !end.includes(one.type)),
+      last,
+    ];
+    return [
+      {
+        id: `server/${name}/end/${type}`,
+        side: "server",
+        level: "must",
+        title: `the body of ${name} ends after ${type}`,
+        at: `${at}/end`,
+        kill: "no-end",
+        script: [sending(kit, name, all)],
+        async run(stage) {
+          const { opened, messages } = await openStream(kit, stage, name);
+          await messages.meet(all);
+          await opened.rest().catch((error) => {
+            throw error instanceof Unmet ? new Unmet(`the body to end after ${type}`, error.came) : error;
+          });
+        },
+      },
+    ];
+  });
+  if (sentinel !== undefined)
+    cases.push({
+      id: `server/${name}/sentinel`,
+      side: "server",
+      level: "must",
+      title: `${name} ends with the event ${sentinel}`,
+      at: `${at}/sentinel`,
+      kill: "no-sentinel",
+      script: [sending(kit, name, kit.flow(name))],
+      async run(stage) {
+        const { messages } = await openStream(kit, stage, name);
+        let last: string | undefined;
+        for (let event = await messages.event(); event; event = await messages.event()) last = event.data;
+        meet(last === sentinel, sentinel, last ?? "no event");
+      },
+    });
+  const first = kit.flow(name).find(({ type }) => !end.includes(type) && !mayEnd.includes(type));
+  if (fault !== undefined && first)
+    cases.push({
+      id: `server/${name}/failure`,
+      side: "server",
+      level: "must",
+      title: `a handler of ${name} that fails ends its stream with ${fault}`,
+      at: `${at}/fault`,
+      kill: "hang-on-failure",
+      script: [sending(kit, name, [first], [{ fail: true }])],
+      async run(stage) {
+        const { opened, messages } = await openStream(kit, stage, name);
+        await messages.meet([first]);
+        const came = await messages.next();
+        opened.abort();
+        meet(came?.type === fault, fault, came ?? "the end of the body");
+      },
+    });
+  return cases;
+}
+
+function liveStream(kit: Kit, name: string): ServerCase {
+  const { method, answer } = kit.contract.operations[name]!;
+  return {
+    id: `server/${name}/live`,
+    side: "server",
+    level: "must",
+    title: `the server's own stream ${name} has messages that fit their schemas, and an end`,
+    at: `${kit.placeOf(name)}/answer/stream`,
+    kill: "alter-live-answer",
+    script: [],
+    live: method === "GET" ? "safe" : "write",
+    async run(stage) {
+      const opened = await stage.open(kit.asking(name, kit.input(name)));
+      if ([404, 405, 501, 503].includes(opened.status))
+        throw new NotOffered(`${name} is answered with ${opened.status}`);
+      meet(opened.status === answer.status, `status ${answer.status}`, opened.status);
+      const messages = new Messages(kit, name, opened);
+      const { end = [], mayEnd = [] } = answer.stream!;
+      let last: JsonMessage | undefined;
+      if (!kit.ends(name)) return opened.abort();
+      for (let came = await messages.next(); came; came = await messages.next()) last = came;
+      const types = [...end, ...mayEnd];
+      if (types.length > 0)
+        meet(last !== undefined && types.includes(last.type), types.join(" or "), last ?? "no message");
+    },
+  };
+}
+
+/** The calls of the transcripts: requests, bodies and messages as they stand there. */
+export function takeCase(kit: Kit, take: Take): ServerCase | undefined {
+  const { call, name, at, answer } = take;
+  if (take.end?.how === "cut") return undefined;
+  const operation = kit.contract.operations[call.call];
+  if (!operation || (operation.answer.stream && !answer)) return operation && streamTake(kit, take);
+  if (!answer) return undefined;
+  return {
+    id: `server/transcript/${name}`,
+    side: "server",
+    level: "must",
+    title: `the call of ${at} is answered as there`,
+    at,
+    kill: answer.status >= 400 ? "fault-status" : "alter-answer",
+    script: [actOf(kit, take)],
+    async run(stage) {
+      const came = await stage.request(askingOf(take));
+      if (answer.status >= 400) {
+        const { code } = unfault(kit.contract, answer.status, answer.body);
+        meet(came.status === answer.status, `status ${answer.status}`, `${came.status} ${came.text}`);
+        const isOwn = kit.contract.fault.codes?.[code] !== undefined;
+        const read = unfault(kit.contract, came.status, came.text);
+        meet(!isOwn || read.code === code, `the code ${code}`, came.text);
+      } else meetAnswer(kit, call.call, answerOf(take), came);
+      const [called] = (await stage.report()).filter((one) => one.call === call.call);
+      if (called)
+        meet(equal(called.input, call.input), `the handler to be given ${JSON.stringify(call.input)}`, called.input);
+    },
+  };
+}
+
+export function askingOf({ call: { request } }: Take): Asking {
+  const { method, target, body } = request;
+  return {
+    method,
+    target,
+    headers: body === undefined ? {} : { "Content-Type": "application/json" },
+    ...(body !== undefined && { body }),
+  };
+}
+
+/** What the handler of an operation without a stream does. */
+export function actOf(kit: Kit, take: Take): Act {
+  const { call, answer } = take;
+  if (answer === undefined || answer.status < 400) return { call: call.call, steps: [{ answer: answerOf(take) }] };
+  const { code, message, details, recoverable } = unfault(kit.contract, answer.status, answer.body);
+  const known = kit.contract.fault.codes?.[code] !== undefined;
+  const refuse = {
+    status: answer.status,
+    text: message,
+    ...(known && { code }),
+    ...(details !== undefined && { details }),
+    ...(recoverable !== undefined && { recoverable }),
+  };
+  return { call: call.call, steps: [{ refuse }] };
+}
+
+function streamTake(kit: Kit, take: Take): ServerCase | undefined {
+  const { call, name, at, steps, end } = take;
+  const sent = steps.flatMap((step) => ("take" in step || !step.message ? [] : [step.message]));
+  if (sent.length === 0) return undefined;
+  const acts = steps.flatMap((step) => ("take" in step ? [actOf(kit, step.take)] : []));
+  const script: ServerStep[] = steps.flatMap((step): ServerStep[] =>
+    "take" in step ? [{ call: step.take.call.call }] : step.message ? [{ send: step.message }] : [],
+  );
+  const isOver = end?.how === "done" && kit.ends(call.call);
+  return {
+    id: `server/transcript/${name}`,
+    side: "server",
+    level: "must",
+    title: `the stream of ${at} comes as there`,
+    at,
+    kill: "drop-message",
+    script: [{ call: call.call, steps: isOver ? script : [...script, { hold: true }] }, ...acts],
+    async run(stage) {
+      const { opened, messages } = await openStream(kit, stage, call.call, askingOf(take));
+      for (const step of steps)
+        if ("take" in step) await stage.request(askingOf(step.take));
+        else if (step.message) await messages.meet([step.message]);
+      opened.abort();
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import type { Called, ClientCall, Told } from "./script.js";
+
+/** A request of the kit. */
+export interface Asking {
+  readonly method: string;
+  readonly target: string;
+  /** A header given as undefined is left out. */
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  readonly body?: string;
+}
+
+export interface Head {
+  readonly status: number;
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface Whole extends Head {
+  readonly text: string;
+}
+
+/** An answer whose body is read as it comes. */
+export interface Opened extends Head {
+  /** The next text of the body; undefined at its end. Throws `Unmet` if nothing comes in time, or the connection is lost. */
+  next(): Promise<string | undefined>;
+  /** The rest of the body. */
+  rest(): Promise<string>;
+  abort(): void;
+}
+
+/** One end of a WebSocket, frame by frame. */
+export interface Frames {
+  /** The next frame of the peer. Throws `Unmet` if nothing comes in time. */
+  next(): Promise<Frame>;
+  send(text: string): void;
+  /** A frame as it is, such as a fragment (RFC 6455, section 5.2). */
+  frame(opcode: number, payload: string, fin?: boolean): void;
+  close(code?: number): void;
+  /** Ends the connection without a close frame. */
+  cut(): void;
+}
+
+export type Frame =
+  | { readonly text: string }
+  | { readonly binary: number }
+  | { readonly pong: string }
+  | { readonly close: number };
+
+/** A server under test, as a case sees it. */
+export interface ServerStage {
+  /** Whether the server has no script: its answers are its own. */
+  readonly live: boolean;
+  /** Milliseconds that something expected may take. */
+  readonly wait: number;
+  /** Sends a request, with the token where the contract has one. */
+  request(asking: Asking): Promise<Whole>;
+  open(asking: Asking): Promise<Opened>;
+  socket(asking: Asking): Promise<Frames | Whole>;
+  /** What the handlers were given since the case began. */
+  report(): Promise<readonly Called[]>;
+}
+
+/** A request of the client under test. */
+export interface Exchange {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly isSocket: boolean;
+  answer(status: number, type: string | undefined, body: string): void;
+  /** Begins a streamed answer. */
+  begin(status: number, type: string): void;
+  /** One chunk of a streamed answer. Resolves when it was handed to the network alone. */
+  write(bytes: string | Uint8Array): Promise<void>;
+  end(): void;
+  cut(): void;
+  accept(): Frames;
+  /** Resolves when the client has gone. */
+  readonly gone: Promise<void>;
+}
+
+/** A client under test, as a case sees it. */
+export interface ClientStage {
+  readonly wait: number;
+  /** Makes the client call, answers its requests in turn, and returns what it reports. */
+  call(call: ClientCall, serve: (exchange: Exchange, index: number) => Promise<void>): Promise<Told>;
+}

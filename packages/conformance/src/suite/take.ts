@@ -1,0 +1,111 @@
+import type { Json, TranscriptLine } from "@parlance/contract";
+import { OpenAsks } from "@parlance/wire/link";
+import type { Kit } from "./kit.js";
+import type { JsonMessage } from "./script.js";
+
+type Call = Extract<TranscriptLine, { readonly call: string }>;
+type Answer = Extract<TranscriptLine, { readonly status: number }>;
+type Sent = Extract<TranscriptLine, { readonly wire: string }>;
+
+/** One call of a transcript, with what happened on it. */
+export interface Take {
+  readonly name: string;
+  readonly at: string;
+  readonly call: Call & { readonly request: NonNullable<Call["request"]> };
+  answer?: Answer;
+  readonly steps: TakeStep[];
+  end?: { readonly from: "client" | "server"; readonly how: "done" | "close" | "cut" };
+}
+
+export type TakeStep =
+  | {
+      readonly from: "client" | "server";
+      readonly wire: string;
+      /** Absent where the message is unknown. */
+      readonly message?: JsonMessage;
+      /** Whether only readers know this form; nobody writes it. */
+      readonly read: boolean;
+      /** The server's own reaction rather than its handler's: busy, or the fault that answers an unknown message. */
+      readonly reaction: boolean;
+      /** Whether a handler sees this message of the client. */
+      readonly heard: boolean;
+    }
+  /** An operation that is called while the stream or channel is open. */
+  | { readonly take: Take };
+
+/** The calls of all transcripts. An operation between the messages of a stream is a step of the stream, and a take of its own. */
+export function takesOf(kit: Kit): Take[] {
+  return Object.entries(kit.document.transcripts).flatMap(([name, lines]) => takesIn(kit, name, lines));
+}
+
+function takesIn(kit: Kit, name: string, lines: readonly TranscriptLine[]): Take[] {
+  const { operations, channels } = kit.contract;
+  const takes: Take[] = [];
+  let carrier: Take | undefined;
+  let last: Take | undefined;
+  for (const [index, line] of lines.entries()) {
+    if ("call" in line && line.request) {
+      const at = `transcripts/${name}.jsonl:${index + 1}`;
+      last = { name: `${name}/${index + 1}`, at, call: line as Take["call"], steps: [] };
+      takes.push(last);
+      if (channels[line.call] || operations[line.call]?.answer.stream) carrier = last;
+      else if (carrier && !carrier.end && carrier.steps.length > 0) carrier.steps.push({ take: last });
+    } else if ("status" in line && last) {
+      last.answer = line;
+      if (carrier === last) carrier = undefined;
+    } else if ("wire" in line && carrier) carrier.steps.push(stepOf(line));
+    else if ("end" in line && carrier) {
+      carrier.end = { from: line.from, how: line.end };
+      carrier = undefined;
+    }
+  }
+  for (const take of takes) reactions(kit, take);
+  return takes;
+}
+
+function stepOf({ from, wire, message, read, unknown }: Sent): TakeStep {
+  const known = message !== undefined && !unknown;
+  return {
+    from,
+    wire,
+    ...(known && { message: message as JsonMessage }),
+    read: read === true,
+    reaction: false,
+    heard: from === "client" && known,
+  };
+}
+
+/** Marks what a server does by the contract alone, without its handler. */
+function reactions(kit: Kit, { call, steps }: Take): void {
+  const channel = kit.contract.channels[call.call];
+  if (!channel) return;
+  const asks = new OpenAsks(kit.contract, "client");
+  for (const [index, step] of steps.entries()) {
+    if ("take" in step) continue;
+    const { from, message } = step;
+    if (from === "client") {
+      if (message) asks.open(message);
+      continue;
+    }
+    if (!message) continue;
+    const before = steps[index - 1];
+    const afterUnknown =
+      message.type === channel.fault && before && "wire" in before && before.from === "client" && !before.message;
+    const isBusy = kit.contract.exchanges?.some(({ busy, by }) => by === "client" && busy === message.type);
+    asks.answer(message);
+    if (!afterUnknown && !isBusy) continue;
+    steps[index] = { ...step, reaction: true };
+    if (isBusy && before && "wire" in before) steps[index - 1] = { ...before, heard: false };
+  }
+}
+
+/** The documented form of what a transcript's server answered. */
+export function answerOf({ call, answer }: Take): Json {
+  if (answer === undefined) return null;
+  if (answer.answer !== undefined) return answer.answer;
+  try {
+    return JSON.parse(answer.body) as Json;
+  } catch {
+    return answer.body === "" ? null : call.call && answer.body;
+  }
+}

@@ -1,0 +1,50 @@
+/** Bytes as they passed during one case, with their times. */
+export interface Traced {
+  /** Milliseconds since the case began. */
+  readonly t: number;
+  /** Which connection of the case. */
+  readonly c: number;
+  readonly from: "kit" | "peer";
+  /** The bytes as text; what is no UTF-8 is escaped. */
+  readonly bytes: string;
+}
+
+/** Bytes that are kept of one case. */
+const MOST = 64 * 1024;
+const TOKEN = /((?:authorization|x-api-key|cookie):\s*)[^\r\n]+/gi;
+
+/** Records what passes between the kit and a peer. Tokens are left out. */
+export class Trace {
+  readonly #now: () => number;
+  #began = 0;
+  #left = MOST;
+  #connections = 0;
+  #lines: Traced[] = [];
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  begin(): void {
+    this.#began = this.#now();
+    this.#left = MOST;
+    this.#connections = 0;
+    this.#lines = [];
+  }
+
+  connection(): number {
+    return ++this.#connections;
+  }
+
+  note(c: number, from: Traced["from"], bytes: string): void {
+    if (this.#left <= 0) return;
+    const kept = bytes.length > this.#left ? `${bytes.slice(0, this.#left)}… (${bytes.length} in all)` : bytes;
+    this.#left -= kept.length;
+    const t = Math.round((this.#now() - this.#began) * 10) / 10;
+    this.#lines.push({ t, c, from, bytes: kept.replace(TOKEN, "$1…") });
+  }
+
+  get lines(): readonly Traced[] {
+    return this.#lines;
+  }
+}

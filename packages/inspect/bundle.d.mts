@@ -1,0 +1,2 @@
+/** Builds the page into a folder. @default dist/page */
+export function bundlePage(outdir?: string): Promise<void>;

@@ -1,0 +1,128 @@
+import { bodyOf, type Conversations, type HeaderList } from "@parlance/conformance";
+import { isObject, Violation } from "@parlance/wire";
+import WebSocket from "ws";
+import { BadRequest } from "./guard.js";
+
+/** A call that the page makes: values of parameters as text, and the body as it is written. */
+export interface PageCall {
+  readonly name: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** Why a call or message breaks the contract. */
+export interface Broken {
+  readonly message: string;
+  readonly at: readonly string[];
+}
+
+/** Makes the page's calls as a client would: through the proxy, so that they are in the timeline. */
+export class Caller {
+  readonly #talk: Conversations;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #url: string;
+  readonly #over = new AbortController();
+  readonly #sockets = new Set<WebSocket>();
+
+  constructor(talk: Conversations, url: string, headers: Readonly<Record<string, string>>) {
+    this.#talk = talk;
+    this.#url = url;
+    this.#headers = headers;
+  }
+
+  /** What is wrong with a call; undefined if nothing is. */
+  check(call: PageCall): Broken | undefined {
+    const { method, target, headers } = this.#request(call);
+    return broken(() => {
+      const list: HeaderList = Object.entries(headers);
+      const asked = this.#talk.asked(method, target, list, bodyOf(call.body, list, this.#talk.contract));
+      if (!asked) throw new BadRequest(`${method} ${target} is no path of the contract`);
+    });
+  }
+
+  /** What is wrong with a message of the client on a channel. */
+  checkFrame(channel: string, text: string): Broken | undefined {
+    if (!this.#talk.contract.channels[channel]) throw new BadRequest(`there is no channel ${channel}`);
+    return broken(() => {
+      const read = this.#talk.codec(channel, "client").decode({ data: text });
+      if ("unknown" in read) throw new BadRequest("the contract has no such message");
+    });
+  }
+
+  /** Sends a call, or opens a channel. Resolves when the answer has begun; the timeline has the rest. */
+  async make(call: PageCall): Promise<void> {
+    const { method, target, headers } = this.#request(call);
+    if (this.#talk.contract.channels[call.name]) return this.#connect(target, headers);
+    const response = await fetch(this.#url + target, {
+      method,
+      headers,
+      signal: this.#over.signal,
+      ...(call.body !== undefined && method !== "GET" && { body: call.body }),
+    }).catch((error) => {
+      throw new BadRequest(`the call failed: ${(error as Error).cause ?? (error as Error).message}`);
+    });
+    void drain(response).catch(() => {});
+  }
+
+  close(): void {
+    this.#over.abort();
+    for (const socket of this.#sockets) socket.terminate();
+  }
+
+  #connect(target: string, headers: Readonly<Record<string, string>>): Promise<void> {
+    const socket = new WebSocket(this.#url.replace(/^http/, "ws") + target, { headers, perMessageDeflate: false });
+    this.#sockets.add(socket);
+    socket.on("close", () => this.#sockets.delete(socket));
+    return new Promise((resolve, reject) => {
+      socket.on("open", () => resolve());
+      socket.on("error", (error) => reject(new BadRequest(`the channel was not opened: ${error.message}`)));
+    });
+  }
+
+  #request({ name, parameters, body }: PageCall) {
+    const operation = this.#talk.contract.operations[name];
+    const call = operation ?? this.#talk.contract.channels[name];
+    if (!call) throw new BadRequest(`there is no operation or channel ${name}`);
+    const headers: Record<string, string> = { ...this.#headers };
+    const query = new URLSearchParams();
+    for (const [key, { in: place }] of Object.entries(call.parameters ?? {})) {
+      const value = parameters[key];
+      if (value === undefined || value === "" || place === "path") continue;
+      if (place === "query") query.append(key, value);
+      else if (place === "header") headers[key] = value;
+      else headers.cookie = [headers.cookie, `${key}=${value}`].filter(Boolean).join("; ");
+    }
+    for (const [key, value] of Object.entries(operation?.when ?? {}))
+      if (call.parameters?.[key]?.in === "query") query.append(key, String(value));
+    const path = call.path.replace(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(parameters[key] ?? ""));
+    if (body !== undefined) headers["content-type"] = operation?.binary ?? "application/json";
+    return {
+      method: operation?.method ?? "GET",
+      target: path + (query.size > 0 ? `?${query}` : ""),
+      headers,
+    };
+  }
+}
+
+async function drain(response: Response): Promise<void> {
+  for await (const _ of response.body ?? []);
+}
+
+function broken(read: () => void): Broken | undefined {
+  try {
+    read();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Violation) return { message: error.message, at: error.flaws.map(({ at }) => at) };
+    if (error instanceof BadRequest) return { message: error.message, at: [] };
+    throw error;
+  }
+}
+
+/** The parts of a request that the page sends as JSON. */
+export function callOf(value: Readonly<Record<string, unknown>>): PageCall {
+  const { name, parameters = {}, body } = value;
+  if (typeof name !== "string" || !isObject(parameters)) throw new BadRequest("name an operation and its parameters");
+  const texts = Object.entries(parameters).map(([key, one]) => [key, String(one)]);
+  return { name, parameters: Object.fromEntries(texts), ...(typeof body === "string" && { body }) };
+}

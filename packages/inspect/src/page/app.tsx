@@ -1,0 +1,202 @@
+import { useEffect, useReducer, useRef, useState } from "preact/hooks";
+import type { ReviewView } from "../review.js";
+import type { LogInfo, Row } from "../row.js";
+import type { PageState } from "../state.js";
+import { post, readFeed } from "./api.js";
+import { Asks } from "./asks.js";
+import { Calls } from "./calls-list.js";
+import { Detail } from "./detail.js";
+import { Edits } from "./edits.js";
+import { Faults } from "./faults.js";
+import { Filters } from "./filters.js";
+import { openFile, Recording } from "./recording.js";
+import { type Draft, Send } from "./send.js";
+import { LogView } from "./store.js";
+import { Timeline } from "./timeline.js";
+
+type Panel = "message" | "send" | "edits";
+
+/** Reads a log's feed into a view, and draws at most once a frame. */
+function useLog(log: LogInfo | undefined): LogView {
+  const [, draw] = useReducer((count: number) => count + 1, 0);
+  const view = useRef(new LogView());
+  useEffect(() => {
+    const own = new LogView();
+    view.current = own;
+    draw(undefined);
+    if (!log) return;
+    const left = new AbortController();
+    let due = 0;
+    const soon = () => {
+      due ||= requestAnimationFrame(() => {
+        due = 0;
+        draw(undefined);
+      });
+    };
+    readFeed(log.id, left.signal, (lines) => {
+      own.take(lines);
+      soon();
+    }).then(
+      () => {
+        own.error = "The inspector has ended.";
+        soon();
+      },
+      (error) => {
+        if (left.signal.aborted) return;
+        own.error = `The inspector is gone: ${(error as Error).message}`;
+        soon();
+      },
+    );
+    return () => {
+      left.abort();
+      cancelAnimationFrame(due);
+    };
+  }, [log?.id]);
+  return view.current;
+}
+
+export function App({ state: first }: { readonly state: PageState }) {
+  const [logs, setLogs] = useState(first.logs);
+  // A recording that was named is what its user wants to see.
+  const [log, setLog] = useState<LogInfo | undefined>(first.logs.at(-1));
+  const view = useLog(log);
+  const [, redraw] = useReducer((count: number) => count + 1, 0);
+  const [row, setRow] = useState<Row>();
+  const [panel, setPanel] = useState<Panel>("message");
+  const [review, setReview] = useState<ReviewView>();
+  const [problem, setProblem] = useState("");
+  const { contract } = first;
+  const names = contract ? [...Object.keys(contract.operations), ...Object.keys(contract.channels)] : [];
+  const [draft, setDraft] = useState<Draft>({ name: names[0] ?? "" });
+  const show = (one: LogInfo) => {
+    setLog(one);
+    setRow(undefined);
+    setReview(undefined);
+  };
+  const opened = (one: LogInfo) => {
+    setLogs((all) => [...all, one]);
+    show(one);
+  };
+  useDrop((file) => void openFile(file, opened).then(setProblem));
+  const filter = (next: LogView["filter"]) => {
+    view.set(next);
+    redraw(undefined);
+  };
+  const choose = (one: Row) => {
+    setRow(one);
+    setPanel("message");
+  };
+  const edits = async (one: Row, whole: boolean) => {
+    try {
+      const body = { log: log!.id, n: one.n, ...(whole && { connection: one.c }) };
+      setReview(await post<ReviewView>("/api/edits", body));
+      setPanel("edits");
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
+  };
+  const edit = (next: Draft) => {
+    setDraft(next);
+    setPanel("send");
+  };
+  const call = view.call(view.filter.connection);
+  const canSend = first.target !== undefined && contract;
+  return (
+    <>
+      <header>
+        <h1>
+          {contract?.name ?? "Inspector"}
+          {first.target !== undefined && (
+            <span class="soft">
+              {" "}
+              {first.target}: connect your client to <code>{first.proxy}</code>
+            </span>
+          )}
+        </h1>
+        <nav aria-label="Conversations">
+          {logs.map((one) => (
+            <button key={one.id} type="button" aria-pressed={one.id === log?.id} onClick={() => show(one)}>
+              {one.live ? "Live" : one.name}
+            </button>
+          ))}
+        </nav>
+        <Recording state={first} log={log} connection={view.filter.connection} opened={opened} />
+      </header>
+      <div role="status" class="notices">
+        {problem && <p class="problem">{problem}</p>}
+        {view.error && <p class="problem">{view.error}</p>}
+        {view.dropped > 0 && <p class="notice">The {view.dropped} oldest rows are no longer held.</p>}
+        {view.ending !== undefined && view.ending !== "complete" && (
+          <p class="notice">The recording is {view.ending}.</p>
+        )}
+      </div>
+      <main>
+        {canSend && log?.live && <Asks contract={contract} view={view} choose={choose} edit={edit} />}
+        <div class="columns">
+          <section class="overview" aria-label="Calls">
+            <Calls
+              view={view}
+              chosen={view.filter.connection}
+              choose={(connection) => filter({ ...view.filter, connection })}
+            />
+            {call && log?.live && <Faults call={call} />}
+          </section>
+          <section class="messages" aria-label="Timeline">
+            <Filters filter={view.filter} shown={view.shown.length} all={view.rows.length} set={filter} />
+            <Timeline view={view} chosen={row} choose={choose} />
+          </section>
+          <section class="side" aria-label="Inspect and send">
+            <nav class="tabs" aria-label="Panel">
+              <Tab name="message" panel={panel} set={setPanel} />
+              {canSend && <Tab name="send" panel={panel} set={setPanel} />}
+              <Tab name="edits" panel={panel} set={setPanel} />
+            </nav>
+            {panel === "message" &&
+              (row && log ? (
+                <Detail log={log.id} row={row} contract={contract} review={edits} />
+              ) : (
+                <p class="soft">Choose a message.</p>
+              ))}
+            {panel === "send" && canSend && <Send contract={contract} view={view} draft={draft} setDraft={setDraft} />}
+            {panel === "edits" &&
+              (review ? <Edits review={review} /> : <p class="soft">Choose a message with edits.</p>)}
+          </section>
+        </div>
+      </main>
+    </>
+  );
+}
+
+function Tab({
+  name,
+  panel,
+  set,
+}: {
+  readonly name: Panel;
+  readonly panel: Panel;
+  readonly set: (panel: Panel) => void;
+}) {
+  return (
+    <button type="button" aria-pressed={panel === name} onClick={() => set(name)}>
+      {name[0]!.toUpperCase() + name.slice(1)}
+    </button>
+  );
+}
+
+/** Opens a recording that is dropped anywhere on the page. */
+function useDrop(open: (file: File) => void): void {
+  useEffect(() => {
+    const over = (event: DragEvent) => event.preventDefault();
+    const dropped = (event: DragEvent) => {
+      event.preventDefault();
+      const [file] = event.dataTransfer?.files ?? [];
+      if (file) open(file);
+    };
+    addEventListener("dragover", over);
+    addEventListener("drop", dropped);
+    return () => {
+      removeEventListener("dragover", over);
+      removeEventListener("drop", dropped);
+    };
+  }, []);
+}

@@ -1,0 +1,29 @@
+import type { Row } from "../row.js";
+
+export interface Filter {
+  /** A word of the row's type, kind or call. */
+  readonly type: string;
+  readonly text: string;
+  readonly connection: number | undefined;
+  /** Only rows with a flaw, or that the contract does not know. */
+  readonly flawed: boolean;
+  readonly beats: boolean;
+}
+
+export const everything: Filter = { type: "", text: "", connection: undefined, flawed: false, beats: true };
+
+export function isBeat({ kind }: Row): boolean {
+  return kind === "ping" || kind === "pong" || kind === "comment";
+}
+
+/** Texts are compared without case, in what the timeline has of them. */
+export function matcher({ type, text, connection, flawed, beats }: Filter): (row: Row) => boolean {
+  const kind = type.trim().toLowerCase();
+  const words = text.toLowerCase();
+  return (row) =>
+    (connection === undefined || row.c === connection) &&
+    (!flawed || row.flaws !== undefined || row.unknown === true || row.kind === "error") &&
+    (beats || !isBeat(row)) &&
+    (kind === "" || `${row.type ?? ""} ${row.kind} ${row.call ?? ""}`.toLowerCase().includes(kind)) &&
+    (words === "" || row.text.toLowerCase().includes(words));
+}

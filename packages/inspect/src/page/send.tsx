@@ -1,0 +1,272 @@
+import { useEffect, useId, useState } from "preact/hooks";
+import type { PageContract } from "../state.js";
+import { post } from "./api.js";
+import { corrupted, places, without } from "./corrupt.js";
+import { Field } from "./form.js";
+import { initial } from "./schema.js";
+import type { LogView } from "./store.js";
+
+/** What the form begins with: a call, or a message on a channel. */
+export interface Draft {
+  readonly name: string;
+  readonly message?: string;
+  readonly parameters?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly connection?: number;
+}
+
+interface Broken {
+  readonly broken?: { readonly message: string };
+}
+
+interface SendProps {
+  readonly contract: PageContract;
+  readonly view: LogView;
+  readonly draft: Draft;
+  readonly setDraft: (draft: Draft) => void;
+}
+
+/** A call or a channel's message: a form from its schema, and its JSON beside it. */
+export function Send({ contract, view, draft, setDraft }: SendProps) {
+  const { name, message, connection } = draft;
+  const [parameters, setParameters] = useState<Readonly<Record<string, string>>>({});
+  const [text, setText] = useState("");
+  const [times, setTimes] = useState(1);
+  const [answer, setAnswer] = useState("");
+  const [broken, setBroken] = useState("");
+  const id = useId();
+  const operation = contract.operations[name];
+  const channel = contract.channels[name];
+  const title = message === undefined ? operation?.body : contract.messages[message]?.schema;
+  const schema = title === undefined ? undefined : contract.schemas[title];
+
+  useEffect(() => {
+    setParameters(draft.parameters ?? {});
+    const body = draft.body ?? (schema ? begin(contract, draft, schema) : undefined);
+    setText(body === undefined ? "" : JSON.stringify(body, null, 2));
+    setAnswer("");
+    setBroken("");
+  }, [draft]);
+
+  const [isJson, value] = parsed(text);
+  const change = (next: unknown) => {
+    setBroken("");
+    setText(JSON.stringify(next, null, 2));
+  };
+  const send = async (force: boolean) => {
+    setAnswer("");
+    try {
+      const sent =
+        message === undefined
+          ? await post<Broken>("/api/call", { name, parameters, times, force, ...(text !== "" && { body: text }) })
+          : await post<Broken>("/api/frame", { connection, channel: name, text, times, force });
+      setBroken(sent.broken?.message ?? "");
+      if (!sent.broken) setAnswer(times > 1 ? `Sent ${times} times.` : "Sent.");
+    } catch (error) {
+      setAnswer((error as Error).message);
+    }
+  };
+  const open = [...view.calls.values()].filter((call) => call.socket && call.name === name && call.state === "open");
+  const target = Object.entries((operation ?? channel)?.parameters ?? {});
+  return (
+    <section class="send" aria-labelledby={`${id}-title`}>
+      <h2 id={`${id}-title`}>Send</h2>
+      <Chooser contract={contract} draft={draft} setDraft={setDraft} />
+      <p class="soft">{contract.summaries[name]}</p>
+      {message !== undefined && (
+        <p class="scalar">
+          <label for={`${id}-on`}>On the connection</label>
+          <select
+            id={`${id}-on`}
+            value={String(connection ?? "")}
+            onChange={(event) =>
+              setDraft({ ...draft, body: isJson ? value : undefined, connection: Number(event.currentTarget.value) })
+            }
+          >
+            <option value="">{open.length === 0 ? "none is open: open the channel first" : "choose"}</option>
+            {open.map(({ c }) => (
+              <option key={c} value={String(c)}>
+                {c}
+              </option>
+            ))}
+          </select>
+        </p>
+      )}
+      {message === undefined &&
+        target.map(([key, parameter]) => (
+          <p class="scalar" key={key}>
+            <label for={`${id}-${key}`}>
+              {key}{" "}
+              <span class="soft">
+                {parameter.in}, {parameter.type}
+                {parameter.required || parameter.in === "path" ? "" : ", optional"}
+              </span>
+            </label>
+            <input
+              id={`${id}-${key}`}
+              value={parameters[key] ?? ""}
+              onInput={(event) => setParameters({ ...parameters, [key]: event.currentTarget.value })}
+            />
+          </p>
+        ))}
+      {schema && <Examples schema={schema.examples ?? []} choose={change} />}
+      {(schema || operation?.binary) && (
+        <div class="sides">
+          <div class="pane">
+            {schema && isJson && (
+              <Field
+                schemas={contract.schemas}
+                node={schema}
+                base={schema}
+                name={title!}
+                value={value}
+                change={change}
+              />
+            )}
+            {!isJson && <p class="soft">The text beside is no JSON: it is sent as it is.</p>}
+          </div>
+          <div class="pane">
+            <label for={`${id}-raw`}>Raw text</label>
+            <textarea
+              id={`${id}-raw`}
+              class="raw"
+              rows={Math.min(40, Math.max(8, text.split("\n").length + 1))}
+              dir="auto"
+              spellcheck={false}
+              value={text}
+              onInput={(event) => setText(event.currentTarget.value)}
+            />
+          </div>
+        </div>
+      )}
+      {isJson && places(value).length > 0 && <Corrupt value={value} change={change} />}
+      <p class="buttons">
+        <label for={`${id}-times`}>Times</label>
+        <input
+          id={`${id}-times`}
+          class="times"
+          type="number"
+          min={1}
+          max={1000}
+          value={times}
+          onInput={(event) => setTimes(Math.max(1, event.currentTarget.valueAsNumber || 1))}
+        />
+        <button type="button" class="primary" onClick={() => send(false)}>
+          {channel && message === undefined ? "Open" : "Send"}
+        </button>
+        {broken && (
+          <button type="button" class="danger" onClick={() => send(true)}>
+            Send although it is wrong
+          </button>
+        )}
+        <output>{answer}</output>
+      </p>
+      {broken && (
+        <p class="problem" role="alert">
+          {broken}
+        </p>
+      )}
+    </section>
+  );
+}
+
+function begin(
+  { schemas, tag, operations }: PageContract,
+  { name, message }: Draft,
+  schema: PageContract["schemas"][string],
+): unknown {
+  const value = initial(schemas, schema, schema);
+  if (typeof value !== "object" || value === null) return value;
+  if (message === undefined) return { ...value, ...operations[name]?.when };
+  return tag.in === "property" ? { ...value, [tag.property]: message } : value;
+}
+
+function parsed(text: string): readonly [isJson: boolean, value: unknown] {
+  try {
+    return [true, JSON.parse(text)];
+  } catch {
+    return [false, undefined];
+  }
+}
+
+function Chooser({ contract, draft, setDraft }: Omit<SendProps, "view">) {
+  const id = useId();
+  const chosen = draft.message === undefined ? draft.name : `${draft.name}/${draft.message}`;
+  return (
+    <p class="scalar">
+      <label for={id}>Call or message</label>
+      <select
+        id={id}
+        value={chosen}
+        onChange={(event) => {
+          const [name = "", message] = event.currentTarget.value.split("/");
+          setDraft(message === undefined ? { name } : { name, message });
+        }}
+      >
+        <optgroup label="Operations">
+          {Object.keys(contract.operations).map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </optgroup>
+        {Object.entries(contract.channels).map(([name, { client }]) => (
+          <optgroup key={name} label={`Channel ${name}`}>
+            <option value={name}>open {name}</option>
+            {client.map((message) => (
+              <option key={message} value={`${name}/${message}`}>
+                {message}
+              </option>
+            ))}
+          </optgroup>
+        ))}
+      </select>
+    </p>
+  );
+}
+
+function Examples({
+  schema,
+  choose,
+}: {
+  readonly schema: readonly unknown[];
+  readonly choose: (value: unknown) => void;
+}) {
+  if (schema.length < 2) return null;
+  return (
+    <p class="buttons">
+      <span>Examples</span>
+      {schema.slice(0, 12).map((example, at) => (
+        <button
+          key={JSON.stringify(example)}
+          type="button"
+          title={JSON.stringify(example)}
+          onClick={() => choose(example)}
+        >
+          {at + 1}
+        </button>
+      ))}
+    </p>
+  );
+}
+
+function Corrupt({ value, change }: { readonly value: unknown; readonly change: (value: unknown) => void }) {
+  const id = useId();
+  const all = places(value);
+  const [chosen, setChosen] = useState(all[0]!);
+  const at = all.includes(chosen) ? chosen : all[0]!;
+  return (
+    <p class="buttons">
+      <label for={id}>Corrupt</label>
+      <select id={id} value={at} onChange={(event) => setChosen(event.currentTarget.value)}>
+        {all.map((place) => (
+          <option key={place}>{place}</option>
+        ))}
+      </select>
+      <button type="button" onClick={() => change(corrupted(value, at))}>
+        Another type
+      </button>
+      <button type="button" onClick={() => change(without(value, at))}>
+        Leave it out
+      </button>
+    </p>
+  );
+}
