@@ -2,6 +2,7 @@ import { memoryPubSub, type PubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import { expect, test, vi } from "vitest";
 import { agentOn, numbers, say } from "./cluster.js";
+import { random } from "./resume/random.js";
 
 /** Delivers each packet in a later turn, some twice, and loses the first of a kind. */
 function unreliable(loses: string | undefined): PubSub {
@@ -54,6 +55,57 @@ test.each(
   );
   for (const { app } of servers) app.close();
 });
+
+/** Delivers each subscription's packets in order, each after a time of its own. */
+function late(below: number): PubSub {
+  const inner = memoryPubSub();
+  const next = random(7);
+  return {
+    publish: (topic, text) => inner.publish(topic, text),
+    subscribe(topic, hear, onMissed) {
+      let coming = Promise.resolve();
+      const later = (text: string): void => {
+        coming = coming
+          .then(() => new Promise((resolve) => setTimeout(resolve, next() * below)))
+          .then(() => hear(text));
+      };
+      return inner.subscribe(topic, later, onMissed);
+    },
+  };
+}
+
+test.each([
+  { milliseconds: 2, endedOn: 0 },
+  { milliseconds: 20, endedOn: 0 },
+  { milliseconds: 20, endedOn: 1 },
+  { milliseconds: 50, endedOn: 2 },
+])(
+  "a reader that the senders had not met yet gets everything too, then the end: %o",
+  async ({ milliseconds, endedOn }) => {
+    const [pubSub, log] = [late(milliseconds), memoryLog()];
+    const servers = [0, 1, 2].map(() => agentOn(pubSub, log));
+    const sessions = ["s0", "s1", "s2", "s3"];
+    await Promise.all(
+      sessions.map(async (key) => {
+        const reader = await servers[1]!.reader(key);
+        const senders = await Promise.all(servers.map((server) => server.session(key)));
+        for (const [at, sender] of senders.entries())
+          for (const word of numbers(1, 20)) sender.send(say(`${at} ${word}`));
+        await servers[endedOn]!.client.endSession({ session_id: key });
+        const got = await reader.take(60);
+        const ofEach = servers.map((_, at) => got.filter((word) => word.startsWith(`${at} `)));
+        expect(ofEach).toEqual(servers.map((_, at) => numbers(1, 20).map((word) => `${at} ${word}`)));
+        expect(["done", "ended_early"]).toContain(await reader.end());
+      }),
+    );
+    const rest = { readers: 0, streams: 0, sessions: 0, queued: 0 };
+    await vi.waitFor(
+      () => expect(servers.map(({ app }) => app.stats())).toEqual(servers.map(() => expect.objectContaining(rest))),
+      { timeout: 10_000 },
+    );
+    for (const { app } of servers) app.close();
+  },
+);
 
 test("a reader ends with an error where the server that owes it messages is gone", async () => {
   const [pubSub, log] = [memoryPubSub(), memoryLog()];

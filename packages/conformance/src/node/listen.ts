@@ -79,10 +79,20 @@ async function answer(replay: Answering, incoming: IncomingMessage, outgoing: Se
   outgoing.flushHeaders();
   for await (const bytes of body(left.signal)) {
     if (outgoing.destroyed) return;
-    if (!outgoing.write(bytes))
-      await new Promise<void>((resolve) => void outgoing.once("drain", resolve).once("close", resolve));
+    if (!outgoing.write(bytes)) await hasRoom(outgoing);
   }
   outgoing.end();
+}
+
+/** Waits for room, or for the end of the connection. */
+function hasRoom(outgoing: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const go = (): void => {
+      outgoing.off("drain", go).off("close", go);
+      resolve();
+    };
+    outgoing.on("drain", go).on("close", go);
+  });
 }
 
 function arriving({ method = "GET", url = "/", rawHeaders }: IncomingMessage): Arriving {

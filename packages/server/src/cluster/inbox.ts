@@ -11,8 +11,18 @@ interface Reader {
   readonly scope: Scope;
   /** The reader's progress in the messages of each server. */
   readonly progress: Map<string, Progress>;
-  /** Set once the session has ended: stops the wait for the last messages of other servers. */
-  stop?: () => void;
+  /** Set once the session has ended. */
+  ending?: Ending;
+}
+
+/** A reader whose session has ended. It ends after the last message of every server that owes it some. */
+interface Ending {
+  readonly owing: Set<string>;
+  /** Servers that owe nothing. */
+  readonly free: Set<string>;
+  /** Whether all servers have said what they owe. */
+  asked: boolean;
+  stop: () => void;
 }
 
 interface Progress {
@@ -55,12 +65,18 @@ class Received implements Sent {
 export class Inbox {
   readonly #wiring: Wiring;
   readonly #scopeOf: (key: string) => Scope | undefined;
+  readonly #inquire: (key: string, readers: readonly string[]) => void;
   readonly #readers = new Map<string, Reader>();
 
-  /** `scopeOf` finds the scope of a followed session. */
-  constructor(wiring: Wiring, scopeOf: (key: string) => Scope | undefined) {
+  /** `scopeOf` finds the scope of a followed session; `inquire` asks all servers what they owe readers, and calls `owes` and `asked`. */
+  constructor(
+    wiring: Wiring,
+    scopeOf: (key: string) => Scope | undefined,
+    inquire: (key: string, readers: readonly string[]) => void,
+  ) {
     this.#wiring = wiring;
     this.#scopeOf = scopeOf;
+    this.#inquire = inquire;
   }
 
   add(name: string, key: string, subscriber: Subscriber, scope: Scope): void {
@@ -72,16 +88,52 @@ export class Inbox {
     return [...this.#readers].filter(([, reader]) => reader.key === key).map(([name]) => name);
   }
 
-  /** Notes that a session has ended. Returns its readers to which other servers owe messages: each ends after the last one. */
+  /** Notes that a session has ended. Returns its readers: each ends after what other servers owe it. */
   end(key: string): Set<Subscriber> {
-    const readers = [...this.#readers.values()].filter((reader) => reader.key === key && this.#isOwed(reader));
-    return new Set(readers.map(({ subscriber }) => subscriber));
+    const names = this.namesOf(key);
+    this.#begin(
+      key,
+      names.filter((name) => !this.#readers.get(name)!.ending),
+    );
+    return new Set(names.map((name) => this.#readers.get(name)!.subscriber));
+  }
+
+  #begin(key: string, names: readonly string[]): void {
+    if (names.length === 0) return;
+    for (const name of names) {
+      const reader = this.#readers.get(name)!;
+      reader.ending = { owing: new Set(), free: new Set(), asked: false, stop: () => {} };
+      this.#wait(reader, reader.ending);
+    }
+    this.#inquire(key, names);
+  }
+
+  /** Notes which of a session's readers a server has more for. */
+  owes(key: string, from: string, names: readonly string[]): void {
+    for (const name of this.namesOf(key)) {
+      const { ending } = this.#readers.get(name)!;
+      (names.includes(name) ? ending?.owing : ending?.free)?.add(from);
+    }
+  }
+
+  /** Notes that all servers have said what they owe. `answered` is false where one did not: it may have lost messages. */
+  asked(names: readonly string[], answered: boolean): void {
+    for (const name of names) {
+      const reader = this.#readers.get(name);
+      if (!reader?.ending) continue;
+      if (!answered) reader.subscriber.end(lost(reader.key));
+      reader.ending.asked = true;
+      this.#settle(name, reader);
+    }
   }
 
   deliver({ key, from, reader: name, begin = -1, last, messages }: Extract<Packet, { type: "messages" }>): void {
     const reader = this.#readers.get(name);
-    if (!reader) return this.#wiring.mention(from, { type: "left", reader: name });
-    const known = reader.progress.get(from);
+    const known = reader?.progress.get(from);
+    const { ending } = reader ?? {};
+    // It came after the session's end, or once more.
+    if (!reader || known?.over || (ending?.asked && !ending.owing.has(from)))
+      return this.#wiring.mention(from, { type: "left", reader: name });
     if (known && begin > Math.max(known.begin, known.place)) return reader.subscriber.end(lost(key));
     const progress: Progress = known ?? { begin, place: -1, had: 0, due: false, full: 0, over: false };
     reader.progress.set(from, progress);
@@ -104,11 +156,28 @@ export class Inbox {
       }
     }
     confirm();
-    progress.over ||= last === true;
-    if (!(last || reader.stop) || this.#isOwed(reader)) return;
+    progress.over = last === true;
+    if (ending) this.#wait(reader, ending);
+    else if (last) this.#begin(key, [name]);
+    this.#settle(name, reader);
+  }
+
+  /** Ends a reader to which nobody owes anything any more. */
+  #settle(name: string, reader: Reader): void {
+    const { subscriber, progress, ending } = reader;
+    if (!ending?.asked || ![...ending.owing].every((from) => progress.get(from)?.over)) return;
+    // One that has sent something, and says nothing now, may have more.
+    if ([...progress].some(([from, { over }]) => !over && !ending.free.has(from))) return;
+    ending.stop();
     this.#readers.delete(name);
-    this.#wiring.mention(from, { type: "left", reader: name });
-    reader.subscriber.end();
+    for (const from of progress.keys()) this.#wiring.mention(from, { type: "left", reader: name });
+    subscriber.end();
+  }
+
+  /** Those of a silent server are lost. */
+  #wait({ key, subscriber, scope }: Reader, ending: Ending): void {
+    ending.stop();
+    ending.stop = scope.timeout(this.#wiring.limits.interruptedFor, () => subscriber.end(lost(key)));
   }
 
   /** Confirms in one packet what was received here and what the reader has. */
@@ -121,15 +190,6 @@ export class Inbox {
       const packet: Packet = { type: "received", key, reader: name, place, had };
       this.#wiring.insist(from, packet, this.#scopeOf(key) ?? this.#wiring.root);
     });
-  }
-
-  /** Whether a reader whose session has ended still waits for messages of other servers. Those of a silent server are lost. */
-  #isOwed(reader: Reader): boolean {
-    const { key, subscriber, scope, progress } = reader;
-    const owed = [...progress.values()].some(({ over }) => !over);
-    reader.stop?.();
-    if (owed) reader.stop = scope.timeout(this.#wiring.limits.interruptedFor, () => subscriber.end(lost(key)));
-    return owed;
   }
 }
 

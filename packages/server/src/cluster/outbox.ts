@@ -44,6 +44,8 @@ export class Outbox {
   #onTheWay: number | undefined = 0;
   #first = true;
   #ended = false;
+  /** The place of the last message. */
+  #place = -1;
   #size = 0;
   /** Queued characters of messages sent before the reader came. */
   #extra = 0;
@@ -71,7 +73,8 @@ export class Outbox {
    */
   send(sent: Sent, waited: boolean): Promise<void> | undefined {
     const { scope, limits, onLost } = this.#options;
-    if (scope.closed) return undefined;
+    if (scope.closed || this.#ended || sent.place <= this.#place) return undefined;
+    this.#place = sent.place;
     this.#waiting.push(sent);
     this.#size += sent.weight;
     if (waited) this.#extra += sent.weight;

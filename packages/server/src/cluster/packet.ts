@@ -36,6 +36,21 @@ export type Packet =
       readonly id: string;
       readonly reply: AnyMessage;
     }
+  /** The session has ended, and these readers are to get what was sent before: who has more for them? */
+  | {
+      readonly type: "owed";
+      readonly key: string;
+      readonly from: string;
+      readonly id: string;
+      readonly readers: readonly string[];
+    }
+  | {
+      readonly type: "owes";
+      readonly key: string;
+      readonly id: string;
+      readonly from: string;
+      readonly readers: readonly string[];
+    }
   | { readonly type: "answer"; readonly id: string; readonly answer?: Answer | undefined }
   | { readonly type: "end"; readonly key: string; readonly from: string };
 

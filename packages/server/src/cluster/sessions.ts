@@ -16,6 +16,8 @@ interface Distant {
   readonly out: Outbox;
 }
 
+/** Queries, which a server answers also where it asks itself. */
+const ASKED: ReadonlySet<Packet["type"]> = new Set(["find", "settle", "owed", "owes"]);
 /** Not every server has answered. */
 const UNANSWERED: Answer = { is: "unanswered" };
 
@@ -34,6 +36,8 @@ export class ClusterSessions implements SessionStore {
   /** Operations that answer an ask. */
   readonly #answering: ReadonlySet<string>;
   readonly #inbox: Inbox;
+  /** Messages of sessions that have ended lately, which no reader had confirmed. */
+  readonly #left = new Map<string, readonly Sent[]>();
   /** Readers on other servers. */
   readonly #distant = new Map<string, Distant>();
   readonly #queries: Query<Answer>;
@@ -50,7 +54,11 @@ export class ClusterSessions implements SessionStore {
     this.#local = makeLocal((key) => this.#followed.unsubscribe(key));
     this.#answering = new Set(exchanges.flatMap(({ answers }) => answers.flatMap(({ operation }) => operation ?? [])));
     this.#queries = query<Answer>(wiring.limits, wiring.root, UNANSWERED);
-    this.#inbox = new Inbox(wiring, (key) => this.#followed.get(key)?.scope);
+    this.#inbox = new Inbox(
+      wiring,
+      (key) => this.#followed.get(key)?.scope,
+      (key, readers) => void this.#inquireOwed(key, readers),
+    );
     this.#followed = followSessions<Packet>(wiring, {
       topicOf: (key) => this.#topicOf(key),
       receive: (packet) => this.#receive(packet),
@@ -113,9 +121,38 @@ export class ClusterSessions implements SessionStore {
     this.#insist(this.#topicOf(key), { type: "end", key, from: this.#me }, this.#followed.get(key)?.scope);
   }
 
-  /** Ends a session here, but for readers that other servers owe messages. */
+  /** Ends a session here. What no reader has confirmed is kept for those on other servers. */
   #endHere(key: string): void {
-    this.#local.end(key, this.#inbox.end(key));
+    const left = this.#local.unconfirmed(key);
+    if (left.length > 0) {
+      this.#left.set(key, left);
+      this.#wiring.root.timeout(this.#wiring.limits.interruptedFor, () => {
+        if (this.#left.get(key) === left) this.#left.delete(key);
+      });
+    }
+    this.#local.end(key, () => this.#inbox.end(key));
+  }
+
+  /** Asks every server what it owes readers whose session has ended. */
+  async #inquireOwed(key: string, readers: readonly string[]): Promise<void> {
+    const ask = (id: string) =>
+      this.#wiring.publish(this.#topicOf(key), { type: "owed", key, from: this.#me, id, readers } satisfies Packet);
+    const answer = await this.#listen()
+      .then(() => this.#queries.ask(ask))
+      .catch(() => UNANSWERED);
+    this.#inbox.asked(readers, answer !== UNANSWERED);
+  }
+
+  /** Sends readers the rest of a session that has ended, and its end. Returns those that get more than that they have. */
+  #give(key: string, readers: readonly string[], from: string): readonly string[] {
+    const left = this.#left.get(key) ?? this.#local.unconfirmed(key);
+    return readers.filter((reader) => {
+      if (left.length > 0 && !this.#distant.has(reader)) this.#open(key, reader, from);
+      const out = this.#distant.get(reader)?.out;
+      for (const sent of left) void out?.send(sent, true);
+      out?.finish();
+      return out !== undefined;
+    });
   }
 
   #topicOf(key: string): string {
@@ -154,7 +191,7 @@ export class ClusterSessions implements SessionStore {
   }
 
   #receive(packet: Packet): void {
-    if ("from" in packet && packet.from === this.#me && packet.type !== "find" && packet.type !== "settle") return;
+    if ("from" in packet && packet.from === this.#me && !ASKED.has(packet.type)) return;
     switch (packet.type) {
       case "who":
       case "reads": {
@@ -182,6 +219,16 @@ export class ClusterSessions implements SessionStore {
         this.#mention(packet.from, { type: "answer", id: packet.id, answer });
         break;
       }
+      case "owed": {
+        const { key, from, id, readers } = packet;
+        const owed = from === this.#me ? [] : this.#give(key, readers, from);
+        this.#mention(from, { type: "owes", key, id, from: this.#me, readers: owed });
+        break;
+      }
+      case "owes":
+        this.#inbox.owes(packet.key, packet.from, packet.readers);
+        this.#queries.note(packet.id, undefined);
+        break;
       case "answer":
         this.#queries.note(packet.id, packet.answer);
         break;
@@ -197,9 +244,22 @@ export class ClusterSessions implements SessionStore {
     if (known) return known.out.repeat();
     const session = this.#followed.get(key);
     if (!session) return;
-    const { limits, publish } = this.#wiring;
     this.#followed.stay(key);
-    const scope = session.scope.child("readers");
+    const { scope, out } = this.#open(key, reader, from);
+    let joining = true;
+    const send = (sent: Sent): Promise<void> | undefined => {
+      // The sender's mistake must not reach a reader on another server.
+      this.#local.check(sent.message, sent);
+      return out.send(sent, joining);
+    };
+    this.#local.subscribe(key, { end: () => out.finish(), send }, scope);
+    joining = false;
+  }
+
+  /** Begins to send to a reader on another server. */
+  #open(key: string, reader: string, from: string): Distant {
+    const { limits, publish, root } = this.#wiring;
+    const scope = (this.#followed.get(key)?.scope ?? root).child("readers");
     const begin = this.#local.confirmed(key);
     const out = new Outbox({
       scope,
@@ -221,14 +281,7 @@ export class ClusterSessions implements SessionStore {
       if (this.#distant.get(reader) === distant) this.#distant.delete(reader);
     });
     scope.measure("queued", () => out.size);
-    let joining = true;
-    const send = (sent: Sent): Promise<void> | undefined => {
-      // The sender's mistake must not reach a reader on another server.
-      this.#local.check(sent.message, sent);
-      return out.send(sent, joining);
-    };
-    this.#local.subscribe(key, { end: () => out.finish(), send }, scope);
-    joining = false;
+    return distant;
   }
 
   #answerFor(what: "find" | "settle", key: string, reply: AnyMessage): Answer | undefined {

@@ -101,12 +101,18 @@ export class LocalSessions implements SessionStore {
     if (!answered.partial) answered.ask.settle?.(reply);
   }
 
-  /** Ends a session. `later` are subscribers that its caller ends. */
-  end(key: string, later?: ReadonlySet<Subscriber>): void {
+  /** What no reader has confirmed. */
+  unconfirmed(key: string): readonly Sent[] {
+    return [...(this.#hubs.get(key)?.unconfirmed ?? [])];
+  }
+
+  /** Ends a session. `later` chooses the subscribers that its caller ends. */
+  end(key: string, later?: () => ReadonlySet<Subscriber>): void {
     const hub = this.#hubs.get(key);
     if (!hub) return;
     for (const onEnd of [...hub.attending]) onEnd();
-    const subscribers = [...hub.subscribers].filter((subscriber) => !later?.has(subscriber));
+    const kept = later?.();
+    const subscribers = [...hub.subscribers].filter((subscriber) => !kept?.has(subscriber));
     hub.scope.close(this.#over(key));
     for (const subscriber of subscribers) subscriber.end();
   }
