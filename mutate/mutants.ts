@@ -90,10 +90,9 @@ function changesOf(node: ts.Node): (readonly [kind: string, part: ts.Node, text:
   if (node.kind === K.FalseKeyword) return [["boolean", node, "true"]];
   if (ts.isNumericLiteral(node) && /^[\d_]+$/.test(node.getText())) {
     const number = Number(node.getText().replaceAll("_", ""));
-    return [
-      ["integer", node, String(number + 1)],
-      ["integer", node, number === 0 ? "-1" : String(number - 1)],
-    ];
+    // One more or less of a large limit matters to nobody: its bounds are the business of the comparisons.
+    const others = number < 100 ? [number + 1, number - 1] : [number * 2, Math.floor(number / 2)];
+    return others.map((other) => ["integer", node, String(other)] as const);
   }
   if ((ts.isStringLiteral(node) || ts.isTemplateLiteral(node)) && !isNameOrError(node))
     return node.getText().length === 2 ? [] : [["string", node, '""']];

@@ -6,6 +6,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 export type Order = "list" | { readonly files: readonly string[]; readonly changed: readonly string[] };
 export type Answer =
   | "ready"
+  /** A test file of the run is over. */
+  | "alive"
   | { readonly files: readonly string[] }
   /** The first test that failed, and the milliseconds of the files that did not. */
   | { readonly failed: string | undefined; readonly passed: Readonly<Record<string, number>> };
@@ -27,7 +29,7 @@ export class Runner {
     return (answer as { readonly files: readonly string[] }).files;
   }
 
-  /** Returns undefined after so many milliseconds. */
+  /** Returns undefined after so many milliseconds in which no test file came to its end. */
   async run(files: readonly string[], changed: readonly string[], limit?: number): Promise<Ran | undefined> {
     return (await this.ask({ files, changed }, limit)) as Ran | undefined;
   }
@@ -46,7 +48,7 @@ export class Runner {
     const late = new Promise<undefined>((resolve) => {
       if (limit !== undefined) timer = setTimeout(() => resolve(undefined), limit);
     });
-    const answered = answerOf(child);
+    const answered = answerOf(child, () => timer?.refresh());
     child.send(order);
     try {
       const answer = await Promise.race([answered, late]);
@@ -73,13 +75,22 @@ async function start(cwd: string, env: Readonly<Record<string, string>>): Promis
   return child;
 }
 
-function answerOf(child: ChildProcess): Promise<Answer> {
+function answerOf(child: ChildProcess, alive = () => {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const ended = () => reject(new Error("The process that runs the tests ended."));
-    child.once("exit", ended);
-    child.once("message", (answer) => {
+    const over = () => {
       child.off("exit", ended);
+      child.off("message", hear);
+    };
+    const ended = () => {
+      over();
+      reject(new Error("The process that runs the tests ended."));
+    };
+    const hear = (answer: unknown) => {
+      if (answer === "alive") return alive();
+      over();
       resolve(answer as Answer);
-    });
+    };
+    child.on("exit", ended);
+    child.on("message", hear);
   });
 }

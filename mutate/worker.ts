@@ -11,7 +11,7 @@ const vitest = await createVitest("test", {
   root,
   watch: false,
   project: ["tests"],
-  reporters: [{}],
+  reporters: [{ onTestModuleEnd: () => reply("alive") }],
   bail: recording ? 0 : 1,
   maxWorkers: recording ? 2 : 1,
   sequence: { sequencer: InOrder as never },

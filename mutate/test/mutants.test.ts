@@ -18,7 +18,7 @@ const CHANGES: readonly [line: string, becomes: readonly string[]][] = [
   ["const x = a + b - c;", ["const x = a + b + c;", "const x = a - b - c;"]],
   ["const x = `a` + b;", ['const x = "" + b;']],
   ["const x = true;", ["const x = false;"]],
-  ["const x = 1_000;", ["const x = 1001;", "const x = 999;"]],
+  ["const x = 1_000;", ["const x = 2000;", "const x = 500;"]],
   ["const x = 0;", ["const x = 1;", "const x = -1;"]],
   ["const x = 'y';", ['const x = "";']],
   ["const x = '';", []],
