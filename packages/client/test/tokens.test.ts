@@ -82,6 +82,18 @@ const conversations: Readonly<
     },
     sent: ["GET, -, key", "socket with a ticket, nothing", "GET, -, key, e1.1", "socket with a ticket, nothing"],
   },
+  "a resumable channel that its server no longer knows": {
+    script: { mode: "resume", cutSocket: true },
+    async talk({ fetch, ...options }) {
+      const forgetful = async (request: Request) => {
+        const answer = await fetch!(request);
+        return request.headers.has("Last-Event-ID") ? new Response("no", { status: 404 }) : answer;
+      };
+      const session = await connect(based, { ...options, fetch: forgetful }).session();
+      await session.closed.catch(() => {});
+    },
+    sent: ["GET, -, key", "socket with a ticket, nothing", "GET, -, key, e1.1"],
+  },
 };
 
 const tokens: readonly [name: string, token: ConnectOptions["token"], credentials: string][] = [
@@ -95,6 +107,7 @@ describe.each(Object.entries(conversations))("%s", (_, { script, talk, sent }) =
   it.each(tokens)("carries %s with each request", async (_, token, credentials) => {
     const noted = noting(script);
     await talk({ ...noted.options, resume: true, token });
+    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
     await expect.poll(() => noted.sent).toEqual(sent.map((line) => line.replace("-", credentials)));
   });
 });

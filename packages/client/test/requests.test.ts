@@ -1,0 +1,75 @@
+import { type ConnectOptions, connect } from "@parlance/client";
+import { based } from "@parlance/protocols/based";
+import { foldGateway } from "@parlance/protocols/fold-gateway";
+import { afterEach, expect, test, vi } from "vitest";
+import { peer } from "./peer.js";
+
+afterEach(() => void vi.useRealTimers());
+
+test.each([
+  ["http://x", "ws://x/"],
+  ["https://x/api/", "wss://x/api/"],
+])("a channel at %s opens its socket at %s, with the limit of its messages", async (baseUrl, start) => {
+  const { webSocket } = peer({ mode: "base" });
+  const asked: object[] = [];
+  const options: ConnectOptions = {
+    baseUrl,
+    resume: false,
+    maxMessageSize: 12_345,
+    webSocket(url, init) {
+      asked.push({ url, maxSize: init.maxSize, signal: init.signal?.aborted });
+      return webSocket(url, init);
+    },
+  };
+  const session = await connect(based, options).session();
+  await session.close();
+  expect(asked).toEqual([{ url: expect.stringMatching(`^${start}`), maxSize: 12_345, signal: false }]);
+});
+
+test("a request that failed is sent again after each of the waits, in seconds", async () => {
+  const sent: number[] = [];
+  const fetch = async () => {
+    sent.push(Date.now());
+    throw new TypeError("fetch failed");
+  };
+  const failing = (retryWaits: readonly number[]) => {
+    const client = connect(foldGateway, { fetch, retryWaits, answerTimeout: 10_000 });
+    return client.listAgents().catch((error: unknown) => error);
+  };
+  // The code of likely causes is loaded when it is first used.
+  await failing([]);
+  sent.length = 0;
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+  const began = Date.now();
+  let error: unknown;
+  failing([1, 2]).then((failure) => {
+    error = failure;
+  });
+  for (let i = 0; i < 100 && error === undefined; i++) {
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+    await vi.advanceTimersByTimeAsync(500);
+  }
+  expect(error).toMatchObject({ name: "Disconnected", code: "unreachable" });
+  expect(sent.map((at) => at - began)).toEqual([0, 1000, 3000]);
+});
+
+test("a stream that goes on to its final text after a message of failure has its text", async () => {
+  const { send } = foldGateway.operations;
+  const stream = { ...send.answer.stream, end: ["done"], mayEnd: ["error"] };
+  const contract = {
+    ...foldGateway,
+    operations: { ...foldGateway.operations, send: { ...send, answer: { ...send.answer, stream } } },
+  } as unknown as typeof foldGateway;
+  const error = 'event: error\ndata: {"error":"no"}\n\n';
+  const done = 'event: done\ndata: {"full_response":"all"}\n\n';
+  const saying = (text: string) => ({
+    fetch: async () => new Response(text, { headers: { "Content-Type": "text/event-stream" } }),
+    retryWaits: [],
+  });
+  expect(
+    await connect(contract, saying(error + done))
+      .send({ content: "x" })
+      .text(),
+  ).toBe("all");
+  await expect(connect(contract, saying(error)).send({ content: "x" }).text()).rejects.toThrow("no");
+});
