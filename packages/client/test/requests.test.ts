@@ -1,5 +1,6 @@
 import { type ConnectOptions, connect } from "@parlance/client";
 import { based } from "@parlance/protocols/based";
+import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { afterEach, expect, test, vi } from "vitest";
 import { peer } from "./peer.js";
@@ -72,4 +73,45 @@ test("a stream that goes on to its final text after a message of failure has its
       .text(),
   ).toBe("all");
   await expect(connect(contract, saying(error)).send({ content: "x" }).text()).rejects.toThrow("no");
+});
+
+test("a stream without a parameter of its path is refused at the call, before anything is sent", () => {
+  const fetch = vi.fn();
+  const { events } = connect(emacsAgent, { fetch });
+  expect(() => events({} as { session_id: string })).toThrow(/session_id/);
+  expect(fetch).not.toHaveBeenCalled();
+});
+
+test.each([
+  [200, undefined],
+  [500, { name: "Disconnected", code: "ended_early" }],
+])("a stream that stops while its session is ended with %i has the error %j", async (status, expected) => {
+  let stop = () => {};
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(
+        new TextEncoder().encode('event: agent.state\ndata: {"type":"agent.state","state":"idle"}\n\n'),
+      );
+      stop = () => controller.close();
+    },
+  });
+  const fetch = async ({ method }: Request) => {
+    if (method === "DELETE") {
+      stop();
+      return status === 200 ? Response.json({ status: "closed" }) : new Response("no", { status });
+    }
+    return new Response(body, { headers: { "Content-Type": "text/event-stream" } });
+  };
+  const client = connect(emacsAgent, { fetch, retryWaits: [], resume: false });
+  const session = { session_id: "s" };
+  let ended: Promise<unknown> | undefined;
+  let error: unknown;
+  try {
+    for await (const _ of client.events(session)) ended = client.endSession(session).catch(() => {});
+  } catch (failure) {
+    error = failure;
+  }
+  await ended;
+  if (expected) expect(error).toMatchObject(expected);
+  else expect(error).toBeUndefined();
 });

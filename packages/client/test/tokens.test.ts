@@ -139,10 +139,17 @@ describe("A refused token", () => {
     expect(seen).toEqual(["Bearer t1", "Bearer t2"]);
   });
 
-  it("that is a string is sent once", async () => {
+  it.each([
+    ["s", "Bearer s"],
+    [undefined, null],
+  ] as const)("that is the string %s is sent once, and the error says whether one was given", async (token, sent) => {
     const { seen, fetch } = refusing("none");
-    await expect(connect(foldGateway, { fetch, token: "s" }).listAgents()).rejects.toMatchObject({ status: 401 });
-    expect(seen).toEqual(["Bearer s"]);
+    const error: Error = await connect(foldGateway, { fetch, token })
+      .listAgents()
+      .catch((error) => error);
+    expect(error).toMatchObject({ name: "Refusal", status: 401 });
+    expect(error.message.includes("no `token` was given")).toBe(token === undefined);
+    expect(seen).toEqual([sent]);
   });
 
   it("of two requests at once is replaced by one new token", async () => {
