@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { readEquivalents, stale } from "./equivalents.js";
 import { summarise } from "./report.js";
 import type { Outcome } from "./run.js";
-import { prepare, type Sampling, sample } from "./sample.js";
+import { clear, prepare, type Sampling, sample } from "./sample.js";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -44,3 +44,4 @@ if (!values.reach) {
   for (const { file, line } of left) console.log(`mutate/equivalents.json: no such change any more: ${file}: ${line}`);
   if (values.json) writeFileSync(values.json, `${JSON.stringify({ seed: sampling.seed, results }, null, 2)}\n`);
 }
+clear(ground);

@@ -59,6 +59,8 @@ export class Bench {
     if (all.length === 0) return { mutant, end: "not reached", tests, unused: 0 };
     const path = join(this.copy, mutant.file);
     const text = readFileSync(path, "utf8");
+    if (text.split("\n")[mutant.line - 1] !== mutant.before)
+      throw new Error(`${mutant.file} has changed since the checkout was copied.`);
     writeFileSync(path, mutated(text, mutant));
     try {
       const limit = START + PATIENCE * Math.max(...used.map(({ ms }) => ms));

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { copyCheckout } from "./copy.js";
 import { draw } from "./draw.js";
 import { equivalentOf, readEquivalents } from "./equivalents.js";
@@ -25,18 +25,22 @@ export interface Sampling {
 
 /** A folder of copies of the checkout, with what the tests reach. */
 export interface Ground {
+  readonly folder: string;
   readonly copies: readonly string[];
   readonly reaches: readonly Reach[];
 }
 
 /** Copies the checkout and reads what its tests reach. `packages` are those whose own tests count, where only those do. */
 export async function prepare({ root, atOnce, own, say }: Sampling, packages: readonly string[]): Promise<Ground> {
-  // The same at each run, because vitest keeps times by path. Two runs on one checkout are not meant.
-  const folder = join(tmpdir(), `mutate-${basename(root)}-${process.getuid?.() ?? ""}`);
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "mutate-")));
   const copies = Array.from({ length: atOnce }, (_, index) => join(folder, String(index)));
   for (const copy of copies) copyCheckout(root, copy);
   const wanted = (test: string) => !own || packages.some((name) => test.startsWith(`packages/${name}/`));
-  return { copies, reaches: await reachOf(root, copies[0]!, wanted, say) };
+  return { folder, copies, reaches: await reachOf(root, copies[0]!, wanted, say) };
+}
+
+export function clear({ folder }: Ground): void {
+  rmSync(folder, { recursive: true, force: true });
 }
 
 /** Draws mutants of a package and puts them to the tests that reach them. */

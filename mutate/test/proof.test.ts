@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Mutant } from "../mutants.js";
 import { Bench, type Outcome, reaching } from "../run.js";
-import { type Ground, prepare, type Sampling, sample } from "../sample.js";
+import { clear, type Ground, prepare, type Sampling, sample } from "../sample.js";
 
 /** A project with a line of each fate. */
 const FILES: Readonly<Record<string, string>> = {
@@ -76,7 +76,7 @@ describe.runIf(process.env.PARLANCE_LONG)("the whole, on a small project", { tim
   afterAll(() => {
     bench.close();
     rmSync(root, { recursive: true });
-    rmSync(dirname(ground.copies[0]!), { recursive: true });
+    clear(ground);
   });
 
   test("the lines that a test reaches are known, in a process that it starts too", () => {
