@@ -2,7 +2,7 @@ import { join } from "node:path";
 import ts from "typescript";
 import { type Mutant, mutated } from "./mutants.js";
 
-/** Tells the mutants that compile from the others. Files are relative to the root, whose tsconfig.json counts. */
+/** Returns whether a mutant compiles. Files are relative to the root, whose tsconfig.json counts. */
 export function typeCheck(root: string, files: readonly string[]): (mutant: Mutant) => boolean {
   const config = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile).config as object;
   const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root);

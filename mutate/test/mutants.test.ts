@@ -61,7 +61,7 @@ describe("the mutants of a line", () => {
   });
 });
 
-test("a mutant that does not compile is told from one that does, however often it is asked for", () => {
+test("a mutant is accepted only where it compiles, however often it is checked", () => {
   const root = mkdtempSync(join(tmpdir(), "mutate-types-"));
   onTestFinished(() => rmSync(root, { recursive: true }));
   writeFileSync(join(root, "tsconfig.json"), '{ "compilerOptions": { "strict": true, "lib": ["ES5"], "types": [] } }');

@@ -55,7 +55,7 @@ test("a request that failed is sent again after each of the waits, in seconds", 
 });
 
 test("a stream that goes on to its final text after a message of failure has its text", async () => {
-  const { send } = foldGateway.operations;
+  const send = foldGateway.operations.send!;
   const stream = { ...send.answer.stream, end: ["done"], mayEnd: ["error"] };
   const contract = {
     ...foldGateway,

@@ -37,7 +37,7 @@ function noting(script: Script) {
 }
 
 const cut = () => Promise.reject(new Error("cut"));
-/** What is said, and what the peer receives: `-` stands for the credentials. */
+/** Conversations with the requests that the peer receives. `-` stands for the credentials. */
 const conversations: Readonly<
   Record<string, { script: Script; talk: (options: ConnectOptions) => Promise<unknown>; sent: readonly string[] }>
 > = {
