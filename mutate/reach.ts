@@ -91,10 +91,12 @@ interface Raw {
 
 function filesOf(copy: string, reached: ReadonlyMap<string, ReadonlySet<number>>): Reach["files"] {
   return Object.fromEntries(
-    [...reached].map(([file, lines]) => {
-      const hash = hashOf(readFileSync(join(copy, file), "utf8"));
-      return [file, { hash, lines: /^packages\/[^/]+\/src\//.test(file) ? [...lines].sort((a, b) => a - b) : [] }];
-    }),
+    [...reached]
+      .filter(([file]) => existsSync(join(copy, file)))
+      .map(([file, lines]) => {
+        const hash = hashOf(readFileSync(join(copy, file), "utf8"));
+        return [file, { hash, lines: /^packages\/[^/]+\/src\//.test(file) ? [...lines].sort((a, b) => a - b) : [] }];
+      }),
   );
 }
 
