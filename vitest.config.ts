@@ -23,7 +23,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "tests",
-          include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts"],
+          include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts", "mutate/test/*.test.ts"],
           setupFiles: ["packages/server/test/at-rest/setup.ts"],
         },
       },

@@ -59,17 +59,17 @@ describe("ensureServer", () => {
     [
       "a program that is not there",
       (port) => ({ command: ["/no/such/program"], port }),
-      { code: "unreachable", message: expect.stringContaining("ENOENT") },
+      { code: "unreachable", retryable: false, message: expect.stringContaining("ENOENT") },
     ],
     [
       "a program that ends",
       (port) => ({ command: [process.execPath, "-e", "console.error('no model'); process.exit(4)"], port }),
-      { code: "unreachable", message: expect.stringContaining("it ended with code 4: no model") },
+      { code: "unreachable", retryable: false, message: expect.stringContaining("it ended with code 4: no model") },
     ],
     [
       "one that is never ready",
       (port) => ({ command: serving(port, { health: "/other" }), port, health: "/health", within: 300 }),
-      { code: "timeout", message: expect.stringContaining("was not ready within 300 ms") },
+      { code: "timeout", retryable: true, message: expect.stringContaining("was not ready within 300 ms") },
     ],
   ];
   test.each(failing)("says what is wrong with %s, and leaves no process", async (_, options, error) => {
@@ -92,5 +92,23 @@ describe("ensureServer", () => {
     const waiting = ensureServer({ command: serving(port, { after: 60_000 }), port, signal: controller.signal });
     setTimeout(() => controller.abort(enough), 100);
     await expect(waiting).rejects.toThrow();
+  });
+
+  test("an aborted signal ends a question that is never answered", async () => {
+    const controller = new AbortController();
+    const enough = new Error("enough");
+    const server = createServer(() => controller.abort(enough));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const { port } = server.address() as AddressInfo;
+    const closed = new Promise<void>((resolve) =>
+      server.on("connection", (socket) => socket.on("close", () => resolve())),
+    );
+    const waiting = ensureServer({ command: ["no such program"], port, signal: controller.signal });
+    await expect(waiting).rejects.toBe(enough);
+    await closed;
   });
 });

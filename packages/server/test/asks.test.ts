@@ -122,3 +122,31 @@ describe.each(Object.entries(asks))("An ask on %s", (_, [ask, whenLate]) => {
     await expect(answer).rejects.toThrow("enough");
   });
 });
+
+it("a session whose ask a channel has answered holds nothing after its last reader", async () => {
+  let asked: Promise<unknown> | undefined;
+  const handlers = {
+    async stream(_, channel) {
+      channel.send({ type: "server.hello", server_info: { version: "1" } });
+      for await (const _message of channel);
+    },
+    deleteSession(_, { session }) {
+      asked = session("s").ask(approval);
+      return { success: true };
+    },
+  } as Partial<LoCoHandlers> as LoCoHandlers;
+  const app = serve(loco, handlers, { allowAnonymous: true });
+  const client = connect(loco, { fetch: app.fetch, webSocket: app.webSocket, resume: false });
+  const channel = await client.stream({ session_id: "s" }, { open });
+  await client.deleteSession({ session_id: "other" });
+  for await (const message of channel) {
+    if (message.type === "server.hello") continue;
+    expect(message.type).toBe(approval.type);
+    channel.send(response);
+    break;
+  }
+  expect(await asked).toMatchObject({ approved: true });
+  expect(app.stats()).toMatchObject({ sessions: 1, asks: 0 });
+  await channel.close();
+  await vi.waitFor(() => expect(app.stats()).toMatchObject({ sessions: 0 }));
+});

@@ -1,0 +1,47 @@
+/**
+ * Puts random mutants of the sources to the tests that reach them: `pnpm mutate [package…] [--seed n] [--count n]`. Every package but the generated
+ * one is taken where none is named. `--reach` records what the tests reach and does no more, `--own` leaves out the tests of other packages,
+ * `--at-once n` is the number of mutants side by side, `--json FILE` writes the outcomes. The checkout is not changed.
+ */
+import { readdirSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { readEquivalents, stale } from "./equivalents.js";
+import { summarise } from "./report.js";
+import type { Outcome } from "./run.js";
+import { clear, prepare, type Sampling, sample } from "./sample.js";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seed: { type: "string" },
+    count: { type: "string", default: "20" },
+    "at-once": { type: "string", default: "2" },
+    json: { type: "string" },
+    reach: { type: "boolean", default: false },
+    own: { type: "boolean", default: false },
+  },
+});
+const all = readdirSync("packages").filter((name) => name !== "protocols");
+const unknown = positionals.filter((name) => !all.includes(name));
+if (unknown.length > 0) throw new Error(`There is no package ${unknown.join(", ")}: ${all.join(", ")}.`);
+const packages = positionals.length > 0 ? positionals : all;
+const sampling: Sampling = {
+  root: process.cwd(),
+  seed: Number(values.seed ?? Math.floor(Math.random() * 1e9)),
+  count: Number(values.count),
+  atOnce: Number(values["at-once"]),
+  own: values.own,
+  say: (text) => console.log(text),
+};
+const ground = await prepare(sampling, packages);
+if (!values.reach) {
+  console.log(`seed ${sampling.seed}, ${sampling.count} mutants a package`);
+  const results: Record<string, Outcome[]> = {};
+  for (const name of packages) results[name] = await sample(sampling, ground, name);
+  console.log();
+  for (const [name, outcomes] of Object.entries(results)) console.log(summarise(name, outcomes));
+  const left = stale(sampling.root, readEquivalents(sampling.root));
+  for (const { file, line } of left) console.log(`mutate/equivalents.json: no such change any more: ${file}: ${line}`);
+  if (values.json) writeFileSync(values.json, `${JSON.stringify({ seed: sampling.seed, results }, null, 2)}\n`);
+}
+clear(ground);

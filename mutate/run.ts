@@ -1,0 +1,99 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Mutant, mutated } from "./mutants.js";
+import type { Reach } from "./reach.js";
+import { Runner } from "./runner.js";
+
+/** What became of a mutant. */
+export interface Outcome {
+  readonly mutant: Mutant;
+  readonly end: "killed" | "timed out" | "survived" | "not reached" | "equivalent" | "doubtful";
+  /** The test that killed it, or the reason why none can. */
+  readonly by?: string;
+  /** The test files that reach its line, in the order in which they run. */
+  readonly tests: readonly string[];
+  /** Those of them for which there was no time. */
+  readonly unused: number;
+}
+
+/** Milliseconds of the recorded runs of the files that a mutant is put to: the files that are nearest to it. */
+const BUDGET = 300_000;
+/** How much longer than recorded a test file may take before it counts as one that never ends: other programs may keep the machine busy. */
+const PATIENCE = 5;
+/** Milliseconds on top, for the start. */
+const START = 30_000;
+
+/** The test files that reach a line, the most telling first: of the same package, and with few lines beside it. */
+export function reaching(reaches: readonly Reach[], { file, line }: Pick<Mutant, "file" | "line">): Reach[] {
+  const own = `${file.split("/").slice(0, 2).join("/")}/`;
+  const breadth = ({ files }: Reach) => Object.values(files).reduce((sum, { lines }) => sum + lines.length, 0);
+  return reaches
+    .filter(({ files }) => files[file]?.lines.includes(line))
+    .map((reach) => ({ reach, rank: breadth(reach) * (reach.test.startsWith(own) ? 1 : 10) }))
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ reach }) => reach);
+}
+
+/** Puts mutants to the tests, one at a time in the copy. */
+export class Bench {
+  private readonly copy: string;
+  private readonly runner: Runner;
+  private readonly reaches: readonly Reach[];
+  /** Files that vitest last read with a mutant in them. */
+  private restored: readonly string[] = [];
+
+  constructor(copy: string, reaches: readonly Reach[]) {
+    this.copy = copy;
+    this.runner = new Runner(copy);
+    this.reaches = reaches;
+  }
+
+  async put(mutant: Mutant): Promise<Outcome> {
+    const all = reaching(this.reaches, mutant);
+    let spent = 0;
+    const used = all.filter(({ ms }, index) => {
+      spent += ms;
+      return index === 0 || spent <= BUDGET;
+    });
+    const tests = all.map(({ test }) => test);
+    if (all.length === 0) return { mutant, end: "not reached", tests, unused: 0 };
+    const path = join(this.copy, mutant.file);
+    const text = readFileSync(path, "utf8");
+    if (text.split("\n")[mutant.line - 1] !== mutant.before)
+      throw new Error(`${mutant.file} has changed since the checkout was copied.`);
+    writeFileSync(path, mutated(text, mutant));
+    try {
+      const limit = START + PATIENCE * Math.max(...used.map(({ ms }) => ms));
+      const ran = await this.runner.run(
+        used.map(({ test }) => test),
+        [mutant.file, ...this.restored],
+        limit,
+      );
+      const unused = all.length - used.length;
+      if (!ran) return { mutant, end: "timed out", tests, unused };
+      if (ran.failed === undefined) return { mutant, end: "survived", tests, unused };
+      return { mutant, end: "killed", by: ran.failed, tests, unused };
+    } finally {
+      writeFileSync(path, text);
+      this.restored = [mutant.file];
+    }
+  }
+
+  /** Which of these test files fail without a mutant: they prove nothing. */
+  async failing(tests: readonly string[]): Promise<string[]> {
+    let rest = [...tests];
+    const found: string[] = [];
+    while (rest.length > 0) {
+      const ran = await this.runner.run(rest, this.restored);
+      const failed = rest.find((test) => ran?.failed?.startsWith(test));
+      if (failed === undefined) break;
+      found.push(failed);
+      rest = rest.slice(rest.indexOf(failed) + 1);
+    }
+    return found;
+  }
+
+  close(): void {
+    this.runner.close();
+  }
+}

@@ -1,0 +1,103 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { copyCheckout } from "./copy.js";
+import { draw } from "./draw.js";
+import { equivalentOf, readEquivalents } from "./equivalents.js";
+import { type Mutant, mutantsOf } from "./mutants.js";
+import { type Reach, reachOf } from "./reach.js";
+import { describe } from "./report.js";
+import { Bench, type Outcome } from "./run.js";
+import { typeCheck } from "./types.js";
+
+export interface Sampling {
+  readonly root: string;
+  readonly seed: number;
+  /** Mutants of each package. */
+  readonly count: number;
+  /** Mutants that are tried side by side, each in a copy of its own. */
+  readonly atOnce: number;
+  /** Only the tests of the mutant's package. */
+  readonly own: boolean;
+  readonly say: (text: string) => void;
+}
+
+/** A folder of copies of the checkout, with what the tests reach. */
+export interface Ground {
+  readonly folder: string;
+  readonly copies: readonly string[];
+  readonly reaches: readonly Reach[];
+}
+
+/** Copies the checkout and reads what its tests reach. `packages` are those whose own tests count, where only those do. */
+export async function prepare({ root, atOnce, own, say }: Sampling, packages: readonly string[]): Promise<Ground> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "mutate-")));
+  const copies = Array.from({ length: atOnce }, (_, index) => join(folder, String(index)));
+  for (const copy of copies) copyCheckout(root, copy);
+  const wanted = (test: string) => !own || packages.some((name) => test.startsWith(`packages/${name}/`));
+  return { folder, copies, reaches: await reachOf(root, copies[0]!, wanted, say) };
+}
+
+export function clear({ folder }: Ground): void {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** Draws mutants of a package and puts them to the tests that reach them. */
+export async function sample(sampling: Sampling, { copies, reaches }: Ground, name: string): Promise<Outcome[]> {
+  const { root, say } = sampling;
+  const own = reaches.filter(({ test }) => !sampling.own || test.startsWith(`packages/${name}/`));
+  const equivalents = readEquivalents(root);
+  const drawn = compiling(root, name, sampling);
+  const outcomes: Outcome[] = [];
+  const benches = copies.map((copy) => new Bench(copy, own));
+  try {
+    await Promise.all(
+      benches.map(async (bench) => {
+        for (const mutant of drawn) {
+          const equivalent = equivalentOf(equivalents, mutant);
+          const outcome: Outcome = equivalent
+            ? { mutant, end: "equivalent", by: equivalent.reason, tests: [], unused: 0 }
+            : await bench.put(mutant);
+          outcomes.push(outcome);
+          say(describe(outcome));
+        }
+      }),
+    );
+    return await confirmed(benches[0]!, outcomes);
+  } finally {
+    for (const bench of benches) bench.close();
+  }
+}
+
+/** The mutants of a sample, one a line: found when they are asked for, because the compiler takes its time. */
+function* compiling(root: string, name: string, { seed, count }: Sampling): Generator<Mutant> {
+  const files = sourcesOf(root, name);
+  const compiles = typeCheck(root, files);
+  const mutants = files.flatMap((file) => mutantsOf(file, readFileSync(join(root, file), "utf8")));
+  let left = count;
+  for (const line of draw(mutants, seed)) {
+    if (left === 0) return;
+    const mutant = line.find(compiles);
+    if (!mutant) continue;
+    left--;
+    yield mutant;
+  }
+}
+
+function sourcesOf(root: string, name: string): string[] {
+  const words = ["ls-files", "--cached", "--others", "--exclude-standard", `packages/${name}/src`];
+  const files = execFileSync("git", words, { cwd: root, encoding: "utf8" }).trim().split("\n");
+  return files.filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts") && existsSync(join(root, file))).sort();
+}
+
+/** A test that fails without the mutant too has not killed it. */
+async function confirmed(bench: Bench, outcomes: readonly Outcome[]): Promise<Outcome[]> {
+  const fileOf = ({ end, by = "" }: Outcome) => (end === "killed" ? by.split(" › ")[0]! : "");
+  const killers = new Set(outcomes.map(fileOf).filter((file) => file.endsWith(".ts")));
+  const failing = await bench.failing([...killers]);
+  return outcomes.map((outcome) => {
+    if (!failing.includes(fileOf(outcome))) return outcome;
+    return { ...outcome, end: "doubtful", by: `${outcome.by} also fails without it` };
+  });
+}
