@@ -8,6 +8,7 @@ const STRINGS: Record<string, string> = {
   "a.py, an f-string": "text = f'''usage: {now}\n- one\n'''\n",
   "a.py, a comment at the left": 'def now():\n\t"""Now.\n\nusage\n"""\n',
   "a.js, a template": "const text = `usage:\n  now\n`;\n",
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
   "a.js, a template that closes behind text": "log(`one\ntwo`);\nlog(`one ${a}\ntwo`);\n",
   "a.go, a raw string": "text := `usage\nnow`\n",
   "a.sh, a here document": "cat <<EOF\nusage: now\nEOF\n",
@@ -28,6 +29,7 @@ const STRINGS: Record<string, string> = {
 const CODE: Record<string, string> = {
   "a.py, a comment": 'def now():\n\t"""Now.\n\n\tMore.\n\t"""\n\treturn 1\n',
   "a.py, strings of one line": "text = \"\"\"usage\"\"\" + '''now'''\nother = 'it\"s' + \"it's\"\n",
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
   "a.js, templates of one line": "const text = `usage` + `${now}`;\nconst other = '`' + \"`\";\n",
   "a.js, comments with lone quotes": '// a ` or a "\nreturn; // the ` sign\n/*\nit`s\n*/\nlog(now); // "\n',
   "a.ts, a comment with a fence": "/**\n\tUsage:\n\n\t```ts\n\tlog(`now`);\n\t```\n*/\nfunction now() {}\n",
