@@ -32,7 +32,7 @@ export function lifetime(...callers: readonly (AbortSignal | undefined)[]): Life
 }
 
 /** Sets an abort's `code` to the name of its reason. Every error has a string code; a DOMException's own is a number. */
-function coded(reason: unknown): unknown {
+export function coded(reason: unknown): unknown {
   if (reason instanceof DOMException) Reflect.defineProperty(reason, "code", { value: reason.name });
   return reason;
 }
