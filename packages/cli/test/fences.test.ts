@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { apiKey, bearer } from "@parlance/server";
 import { expect, test } from "vitest";
 import { compile, readAllFences, writeFences } from "./fences.js";
 
@@ -46,6 +47,24 @@ test("the JSON in all documents is JSON", () => {
         }
       }),
   );
+  expect(broken).toEqual([]);
+});
+
+test("every token and key in all documents is one that a client can send", () => {
+  const calls = documents.flatMap((path) =>
+    [...readFileSync(join(root, path), "utf8").matchAll(/\b(?:bearer|apiKey)\((?:"[^"]*", *)?\{[^}]*\}\)/g)].map(
+      ([call]) => ({ path, call }),
+    ),
+  );
+  expect(calls.length).toBeGreaterThan(3);
+  const broken = calls.flatMap(({ path, call }) => {
+    try {
+      new Function("bearer", "apiKey", "process", `return ${call}`)(bearer, apiKey, { env: {} });
+      return [];
+    } catch (error) {
+      return [`${path}: ${call} ${error}`];
+    }
+  });
   expect(broken).toEqual([]);
 });
 

@@ -1,7 +1,7 @@
 import type { CallOptions, ContractValue, ReopenOptions } from "@parlance/contract";
 import type { AnyContract, Input } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
-import { Violation } from "@parlance/wire/errors";
+import { misuse, Violation } from "@parlance/wire/errors";
 import { newKey } from "@parlance/wire/resume";
 import type { OpenOptions } from "./channel/channel.js";
 import { lazy } from "./lazy.js";
@@ -26,10 +26,12 @@ interface Reading {
  */
 export function connect<Client>(contract: ContractValue<Client, unknown>, connection: ConnectOptions = {}): Client {
   const any = contract as unknown as AnyContract;
-  if (any?.format !== 1)
-    throw new Violation(`connect needs a contract of format 1, not ${any?.format}: update @parlance/client`, {
+  if (!any?.operations)
+    throw misuse("connect needs a contract, such as `foldGateway` of @parlance/protocols/fold-gateway");
+  if (any.format !== 1)
+    throw new Violation(`connect needs a contract of format 1, not ${any.format}: update @parlance/client`, {
       code: "format",
-      protocol: any?.name,
+      protocol: any.name,
       side: "client",
     });
   const requesting = requests(any, connection);

@@ -4,9 +4,9 @@ import { reading } from "@parlance/wire/reading";
 /** What the code of streams makes of one. */
 export interface StreamSource<M> {
   readonly opened: Promise<void>;
+  /** Whether the stream was cancelled before its reader met the end. */
+  readonly cancelled: boolean;
   readonly messages: {
-    /** Whether the reader has met the end. */
-    readonly drained: boolean;
     next(): Promise<IteratorResult<M>>;
     /** Returns all that has arrived, once there is at least one message. */
     batch(): Promise<IteratorResult<M[]>>;
@@ -25,7 +25,7 @@ export function lazy<M>(what: string, load: Promise<StreamSource<M>>): MessageSt
   });
   const opened = loaded.then((it) => it.opened);
   opened.catch(() => {});
-  const readers = reading(what, () => source?.messages.drained === true);
+  const readers = reading(what, () => source?.cancelled === true);
   function cancel(): void {
     if (source) return source.close();
     loaded.then((it) => it.close()).catch(() => {});

@@ -32,30 +32,34 @@ export function lifetime(...callers: readonly (AbortSignal | undefined)[]): Life
 }
 
 /** Sets an abort's `code` to the name of its reason. Every error has a string code; a DOMException's own is a number. */
-function coded(reason: unknown): unknown {
+export function coded(reason: unknown): unknown {
   if (reason instanceof DOMException) Reflect.defineProperty(reason, "code", { value: reason.name });
   return reason;
 }
 
+interface Under {
+  readonly runs: Set<() => void>;
+  /** The signal's one listener. Whoever leaves last removes it, not whoever added it. */
+  readonly onAbort: () => void;
+}
+
 /** The lifetimes under each signal. Each signal has one listener, because Node warns about more than ten. */
-const under = new WeakMap<AbortSignal, Set<() => void>>();
+const under = new WeakMap<AbortSignal, Under>();
 
 function onceAborted(signal: AbortSignal, run: () => void): () => void {
-  let runs = under.get(signal);
-  if (!runs) {
-    runs = new Set();
-    under.set(signal, runs);
+  let found = under.get(signal);
+  if (!found) {
+    const runs = new Set<() => void>();
+    found = { runs, onAbort: () => [...runs].forEach((one) => void one()) };
+    under.set(signal, found);
   }
-  const all = runs;
-  const onAbort = () => [...all].forEach((one) => void one());
-  if (all.size === 0) signal.addEventListener("abort", onAbort, { once: true });
-  all.add(run);
+  const { runs, onAbort } = found;
+  runs.add(run);
+  // The same listener is not added twice.
+  signal.addEventListener("abort", onAbort, { once: true });
   return () => {
-    all.delete(run);
-    if (all.size === 0) {
-      signal.removeEventListener("abort", onAbort);
-      under.delete(signal);
-    }
+    runs.delete(run);
+    if (runs.size === 0) signal.removeEventListener("abort", onAbort);
   };
 }
 

@@ -34,7 +34,7 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
   const { fetch = (request: Request) => globalThis.fetch(request) } = connection;
   const address = connection.baseUrl ?? contract.url;
   if (!/^https?:\/\//i.test(address)) throw misuse(`add http:// to baseUrl "${address}"`);
-  const base = new URL(address);
+  const base = parsed(address);
   const authority = tokens(connection.token);
 
   const url = (target: string): string => base.origin + base.pathname.replace(/\/$/, "") + target;
@@ -83,6 +83,14 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
     headers,
     url,
   };
+}
+
+function parsed(address: string): URL {
+  try {
+    return new URL(address);
+  } catch {
+    throw misuse(`baseUrl "${address}" is not a URL`);
+  }
 }
 
 /** Cancels the body of an unused answer. */

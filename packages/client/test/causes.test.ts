@@ -218,7 +218,7 @@ it.each<[what: string, mistake: () => unknown, message: RegExp]>([
 it.each([{}, undefined, "http://localhost"])(
   "connect(%j) throws at once, and says that it needs a contract",
   (wrong) => {
-    expect(() => connect(wrong as never)).toThrow("connect needs a contract of format 1, not undefined");
+    expect(() => connect(wrong as never)).toThrow("connect needs a contract, such as");
   },
 );
 

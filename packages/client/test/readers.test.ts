@@ -100,9 +100,59 @@ test("two loops over a stream that begin at once are told apart before the first
   ]);
 });
 
-test("a stream that was read to its end has nothing to share: the next loop is over at once", async () => {
-  const stream = open().stream();
-  expect([await all(stream), await all(stream)]).toEqual([3, 0]);
+type Stream = ReturnType<ReturnType<typeof open>["stream"]>;
+const reads: Readonly<Record<string, (stream: Stream) => Promise<unknown>>> = {
+  "text()": (stream) => stream.text(),
+  "a loop": (stream) => all(stream),
+  "batches()": (stream) => all(stream.batches()),
+};
+
+describe.each(Object.entries(reads))("What %s gives", (name, read) => {
+  // A loop ends without an error, as after `break`. A text would look whole.
+  const ofCancelled = async (reading: Promise<unknown>) => {
+    if (name === "text()") await expect(reading).rejects.toMatchObject({ name: "AbortError", code: "AbortError" });
+    else await reading;
+  };
+
+  test.each([true, false])(
+    "of a stream that was cancelled before is no text, and no message (resume: %s)",
+    async (resume) => {
+      for (const wait of [false, true]) {
+        const stream = open().stream(resume);
+        if (wait) await stream.opened;
+        stream.cancel();
+        await ofCancelled(read(stream));
+        await ofCancelled(read(stream));
+      }
+    },
+  );
+
+  test("of a stream that is cancelled while it is read is no text", async () => {
+    const turns = [() => {}, () => Promise.resolve(), (stream: Stream) => stream.opened];
+    for (const turn of turns) {
+      const stream = open().stream();
+      const reading = ofCancelled(read(stream));
+      await turn(stream);
+      stream.cancel();
+      await reading;
+    }
+  });
+
+  test("of a stream whose loop was left is no text", async () => {
+    const stream = open().stream();
+    for await (const _ of stream) break;
+    await ofCancelled(read(stream));
+  });
+
+  test.each(Object.entries(reads))("of a stream that was read to its end by %s is a TypeError", async (_, first) => {
+    const stream = open().stream();
+    await first(stream);
+    const again = { name: "TypeError", code: "usage" };
+    await expect(read(stream)).rejects.toMatchObject(again);
+    // There is nothing left to cancel.
+    stream.cancel();
+    await expect(read(stream)).rejects.toMatchObject(again);
+  });
 });
 
 test("a loop over a channel that is left does not close it: the next one goes on with the message after", async () => {

@@ -1,3 +1,4 @@
+import { misuse } from "@parlance/wire";
 import { type HttpRequest, WebRequest } from "./http/request.js";
 import type { App } from "./serve.js";
 
@@ -24,11 +25,11 @@ export function fetchOf(apps: Apps): (request: Request) => Promise<Response> {
 
 export function placed(apps: Apps): readonly Placed[] {
   const list: readonly (App | Placed)[] = Array.isArray(apps) ? apps : [apps as App | Placed];
-  if (list.length === 0) throw new TypeError("there is no app to serve");
+  if (list.length === 0) throw misuse("there is no app to serve");
   return list.map((one) => {
     if (!("app" in one)) return { app: one };
     if (one.path !== undefined && !/^(\/[^/?#]+)+$/.test(one.path))
-      throw new TypeError(`"${one.path}" is not a path to stand below: write it like "/v1"`);
+      throw misuse(`"${one.path}" is not a path to stand below: write it like "/v1"`);
     return one;
   });
 }

@@ -1,3 +1,4 @@
+import { misuse } from "@parlance/wire";
 import { type Apps, placed } from "./apps.js";
 import { LISTEN_LIMITS } from "./limits.js";
 import {
@@ -45,7 +46,7 @@ interface Bun {
 /** Serves one app, or several with different paths, over HTTP and WebSocket on one port of Bun. */
 export async function listen(app: Apps, options: PemListenOptions = {}): Promise<Served> {
   const { Bun: bun } = globalThis as unknown as { readonly Bun?: Bun };
-  if (!bun) throw new TypeError("@parlance/server/bun is for Bun: use @parlance/server/node or /deno here");
+  if (!bun) throw misuse("@parlance/server/bun is for Bun: use @parlance/server/node or /deno here");
   const list = placed(app);
   const apps = list.map((one) => one.app);
   const { host = "127.0.0.1", port = documentedPort(apps), tls } = options;

@@ -1,3 +1,4 @@
+import { misuse } from "@parlance/wire";
 import { type Apps, placed } from "./apps.js";
 import { LISTEN_LIMITS } from "./limits.js";
 import {
@@ -30,7 +31,7 @@ interface Deno {
 /** Serves one app, or several with different paths, over HTTP and WebSocket on one port of Deno. */
 export async function listen(app: Apps, options: PemListenOptions = {}): Promise<Served> {
   const { Deno: deno } = globalThis as unknown as { readonly Deno?: Deno };
-  if (!deno) throw new TypeError("@parlance/server/deno is for Deno: use @parlance/server/node or /bun here");
+  if (!deno) throw misuse("@parlance/server/deno is for Deno: use @parlance/server/node or /bun here");
   const list = placed(app);
   const apps = list.map((one) => one.app);
   const { host = "127.0.0.1", port = documentedPort(apps), tls } = options;

@@ -1,3 +1,4 @@
+import { misuse } from "@parlance/wire";
 import type { Pace } from "@parlance/wire/link";
 
 /**
@@ -114,7 +115,7 @@ export function resolveLimits(options: Partial<Limits>): Limits {
     const value: unknown = options[name as keyof Limits];
     if (value === undefined) continue;
     if (typeof value !== "number" || !(value >= 0))
-      throw new TypeError(`${name} is a number of at least 0, not ${String(value)}`);
+      throw misuse(`${name} is a number of at least 0, not ${String(value)}`);
     limits[name] = value;
   }
   return limits as unknown as Limits;

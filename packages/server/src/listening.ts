@@ -1,3 +1,4 @@
+import { misuse } from "@parlance/wire";
 import { isLoopback } from "./http/origin.js";
 import type { App } from "./serve.js";
 
@@ -48,10 +49,10 @@ export function inUse(port: number, cause: unknown): Error {
 /** @throws `TypeError` for an option of `serve`, and for an address beyond loopback without `authenticate` */
 export function checkListen(apps: readonly App[], host: string, options: ListenBase): void {
   for (const moved of ["hosts", "origins", "heartbeat", "maxMessageSize"])
-    if (moved in options) throw new TypeError(`${moved} is an option of serve, not of listen`);
+    if (moved in options) throw misuse(`${moved} is an option of serve, not of listen`);
   const open = apps.find((one) => !one.authenticates);
   if (!isLoopback(host) && open && !options.dangerouslyAllowEverybody)
-    throw new TypeError(
+    throw misuse(
       `${open.contract.name} would be open to everybody who reaches ${host}: give it \`authenticate\`, listen on loopback, or set \`dangerouslyAllowEverybody\``,
     );
 }

@@ -1,4 +1,4 @@
-import { Refusal } from "@parlance/wire";
+import { misuse, Refusal } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import { invoke } from "./callback.js";
 import type { ServeOptions } from "./options.js";
@@ -46,14 +46,12 @@ export function nameOf({ identify }: ServeOptions, principal: unknown): string {
       () => name,
       () => {},
     );
-    throw new TypeError(
-      `identify must return a string at once, not ${name instanceof Promise ? "a promise" : typeof name}`,
-    );
+    throw misuse(`identify must return a string at once, not ${name instanceof Promise ? "a promise" : typeof name}`);
   }
   if (typeof principal !== "object" || principal === null) return JSON.stringify(principal) ?? "";
   const { id } = principal as { id?: unknown };
   const name = id === undefined ? JSON.stringify(principal) : JSON.stringify({ id });
   if (name === undefined || name === "{}")
-    throw new TypeError("this principal has no `id`, and its JSON is empty: pass `identify` to `serve`");
+    throw misuse("this principal has no `id`, and its JSON is empty: pass `identify` to `serve`");
   return name;
 }

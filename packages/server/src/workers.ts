@@ -1,3 +1,4 @@
+import { misuse } from "@parlance/wire";
 import { type Apps, placed } from "./apps.js";
 import { answer, handshake } from "./web/answer.js";
 import { type StandardSocket, standardPort } from "./web/port.js";
@@ -21,8 +22,7 @@ export function fetchOf(app: Apps): (request: Request) => Promise<Response> {
     const { WebSocketPair: Pair } = globalThis as unknown as {
       readonly WebSocketPair?: new () => { readonly 0: unknown; readonly 1: WorkerSocket };
     };
-    if (!Pair)
-      throw new TypeError("@parlance/server/workers is for Cloudflare workers: there is no WebSocketPair here");
+    if (!Pair) throw misuse("@parlance/server/workers is for Cloudflare workers: there is no WebSocketPair here");
     const { 0: client, 1: server } = new Pair();
     server.accept();
     shaken.run(standardPort(server, shaken.app.limits.maxMessageSize));

@@ -3,7 +3,7 @@ import { parseGap, RESUME } from "@parlance/wire/resume";
 import { cancel } from "../cancel.js";
 import { gap } from "../disconnected.js";
 import type { StreamSource } from "../lazy.js";
-import { lifetime } from "../lifetime.js";
+import { coded, lifetime } from "../lifetime.js";
 import type { operations } from "../operation.js";
 import type { ConnectOptions } from "../options.js";
 import { discard, type Requests } from "../request.js";
@@ -70,13 +70,24 @@ function openOnce(
     over,
   });
   const { messages, opened } = reader;
+  let cancelled: unknown;
   return {
     opened,
     messages,
-    close() {
-      messages.clear();
-      reader.close({}, new DOMException("the stream was cancelled", "AbortError"), true);
+    get cancelled() {
+      return cancelled !== undefined;
     },
-    text: (read) => textOf(contract, name, stream, read),
+    close() {
+      const reason = coded(new DOMException("the stream was cancelled", "AbortError"));
+      if (!messages.drained) cancelled = reason;
+      messages.clear();
+      reader.close({}, reason, true);
+    },
+    async text(read) {
+      const text = await textOf(contract, name, stream, read);
+      // What came before the cancel is not the text.
+      if (cancelled) throw cancelled;
+      return text;
+    },
   };
 }

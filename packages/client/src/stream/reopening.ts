@@ -85,8 +85,12 @@ class ReopenedStream implements StreamSource<AnyMessage> {
     return Promise.reject(misuse(repeated));
   }
 
+  get cancelled(): boolean {
+    return this.#cancelled;
+  }
+
   close(): void {
-    this.#cancelled = true;
+    this.#cancelled ||= !this.messages.drained;
     this.messages.clear();
     this.#current.close();
     this.#life.abort(new DOMException("the stream was cancelled", "AbortError"));

@@ -1,4 +1,4 @@
-import { Refusal } from "@parlance/wire";
+import { misuse, Refusal } from "@parlance/wire";
 
 /** The characters of a bearer token (RFC 6750, section 2.1). */
 const TOKEN = /^[\w.~+/-]+=*$/;
@@ -18,9 +18,7 @@ export function bearer(principals: Principals): Authenticate {
   // The message must not hold the token.
   for (const token of Object.keys(principals))
     if (!TOKEN.test(token))
-      throw new TypeError(
-        "a bearer token has letters, digits and -._~+/ only, with = at its end (RFC 6750, section 2.1)",
-      );
+      throw misuse("a bearer token has letters, digits and -._~+/ only, with = at its end (RFC 6750, section 2.1)");
   const find = table(principals, "token");
   return async ({ headers }) => {
     const [, token] = /^Bearer +(.*)$/i.exec(headers.get("Authorization") ?? "") ?? [];
@@ -38,7 +36,7 @@ export function bearer(principals: Principals): Authenticate {
 export function apiKey(header: string, principals: Principals): Authenticate {
   // The message must not hold the key.
   for (const key of Object.keys(principals))
-    if (!KEY.test(key)) throw new TypeError("an API key is printable ASCII, without a space at its ends");
+    if (!KEY.test(key)) throw misuse("an API key is printable ASCII, without a space at its ends");
   const find = table(principals, "key");
   return async ({ headers }) => {
     const key = headers.get(header);
@@ -51,7 +49,7 @@ export function apiKey(header: string, principals: Principals): Authenticate {
 function table(principals: Principals, what: string): (given: string, unknown: string) => Promise<unknown> {
   for (const principal of Object.values(principals))
     if (principal === undefined || principal === null || principal === false)
-      throw new TypeError(`the principal of a ${what} may not be ${principal}: it would be refused with 401`);
+      throw misuse(`the principal of a ${what} may not be ${principal}: it would be refused with 401`);
   let known: Promise<readonly { digest: Uint8Array; principal: unknown }[]> | undefined;
   const digested = () =>
     Promise.all(

@@ -1,5 +1,5 @@
 import type { Bytes } from "@parlance/contract";
-import { type AnyContract, assertChecked, bindAnswer, checkOf, inputName } from "@parlance/wire";
+import { type AnyContract, assertChecked, bindAnswer, checkOf, inputName, misuse } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import type { Callbacks } from "../callback.js";
 import type { Limits } from "../limits.js";
@@ -54,7 +54,7 @@ function answerer(contract: AnyContract, name: string): Operation["answer"] {
     }
     if (text !== undefined) return { status, headers, body: String(body) };
     if (binary === undefined) return { status, headers, body: "" };
-    if (!isBytes(body)) throw new TypeError(`the handler of ${name} returned no ReadableStream, Uint8Array or Blob`);
+    if (!isBytes(body)) throw misuse(`the handler of ${name} returned no ReadableStream, Uint8Array or Blob`);
     const size = sizeOf(body);
     const length: Record<string, string> = size === undefined ? {} : { "Content-Length": String(size) };
     const report = (error: unknown) => callbacks.report(error, "handler", name);

@@ -1,3 +1,4 @@
+import { misuse } from "@parlance/wire";
 /** Origins of pages: texts in which `*` stands for characters other than a slash, expressions for whole origins, or a function. */
 export type Origins = readonly (string | RegExp)[] | ((origin: string) => boolean);
 
@@ -13,12 +14,14 @@ export function matcherOf(
   report: (error: unknown, source: string) => void,
 ): (origin: string) => boolean {
   if (typeof origins === "function") return safely(origins, report);
+  if (!Array.isArray(origins))
+    throw misuse(`origins is a list or a function: write ["https://example.com"], not ${JSON.stringify(origins)}`);
   const exact = new Set<string>();
   const patterns: RegExp[] = [];
   for (const origin of origins) {
     if (origin instanceof RegExp) patterns.push(whole(origin.source, origin.flags.replace(/[gy]/g, "")));
-    else if (origin !== "null" && !ORIGIN.test(origin))
-      throw new TypeError(
+    else if (typeof origin !== "string" || (origin !== "null" && !ORIGIN.test(origin)))
+      throw misuse(
         `"${origin}" is not an origin: write it like "https://example.com", "https://*.example.com" or "vscode-webview://*", or give a function`,
       );
     else if (origin.includes("*"))

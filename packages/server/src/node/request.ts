@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
 import type { Socket } from "node:net";
+import { misuse } from "@parlance/wire";
 import { type ByteSource, webStream } from "@parlance/wire/bytes";
 import type { Scope } from "@parlance/wire/scope";
 import { type BodyReader, type HttpRequest, WebRequest } from "../http/request.js";
@@ -221,7 +222,7 @@ class NodeBody implements BodyReader {
 function parsedBody(incoming: Incoming): BodyInit {
   const { body } = incoming as { readonly body?: unknown };
   if (body === undefined)
-    throw new TypeError("the body was read before it came here: mount this handler before what reads bodies");
+    throw misuse("the body was read before it came here: mount this handler before what reads bodies");
   return typeof body === "string" || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body);
 }
 

@@ -1,3 +1,4 @@
+import { misuse } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
 import { invoke } from "../callback.js";
@@ -127,5 +128,5 @@ function tailOf(log: EventLog, name: string, reader: Scope, failed: (error: unkn
 function iteratorOf(tail: AsyncIterable<readonly Entry[]>): AsyncIterator<readonly Entry[]> {
   if (typeof tail?.[Symbol.asyncIterator] === "function") return tail[Symbol.asyncIterator]();
   Promise.resolve(tail).catch(() => {});
-  throw new TypeError("the event log's tail is no async iterable: write it as `async *tail`");
+  throw misuse("the event log's tail is no async iterable: write it as `async *tail`");
 }

@@ -1,4 +1,4 @@
-import { type AnyContract, type AnyMessage, Disconnected, Refusal } from "@parlance/wire";
+import { type AnyContract, type AnyMessage, Disconnected, misuse, Refusal } from "@parlance/wire";
 import { OpenAsks } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import { type Encode, encoderFor } from "../codecs.js";
@@ -202,7 +202,7 @@ export class LocalSessions implements SessionStore {
   /** Shows an ask to every reader; an operation answers it. */
   #askReaders(key: string, hub: Hub, message: AnyMessage, scope: Scope, on: Settling): void {
     const waiting = hub.asks.open(message, on);
-    if (!waiting) throw new TypeError(`${this.#contract.name}: this ${message.type} asks nothing; send it`);
+    if (!waiting) throw misuse(`${this.#contract.name}: this ${message.type} asks nothing; send it`);
     scope.add(() => {
       hub.asks.withdraw(waiting);
       // The next reader is shown open asks only.

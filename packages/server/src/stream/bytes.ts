@@ -1,4 +1,5 @@
 import type { Bytes } from "@parlance/contract";
+import { misuse } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
 import type { Limits } from "../limits.js";
 import type { Sink, SseWriter } from "./writer.js";
@@ -25,7 +26,7 @@ export class ByteWriter implements SseWriter {
     let whole = false;
     try {
       for (let step = await bytes.read(); !reader.closed && !step.done; step = await bytes.read()) {
-        if (!(step.value instanceof Uint8Array)) throw new TypeError("a stream of bytes has chunks of type Uint8Array");
+        if (!(step.value instanceof Uint8Array)) throw misuse("a stream of bytes has chunks of type Uint8Array");
         const room = sink.write(step.value);
         if (room) await within(reader, this.#limits.stall, "the reader", () => room);
       }

@@ -1,5 +1,5 @@
 import type { Stream } from "@parlance/contract";
-import { type AnyMessage, encode, faultMessage } from "@parlance/wire";
+import { type AnyMessage, encode, faultMessage, misuse } from "@parlance/wire";
 import { type Scope, until, within } from "@parlance/wire/scope";
 import { type Context, callOf, isHidden, refusalOf } from "../call.js";
 import { invoke } from "../callback.js";
@@ -196,11 +196,11 @@ function needsEnd({ end = [], sentinel }: Stream): boolean {
 }
 
 function unended(operation: string, { end = [] }: Stream): TypeError {
-  return new TypeError(`the handler of ${operation} returned without ${end.join(" or ")}`);
+  return misuse(`the handler of ${operation} returned without ${end.join(" or ")}`);
 }
 
 function messagesOf(returned: unknown, operation: string): AsyncIterable<AnyMessage> {
   const iterable = (returned ?? {}) as AsyncIterable<AnyMessage>;
   if (typeof iterable[Symbol.asyncIterator] === "function") return iterable;
-  throw new TypeError(`the handler of ${operation} returned no messages: write it as \`async *${operation}\``);
+  throw misuse(`the handler of ${operation} returned no messages: write it as \`async *${operation}\``);
 }
