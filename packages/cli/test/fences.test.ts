@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
 const documents = execFileSync("git", ["ls-files", "*.md"], { cwd: root, encoding: "utf8" }).trim().split("\n");
 
 /** What a fence may be beside a program: pages to start with are followed word for word, commands and files included. */
-const others = /^(sh|text|json|python|yaml|diff|nginx)$/;
+const others = /^(sh|text|jsonl?|python|yaml|diff|nginx)$/;
 /** Where a part of a program is shown: it needs a server, an editor, a Redis or a bundler that no test has here. */
 const parts = [
   "docs/deployment.md",
@@ -37,10 +37,10 @@ test("every fence of a document is a program, of a language that is tested, or o
 test("the JSON in all documents is JSON", () => {
   const broken = documents.flatMap((path) =>
     readAllFences(readFileSync(join(root, path), "utf8"))
-      .filter(({ language }) => language === "json")
-      .flatMap(({ line, text }) => {
+      .filter(({ language }) => /^jsonl?$/.test(language))
+      .flatMap(({ language, line, text }) => {
         try {
-          JSON.parse(text);
+          for (const one of language === "json" ? [text] : text.trim().split("\n")) JSON.parse(one);
           return [];
         } catch (error) {
           return [`${path}:${line} ${error}`];

@@ -26,14 +26,7 @@ interface Reading {
  */
 export function connect<Client>(contract: ContractValue<Client, unknown>, connection: ConnectOptions = {}): Client {
   const any = contract as unknown as AnyContract;
-  if (!any?.operations)
-    throw misuse("connect needs a contract, such as `foldGateway` of @parlance/protocols/fold-gateway");
-  if (any.format !== 1)
-    throw new Violation(`connect needs a contract of format 1, not ${any.format}: update @parlance/client`, {
-      code: "format",
-      protocol: any.name,
-      side: "client",
-    });
+  check(any);
   const requesting = requests(any, connection);
   let operating: Operations | undefined;
   const readings = new Set<Reading>();
@@ -104,4 +97,16 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
   function sessionOf(input: Input): unknown {
     return any.session === undefined ? undefined : input[any.session];
   }
+}
+
+function check(contract: AnyContract | undefined): void {
+  if (!contract?.operations)
+    throw misuse("connect needs a contract, such as `foldGateway` of @parlance/protocols/fold-gateway");
+  const { format, name } = contract;
+  if (format !== 1)
+    throw new Violation(`connect needs a contract of format 1, not ${format}: update @parlance/client`, {
+      code: "format",
+      protocol: name,
+      side: "client",
+    });
 }

@@ -39,7 +39,7 @@ export function coded(reason: unknown): unknown {
 
 interface Under {
   readonly runs: Set<() => void>;
-  /** The signal's one listener. Whoever leaves last removes it, not whoever added it. */
+  /** The signal's one listener. It is removed with the last run, not with the one that added it. */
   readonly onAbort: () => void;
 }
 
