@@ -43,12 +43,12 @@ const edits = (entry, what, limit, names) => ({
 });
 
 export default [
-  client("fold-gateway", "at once", "4.36 kB", atOnce),
-  client("based", "at once", "4.83 kB", atOnce),
-  client("loco", "at once", "7.33 kB", atOnce),
-  client("fold-gateway", "in all (with streams)", "11.23 kB", all.streams),
-  client("based", "in all (with channels)", "15.25 kB", all.channelsAlone),
-  client("loco", "in all (with channels)", "18.44 kB", all.channels),
+  client("fold-gateway", "at once", "4.38 kB", atOnce),
+  client("based", "at once", "4.85 kB", atOnce),
+  client("loco", "at once", "7.35 kB", atOnce),
+  client("fold-gateway", "in all (with streams)", "11.25 kB", all.streams),
+  client("based", "in all (with channels)", "15.3 kB", all.channelsAlone),
+  client("loco", "in all (with channels)", "18.5 kB", all.channels),
   edits("index", "whole", "53.2 kB"),
   edits("unified", "unified diffs", "15.7 kB", "{ parsePatch, applyPatch, formatPatch }"),
   edits("unified", "unified diffs, applied strictly", "13.1 kB", "{ parsePatch, applyStrictly, formatPatch }"),

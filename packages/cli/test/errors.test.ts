@@ -18,6 +18,10 @@ const made: Readonly<Record<string, readonly unknown[]>> = {
   FileRefusal: ["missing", "a.ts", "no"],
   TranscriptError: ["no", 3],
   ToonError: ["no", 3],
+  Unmet: ["an answer", "nothing"],
+  NotOffered: ["no"],
+  Broken: ["no"],
+  BadRequest: ["no"],
 };
 
 type Kind = new (...values: readonly unknown[]) => Error & { readonly code?: unknown };

@@ -7,9 +7,9 @@ vi.setConfig({ testTimeout: 600_000 });
 
 const isLong = Boolean(process.env.PARLANCE_LONG);
 const seeds = isLong ? [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] : [1];
-const pairs = readPairs().filter((_, i) => isLong || i % 2 === 0);
+const pairs = readPairs().filter((_, i) => isLong || i % 4 === 0);
 
-/** Half of the pairs, with one seed, may miss what all of them reach by a point. */
+/** A quarter of the pairs, with one seed, may miss what all of them reach by a point. */
 const spread = isLong ? 0 : 0.01;
 
 test.each([
@@ -26,7 +26,7 @@ test.each([
       const cases = makeCases(format, pairs, seed);
       const scores = score(cases, parlance(format), (item, made) => wrong.push({ seed, ...item, made }));
       expect(wrong.slice(0, 1)).toEqual([]);
-      expect(cases.length).toBeGreaterThan(1000);
+      expect(cases.length).toBeGreaterThan(700);
       for (const [kind, { correct, refused }] of scores)
         if (!isRefusal(kind)) {
           tally.correct += correct;

@@ -1,3 +1,4 @@
+import { branded } from "../branded.js";
 import type { Act } from "./script.js";
 import type { ClientStage, ServerStage } from "./stage.js";
 
@@ -36,7 +37,12 @@ export type Case = ServerCase | ClientCase;
 
 /** An expectation that was not met. */
 export class Unmet extends Error {
+  static {
+    branded(Unmet, "Unmet");
+  }
+
   override readonly name = "Unmet";
+  readonly code = "unmet";
   readonly expected: string;
   readonly came: string;
   constructor(expected: string, came: unknown) {
@@ -49,7 +55,12 @@ export class Unmet extends Error {
 
 /** The peer does not offer what the case is about. */
 export class NotOffered extends Error {
+  static {
+    branded(NotOffered, "NotOffered");
+  }
+
   override readonly name = "NotOffered";
+  readonly code = "not_offered";
 }
 
 export function meet(holds: boolean, expected: string, came: unknown): asserts holds {

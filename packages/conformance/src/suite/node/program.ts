@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { branded } from "../../branded.js";
 import { Unmet } from "../case.js";
 
 /** A program under test, which answers each JSON line with one. What it writes to stderr is passed on. */
@@ -83,5 +84,10 @@ export class Program {
 
 /** The program under test does not do its part: no case can be judged. */
 export class Broken extends Error {
+  static {
+    branded(Broken, "Broken");
+  }
+
   override readonly name = "Broken";
+  readonly code = "broken_program";
 }
