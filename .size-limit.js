@@ -46,7 +46,7 @@ export default [
   client("fold-gateway", "at once", "4.38 kB", atOnce),
   client("based", "at once", "4.85 kB", atOnce),
   client("loco", "at once", "7.35 kB", atOnce),
-  client("fold-gateway", "in all (with streams)", "11.25 kB", all.streams),
+  client("fold-gateway", "in all (with streams)", "11.24 kB", all.streams),
   client("based", "in all (with channels)", "15.3 kB", all.channelsAlone),
   client("loco", "in all (with channels)", "18.5 kB", all.channels),
   edits("index", "whole", "53.2 kB"),
