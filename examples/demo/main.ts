@@ -17,7 +17,6 @@ import { serveLoco, TOKEN } from "../loco/server.js";
 import { talkLocoApp } from "../loco-app/client.js";
 import { TOKEN as APP_TOKEN, serveLocoApp } from "../loco-app/server.js";
 import { checkRenamed, PROMPT } from "./check.js";
-import { lookAt } from "./look.js";
 import { meter } from "./meter.js";
 import { isAlive, starters } from "./starters.js";
 import type { Print, Story } from "./story.js";
@@ -156,6 +155,8 @@ async function stay(names: readonly string[]): Promise<void> {
 /** One conversation on the inspector's page, which stays until the process is interrupted or terminated. */
 async function look(name: string): Promise<void> {
   const { serve, talk, token } = protocols[name]!;
+  // Nothing else of the demo needs the inspector, which is for Node.
+  const { lookAt } = await import("./look.js");
   const workspace = await copyWorkspace();
   const server = await listen(serve(workspace), { port: 0 });
   const headers: Record<string, string> = token === undefined ? {} : { Authorization: `Bearer ${token}` };

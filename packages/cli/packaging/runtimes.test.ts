@@ -239,7 +239,9 @@ describe.runIf(linux)("From the packed packages,", () => {
         plugins: [
           {
             name: "packed packages",
-            setup: (setup) =>
+            setup(setup) {
+              // Only `--inspect` loads it.
+              setup.onResolve({ filter: /\/look\.js$/ }, ({ path }) => ({ path, external: true }));
               setup.onResolve({ filter: /^@parlance\// }, ({ path, pluginData }) =>
                 pluginData === "packed"
                   ? undefined
@@ -248,7 +250,8 @@ describe.runIf(linux)("From the packed packages,", () => {
                       kind: "import-statement",
                       pluginData: "packed",
                     }),
-              ),
+              );
+            },
           },
         ],
       });
