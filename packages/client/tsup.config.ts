@@ -3,21 +3,15 @@ import { defineConfig, type Options } from "tsup";
 
 type Plugin = NonNullable<Options["esbuildPlugins"]>[number];
 
-const modulesOf = (folder: string, names: readonly string[]) => names.map((name) => `${folder}/src/${name}`);
+const modulesOf = (names: readonly string[]) => names.map((name) => `client/src/${name}`);
 
 /**
- * The modules that a page always loads together, those of wire included, by file of the ESM build. On its own, esbuild makes a file for each
- * set of dynamic imports that share modules: a page would load ten small files, which gzip packs worse than five.
+ * The modules that a page always loads together, by file of the ESM build. On its own, esbuild makes a file for each set of dynamic imports
+ * that share modules: a page would load ten small files, which gzip packs worse than five.
  */
 const files = {
-  base: [
-    ...modulesOf("client", ["connect", "disconnected", "lazy", "lifetime", "options", "request", "token", "why"]),
-    ...modulesOf("wire", ["bind", "errors", "reading", "resume"]),
-  ],
-  conversation: [
-    ...modulesOf("client", ["cancel", "read", "rejoin"]),
-    ...modulesOf("wire", ["fault", "json", "message-decoder", "notify", "pointer", "untag"]),
-  ],
+  base: modulesOf(["connect", "disconnected", "lazy", "lifetime", "options", "request", "token", "why"]),
+  conversation: modulesOf(["cancel", "read", "rejoin"]),
 };
 const packages = join(import.meta.dirname, "..");
 const fileOf = new Map(Object.entries(files).flatMap(([file, modules]) => modules.map((module) => [module, file])));
@@ -27,9 +21,8 @@ const pathOf = (module: string) => join(packages, `${module}.ts`);
 const joined: Plugin = {
   name: "joined",
   setup({ initialOptions, onResolve, onLoad }) {
-    // CommonJS is not for pages: one copy of wire serves the client and the server.
-    if (initialOptions.format !== "esm")
-      return onResolve({ filter: /^@parlance\/wire/ }, ({ path }) => ({ path, external: true }));
+    // CommonJS is not for pages.
+    if (initialOptions.format !== "esm") return;
     const entries = initialOptions.entryPoints as string[];
     initialOptions.entryPoints = [
       ...entries.map((path) => ({ in: path, out: basename(path, ".ts") })),
@@ -42,12 +35,10 @@ const joined: Plugin = {
         .join("\n"),
       resolveDir: packages,
     }));
-    onResolve({ filter: /^(\.|\/|@parlance\/wire)/ }, ({ path, kind, importer, namespace, resolveDir }) => {
+    onResolve({ filter: /^(\.|\/)/ }, ({ path, kind, importer, namespace, resolveDir }) => {
       if (kind === "entry-point") return undefined;
       if (namespace === "joined") return { path, sideEffects: false };
-      const module = path.startsWith("@")
-        ? path.replace("@parlance/wire", "wire/src")
-        : moduleAt(join(resolveDir, path));
+      const module = moduleAt(join(resolveDir, path));
       const file = fileOf.get(module);
       if (file !== undefined && file !== fileOf.get(moduleAt(importer)))
         return { path: `./${file}.js`, external: true };
@@ -64,7 +55,5 @@ export default defineConfig({
   target: "es2022",
   minifyWhitespace: true,
   sourcemap: true,
-  // The plugin decides where these are imported from.
-  noExternal: [/^@parlance\/wire/],
   esbuildPlugins: [joined],
 });
