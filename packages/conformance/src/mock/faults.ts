@@ -145,7 +145,7 @@ function faultyPort(scope: Scope, port: Port, plan: Plan, broken: (frame: string
   };
 }
 
-/** Waits, for ever without a time, but no longer than the client or the mock is there. */
+/** Waits for a time. Without one it waits until the client leaves or the mock closes, which ends any wait. */
 function pause(scope: Scope, milliseconds: number | undefined, signal?: AbortSignal): Promise<void> {
   if (milliseconds === 0) return Promise.resolve();
   return new Promise((resolve) => {

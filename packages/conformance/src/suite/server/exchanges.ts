@@ -1,0 +1,180 @@
+import type { Exchange } from "@parlance/contract";
+import { alike } from "../alike.js";
+import { meet, type ServerCase } from "../case.js";
+import type { Kit } from "../kit.js";
+import type { JsonMessage } from "../script.js";
+import type { ServerStage } from "../stage.js";
+import { about, after, on } from "./channels.js";
+import { success } from "./operations.js";
+import { Messages, meetMessage, nextMessage } from "./read.js";
+
+/** Asks of either side on a channel or stream. */
+export function exchangeCases(kit: Kit): ServerCase[] {
+  return (kit.contract.exchanges ?? []).flatMap((exchange, index) => {
+    const at = `contract.json#/exchanges/${index}`;
+    const channel = Object.keys(kit.contract.channels).find((name) =>
+      kit.names(name, exchange.by).includes(exchange.ask),
+    );
+    if (exchange.by === "client") return channel === undefined ? [] : busy(kit, channel, exchange, at);
+    return channel === undefined ? answeredByCall(kit, exchange, at) : serverAsks(kit, channel, exchange, at);
+  });
+}
+
+function busy(kit: Kit, name: string, { ask, busy: refusal }: Exchange, at: string): ServerCase[] {
+  const message = kit.example(name, "client", ask);
+  if (refusal === undefined || !message) return [];
+  return [
+    {
+      ...about(kit, name, `busy/${ask}`),
+      title: `a second ${ask} is answered with ${refusal} while the first is open`,
+      at: `${at}/busy`,
+      kill: "no-busy",
+      script: [after(kit, name, [{ receive: ask }, { hold: true }])],
+      run: (stage) =>
+        on(kit, stage, name, async (frames) => {
+          const text = kit.frame(name, "client", message);
+          frames.send(text);
+          frames.send(text);
+          const { type } = await nextMessage(kit, name, frames);
+          meet(type === refusal, refusal, type);
+        }),
+    },
+  ];
+}
+
+/** An ask with a key, and an answer to it. */
+function keyed(
+  kit: Kit,
+  name: string,
+  exchange: Exchange,
+  value: string,
+): { ask: JsonMessage; answer: JsonMessage; partial?: JsonMessage } | undefined {
+  const { ask, key, when, answers } = exchange;
+  const reply = answers.find((one) => one.message !== undefined);
+  const example = kit.example(name, "server", ask);
+  const found = reply && kit.example(name, "client", reply.message!);
+  if (key === undefined || !example || !found) return undefined;
+  const own = reply.key ?? key;
+  const [field, values] = Object.entries(reply.partial ?? {})[0] ?? [];
+  const full =
+    field === undefined
+      ? found
+      : kit.said(name, "client", reply.message!).find((one) => !values!.includes(one.value[field]!))?.value;
+  if (!full) return undefined;
+  return {
+    ask: { ...example, ...when, [key]: value },
+    answer: { ...full, [own]: value },
+    ...(field !== undefined && { partial: { ...full, [field]: values![0]!, [own]: value } }),
+  };
+}
+
+function serverAsks(kit: Kit, name: string, exchange: Exchange, at: string): ServerCase[] {
+  const one = keyed(kit, name, exchange, "conformance-1");
+  const two = keyed(kit, name, exchange, "conformance-2");
+  if (!one || !two) return [];
+  const holds = (
+    id: string,
+    title: string,
+    kill: string,
+    sends: readonly JsonMessage[],
+    asks: readonly JsonMessage[],
+    answers: readonly JsonMessage[],
+  ): ServerCase => ({
+    ...about(kit, name, `${id}/${exchange.ask}`),
+    title,
+    at,
+    kill,
+    script: [after(kit, name, [...asks.map((ask) => ({ ask })), { hold: true }])],
+    run: (stage) =>
+      on(kit, stage, name, async (frames) => {
+        for (const ask of asks) await meetMessage(kit, name, frames, ask);
+        for (const message of sends) frames.send(kit.frame(name, "client", message));
+        await meetAnswers(stage, name, answers);
+      }),
+  });
+  const cases = [
+    holds(
+      "by-key",
+      `answers to ${exchange.ask} settle the ask whose key they repeat, in any order`,
+      "ignore-key",
+      [two.answer, one.answer],
+      [one.ask, two.ask],
+      [one.answer, two.answer],
+    ),
+    holds(
+      "late",
+      `an answer to ${exchange.ask} that nobody asked for settles nothing`,
+      "ignore-key",
+      [two.answer, one.answer],
+      [one.ask],
+      [one.answer],
+    ),
+  ];
+  if (one.partial)
+    cases.push(
+      holds(
+        "partial",
+        `a partial answer to ${exchange.ask} leaves it open`,
+        "partial-settles",
+        [one.partial, one.answer],
+        [one.ask],
+        [one.answer],
+      ),
+    );
+  return cases;
+}
+
+async function meetAnswers(stage: ServerStage, name: string, expected: readonly JsonMessage[]): Promise<void> {
+  const until = Date.now() + stage.wait;
+  for (;;) {
+    const answers = (await stage.report()).find(({ call }) => call === name)?.answers ?? [];
+    if (answers.length >= expected.length || Date.now() > until)
+      return meet(alike(expected, answers), `the asks to be answered with ${JSON.stringify(expected)}`, answers);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** An ask on a stream that an operation answers: a second answer is refused. */
+function answeredByCall(kit: Kit, exchange: Exchange, at: string): ServerCase[] {
+  const { ask, key, when } = exchange;
+  const stream = Object.keys(kit.contract.operations).find((name) => kit.names(name, "server").includes(ask));
+  const message =
+    stream === undefined
+      ? undefined
+      : kit.said(stream, "server", ask).find(({ value }) => alike(when ?? {}, value))?.value;
+  const { session } = kit.contract;
+  if (stream === undefined || session === undefined || !message || key === undefined) return [];
+  // What comes first opens the stream.
+  const before = kit.flow(stream).find(({ type }) => type !== ask);
+  return exchange.answers.flatMap(({ operation, key: own = key }): ServerCase[] => {
+    if (operation === undefined) return [];
+    const shared = session === undefined ? {} : { [session]: kit.input(stream)[session]! };
+    const asking = kit.asking(operation, { ...kit.input(operation), ...shared, [own]: message[key]! });
+    return [
+      {
+        ...about(kit, operation, `double/${ask}`),
+        level: "should",
+        title: `a second ${operation} for the same ${ask} is refused`,
+        at,
+        kill: "answer-twice",
+        script: [
+          { call: stream, steps: [...(before ? [{ send: before }] : []), { ask: message }, { hold: true }] },
+          success(kit, operation),
+        ],
+        async run(stage) {
+          const opened = await stage.open(kit.asking(stream, kit.input(stream)));
+          try {
+            const messages = new Messages(kit, stream, opened);
+            while ((await messages.next())?.type !== ask);
+            const first = await stage.request(asking);
+            meet(first.status < 300, "the first answer to be taken", `${first.status} ${first.text}`);
+            const second = await stage.request(asking);
+            meet(second.status >= 400, "the second answer to be refused", `${second.status} ${second.text}`);
+          } finally {
+            opened.abort();
+          }
+        },
+      },
+    ];
+  });
+}
