@@ -42,30 +42,70 @@ export interface Context {
 
 /** A call as hooks see it. The web `Request` is made when it is first read. */
 export function calledOf(operation: string, input: Input, principal: unknown, http: HttpRequest): Called {
-  return {
-    operation,
-    input,
-    get request() {
-      return http.request;
-    },
-    principal,
-  };
+  return new CalledOperation(operation, input, principal, http);
 }
 
 /** The `call` argument of a handler. Its signal is the scope's. */
 export function callOf(context: Context, called: Called, scope: Scope, ask?: OpenAsk): Call<AnySession> {
-  const { principal } = called;
-  return {
-    get request() {
-      return called.request;
+  return new HandlerCall(context, called, scope, ask);
+}
+
+// The getters of both are own properties, so that `{ ...call }` has them. All calls share them: V8 keeps a literal's own getter, and with it
+// all of its call, until the next full collection.
+
+class CalledOperation implements Called {
+  static readonly #request = {
+    enumerable: true,
+    get(this: CalledOperation) {
+      return this.#http.request;
     },
-    principal,
-    get signal() {
-      return scope.signal;
-    },
-    session: (key) => context.sessions.session(sessionName(context, principal, key)),
-    ...(ask && { ask }),
   };
+  readonly #http: HttpRequest;
+  readonly operation: string;
+  readonly input: Input;
+  declare readonly request: Request;
+  readonly principal: unknown;
+
+  constructor(operation: string, input: Input, principal: unknown, http: HttpRequest) {
+    this.#http = http;
+    this.operation = operation;
+    this.input = input;
+    this.principal = principal;
+    Object.defineProperty(this, "request", CalledOperation.#request);
+  }
+}
+
+class HandlerCall implements Call<AnySession> {
+  static readonly #request = {
+    enumerable: true,
+    get(this: HandlerCall) {
+      return this.#called.request;
+    },
+  };
+  static readonly #signal = {
+    enumerable: true,
+    get(this: HandlerCall) {
+      return this.#scope.signal;
+    },
+  };
+  readonly #called: Called;
+  readonly #scope: Scope;
+  declare readonly request: Request;
+  declare readonly signal: AbortSignal;
+  readonly principal: unknown;
+  readonly session: (key: string) => AnySession;
+  declare readonly ask?: OpenAsk;
+
+  constructor(context: Context, called: Called, scope: Scope, ask: OpenAsk | undefined) {
+    const { principal } = called;
+    this.#called = called;
+    this.#scope = scope;
+    Object.defineProperty(this, "request", HandlerCall.#request);
+    Object.defineProperty(this, "signal", HandlerCall.#signal);
+    this.principal = principal;
+    this.session = (key) => context.sessions.session(sessionName(context, principal, key));
+    if (ask) this.ask = ask;
+  }
 }
 
 /** The session that a call names, or undefined. */

@@ -131,6 +131,43 @@ test.each([
   },
 );
 
+test("a handler that closes its app and then fails leaves nothing behind", async () => {
+  const app = agent(
+    {},
+    {
+      async getSession() {
+        app.close();
+        await turn();
+        throw new Error("too late");
+      },
+    },
+  );
+  expect((await app.fetch(requestOf(""))).status).toBe(503);
+  // An unhandled rejection would come now, and fail this test.
+  await turn();
+});
+
+test("a handler may copy its call, and take it apart", async () => {
+  const heard: object[] = [];
+  const app = agent(
+    { hooks: { request: (called) => void heard.push({ ...called }) } },
+    {
+      prompt(_, call) {
+        const { session } = call;
+        heard.push({ ...call });
+        session("s").send({ type: "message.delta", content: "", role: "assistant" });
+        return { status: "accepted", agent_state: "thinking" };
+      },
+    },
+  );
+  await prompt(app, "hi");
+  const request = expect.any(Request);
+  expect(heard).toMatchObject([
+    { operation: "prompt", input: { session_id: "s", text: "hi" }, request },
+    { request, signal: expect.any(AbortSignal), session: expect.any(Function) },
+  ]);
+});
+
 test("readers that join by key take places, call hooks.request, and may be refused by it", async () => {
   let refuse = false;
   const seen: string[] = [];

@@ -27,10 +27,14 @@ export async function operate(
       settled = { done };
     },
   };
-  // Bound to the app, not the connection: a handler's decision counts even when its caller has gone.
-  const value = await within(root, limits.answerWithin, `the handler of ${name}`, () =>
-    handlers[name]!(input, ...(body ? [body] : []), callOf(context, called, call, ask)),
-  );
+  let value = handlers[name]!(input, ...(body ? [body] : []), callOf(context, called, call, ask));
+  if (isPromise(value)) {
+    const returned = value;
+    // Nobody waits for it where the handler's first step closes the app.
+    returned.then(undefined, () => {});
+    // Bound to the app, not the connection: a handler's decision counts even when its caller has gone.
+    value = await within(root, limits.answerWithin, `the handler of ${name}`, () => returned);
+  }
   const answered = answer(context, value, call);
   if (ask && !settled) ask.settle(reply);
   // Another server may hold the ask; it reports whether this answer was the first.
@@ -38,3 +42,6 @@ export async function operate(
   if (session !== undefined && endsSession) sessions.end(session);
   return answered;
 }
+
+const isPromise = (returned: unknown): returned is PromiseLike<unknown> =>
+  typeof (returned as PromiseLike<unknown> | null | undefined)?.then === "function";
