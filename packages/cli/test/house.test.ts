@@ -274,3 +274,10 @@ test.each(Object.keys(below))("the README of %s installs everything that its pro
   // An editor gives its extensions this one.
   expect(imported.filter((one) => one !== "vscode" && !installed.includes(one))).toEqual([]);
 });
+
+test("the server hands `within` a promise that exists already, so that its rejection is handled in each case", () => {
+  const hidden = sources("server").filter((file) =>
+    /\bwithin\([^;]*\(\) => \w+[,)]/.test(readFileSync(join(root, file), "utf8")),
+  );
+  expect(hidden).toEqual([]);
+});

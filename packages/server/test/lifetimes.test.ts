@@ -147,6 +147,53 @@ test("a handler that closes its app and then fails leaves nothing behind", async
   await turn();
 });
 
+/** A request whose body is cut when the test says so. */
+function cutLater(path: string) {
+  let cut = () => {};
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode('{"text":'));
+      cut = () => controller.error(new Error("the body was cut"));
+    },
+  });
+  const headers = { "Content-Type": "application/json" };
+  const request = new Request(`http://localhost${path}`, {
+    method: "POST",
+    headers,
+    body,
+    duplex: "half",
+  } as RequestInit);
+  return { request, cut };
+}
+
+const gateway = (options: ServeOptions) => serve(foldGateway, { async *send() {} }, { ...options, partial: true });
+test.each(
+  ["an operation", "a stream"].flatMap((kind) =>
+    ["before it is read", "while its caller is authenticated", "while its body is read"].map(
+      (when) => [kind, when] as const,
+    ),
+  ),
+)("a call of %s whose connection is cut %s leaves no rejection behind", async (kind, when) => {
+  const [make, path] =
+    kind === "a stream" ? ([gateway, "/api/send"] as const) : ([agent, "/api/sessions/s/prompt"] as const);
+  const app = make({
+    onError: false,
+    ...(when.includes("authenticated") && { authenticate: () => turn().then(() => "me") }),
+  });
+  const { request, cut } = cutLater(path);
+  const call = app.open();
+  const lose = () => {
+    call.close(new Error("gone"));
+    cut();
+  };
+  if (when.includes("before")) lose();
+  const answer = app.answer(request, call);
+  if (when.includes("body")) await turn();
+  lose();
+  expect((await answer).status).toBe(499);
+  await turn();
+});
+
 test("a handler may copy its call, and take it apart", async () => {
   const heard: object[] = [];
   const app = agent(

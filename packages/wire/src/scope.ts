@@ -209,22 +209,26 @@ export class Scope {
 }
 
 /**
- * Starts an external operation and waits for it within a limit.
+ * Starts an external operation, or takes one that has started, and waits for it within a limit.
  *
- * Rejects with a `Disconnected` of code `timeout` after the limit, and with the scope's reason when the scope closes first. `attempt` is a
- * child scope, closed when the wait is over; after a failure its signal is aborted. `late` receives a value that arrives afterwards.
+ * Rejects with a `Disconnected` of code `timeout` after the limit, and with the scope's reason when the scope closes first; what the
+ * operation itself rejects with is handled in each case. `attempt` is a child scope, closed when the wait is over; after a failure its
+ * signal is aborted. `late` receives a value that arrives afterwards.
  */
 export async function within<T>(
   scope: Scope,
   limit: number,
   what: string,
-  start: (attempt: Scope) => T | PromiseLike<T>,
+  start: PromiseLike<T> | ((attempt: Scope) => T | PromiseLike<T>),
   late?: (value: T) => unknown,
 ): Promise<T> {
-  if (scope.closed) throw reasonOf(scope);
+  if (scope.closed) {
+    if (typeof start !== "function") start.then(undefined, nothing);
+    throw reasonOf(scope);
+  }
   const attempt = scope.child();
   try {
-    const started = start(attempt);
+    const started = typeof start === "function" ? start(attempt) : start;
     const value = isThenable(started) ? await settled(attempt, limit, what, started as PromiseLike<T>, late) : started;
     attempt.close();
     return value;

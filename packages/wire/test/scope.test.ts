@@ -145,6 +145,18 @@ test.each([
   expect(scope.stats()).toEqual(zero);
 });
 
+test.each(["closed", "open"])(
+  "within handles the rejection of what had started before, in a scope that is %s",
+  async (state) => {
+    const { scope } = opened();
+    if (state === "closed") scope.close(new Error("gone"));
+    const started = Promise.reject(new Error("cut"));
+    await expect(within(scope, 1000, "it", started)).rejects.toThrow(state === "closed" ? "gone" : "cut");
+    // An unhandled rejection would fail this test.
+    await new Promise((resolve) => setImmediate(resolve));
+  },
+);
+
 test("within rejects with the reason of a scope that closes, and aborts what it waits for", async () => {
   const { scope } = opened();
   let attempt: AbortSignal | undefined;

@@ -117,7 +117,7 @@ async function finish({ limits, root }: Context, wire: Link, port: Port, scope: 
     const closed = wire.channel.close();
     // A reader that stalls ends this wait.
     await within(root, Number.POSITIVE_INFINITY, "sending", () => wire.flushed());
-    await within(root, limits.socketWithin, "closing the channel", () => closed);
+    await within(root, limits.socketWithin, "closing the channel", closed);
   } catch {
     port.cut?.();
   }

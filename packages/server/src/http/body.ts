@@ -69,7 +69,7 @@ async function next(
 ): Promise<Uint8Array | undefined> {
   try {
     const piece = body?.read();
-    return piece instanceof Promise ? await within(call, bodyWithin, "the body", () => piece) : piece;
+    return piece instanceof Promise ? await within(call, bodyWithin, "the body", piece) : piece;
   } catch (error) {
     throw unread(error, call);
   }

@@ -28,13 +28,8 @@ export async function operate(
     },
   };
   let value = handlers[name]!(input, ...(body ? [body] : []), callOf(context, called, call, ask));
-  if (isPromise(value)) {
-    const returned = value;
-    // Nobody waits for it where the handler's first step closes the app.
-    returned.then(undefined, () => {});
-    // Bound to the app, not the connection: a handler's decision counts even when its caller has gone.
-    value = await within(root, limits.answerWithin, `the handler of ${name}`, () => returned);
-  }
+  // Bound to the app, not the connection: a handler's decision counts even when its caller has gone.
+  if (isPromise(value)) value = await within(root, limits.answerWithin, `the handler of ${name}`, value);
   const answered = answer(context, value, call);
   if (ask && !settled) ask.settle(reply);
   // Another server may hold the ask; it reports whether this answer was the first.

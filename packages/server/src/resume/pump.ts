@@ -35,7 +35,7 @@ export async function pump(context: Context, run: Run, production: Production, w
     // A log that batches returns one promise for many entries.
     if (appended === watched) return;
     watched = appended;
-    const kept = within(life, limits.storeWithin, "the event log", () => appended)
+    const kept = within(life, limits.storeWithin, "the event log", appended)
       .catch((error) => {
         if (life.closed || failed) return;
         failed = true;

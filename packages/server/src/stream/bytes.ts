@@ -28,7 +28,7 @@ export class ByteWriter implements SseWriter {
       for (let step = await bytes.read(); !reader.closed && !step.done; step = await bytes.read()) {
         if (!(step.value instanceof Uint8Array)) throw misuse("a stream of bytes has chunks of type Uint8Array");
         const room = sink.write(step.value);
-        if (room) await within(reader, this.#limits.stall, "the reader", () => room);
+        if (room) await within(reader, this.#limits.stall, "the reader", room);
       }
       whole = !reader.closed;
     } catch (error) {
