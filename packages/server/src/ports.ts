@@ -70,7 +70,11 @@ export interface Subscriber {
   end(error?: unknown): void;
 }
 
-export type OpenAskFound = Pick<Waiting, "message">;
+/** An open ask that an operation decides. */
+export interface Claimed extends Pick<Waiting, "message"> {
+  /** Lets another decision in, where this one was not made. Absent for an ask of another server. */
+  release?(): void;
+}
 
 /** The sessions of one app: their readers, the messages that none has confirmed, and the asks that are open. */
 export interface SessionStore {
@@ -83,8 +87,11 @@ export interface SessionStore {
    * to what was sent until then.
    */
   attend(key: string, onEnd: () => void, scope: Scope): () => void;
-  /** Finds the open ask that an operation answers. Throws `Refusal` (409) where it is settled: the first answer counts. */
-  find(key: string, reply: AnyMessage): OpenAskFound | undefined | Promise<OpenAskFound | undefined>;
+  /**
+   * Finds the open ask that an operation answers, and keeps other decisions about it out. Throws `Refusal` (409) where it is settled or
+   * another call decides it: the first answer counts.
+   */
+  claim(key: string, reply: AnyMessage): Claimed | undefined | Promise<Claimed | undefined>;
   /** Settles the ask that an operation answers. Throws `Refusal` (409) where another answer was first. */
   settle(key: string, reply: AnyMessage): void | Promise<void>;
   /** Ends the session for all its readers, and fails its open asks. */

@@ -2,7 +2,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import { connect } from "@parlance/client";
 import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
-import { type App, type ServeOptions, serve } from "@parlance/server";
+import { type App, Refusal, type ServeOptions, serve } from "@parlance/server";
+import { memoryPubSub } from "@parlance/server/cluster";
 import { describe, expect, it, vi } from "vitest";
 
 // Some clients never answer what they are asked.
@@ -149,4 +150,60 @@ it("a session whose ask a channel has answered holds nothing after its last read
   expect(app.stats()).toMatchObject({ sessions: 1, asks: 0 });
   await channel.close();
   await vi.waitFor(() => expect(app.stats()).toMatchObject({ sessions: 0 }));
+});
+
+/** A session with an open ask, and decisions about it whose handler waits until the test lets it answer. */
+async function deciding(options: ServeOptions, fails: boolean) {
+  const decided: string[] = [];
+  let finish = () => {};
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  async function decide(what: "approved" | "rejected", tool_call_id: string) {
+    decided.push(what);
+    await finished;
+    if (fails && decided.length === 1) throw new Refusal("not now", { status: 503 });
+    return { status: what, tool_call_id };
+  }
+  const asked: Promise<{ type: string }>[] = [];
+  const handlers = {
+    async *events() {},
+    prompt(_, { session }) {
+      asked.push(session("s").ask(call));
+      return { status: "accepted", agent_state: "thinking" };
+    },
+    approve: ({ tool_call_id }) => decide("approved", tool_call_id),
+    reject: ({ tool_call_id }) => decide("rejected", tool_call_id),
+  } as Partial<EmacsAgentHandlers> as EmacsAgentHandlers;
+  const app = serve(emacsAgent, handlers, options);
+  const client = connect(emacsAgent, { fetch: app.fetch, retryWaits: [] });
+  await client.prompt({ session_id: "s", text: "x" });
+  const { answer } = await asking(asked);
+  const decision = { session_id: "s", tool_call_id: "c" };
+  return { client, decision, decided, finish, answer };
+}
+
+describe.each([
+  ["one server", {}],
+  ["a server of several", { pubSub: memoryPubSub() }],
+] as const)("Two decisions about one ask at a time, on %s", (_, options) => {
+  it("run one handler: the other is refused before its own", async () => {
+    const { client, decision, decided, finish, answer } = await deciding(options, false);
+    const approved = client.approve(decision);
+    await vi.waitFor(() => expect(decided).toEqual(["approved"]));
+    await expect(client.reject({ ...decision, reason: "no" })).rejects.toMatchObject({ name: "Refusal", status: 409 });
+    finish();
+    await approved;
+    expect(await answer).toMatchObject({ type: "approve" });
+    expect(decided).toEqual(["approved"]);
+  });
+
+  it("where the first one's handler fails, a later one decides", async () => {
+    const { client, decision, decided, finish, answer } = await deciding(options, true);
+    finish();
+    await expect(client.approve(decision)).rejects.toMatchObject({ status: 503 });
+    await client.reject({ ...decision, reason: "no" });
+    expect(await answer).toMatchObject({ type: "reject" });
+    expect(decided).toEqual(["approved", "rejected"]);
+  });
 });

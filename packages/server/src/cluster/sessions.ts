@@ -1,6 +1,6 @@
 import { type AnyContract, type AnyMessage, Disconnected, newKey, Refusal } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
-import type { AnySession, OpenAskFound, Sent, SessionStore, Subscriber } from "../ports.js";
+import type { AnySession, Claimed, Sent, SessionStore, Subscriber } from "../ports.js";
 import { type LocalSessions, SETTLED } from "../session/local.js";
 import { type FollowedSessions, followSessions } from "./follow.js";
 import { Inbox } from "./inbox.js";
@@ -98,8 +98,8 @@ export class ClusterSessions implements SessionStore {
     return this.#local.attend(key, onEnd, scope);
   }
 
-  find(key: string, reply: AnyMessage): OpenAskFound | undefined | Promise<OpenAskFound | undefined> {
-    const found = this.#local.find(key, reply);
+  claim(key: string, reply: AnyMessage): Claimed | undefined | Promise<Claimed | undefined> {
+    const found = this.#local.claim(key, reply);
     if (found || !this.#answering.has(reply.type)) return found;
     return this.#inquire("find", key, reply).then((answer) => {
       if (answer?.is === "decided") throw new Refusal(SETTLED, { status: 409 });
@@ -286,9 +286,11 @@ export class ClusterSessions implements SessionStore {
 
   #answerFor(what: "find" | "settle", key: string, reply: AnyMessage): Answer | undefined {
     try {
+      // Not while a call of this server decides it.
+      if (what === "find") this.#local.claim(key, reply)?.release?.();
       const found = this.#local.find(key, reply);
       if (!found) return undefined;
-      if (what === "find") return { is: "found", message: found.message };
+      if (what === "find") return { is: "found", message: found.ask.message };
       this.#local.settle(key, reply);
       return { is: "settled" };
     } catch {

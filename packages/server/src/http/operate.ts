@@ -17,25 +17,29 @@ export async function operate(
   const { settles, endsSession, answer } = context.operations.get(name)!;
   const session = settles || endsSession ? sessionOf(context, called) : undefined;
   const reply = { ...(settles && input), type: name } as AnyMessage;
-  const found = session !== undefined && settles ? await sessions.find(session, reply) : undefined;
+  const claimed = session !== undefined && settles ? await sessions.claim(session, reply) : undefined;
   let settled: { readonly done: Promise<void> | void } | undefined;
-  const ask: OpenAsk | undefined = found && {
-    message: found.message,
+  const ask: OpenAsk | undefined = claimed && {
+    message: claimed.message,
     settle(answer) {
       const done = sessions.settle(session!, answer);
       done?.catch(() => {});
       settled = { done };
     },
   };
-  let value = handlers[name]!(input, ...(body ? [body] : []), callOf(context, called, call, ask));
-  // Bound to the app, not the connection: a handler's decision counts even when its caller has gone.
-  if (isPromise(value)) value = await within(root, limits.answerWithin, `the handler of ${name}`, value);
-  const answered = answer(context, value, call);
-  if (ask && !settled) ask.settle(reply);
-  // Another server may hold the ask; it reports whether this answer was the first.
-  await settled?.done;
-  if (session !== undefined && endsSession) sessions.end(session);
-  return answered;
+  try {
+    let value = handlers[name]!(input, ...(body ? [body] : []), callOf(context, called, call, ask));
+    // Bound to the app, not the connection: a handler's decision counts even when its caller has gone.
+    if (isPromise(value)) value = await within(root, limits.answerWithin, `the handler of ${name}`, value);
+    const answered = answer(context, value, call);
+    if (ask && !settled) ask.settle(reply);
+    // Another server may hold the ask; it reports whether this answer was the first.
+    await settled?.done;
+    if (session !== undefined && endsSession) sessions.end(session);
+    return answered;
+  } finally {
+    claimed?.release?.();
+  }
 }
 
 const isPromise = (returned: unknown): returned is PromiseLike<unknown> =>

@@ -1,9 +1,9 @@
 import { type AnyContract, type AnyMessage, Disconnected, misuse, Refusal } from "@parlance/wire";
-import { OpenAsks } from "@parlance/wire/link";
+import { type Answered, OpenAsks, type Waiting } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import { type Encode, encoderFor } from "../codecs.js";
 import type { Limits } from "../limits.js";
-import type { AnySession, OpenAskFound, Sent, SessionStore, Subscriber } from "../ports.js";
+import type { AnySession, Claimed, Sent, SessionStore, Subscriber } from "../ports.js";
 import {
   askChannels,
   closeIfIdle,
@@ -18,6 +18,7 @@ import {
 import { type SettledAsks, settledAsks } from "./settled.js";
 
 export const SETTLED = "this was decided already: the first answer counts";
+const CLAIMED = "another call decides this now: the first answer counts";
 
 /** The shared promise that `send` returns while every reader has room. */
 const ROOM = Promise.resolve();
@@ -30,6 +31,8 @@ export class LocalSessions implements SessionStore {
   readonly #onIdle: ((key: string) => void) | undefined;
   readonly #hubs = new Map<string, Hub>();
   readonly #settled: SettledAsks;
+  /** Asks that a handler decides now. */
+  readonly #claimed = new WeakSet<Waiting>();
   /** Throws `Violation` to the sender of an invalid message, because a reader could only fail on it. */
   readonly check: Encode;
 
@@ -89,10 +92,21 @@ export class LocalSessions implements SessionStore {
     if (hub) confirm(hub, place);
   }
 
-  find(key: string, reply: AnyMessage): OpenAskFound | undefined {
+  /** Finds the open ask that an operation answers. Throws `Refusal` (409) where it is settled. */
+  find(key: string, reply: AnyMessage): Answered | undefined {
     const found = this.#hubs.get(key)?.asks.find(reply);
     if (!found && this.#settled.has(key, reply)) throw new Refusal(SETTLED, { status: 409 });
-    return found?.ask;
+    return found;
+  }
+
+  claim(key: string, reply: AnyMessage): Claimed | undefined {
+    const found = this.find(key, reply);
+    // By order, a second answer is for the next ask.
+    if (!found || found.partial || found.ask.key === undefined) return found?.ask;
+    const { ask } = found;
+    if (this.#claimed.has(ask)) throw new Refusal(CLAIMED, { status: 409 });
+    this.#claimed.add(ask);
+    return { message: ask.message, release: () => this.#claimed.delete(ask) };
   }
 
   settle(key: string, reply: AnyMessage): void {
