@@ -233,6 +233,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
   /** Opens the block whose head ends with this line, if there is one; the line is still to be fed to it. */
   function openBlock(raw: string, settled: boolean): void {
     const { raws, path, innerPath, fence } = held;
+    if (fence === null && !MARKS.test(raw)) return;
     const around = fence ?? wrapper;
     const head: Head = {
       line: outdent(chomp(raw), around),
@@ -353,6 +354,8 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
   }
 }
 
+/** What a line begins with that opens a block, unless a fence is right above it. */
+const MARKS = /^\s*[*<>@`~+d-]/;
 /** The most characters of a line of text that are examined. */
 const LINE_LIMIT = 1 << 13;
 
