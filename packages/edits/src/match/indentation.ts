@@ -30,9 +30,14 @@ const SAME: Indenting = { changed: false, write: (own) => own, spaced: false };
 
 /**
  * One rule for all lines, or none: the same; markers lost; a constant piece more or less, if the new lines lack it as the
- * old ones do; tabs for spaces or spaces for tabs; and where the text mixes those, what the nearest line alike has.
+ * old ones do; tabs for spaces or spaces for tabs; where the text mixes those, what the nearest line alike has; and levels of
+ * another width.
  */
-export function learnIndenting(pairs: readonly IndentPair[], inserts: readonly NewIndent[]): Indenting | null {
+export function learnIndenting(
+  pairs: readonly IndentPair[],
+  inserts: readonly NewIndent[],
+  step: () => number,
+): Indenting | null {
   if (pairs.every(({ patch, text }) => patch === text)) return SAME;
   const lost = loseMarkers(pairs, inserts);
   if (lost !== null) return lost ? SAME : null;
@@ -43,11 +48,11 @@ export function learnIndenting(pairs: readonly IndentPair[], inserts: readonly N
   if (pairs.every(({ patch, text }) => less + text === more + patch)) {
     const moved = areMoved(pairs, inserts);
     if (moved === false) return SAME;
-    if (moved === null || mayBeTrimmed(pairs, inserts)) return null;
+    if (moved === null || mayBeTrimmed(pairs, inserts) || mayBeScaled(pairs, inserts, step)) return null;
     const write = (own: string) => (own.startsWith(less) ? more + own.slice(less.length) : null);
     return { changed: true, write, spaced: false };
   }
-  return areStripped(pairs, inserts) ? SAME : changeTabs(pairs);
+  return areStripped(pairs, inserts) ? SAME : (changeTabs(pairs) ?? changeDepths(pairs, inserts));
 }
 
 /**
@@ -190,3 +195,50 @@ function nearestAlike(pairs: readonly IndentPair[], own: string, at: number): st
   const texts = new Set(alike.filter((pair) => distance(pair) === least).map(({ text }) => text));
   return texts.size === 1 ? [...texts][0]! : null;
 }
+
+/** Whether old lines of one depth, and new ones of another, have levels that may be of another width than those of the text. */
+function mayBeScaled(pairs: readonly IndentPair[], inserts: readonly NewIndent[], step: () => number): boolean {
+  const { length } = pairs[0]!.patch;
+  const steps = inserts.map(({ own }) => Math.abs(own.length - length)).filter((each) => each > 0);
+  if (steps.length === 0 || pairs.some(({ patch }) => patch.length !== length)) return false;
+  return step() > 0 && Math.min(...steps) !== step();
+}
+
+/**
+ * Spaces for each depth of the patch where it has levels of another width than the text: each depth has one in the text, no
+ * two of them change places, and only items of a list (`- a`) may stand as far in as what they are in. A new line has a depth
+ * that an old one has, or one in the ratio that all of them share. Null where a change begins at a depth that may be the text's own.
+ */
+function changeDepths(pairs: readonly IndentPair[], inserts: readonly NewIndent[]): Indenting | null {
+  const known = new Map(pairs.map(({ patch, text }) => [patch, text]));
+  // One column less may be a marker that was lost.
+  const isDoubtful = ({ patch, text }: IndentPair) =>
+    /[^ ]/.test(patch + text) || known.get(patch) !== text || text.length === patch.length + 1;
+  if (pairs.some(isDoubtful)) return null;
+  const depths = [...known].sort(([a], [b]) => a.length - b.length);
+  const isItem = (depth: string) =>
+    pairs.every(({ patch, body }) => patch !== depth || ITEM.test(body)) &&
+    inserts.every(({ own, body }) => own !== depth || ITEM.test(body));
+  const isOrdered = depths.every(([patch, text], i) => {
+    const before = depths[i - 1]?.[1].length ?? -1;
+    return text.length > before || (text.length === before && isItem(patch));
+  });
+  const isMeant = inserts.every((insert, i) => {
+    const beside = nextTo(pairs, insert.at)!;
+    if (inserts[i - 1]?.at === insert.at) return true;
+    const isOpened = beside.at < insert.at && OPENS.test(beside.body);
+    return isOpened ? insert.own.length > beside.patch.length : insert.own === beside.patch;
+  });
+  if (known.get("") || !isOrdered || !isMeant) return null;
+  const wide = depths.filter(([patch]) => patch !== "");
+  const [patch, text] = wide[0] ?? ["", ""];
+  const isScaled =
+    wide.length > 1 && wide.every(([own, there]) => own.length * text.length === there.length * patch.length);
+  const write = (own: string) => {
+    const width = (own.length * text.length) / patch.length;
+    return known.get(own) ?? (isScaled && own.length % patch.length === 0 ? " ".repeat(width) : null);
+  };
+  return { changed: true, write, spaced: false };
+}
+
+const ITEM = /^- /;

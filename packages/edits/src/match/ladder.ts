@@ -189,7 +189,7 @@ function findFragments(old: readonly string[], target: Target): number[] {
 export function readMatch(sides: Sides, row: number, rung: Rung, { learnStyle }: Ladder, target: Target): Match | null {
   const rows = sides.old.map((_, i) => row + i);
   if (rung === "exact") return endsAlike(rows, sides, target) ? { row, rows, rung, style: exactStyle } : null;
-  const style = learnStyle(pairUp(sides, rows, target), sides.changes, target.text);
+  const style = learnStyle(pairUp(sides, rows, target), sides.changes, target);
   return style && { row, rows, rung, style };
 }
 

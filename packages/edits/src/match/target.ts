@@ -29,6 +29,7 @@ export interface Target {
   endOf?: (row: number) => number;
   readonly belows: Map<string, Below>;
   words?: ReadonlySet<string>;
+  step?: number;
 }
 
 /** The text's lines by their keys, and where those stand that some hunk has. */
