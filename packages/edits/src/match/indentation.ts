@@ -2,8 +2,8 @@
 export interface Indenting {
   /** New lines are not written unchanged. */
   readonly changed: boolean;
-  /** Null for an indentation that no pair explains. `at` counts the old lines before the new one. */
-  readonly write: (own: string, at: number) => string | null;
+  /** Null for an indentation that no pair explains. `at` counts the old lines before the new one, whose text is `body`. */
+  readonly write: (own: string, at: number, body: string) => string | null;
   /** Did the patch write spaces for tabs? */
   readonly spaced: boolean;
 }
@@ -205,40 +205,38 @@ function mayBeScaled(pairs: readonly IndentPair[], inserts: readonly NewIndent[]
 }
 
 /**
- * Spaces for each depth of the patch where it has levels of another width than the text: each depth has one in the text, no
- * two of them change places, and only items of a list (`- a`) may stand as far in as what they are in. A new line has a depth
- * that an old one has, or one in the ratio that all of them share. Null where a change begins at a depth that may be the text's own.
+ * Spaces for each depth of the patch where it has levels of another width than the text: each depth has one in the text, and no
+ * two of them change places. Items of a list (`- a`) have depths of their own, since YAML lets them stand as far in as their
+ * key. A new line has a depth that an old one has, or one in the ratio that all of them share. Null where a change begins at a
+ * depth that may be the text's own.
  */
 function changeDepths(pairs: readonly IndentPair[], inserts: readonly NewIndent[]): Indenting | null {
-  const known = new Map(pairs.map(({ patch, text }) => [patch, text]));
+  const keyOf = (own: string, body: string) => (body.startsWith("- ") ? `${own}-` : own);
+  const known = new Map(pairs.map(({ patch, text, body }) => [keyOf(patch, body), text]));
   // One column less may be a marker that was lost.
-  const isDoubtful = ({ patch, text }: IndentPair) =>
-    /[^ ]/.test(patch + text) || known.get(patch) !== text || text.length === patch.length + 1;
-  if (pairs.some(isDoubtful)) return null;
+  const isDoubtful = ({ patch, text, body }: IndentPair) =>
+    /[^ ]/.test(patch + text) || known.get(keyOf(patch, body)) !== text || text.length === patch.length + 1;
+  if (known.get("") || pairs.some(isDoubtful)) return null;
   const depths = [...known].sort(([a], [b]) => a.length - b.length);
-  const isItem = (depth: string) =>
-    pairs.every(({ patch, body }) => patch !== depth || ITEM.test(body)) &&
-    inserts.every(({ own, body }) => own !== depth || ITEM.test(body));
-  const isOrdered = depths.every(([patch, text], i) => {
-    const before = depths[i - 1]?.[1].length ?? -1;
-    return text.length > before || (text.length === before && isItem(patch));
-  });
+  const isOrdered = ["", "-"].every((end) =>
+    depths
+      .filter(([own]) => own.endsWith("-") === (end === "-"))
+      .every(([, text], i, all) => i === 0 || text.length > all[i - 1]![1].length),
+  );
   const isMeant = inserts.every((insert, i) => {
     const beside = nextTo(pairs, insert.at)!;
-    if (inserts[i - 1]?.at === insert.at) return true;
+    const isItem = insert.body.startsWith("- ") && known.has(keyOf(insert.own, insert.body));
+    if (isItem || inserts[i - 1]?.at === insert.at) return true;
     const isOpened = beside.at < insert.at && OPENS.test(beside.body);
     return isOpened ? insert.own.length > beside.patch.length : insert.own === beside.patch;
   });
-  if (known.get("") || !isOrdered || !isMeant) return null;
-  const wide = depths.filter(([patch]) => patch !== "");
-  const [patch, text] = wide[0] ?? ["", ""];
+  if (!isOrdered || !isMeant) return null;
+  const wide = pairs.filter(({ patch, text }) => patch + text !== "").sort((a, b) => a.patch.length - b.patch.length);
+  const [{ length }, width] = [wide[0]!.patch, wide[0]!.text.length];
   const isScaled =
-    wide.length > 1 && wide.every(([own, there]) => own.length * text.length === there.length * patch.length);
-  const write = (own: string) => {
-    const width = (own.length * text.length) / patch.length;
-    return known.get(own) ?? (isScaled && own.length % patch.length === 0 ? " ".repeat(width) : null);
-  };
-  return { changed: true, write, spaced: false };
+    wide.some(({ patch }) => patch.length !== length) &&
+    wide.every(({ patch, text }) => patch.length * width === text.length * length);
+  const scale = (own: string) =>
+    isScaled && own.length % length === 0 ? " ".repeat((own.length * width) / length) : null;
+  return { changed: true, write: (own, _, body) => known.get(keyOf(own, body)) ?? scale(own), spaced: false };
 }
-
-const ITEM = /^- /;

@@ -79,8 +79,9 @@ export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], t
     }
     if (fancyText && /['"-]|\.\.\./.test(body)) return null;
     if (doubtfulTabs && /\S(?: {2,}|\t)\S/.test(body)) return null;
-    const indentation = indenting.write(head(body), at);
-    return indentation === null ? null : indentation + body.trimStart();
+    const bare = body.trimStart();
+    const indentation = indenting.write(head(body), at, bare);
+    return indentation === null ? null : indentation + bare;
   };
   return { repairs: [...repairs], write };
 }
