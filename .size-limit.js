@@ -49,10 +49,10 @@ export default [
   client("fold-gateway", "in all (with streams)", "11.44 kB", all.streams),
   client("based", "in all (with channels)", "15.45 kB", all.channelsAlone),
   client("loco", "in all (with channels)", "18.65 kB", all.channels),
-  edits("index", "whole", "53.2 kB"),
+  edits("index", "whole", "53.9 kB"),
   edits("unified", "unified diffs", "15.7 kB", "{ parsePatch, applyPatch, formatPatch }"),
   edits("unified", "unified diffs, applied strictly", "13.1 kB", "{ parsePatch, applyStrictly, formatPatch }"),
-  edits("stream", "stream of all formats", "26.3 kB", "{ readEdits }"),
+  edits("stream", "stream of all formats", "26.4 kB", "{ readEdits }"),
   edits("merge", "merge", "6.5 kB"),
-  edits("lsp", "lsp", "22.6 kB"),
+  edits("lsp", "lsp", "23.2 kB"),
 ];

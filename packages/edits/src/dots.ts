@@ -4,6 +4,8 @@ const DOTS =
 
 /** Whether a line may stand for omitted lines. Outside a comment, words need dots on both sides: `...rest` is code. */
 export function areDots(line: string): boolean {
+  // A quick check: few lines have dots.
+  if (!line.includes("...") && !line.includes("…")) return false;
   const [found, comment, words, end] = DOTS.exec(line) ?? [];
   return found !== undefined && (comment !== undefined || words === undefined || end !== undefined);
 }

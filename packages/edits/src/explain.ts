@@ -2,6 +2,7 @@ import { areDots } from "./dots.js";
 import { splitLines, withoutReturn } from "./lines.js";
 import { looseLine } from "./match/normal.js";
 import { isAnchored } from "./match/section.js";
+import { findNearest } from "./nearest.js";
 import { needPatch, needText } from "./need.js";
 import { type FilePatch, filesOf, type Hunk, type Patch } from "./patch.js";
 import type { Conflict, ConflictReason } from "./result.js";
@@ -121,19 +122,21 @@ function accountMissing({ conflict, hunk, sides, lines }: Facts): Account {
       advice: `Send a line number from 0 to ${lines.length}.`,
       row: Math.max(0, lines.length - 1),
     };
-  if (sides.old.length === 0)
-    return {
-      problem: "new lines, and no old lines that say where they go.",
-      advice: "Send them with the lines above and below, copied from the file.",
-      row,
-    };
   const elsewhere = conflict.candidates[0];
-  const lost = hunk.anchors?.find((anchor) => !lines.some((line) => looseLine(line).startsWith(looseLine(anchor))));
+  const rowOf = (anchor: string) => lines.findIndex((line) => looseLine(line).startsWith(looseLine(anchor)));
+  const lost = hunk.anchors?.find((anchor) => rowOf(anchor) < 0);
   if (lost !== undefined)
     return {
       problem: `looked for ${quote(lost)}, below which the patch wants its change; no line of the file begins so.`,
       advice: "Send a line of the file behind the @@, or none, and more lines around the change.",
       row: elsewhere === undefined ? row : elsewhere - 1,
+    };
+  const last = hunk.anchors?.at(-1);
+  if (sides.old.length === 0)
+    return {
+      problem: `new lines${last === undefined ? "" : ` below ${quote(last)}`}, and no old lines that say where they go.`,
+      advice: "Send them with the lines above and below, copied from the file.",
+      row: last === undefined ? row : rowOf(last),
     };
   if (elsewhere !== undefined && isAnchored(hunk))
     return {
@@ -226,47 +229,6 @@ function addressOf({ anchors = [], atEnd }: Hunk): string {
   if (anchor !== undefined)
     return `below ${quote(anchor)}, where the patch wants it${atEnd ? ", at the end of the file" : ""}`;
   return atEnd ? "at the end of the file, where the patch wants them" : "where the patch wants them";
-}
-
-/** Finds the place with the most old lines, or else the line most like the longest of them; and the first that differs. */
-function findNearest({ old, hint }: Sides, lines: readonly string[]): { place: number; differs: number | null } | null {
-  const offsets = new Map<string, number[]>();
-  for (const [i, line] of old.entries()) {
-    const key = looseLine(line);
-    const known = offsets.get(key) ?? [];
-    if (key.length > 1 && known.length < 8) offsets.set(key, [...known, i]);
-  }
-  const votes = new Map<number, number>();
-  for (const [row, line] of lines.entries())
-    for (const i of offsets.get(looseLine(line)) ?? []) votes.set(row - i, (votes.get(row - i) ?? 0) + 1);
-  const distance = (row: number) => Math.abs(row - (hint ?? row));
-  const [best] = [...votes].sort(([a, m], [b, n]) => n - m || distance(a) - distance(b));
-  if (best === undefined) return findLike(old, lines);
-  const place = Math.max(best[0], 0);
-  const differs = old.findIndex((line, i) => looseLine(line) !== looseLine(lines[place + i] ?? "\0"));
-  return { place, differs: differs < 0 ? null : differs };
-}
-
-/** The line of the text that shares the most words with the longest old line, at least half of them. */
-function findLike(old: readonly string[], lines: readonly string[]): { place: number; differs: number } | null {
-  const longest = old.reduce((best, line) => (line.length > best.length ? line : best), "");
-  const wanted = wordsOf(longest);
-  let most = 0.5;
-  let found = -1;
-  for (const [row, line] of lines.entries()) {
-    const words = wordsOf(line);
-    let shared = 0;
-    for (const word of words) if (wanted.has(word)) shared++;
-    const likeness = (2 * shared) / (wanted.size + words.size);
-    if (likeness > most) [most, found] = [likeness, row];
-  }
-  if (found < 0) return null;
-  const place = Math.max(found - old.indexOf(longest), 0);
-  return { place, differs: found - place };
-}
-
-function wordsOf(line: string): Set<string> {
-  return new Set(line.slice(0, 1000).match(/\w+/g));
 }
 
 /** The file's lines around a row with their numbers: as many as there is room for, up to seven. */

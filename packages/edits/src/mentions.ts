@@ -5,8 +5,15 @@ const NAME = /^(?:[A-Z][a-z]+file|go\.mod|\.[a-z]+(?:ignore|rc)|\.env)$/;
 /** Names of things that look like file names. */
 const NO_FILE =
   /^(?:node|next|nuxt|vue|react|express|three|chart|ember|backbone|d3|alpine|angular|solid|discord)\.js$/i;
+/** Whether a line has one of the signs without which none names a file. */
+export function mayNameFile(line: string): boolean {
+  return /[./\\:`<A-Z]/.test(line);
+}
+
 /** The paths that a line of prose names. */
 export function listPaths(line: string): string[] {
+  // A quick check: each of these names has a dot or a capital letter.
+  if (!/[.A-Z]/.test(line)) return [];
   const found = new Set<string>();
   for (const word of line.replaceAll("](", " ").split(/[\s`*"'<>,;|]+/)) {
     if (word.includes("://") || (word.endsWith(")") && /\w\(/.test(word))) continue;

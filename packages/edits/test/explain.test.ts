@@ -81,6 +81,16 @@ Check the path, read the file, and send old lines copied from it.`,
 Send them with the lines above and below, copied from the file.`,
     ],
     [
+      "new lines below an anchor, with no line beside them",
+      modify(["+  c"], { anchors: ["class A:"] }),
+      "a\nclass A:\n  b\n",
+      `src/a.ts: new lines below \`class A:\`, and no old lines that say where they go.
+    1 | a
+    2 | class A:
+    3 |   b
+Send them with the lines above and below, copied from the file.`,
+    ],
+    [
       "lines that the end of the file is not behind",
       modify([" a", "+b"], { atEnd: true }),
       "a\nc\n",

@@ -148,12 +148,16 @@ function readSection({ line, kind, path, moved, bodies }: Section, repairs: Repa
   if (kind === "Add") return [create(path, newText(bodies))];
   const hunks = bodies.flatMap((body) => {
     const { section, anchors, atEnd } = body;
-    const hunk = remake(body);
+    const hunk: { -readonly [Key in keyof Hunk]: Hunk[Key] } | null = remake(body);
     refuseDots(hunk?.lines ?? [], path, body.line);
-    if (hunk === null) repair(repairs, body.line, "no-change");
-    return hunk === null
-      ? []
-      : { ...hunk, ...(section && { section }), ...(anchors && { anchors }), ...(atEnd && { atEnd }) };
+    if (hunk === null) {
+      repair(repairs, body.line, "no-change");
+      return [];
+    }
+    if (section) hunk.section = section;
+    if (anchors) hunk.anchors = anchors;
+    if (atEnd) hunk.atEnd = atEnd;
+    return hunk;
   });
   const file = modify(path, identifyHunks(hunks));
   if (moved !== null && moved !== path) return [{ ...file, kind: "rename", after: moved }];

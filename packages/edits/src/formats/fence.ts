@@ -1,3 +1,5 @@
+import { mayNameFile } from "../mentions.js";
+
 /** A markdown code fence's opening line, or a tag that stands for one. */
 export interface Fence {
   /** The character of a fence; a tag's closing tag. */
@@ -89,7 +91,7 @@ const PROSE = /(?:^| )(?:an?|and|at|for|from|here|in|is|of|on|see|the|then|this|
  * backticks, in asterisks or in `<path>`, perhaps with `(new)` behind it. Null for any other line, above all for a line of prose.
  */
 export function parsePathLine(line: string): string | null {
-  if (line.length > HEAD_LIMIT) return null;
+  if (line.length > HEAD_LIMIT || !mayNameFile(line)) return null;
   const label = LABEL.exec(line)![0];
   const rest = line.slice(label.length).trim().replace(REMARK, "");
   const [, exact] = /^<path>(.+)<\/path>$/.exec(rest) ?? [];

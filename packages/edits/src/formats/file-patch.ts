@@ -4,7 +4,7 @@ import { countLines, hunkId, identifyHunks } from "../hunk.js";
 import { joinLines } from "../lines.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
 import { quote, type Repair } from "../reading.js";
-import { type Sides, takeApart } from "../sides.js";
+import { takeApart } from "../sides.js";
 import { refuse, repair } from "./message.js";
 
 /** Joins lines to a text: a block consists of lines, and the end of the last one is seldom specified. */
@@ -25,17 +25,13 @@ export function changeOf(before: string, after: string, start: number | null = n
 
 /** The hunk as `changeOf` makes it of its sides, each line with its line feed; null where it changes nothing. */
 export function remake(hunk: Hunk): Hunk | null {
+  const { oldStart, lines } = hunk;
+  const [old = "", now = ""] = lines;
+  // One line in place of another is as a diff would have it.
+  if (oldStart === null && lines.length === 2 && old[0] === "-" && now[0] === "+" && old.slice(1) !== now.slice(1))
+    return { id: hunkId(lines), oldStart, newStart: null, lines };
   const sides = takeApart(hunk);
-  if (hunk.oldStart === null && isReplacement(sides)) {
-    const lines = [...sides.old.map((line) => `-${line}`), ...sides.new.map((line) => `+${line}`)];
-    return { id: hunkId(lines), oldStart: null, newStart: null, lines };
-  }
-  return changeOf(asText(sides.old), asText(sides.new), hunk.oldStart);
-}
-
-/** One line in place of another, as a diff would have it. */
-function isReplacement({ old, new: now }: Sides): boolean {
-  return old.length === 1 && now.length === 1 && old[0] !== now[0];
+  return changeOf(asText(sides.old), asText(sides.new), oldStart);
 }
 
 export function modify(path: string, hunks: readonly Hunk[]): FilePatch {

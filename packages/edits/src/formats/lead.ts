@@ -1,4 +1,4 @@
-import { isSamePath, listPaths, plainPath } from "../mentions.js";
+import { isSamePath, listPaths, mayNameFile, plainPath } from "../mentions.js";
 import { closesFence, type Fence, openFence, parsePathLine } from "./fence.js";
 
 /** The only words that a line leading up to an edit may have beside the path. */
@@ -43,8 +43,7 @@ export function followPaths() {
     }
     shown = openFence(line);
     inner = "";
-    // What names a file has one of these.
-    if (shown !== null || !/[./\\:`<A-Z]/.test(line)) return;
+    if (shown !== null || !mayNameFile(line)) return;
     const lead = parseLead(line);
     const named = lead === null ? listPaths(line) : [lead];
     follow(lead, named);

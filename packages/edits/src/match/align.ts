@@ -40,11 +40,11 @@ function contextStyle(
     rows.map((row, i) => (mistyped.has(i) ? -1 : row)),
     target,
   );
-  const style = learnStyle(pairs, sides.changes, target.text);
+  const style = learnStyle(pairs, sides.changes, target);
   if (style || writesInString(pairs, sides.changes)) return style;
   const solid = pairs.filter(({ text }) => text.trim() !== "");
   const deleted = solid.filter((pair) => pair.deleted);
   // A first line that is deleted alone may have been trimmed, where lines behind it were not.
   const isTrimmed = deleted.length === 1 && deleted[0] === solid[0] && solid.some(({ patch, text }) => patch === text);
-  return deleted.length > 0 && !isTrimmed ? learnStyle(deleted, sides.changes, target.text) : null;
+  return deleted.length > 0 && !isTrimmed ? learnStyle(deleted, sides.changes, target) : null;
 }

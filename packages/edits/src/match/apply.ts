@@ -1,15 +1,15 @@
-import { needOptions } from "../need.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
-import { type ApplyResult, type Rung, rungs } from "../result.js";
+import type { ApplyResult, Rung } from "../result.js";
 import type { ApplyOptions } from "./aligner.js";
 import { evenEndings } from "./endings.js";
 import { applyFile } from "./file.js";
 import { climb, type Ladder } from "./ladder.js";
+import { needApplyOptions } from "./options.js";
 import { applyInRange } from "./range.js";
 
 /** Applies a patch by the rungs of a ladder. */
 export function applyBy(ladder: Ladder, patch: FilePatch | Patch, text: string, options: ApplyOptions): ApplyResult {
-  needOptions(options, { loosest: rungs, at: "object", beyond: "object" });
+  needApplyOptions(options);
   const { at } = options;
   if (at !== undefined)
     return applyInRange(patch, text, at, (part) => applyBy(ladder, patch, part, { ...options, at: undefined }));

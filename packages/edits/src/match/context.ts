@@ -28,6 +28,7 @@ export function alignContext(sides: Sides, target: Target, isAlike: IsAlike): Al
   const { effort } = target;
   const keys = sides.old.map(looseLine);
   const anchors = pickAnchors(keys, sides, index);
+  if (anchors.every((anchor) => !index.places.get(keys[anchor]!)?.length)) return [];
   const found = new Map<string, Alignment>();
   let starts = 0;
   for (const anchor of anchors) {
@@ -52,7 +53,8 @@ export const contextual: Aligner = {
 
 /** The rarest deleted line, which must be matched; or the two rarest of the context, one of which must be. */
 function pickAnchors(keys: readonly string[], sides: Sides, index: LineIndex): number[] {
-  const ranked = keys.map((_, i) => i).filter((i) => keys[i] !== "");
+  const ranked: number[] = [];
+  for (let i = 0; i < keys.length; i++) if (keys[i] !== "") ranked.push(i);
   const commonness = (i: number) => index.places.get(keys[i]!)?.length ?? 0;
   ranked.sort((a, b) => commonness(a) - commonness(b));
   const deleted = ranked.find((i) => sides.deleted[i]);

@@ -1,8 +1,8 @@
 import { areDots } from "../dots.js";
-import type { ConflictReason, Rung } from "../result.js";
+import type { Conflict, ConflictReason, Rung } from "../result.js";
 import { type Sides, takeApart } from "../sides.js";
-import { type Fill, inARow, type Ladder, type Places, readMatch } from "./ladder.js";
-import { conflict } from "./match.js";
+import { type Fill, inARow, type Ladder, readMatch } from "./ladder.js";
+import { type Candidate, conflict } from "./match.js";
 import { looseLine } from "./normal.js";
 import { lastUpTo } from "./sorted.js";
 import { findRows, indexBy, type Target } from "./target.js";
@@ -24,9 +24,7 @@ export const fillDots: Fill = (sides, target, ladder) => {
     (line) => areDots(line.slice(1)) && !places.get(looseLine(line.slice(1)))?.length,
   );
   if (!dots.some((line) => line[0] !== "+")) return null;
-  const refuse = (reason: ConflictReason, rows: readonly number[] = []) => ({
-    found: conflict(sides, reason, "elided", rows),
-  });
+  const refuse = (reason: ConflictReason, rows: readonly number[] = []) => conflict(sides, reason, "elided", rows);
   if (dots.some((line) => line[0] !== " ")) return refuse("not-found");
   const pieces = cut(sides, new Set(dots));
   if (pieces === null) return refuse("ambiguous");
@@ -53,12 +51,12 @@ export const fillDots: Fill = (sides, target, ladder) => {
 };
 
 /** The place of a hunk whose dots are filled in. */
-function place(sides: Sides, row: number, rung: Rung, target: Target, ladder: Ladder): Places {
+function place(sides: Sides, row: number, rung: Rung, target: Target, ladder: Ladder): Candidate | Conflict {
   const rows = inARow(row, sides.old);
   const address = ladder.readAddress(sides, target);
   const match = readMatch(sides, row, rung, ladder, target);
   if (match === null || (address && (!address.inside(row, rows) || address.contradicted(row, rows))))
-    return { found: conflict(sides, match ? "not-found" : "ambiguous", "elided", [row]) };
+    return conflict(sides, match ? "not-found" : "ambiguous", "elided", [row]);
   return { sides, found: [{ ...match, style: { ...match.style, repairs: [...match.style.repairs, "elided"] } }] };
 }
 

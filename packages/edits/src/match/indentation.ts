@@ -2,8 +2,8 @@
 export interface Indenting {
   /** New lines are not written unchanged. */
   readonly changed: boolean;
-  /** Null for an indentation that no pair explains. `at` counts the old lines before the new one. */
-  readonly write: (own: string, at: number) => string | null;
+  /** Null for an indentation that no pair explains. `at` counts the old lines before the new one, whose text is `body`. */
+  readonly write: (own: string, at: number, body: string) => string | null;
   /** Did the patch write spaces for tabs? */
   readonly spaced: boolean;
 }
@@ -30,9 +30,14 @@ const SAME: Indenting = { changed: false, write: (own) => own, spaced: false };
 
 /**
  * One rule for all lines, or none: the same; markers lost; a constant piece more or less, if the new lines lack it as the
- * old ones do; tabs for spaces or spaces for tabs; and where the text mixes those, what the nearest line alike has.
+ * old ones do; tabs for spaces or spaces for tabs; where the text mixes those, what the nearest line alike has; and levels of
+ * another width.
  */
-export function learnIndenting(pairs: readonly IndentPair[], inserts: readonly NewIndent[]): Indenting | null {
+export function learnIndenting(
+  pairs: readonly IndentPair[],
+  inserts: readonly NewIndent[],
+  step: () => number,
+): Indenting | null {
   if (pairs.every(({ patch, text }) => patch === text)) return SAME;
   const lost = loseMarkers(pairs, inserts);
   if (lost !== null) return lost ? SAME : null;
@@ -43,11 +48,11 @@ export function learnIndenting(pairs: readonly IndentPair[], inserts: readonly N
   if (pairs.every(({ patch, text }) => less + text === more + patch)) {
     const moved = areMoved(pairs, inserts);
     if (moved === false) return SAME;
-    if (moved === null || mayBeTrimmed(pairs, inserts)) return null;
+    if (moved === null || mayBeTrimmed(pairs, inserts) || mayBeScaled(pairs, inserts, step)) return null;
     const write = (own: string) => (own.startsWith(less) ? more + own.slice(less.length) : null);
     return { changed: true, write, spaced: false };
   }
-  return areStripped(pairs, inserts) ? SAME : changeTabs(pairs);
+  return areStripped(pairs, inserts) ? SAME : (changeTabs(pairs) ?? changeDepths(pairs, inserts));
 }
 
 /**
@@ -189,4 +194,49 @@ function nearestAlike(pairs: readonly IndentPair[], own: string, at: number): st
   const least = Math.min(...alike.map(distance));
   const texts = new Set(alike.filter((pair) => distance(pair) === least).map(({ text }) => text));
   return texts.size === 1 ? [...texts][0]! : null;
+}
+
+/** Whether old lines of one depth, and new ones of another, have levels that may be of another width than those of the text. */
+function mayBeScaled(pairs: readonly IndentPair[], inserts: readonly NewIndent[], step: () => number): boolean {
+  const { length } = pairs[0]!.patch;
+  const steps = inserts.map(({ own }) => Math.abs(own.length - length)).filter((each) => each > 0);
+  if (steps.length === 0 || pairs.some(({ patch }) => patch.length !== length)) return false;
+  return step() > 0 && Math.min(...steps) !== step();
+}
+
+/**
+ * Spaces for each depth of the patch where it has levels of another width than the text: each depth has one in the text, and no
+ * two of them change places. Items of a list (`- a`) have depths of their own, since YAML lets them stand as far in as their
+ * key. A new line has a depth that an old one has, or one in the ratio that all of them share. Null where a change begins at a
+ * depth that may be the text's own.
+ */
+function changeDepths(pairs: readonly IndentPair[], inserts: readonly NewIndent[]): Indenting | null {
+  const keyOf = (own: string, body: string) => (body.startsWith("- ") ? `${own}-` : own);
+  const known = new Map(pairs.map(({ patch, text, body }) => [keyOf(patch, body), text]));
+  // One column less may be a marker that was lost.
+  const isDoubtful = ({ patch, text, body }: IndentPair) =>
+    /[^ ]/.test(patch + text) || known.get(keyOf(patch, body)) !== text || text.length === patch.length + 1;
+  if (known.get("") || pairs.some(isDoubtful)) return null;
+  const depths = [...known].sort(([a], [b]) => a.length - b.length);
+  const isOrdered = ["", "-"].every((end) =>
+    depths
+      .filter(([own]) => own.endsWith("-") === (end === "-"))
+      .every(([, text], i, all) => i === 0 || text.length > all[i - 1]![1].length),
+  );
+  const isMeant = inserts.every((insert, i) => {
+    const beside = nextTo(pairs, insert.at)!;
+    const isItem = insert.body.startsWith("- ") && known.has(keyOf(insert.own, insert.body));
+    if (isItem || inserts[i - 1]?.at === insert.at) return true;
+    const isOpened = beside.at < insert.at && OPENS.test(beside.body);
+    return isOpened ? insert.own.length > beside.patch.length : insert.own === beside.patch;
+  });
+  if (!isOrdered || !isMeant) return null;
+  const wide = pairs.filter(({ patch, text }) => patch + text !== "").sort((a, b) => a.patch.length - b.patch.length);
+  const [{ length }, width] = [wide[0]!.patch, wide[0]!.text.length];
+  const isScaled =
+    wide.some(({ patch }) => patch.length !== length) &&
+    wide.every(({ patch, text }) => patch.length * width === text.length * length);
+  const scale = (own: string) =>
+    isScaled && own.length % length === 0 ? " ".repeat((own.length * width) / length) : null;
+  return { changed: true, write: (own, _, body) => known.get(keyOf(own, body)) ?? scale(own), spaced: false };
 }

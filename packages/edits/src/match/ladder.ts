@@ -36,7 +36,7 @@ export type Align = (
 ) => readonly Match[] | Conflict | null;
 
 /** Places a hunk that omits lines with dots; null if it has none. */
-export type Fill = (sides: Sides, target: Target, ladder: Ladder) => Places | null;
+export type Fill = (sides: Sides, target: Target, ladder: Ladder) => Candidate | Conflict | null;
 
 /** The ways in which a hunk may match, mildest first: a value, so that a page bundles only those it passes in. */
 export interface Ladder {
@@ -69,30 +69,29 @@ export function climb(
   { loosest = "misspelt", beyond }: ApplyOptions,
 ): ApplyResult {
   const target = readTarget(text, hunks, path);
-  const candidates = hunks.map((hunk): Candidate => {
+  const candidates = hunks.map((hunk) => {
     const sides = takeApart(hunk);
-    const found =
-      sides.old.length === 0 ? findBare(sides, target) : findMatches(sides, target, ladder, loosest, beyond);
-    return { sides, ...found };
+    return sides.old.length === 0 ? findBare(sides, target) : findMatches(sides, target, ladder, loosest, beyond);
   });
   return rewrite(settle(candidates, target, ladder.orderRows), target, given);
 }
 
-/** Places, of which not all may have been kept, and the hunk itself where dots in it were filled in. */
-export type Places = Pick<Candidate, "found" | "total"> & { readonly sides?: Sides };
-
 /** Lines to insert, and no old ones: only a number says where, an empty text, or that it is the end. */
-function findBare(sides: Sides, { text, starts, lines }: Target): Places {
+function findBare(sides: Sides, { text, starts, lines }: Target): Candidate | Conflict {
   const row = sides.hunk.atEnd ? lines.length : (sides.hint ?? (text === "" ? 0 : -1));
-  if (row !== 0 && !(row in starts)) return { found: conflict(sides, "not-found", "exact", []) };
-  return { found: [{ row, rows: [], rung: "exact", style: exactStyle }] };
+  if (row !== 0 && !(row in starts)) return conflict(sides, "not-found", "exact", []);
+  return { sides, found: [{ row, rows: [], rung: "exact", style: exactStyle }] };
 }
 
 /** Tries each rung; each also checks whether the new text already stands there. */
-function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung, beyond?: Aligner): Places {
-  const refuse = (reason: ConflictReason, rung: Rung, at: readonly number[] = []) => ({
-    found: conflict(sides, reason, rung, at),
-  });
+function findMatches(
+  sides: Sides,
+  target: Target,
+  ladder: Ladder,
+  loosest: Rung,
+  beyond?: Aligner,
+): Candidate | Conflict {
+  const refuse = (reason: ConflictReason, rung: Rung, at: readonly number[] = []) => conflict(sides, reason, rung, at);
   const applied = sides.hint === null ? null : findApplied(sides, [0], target);
   if (applied !== null) return refuse("already-applied", "exact", [applied]);
   const address = ladder.readAddress(sides, target);
@@ -126,7 +125,7 @@ function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung
       return refuse("ambiguous", rung, fresh);
     const kept = keepNear(agreed, sides, target);
     const found = kept.flatMap((row) => readMatch(sides, row, rung, ladder, target) ?? []);
-    if (found.length > 0) return { found, total: found.length + agreed.length - kept.length };
+    if (found.length > 0) return { sides, found, total: found.length + agreed.length - kept.length };
     // Only the final newline is to change: a text whose lines fit but not their end is already as the patch wants it.
     if (fresh.length > 0 && sides.old.join("\n") === sides.new.join("\n"))
       return refuse("already-applied", rung, fresh);
@@ -136,12 +135,12 @@ function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung
   if (filled) return filled;
   if (ladder.align && highest >= rungs.indexOf("context")) {
     const found = ladder.align(sides, target, address, loosest, beyond);
-    if (found) return { found };
+    if (found) return "reason" in found ? found : { sides, found };
     last = beyond?.rung ?? (loosest === "context" ? loosest : "misspelt");
   }
-  const fragments = elsewhere.length === 0 && sides.hint === null ? findFragments(sides.old, target) : [];
-  if (fragments.length > 1)
-    return { found: conflict(sides, "ambiguous", last, [...new Set(fragments)], fragments.length) };
+  const isSearched = elsewhere.length === 0 && sides.hint === null && target.effort.searches-- > 0;
+  const fragments = isSearched ? findFragments(sides.old, target) : [];
+  if (fragments.length > 1) return conflict(sides, "ambiguous", last, [...new Set(fragments)], fragments.length);
   return refuse("not-found", last, elsewhere);
 }
 
@@ -165,6 +164,7 @@ function keepNear(rows: readonly number[], { hint }: Sides, { effort }: Target):
 /** Rows at which the old text stands as a part of lines, one for each place. Two are enough to know that it is ambiguous. */
 function findFragments(old: readonly string[], target: Target): number[] {
   const { text, starts, lines } = target;
+  if (old.length > MOST) return [];
   const sought = old.join("\n");
   if (sought.trim() === "") return [];
   if (old.length > 2) {
@@ -189,7 +189,7 @@ function findFragments(old: readonly string[], target: Target): number[] {
 export function readMatch(sides: Sides, row: number, rung: Rung, { learnStyle }: Ladder, target: Target): Match | null {
   const rows = sides.old.map((_, i) => row + i);
   if (rung === "exact") return endsAlike(rows, sides, target) ? { row, rows, rung, style: exactStyle } : null;
-  const style = learnStyle(pairUp(sides, rows, target), sides.changes, target.text);
+  const style = learnStyle(pairUp(sides, rows, target), sides.changes, target);
   return style && { row, rows, rung, style };
 }
 

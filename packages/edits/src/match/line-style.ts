@@ -4,6 +4,7 @@ import { learnIndenting } from "./indentation.js";
 import { looseLine, plainTabs, plainTypography } from "./normal.js";
 import { writesInString } from "./quoted.js";
 import { type LineStyle, type Pair, readEnds, writeEnd } from "./style.js";
+import type { Target } from "./target.js";
 
 const FANCIES = /[\u2010-\u2015\u2018-\u201f\u2026\u2212\u00a0\u2000-\u200a\u202f\u205f]/g;
 
@@ -11,7 +12,8 @@ const FANCIES = /[\u2010-\u2015\u2018-\u201f\u2026\u2212\u00a0\u2000-\u200a\u202
  * What the pairs have in common is a rule; pairs that contradict each other give no style. A new line that the rule does
  * not cover cannot be written: guessing its indentation or its quotes would be as wrong as guessing its place.
  */
-export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], text: string): LineStyle | null {
+export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], target: Target): LineStyle | null {
+  const { text } = target;
   const ends = readEnds(pairs);
   const { repairs, padded } = ends;
   const bare = pairs.map((pair) => ({ ...pair, patch: withoutReturn(pair.patch), text: withoutReturn(pair.text) }));
@@ -51,7 +53,7 @@ export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], t
       .map((line) => (escaped ? line.replace(/^(?:\s|\\t)+/, plainTabs) : line))
       .map((line) => ({ own: head(line), body: line.trim(), at: from })),
   );
-  const indenting = learnIndenting(indents, inserts);
+  const indenting = learnIndenting(indents, inserts, () => stepOf(target));
   if (indenting === null || (indenting.changed && writesInString(pairs, changes))) return null;
   const inner = plain.filter(({ patch, text }) => patch.trim() !== text.trim());
   if (inner.some(({ patch, text }) => !(patch + text).trim().includes("\t"))) return null;
@@ -77,8 +79,9 @@ export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], t
     }
     if (fancyText && /['"-]|\.\.\./.test(body)) return null;
     if (doubtfulTabs && /\S(?: {2,}|\t)\S/.test(body)) return null;
-    const indentation = indenting.write(head(body), at);
-    return indentation === null ? null : indentation + body.trimStart();
+    const bare = body.trimStart();
+    const indentation = indenting.write(head(body), at, bare);
+    return indentation === null ? null : indentation + bare;
   };
   return { repairs: [...repairs], write };
 }
@@ -91,4 +94,19 @@ function bend(fancy: string): string {
 /** The white space that a line begins with. */
 function head(line: string): string {
   return line.slice(0, line.length - line.trimStart().length);
+}
+
+/** By how many characters the lines of a text are mostly further indented than those before them; 0 if none is. */
+function stepOf(target: Target): number {
+  if (target.step !== undefined) return target.step;
+  const counts = new Map<number, number>([[0, 0]]);
+  let last = Infinity;
+  for (const line of target.lines) {
+    const { length } = head(line);
+    if (length === line.length) continue;
+    if (length > last) counts.set(length - last, (counts.get(length - last) ?? 0) + 1);
+    last = length;
+  }
+  target.step = [...counts].reduce((most, each) => (each[1] > most[1] ? each : most))[0];
+  return target.step;
 }

@@ -11,16 +11,16 @@ export interface Match {
   readonly style: LineStyle;
 }
 
-/** A hunk and its place, or why it has none. */
-export interface Placing {
+/** A hunk and its place. */
+export interface Placed {
   readonly sides: Sides;
-  readonly match: Match | Conflict;
+  readonly match: Match;
 }
 
-/** A hunk and all places that it could take, or why there is none. */
+/** A hunk and all places that it could take. */
 export interface Candidate {
   readonly sides: Sides;
-  readonly found: readonly Match[] | Conflict;
+  readonly found: readonly Match[];
   /** The number of places if not all of them were kept: then none is unique. */
   readonly total?: number;
 }

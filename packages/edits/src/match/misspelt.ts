@@ -51,13 +51,11 @@ const EXCHANGEABLE = 5;
 export const misspelt: Aligner = {
   rung: "misspelt",
   align(sides, target) {
-    target.words ??= readWords(target);
-    const { words } = target;
-    return alignContext(
-      sides,
-      target,
-      (patch, text, row) => isReworded(patch, text, row, target) || isTypo(patch, text, words),
-    );
+    return alignContext(sides, target, (patch, text, row) => {
+      if (isReworded(patch, text, row, target)) return true;
+      target.words ??= readWords(target);
+      return isTypo(patch, text, target.words);
+    });
   },
 };
 

@@ -1,18 +1,19 @@
+import type { Conflict } from "../result.js";
 import type { Candidate } from "./match.js";
 
 /**
  * For each hunk of a patch whose hunks stand in the file's order (see `Hunk.anchors`) the rows that it can take if they do;
  * null for others, and where the hunks cannot all stand in order.
  */
-export type OrderRows = (candidates: readonly Candidate[]) => readonly (ReadonlySet<number> | null)[];
+export type OrderRows = (candidates: readonly (Candidate | Conflict)[]) => readonly (ReadonlySet<number> | null)[];
 
 export const orderRows: OrderRows = (candidates) => {
   const ordered = candidates.filter(isOrdered);
-  const rows = ordered.map(({ found }) => ("reason" in found ? [] : found.map(({ row }) => row).sort((a, b) => a - b)));
+  const rows = ordered.map(({ found }) => found.map(({ row }) => row).sort((a, b) => a - b));
   // From the front: which rows are behind some row of the hunk before. From the back: which of these are before some row of the next.
   for (let i = 1; i < rows.length; i++) rows[i] = rows[i]!.filter((row) => row > (rows[i - 1]![0] ?? Infinity));
   for (let i = rows.length - 2; i >= 0; i--) rows[i] = rows[i]!.filter((row) => row < (rows[i + 1]!.at(-1) ?? -1));
-  const allowed = new Map(ordered.map((candidate, i) => [candidate, rows[i]!]));
+  const allowed = new Map<Candidate | Conflict, number[]>(ordered.map((candidate, i) => [candidate, rows[i]!]));
   return candidates.map((candidate) => {
     const own = allowed.get(candidate);
     return own && own.length > 0 ? new Set(own) : null;
@@ -20,6 +21,8 @@ export const orderRows: OrderRows = (candidates) => {
 };
 
 /** One that certainly has places, all of them kept. */
-function isOrdered({ sides, found, total = 0 }: Candidate): boolean {
-  return sides.hunk.anchors !== undefined && sides.hint === null && !("reason" in found) && total <= found.length;
+function isOrdered(candidate: Candidate | Conflict): candidate is Candidate {
+  if ("reason" in candidate) return false;
+  const { sides, found, total = 0 } = candidate;
+  return sides.hunk.anchors !== undefined && sides.hint === null && total <= found.length;
 }

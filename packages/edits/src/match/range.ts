@@ -1,9 +1,10 @@
-import { needOptions, needPatch, needText } from "../need.js";
+import { needPatch, needText } from "../need.js";
 import { type FilePatch, filesOf, type Patch } from "../patch.js";
 import type { ApplyResult, Conflict } from "../result.js";
 import type { LineRange } from "./aligner.js";
 import { endingAt } from "./endings.js";
 import { refuse } from "./file.js";
+import { needRange } from "./options.js";
 import { lineStarts } from "./target.js";
 
 /** Applies the patch to the lines of a range as if they were the whole text; the others stay as they are. */
@@ -15,7 +16,7 @@ export function applyInRange(
 ): ApplyResult {
   needPatch({ patch });
   needText({ text });
-  needOptions(range, { line_start: "number", line_end: "number" });
+  needRange(range);
   const { line_start, line_end } = range;
   const [file] = filesOf(patch);
   if (file?.whole || file?.kind === "create" || file?.kind === "delete") return apply(text);

@@ -4,14 +4,9 @@ import { rungs } from "../result.js";
 import type { Sides } from "../sides.js";
 import { type Splice, spliceText } from "../splice.js";
 import { endingAt } from "./endings.js";
-import type { Match, Placing } from "./match.js";
+import type { Match, Placed } from "./match.js";
 import { conflict } from "./match.js";
 import type { Target } from "./target.js";
-
-interface Placed {
-  readonly sides: Sides;
-  readonly match: Match;
-}
 
 interface Writing extends Splice {
   readonly placed: Placed;
@@ -21,17 +16,18 @@ interface Writing extends Splice {
  * The text with every hunk written, or all conflicts. What was matched and is to go is deleted, what is new is written; the
  * text's context lines are never written. `given` is what had to be repaired for all hunks alike.
  */
-export function rewrite(placings: readonly Placing[], target: Target, given: readonly Rung[]): ApplyResult {
+export function rewrite(placings: readonly (Placed | Conflict)[], target: Target, given: readonly Rung[]): ApplyResult {
   const conflicts: Conflict[] = [];
   const all: Placed[] = [];
   const writings: Writing[] = [];
   const hunks: AppliedHunk[] = [];
   let furthest = 0;
-  for (const { sides, match } of placings) {
-    if ("reason" in match) {
-      conflicts.push(match);
+  for (const placed of placings) {
+    if ("reason" in placed) {
+      conflicts.push(placed);
       continue;
     }
+    const { sides, match } = placed;
     const splices = writeHunk(sides, match, target);
     if (splices === null) {
       conflicts.push(conflict(sides, "ambiguous", match.rung, [match.row]));
@@ -48,7 +44,6 @@ export function rewrite(placings: readonly Placing[], target: Target, given: rea
     if (splices.some(({ to }) => to === target.text.length) && !knowsEnd(sides, target)) repairs.add("final-newline");
     furthest = Math.max(furthest, row);
     hunks.push({ id: hunk.id, at: row + 1, offset, repairs: rungs.filter((each) => repairs.has(each)) });
-    const placed = { sides, match };
     all.push(placed);
     for (const splice of splices) writings.push({ ...splice, placed });
   }

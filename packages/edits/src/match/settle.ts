@@ -1,7 +1,7 @@
 import type { Conflict } from "../result.js";
 import type { Sides } from "../sides.js";
 import { findApplied, namedRows } from "./applied.js";
-import { type Candidate, conflict, type Match, type Placing } from "./match.js";
+import { type Candidate, conflict, type Match, type Placed } from "./match.js";
 import type { OrderRows } from "./order.js";
 import { fitsLoosely, type Target } from "./target.js";
 
@@ -20,25 +20,30 @@ interface Sure {
  * where the numbers say, or while the new lines do. Hunks without numbers that stand in the file's order take the only
  * places by which all of them do.
  */
-export function settle(candidates: readonly Candidate[], target: Target, orderRows?: OrderRows): Placing[] {
+export function settle(
+  candidates: readonly (Candidate | Conflict)[],
+  target: Target,
+  orderRows?: OrderRows,
+): (Placed | Conflict)[] {
   const sure = candidates.flatMap((candidate): Sure[] => {
+    if ("reason" in candidate) return [];
     const { sides, found } = candidate;
-    if (sides.hint === null || "reason" in found || found.length !== 1) return [];
+    if (sides.hint === null || found.length !== 1) return [];
     const { row } = found[0]!;
     return [{ candidate, row, drift: row - sides.hint }];
   });
   const inOrder = orderRows?.(candidates) ?? [];
   let passed = 0;
-  return candidates.map((candidate, i): Placing => {
+  return candidates.map((candidate, i) => {
+    if ("reason" in candidate) return candidate;
     const { sides, found } = candidate;
     const low = sure[passed - 1];
     if (candidate === sure[passed]?.candidate) passed++;
     const high = sure[passed];
-    if ("reason" in found) return { sides, match: found };
     const match = sides.hint === null ? chooseByOrder(found, inOrder[i]) : chooseByNumber(candidate, low, high, target);
-    if (match) return { sides, match };
+    if (match) return "reason" in match ? match : { sides, match };
     const rows = found.map(({ row }) => row);
-    return { sides, match: conflict(sides, "ambiguous", found[0]!.rung, rows, candidate.total) };
+    return conflict(sides, "ambiguous", found[0]!.rung, rows, candidate.total);
   });
 }
 
@@ -54,7 +59,6 @@ function chooseByNumber(
   high: Sure | undefined,
   target: Target,
 ): Match | Conflict | null {
-  if ("reason" in found) return found;
   const drifts = [0, low?.drift ?? 0, high?.drift ?? 0];
   const named = namedRows(sides, drifts).old;
   const areAll = total <= found.length;

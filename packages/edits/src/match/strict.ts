@@ -3,8 +3,7 @@ import { type FilePatch, filesOf, type Patch } from "../patch.js";
 import type { ApplyResult, Conflict } from "../result.js";
 import { type Sides, takeApart } from "../sides.js";
 import { applyFile, refuse } from "./file.js";
-import type { Match } from "./match.js";
-import { conflict } from "./match.js";
+import { conflict, type Placed } from "./match.js";
 import { rewrite } from "./rewrite.js";
 import { exactStyle } from "./style.js";
 import { asIs, findRows, readTarget, type Target } from "./target.js";
@@ -38,15 +37,11 @@ export function applyStrictly(patch: FilePatch | Patch, text: string, options: S
     const target = readTarget(text, hunks);
     const taken: Taken = { blocks: [], grown: 0 };
     const place = (sides: Sides) => findPlace(sides, options.unidiffZero === true, taken, target);
-    return rewrite(
-      hunks.map(takeApart).map((sides) => ({ sides, match: place(sides) })),
-      target,
-      [],
-    );
+    return rewrite(hunks.map(takeApart).map(place), target, []);
   });
 }
 
-function findPlace(sides: Sides, bare: boolean, taken: Taken, target: Target): Match | Conflict {
+function findPlace(sides: Sides, bare: boolean, taken: Taken, target: Target): Placed | Conflict {
   const rows = sides.old.length > 0 ? findRows(sides.old, asIs, asIs, target) : bareRows(sides, bare, taken, target);
   if (rows === null) return conflict(sides, "ambiguous", "place", []);
   if (rows === "overlap") return conflict(sides, rows, "place", []);
@@ -57,7 +52,7 @@ function findPlace(sides: Sides, bare: boolean, taken: Taken, target: Target): M
   if (row === null) return conflict(sides, rows.length > free.length ? "overlap" : "not-found", "place", []);
   taken.grown += sides.new.length - sides.old.length;
   insert(taken, row, row + reach, sides.new.length - sides.old.length);
-  return { rows: sides.old.map((_, i) => row + i), row, rung: "exact", style: exactStyle };
+  return { sides, match: { rows: sides.old.map((_, i) => row + i), row, rung: "exact", style: exactStyle } };
 }
 
 function nearest(rows: readonly number[], sides: Sides, bare: boolean, taken: Taken, target: Target): number | null {

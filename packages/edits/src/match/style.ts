@@ -24,7 +24,7 @@ export interface Pair {
 export const exactStyle: LineStyle = { repairs: [], write: (line) => line };
 
 /** Null where the pairs contradict each other. */
-export type LearnStyle = (pairs: readonly Pair[], changes: readonly Change[], text: string) => LineStyle | null;
+export type LearnStyle = (pairs: readonly Pair[], changes: readonly Change[], target: Target) => LineStyle | null;
 
 /** The old lines that have a row, each with the line of the text that stands there. */
 export function pairUp(sides: Sides, rows: readonly number[], target: Target): Pair[] {

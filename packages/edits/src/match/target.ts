@@ -29,6 +29,7 @@ export interface Target {
   endOf?: (row: number) => number;
   readonly belows: Map<string, Below>;
   words?: ReadonlySet<string>;
+  step?: number;
 }
 
 /** The text's lines by their keys, and where those stand that some hunk has. */
@@ -80,7 +81,7 @@ export function indexBy(key: Key, { lines, hunks, indexes }: Target): LineIndex 
       if (body.includes("\\t")) seek(plainTabs(body));
     }
   const index = { keys: key === asIs ? lines : lines.map(key), places };
-  for (const [row, line] of index.keys.entries()) places.get(line)?.push(row);
+  for (let row = 0; row < lines.length; row++) places.get(index.keys[row]!)?.push(row);
   indexes.set(key, index);
   return index;
 }
@@ -110,14 +111,17 @@ export function findRows(sought: readonly string[], text: Key, patch: Key, targe
   const key = text === asIs ? asIs : looseLine;
   const { lines, effort } = target;
   const rows: number[] = [];
-  /** As far as a place has asked for it; all of it, and so never added to, where lines are compared as they are. */
-  const pattern = patch === asIs ? (sought as string[]) : [];
+  /** As far as a place has asked for it. */
+  const pattern: string[] = [];
+  /** Where both keys are one, a line is equal to itself. */
+  const isOne = text === patch;
   for (const place of indexBy(key, target).places.get(key(patch(sought[offset] ?? ""))) ?? []) {
     const row = place - offset;
     if (row < 0 || row + sought.length > lines.length) continue;
     let i = 0;
     for (; i < sought.length; i++) {
-      if (i === pattern.length) pattern.push(patch(sought[i]!));
+      if (isOne && lines[row + i] === sought[i]) continue;
+      pattern[i] ??= patch(sought[i]!);
       if (text(lines[row + i]!) !== pattern[i]) break;
     }
     effort.left -= i + 1;

@@ -5,6 +5,7 @@ import type { AppliedHunk } from "../result.js";
 import { isBusy, type PlanConflict, toConflict } from "./conflict.js";
 import { nodeFiles } from "./files.js";
 import { checkName, type NameRules, quote, rulesHere, stripRoot } from "./names.js";
+import { needRoot } from "./options.js";
 import type { Plan, PlannedFile } from "./planned.js";
 import { describeChanges } from "./preview.js";
 import { recoverIn } from "./recover.js";
@@ -37,10 +38,11 @@ const LIMIT = 64 << 20;
 /**
  * Computes the effect of patches on the files below a root, without writing any. Several patches, and several file patches
  * for one path, apply in turn; so do the blocks of one file patch if they have no line numbers and do not all fit the
- * original file. Never throws for a bad patch: every refusal is one of the plan's conflicts.
+ * original file. Never throws for a bad patch: every refusal is one of the plan's conflicts. An option of another type is a TypeError.
  * First undoes or finishes a plan that a crash interrupted.
  */
 export async function planEdits(patches: Patch | readonly Patch[], options: PlanOptions): Promise<Plan> {
+  needRoot(options?.root, options);
   const files = options.files ?? nodeFiles;
   let root: Directory;
   try {

@@ -10,6 +10,7 @@ import {
   readJournal,
   removeDrafts,
 } from "./journal.js";
+import { needRoot } from "./options.js";
 import { isAlive } from "./owner.js";
 import {
   type Content,
@@ -35,6 +36,7 @@ export interface Recovery {
  * A plan that a living process is applying is left alone (`busy`).
  */
 export async function recover(root: string, options: RootOptions = {}): Promise<Recovery> {
+  needRoot(root, options);
   try {
     const directory = await openRoot(root, options);
     try {

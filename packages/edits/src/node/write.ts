@@ -5,6 +5,7 @@ import { type Files, nodeFiles } from "./files.js";
 import { contentHash, encodeText } from "./hash.js";
 import { closeJournal, commitJournal, type Journal, openJournal, uncommitJournal } from "./journal.js";
 import { type NameRules, quote, rulesHere } from "./names.js";
+import { needRoot } from "./options.js";
 import { end } from "./owner.js";
 
 import { type Changes, type ChangesReading, readPlan, readWritten } from "./plan-shape.js";
@@ -48,7 +49,8 @@ export interface WriteOptions extends RootOptions, WaitOptions {
  * restores all the old files or completes all the new ones. Never throws for the state of the disk or of the plan.
  */
 export async function applyPlan(plan: Plan, options: WriteOptions): Promise<WriteResult> {
-  return writeChanges(readPlan(plan, rulesHere(options?.rules)), options);
+  needRoot(options?.root, options);
+  return writeChanges(readPlan(plan, rulesHere(options.rules)), options);
 }
 
 /**
@@ -56,12 +58,11 @@ export async function applyPlan(plan: Plan, options: WriteOptions): Promise<Writ
  * a file that has changed since is a conflict (`stale`), and the result is checked as a plan is. It can itself be undone.
  */
 export async function undo(written: Written, options: WriteOptions): Promise<WriteResult> {
-  return writeChanges(readWritten(written, rulesHere(options?.rules)), options);
+  needRoot(options?.root, options);
+  return writeChanges(readWritten(written, rulesHere(options.rules)), options);
 }
 
 async function writeChanges(reading: ChangesReading, options: WriteOptions): Promise<WriteResult> {
-  if (typeof options?.root !== "string")
-    throw new TypeError("`root` is missing in the options: the directory to change.");
   if (!reading.ok) return reading;
   const { changes } = reading;
   const files = options.files ?? nodeFiles;

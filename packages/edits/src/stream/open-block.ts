@@ -2,6 +2,7 @@ import type { Block, BlockEnd, FormatName } from "../formats/block.js";
 import { type Fence, outdent } from "../formats/fence.js";
 import { gather } from "../formats/file-patch.js";
 import { attempt, Unreadable, unreadable } from "../formats/message.js";
+import { withoutReturn } from "../lines.js";
 import type { EditEvent } from "./event.js";
 
 /** A block being read, with its lines and the events emitted so far. */
@@ -67,4 +68,9 @@ export function closeBlock(open: OpenBlock, end: BlockEnd, emit: (event: EditEve
 function fail({ edit, firstLine, raws }: OpenBlock, error: Unreadable, emit: (event: EditEvent) => void): void {
   const { line, reason, message } = error;
   emit({ type: "error", edit, error: { line: firstLine + line, reason, message }, source: raws!.join("") });
+}
+
+/** The line without its end. */
+export function chomp(raw: string): string {
+  return raw.endsWith("\n") ? withoutReturn(raw.slice(0, -1)) : raw;
 }

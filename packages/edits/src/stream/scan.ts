@@ -1,37 +1,10 @@
-import type { Block, Format, FormatName, Head } from "../formats/block.js";
-import {
-  closesFence,
-  type Fence,
-  HEAD_LIMIT,
-  mayOpen,
-  openFence,
-  openInner,
-  openTag,
-  outdent,
-  parseInfoPath,
-  parsePathLine,
-} from "../formats/fence.js";
-import { followPaths } from "../formats/lead.js";
-import { type Unreadable, unreadable } from "../formats/message.js";
-import { withoutReturn } from "../lines.js";
+import type { Format, Head } from "../formats/block.js";
+import { closesFence, type Fence, HEAD_LIMIT, mayOpen, openInner, outdent } from "../formats/fence.js";
 import { needOptions, needText } from "../need.js";
-import { quote } from "../reading.js";
+import { watchText } from "./between.js";
 import type { EditEvent, EditReader, ReadOptions } from "./event.js";
-import { closeBlock, lineOf, type OpenBlock, overflow, tell } from "./open-block.js";
-
-/** Lines held back because a later one may make them the head of a block. */
-interface Held {
-  readonly raws: readonly string[];
-  readonly path: string | null;
-  readonly innerPath: string | null;
-  readonly fence: Fence | null;
-  /** Lines between the fence and the line at hand, blank ones left out. */
-  readonly inner: number;
-  /** The fence stands right behind that of a block, so it may be one end too many. */
-  readonly stray: boolean;
-}
-
-const NOTHING: Held = { raws: [], path: null, innerPath: null, fence: null, inner: 0, stray: false };
+import { hold, NOTHING } from "./held.js";
+import { chomp, closeBlock, lineOf, type OpenBlock, overflow, tell } from "./open-block.js";
 
 /**
  * Reads a model's output in pieces, in time linear in its length; memory is that of one block.
@@ -76,17 +49,14 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
   let ended: Fence | null = null;
   /** The fence around a finished block: more blocks may follow in it, and its end is no text. */
   let wrapper: Fence | null = null;
-  const paths = followPaths();
-  /** The line of text at hand, as far as it is examined, and the number of lines that were emitted. */
-  let written = "";
-  let emitted = 0;
-  /** The block before the text at hand. */
-  let last: Block | null = null;
-  /** Of a block that was not read the first line that shows it is reported. */
-  let reported = false;
-  let previousFormat: FormatName | null = null;
   /** A block could not be read: apparent blocks behind it may be its content. */
   let failed = false;
+
+  const between = watchText(formats, (line, format, { reason, message }) => {
+    // A block that was emitted as text is one without lines.
+    emit({ type: "start", edit: edits, format });
+    emit({ type: "error", edit: edits++, error: { line, reason, message }, source: "" });
+  });
 
   return {
     push(text: string): void {
@@ -108,7 +78,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
       if (open === null) release();
       else if (open.block.tentative) giveUp(open);
       else finish(open, how.complete === true);
-      if (written !== "") endText();
+      between.end(prose);
     },
   };
 
@@ -121,9 +91,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     const cut = current.raws?.at(-1)?.endsWith("\n") ? "cut" : "torn";
     closeBlock(current, closed ? "closed" : complete ? "complete" : cut, emit);
     open = null;
-    last = block;
-    previousFormat = current.format;
-    emitted = lineNumber - 1 - (kept ? 0 : maybe.length);
+    between.close(block, current.format, lineNumber - 1 - (kept ? 0 : maybe.length));
     if (!kept) maybe.forEach(closed ? route : emitText);
     if (closed && held !== NOTHING) release();
   }
@@ -137,31 +105,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     if (text === "") return;
     if (ended !== null && text.trim() !== "") ended = null;
     emit({ type: "text", text });
-    if (written.length < LINE_LIMIT) written += text;
-    if (text.endsWith("\n")) endText();
-  }
-
-  /** Examines a line of text: it may lead up to an edit, or be one that was not read. */
-  function endText(): void {
-    const line = chomp(written.slice(0, LINE_LIMIT));
-    written = "";
-    emitted++;
-    paths.pass(line);
-    const stray = last?.behind?.(line);
-    if (reported) return;
-    if (stray) return report(previousFormat!, stray);
-    if (prose !== null && /^(?:markdown|md)\b/i.test(prose.info)) return;
-    const bare = line.replace(/^(?:[ \t]|>[ \t])+/, "");
-    const format = formats.find((each) => each.isLost?.(bare, prose));
-    if (format !== undefined)
-      report(format.name, unreadable(0, "bad-block", `${quote(line)} is in no edit; ${format.advice}`));
-  }
-
-  /** A block that was emitted as text is one without lines. */
-  function report(format: FormatName, { reason, message }: Unreadable): void {
-    reported = true;
-    emit({ type: "start", edit: edits, format });
-    emit({ type: "error", edit: edits++, error: { line: emitted, reason, message }, source: "" });
+    between.add(text, prose);
   }
 
   function takePiece(piece: string): void {
@@ -207,14 +151,14 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
       emitText(raw);
     } else if (held.fence === null && wrapper !== null && closesFence(raw, wrapper)) {
       release();
-      emitted++;
+      between.skip();
       ended = wrapper;
       wrapper = null;
     } else if (held.fence !== null && raw.replace(/\n$/, "").length > limit) {
       release();
       route(raw);
     } else if (held === NOTHING && raw === "\n") emitText(raw);
-    else if (tryOpen(raw, false) || hold(raw) || tryOpen(raw, true)) {
+    else if (tryOpen(raw, false) || mayHold(raw) || tryOpen(raw, true)) {
       return;
     } else if (held === NOTHING) emitText(raw);
     else {
@@ -233,6 +177,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
   /** Opens the block whose head ends with this line, if there is one; the line is still to be fed to it. */
   function openBlock(raw: string, settled: boolean): void {
     const { raws, path, innerPath, fence } = held;
+    if (fence === null && !MARKS.test(raw)) return;
     const around = fence ?? wrapper;
     const head: Head = {
       line: outdent(chomp(raw), around),
@@ -242,9 +187,9 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
       fence: around && { ...around, indent: "" },
       atFenceStart: fence !== null,
       settled,
-      previousPath: paths.path,
-      previousFormat,
-      defaultPath: paths.doubtful ? null : (options.path ?? null),
+      previousPath: between.paths.path,
+      previousFormat: between.format,
+      defaultPath: between.paths.doubtful ? null : (options.path ?? null),
     };
     for (const format of formats) {
       const block = format.open(head);
@@ -262,7 +207,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
         path: null,
         told: -1,
       };
-      reported = false;
+      between.open();
       if (!block.ownsFence) wrapper = around;
       held = NOTHING;
       if (!block.tentative) tell(open, emit);
@@ -270,28 +215,10 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     }
   }
 
-  /** Whether the line may belong to the head of a block that a later line opens; then it is held back. */
-  function hold(raw: string): boolean {
-    const line = chomp(raw);
-    const { raws, path, innerPath, fence, inner } = held;
-    if (line.length > HEAD_LIMIT) return false;
-    const opened = openFence(line) ?? openTag(line);
-    const named = parsePathLine(line);
-    if (opened !== null) {
-      if (fence !== null || (raws.length > 0 && path === null)) return false;
-      const stray = ended !== null && closesFence(line, ended);
-      held = { ...held, raws: [...raws, raw], fence: opened, path: parseInfoPath(opened.info) ?? path, stray };
-    } else if (line.trim() === "") {
-      if ((path === null && fence === null) || raws.length > 4) return false;
-      held = { ...held, raws: [...raws, raw] };
-    } else if (fence !== null) {
-      if (inner === 2) return false;
-      held = { ...held, raws: [...raws, raw], inner: inner + 1, innerPath: named ?? innerPath };
-    } else {
-      if (raws.length > 0 || (named === null && !line.startsWith("--- "))) return false;
-      held = { ...held, raws: [...raws, raw], path: named };
-    }
-    return true;
+  function mayHold(raw: string): boolean {
+    const more = hold(held, raw, ended);
+    held = more ?? held;
+    return more !== null;
   }
 
   /** Emits the held lines as text. */
@@ -322,10 +249,8 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
       closeBlock(current, "closed", emit);
       open = null;
       edits++;
-      emitted = lineNumber - (taken === "last" ? 0 : pending.length);
-      last = block;
-      paths.meet(block.path);
-      previousFormat = current.format;
+      between.close(block, current.format, lineNumber - (taken === "last" ? 0 : pending.length));
+      between.paths.meet(block.path);
       if (taken !== "last") pending.forEach(route);
     }
   }
@@ -353,9 +278,5 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
   }
 }
 
-/** The most characters of a line of text that are examined. */
-const LINE_LIMIT = 1 << 13;
-
-function chomp(raw: string): string {
-  return raw.endsWith("\n") ? withoutReturn(raw.slice(0, -1)) : raw;
-}
+/** What a line begins with that opens a block, unless a fence is right above it. */
+const MARKS = /^\s*[*<>@`~+d-]/;

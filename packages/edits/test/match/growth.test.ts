@@ -63,6 +63,16 @@ const work: Record<string, (lines: number) => () => unknown> = {
     const text = "\n".repeat(20 * lines);
     return () => applyPatch({ kind: "modify", before: "a", after: "a", hunks: [hunk] }, text);
   },
+  "refusing lines that may be parts of lines": (lines) => {
+    const text = Array.from({ length: lines }, (_, i) => `${own(i)}\n`).join("");
+    const hunks = Array.from({ length: lines / 2 }, (_, i) => ({
+      id: `${i}`,
+      lines: [`-compute(${i}); // `, "+x"],
+      oldStart: null,
+      newStart: null,
+    }));
+    return () => applyPatch({ kind: "modify", before: "a", after: "a", hunks }, text);
+  },
   "applying with sections that stand far above": (lines) => {
     const { patch, before } = texts(lines, own);
     const [file] = patch.files;

@@ -131,3 +131,44 @@ describe("a text with tabs and spaces", () => {
     expect(block("    a\n    b\n", "\ta\n\tnew\n\tb\n", "\ta\n\tb\n")).toBe("\ta\n\tnew\n\tb\n");
   });
 });
+
+describe("levels of another width", () => {
+  const text = "function f(a) {\n  if (a) {\n    go(a);\n  }\n}\n";
+  const wide = text.replace(/^ +/gm, (own) => own + own);
+  const more = "    more();\n    if (b) {\n      less();\n    }\n";
+  const insert = (into: string, lines: string) => into.replace(/^( *)go.*\n/m, (line) => line + lines);
+
+  test("become those of the text", () => {
+    const made = insert(text, more);
+    expect(
+      block(
+        wide,
+        made.replace(/^ +/gm, (own) => own + own),
+        text,
+      ),
+    ).toBe(made);
+    expect(block(text, insert(text, "    more();\n"), wide)).toBe(insert(wide, "        more();\n"));
+  });
+
+  test("are refused where the new lines have the text's, or a depth that no old line shows", () => {
+    expect(block(wide, insert(wide, "    more();\n"), text)).toBe("not-found");
+    expect(block(wide, insert(wide, "        more();\n          .and();\n"), text)).toBe("ambiguous");
+    expect(block("    if (a) {\n", "    if (a) {\n        b();\n", text)).toBe("not-found");
+  });
+
+  test.each([
+    ["at their key", "items:\n- a\n- b\nother:\n  x: 1\n", "items:\n  - a\n  - c\n  - b\nother:\n  x: 1\n"],
+    ["further in", "items:\n  - a\n  - b\nother:\n  x: 1\n", "items:\n- a\n- c\n- b\nother:\n  x: 1\n"],
+    [
+      "with keys of their own",
+      "on:\n- a: 1\n  b: 2\n- a: 3\n",
+      "on:\n  - a: 1\n    b: 2\n  - c: 1\n    b: 4\n  - a: 3\n",
+    ],
+  ])("of the items of a list become those of the text: %s", (_, yaml, replace) => {
+    const search = replace.replace(/^ *- c.*\n(?: +b: 4\n)?/m, "");
+    const made = block(search, replace, yaml);
+    expect(made.replace(/^ *- c.*\n(?: +b: 4\n)?/m, "")).toBe(yaml);
+    expect(/^ *(?=- c)/m.exec(made)![0]).toBe(/^ *(?=- a)/m.exec(yaml)![0]);
+    if (made.includes("4")) expect(made).toContain("\n  b: 4");
+  });
+});

@@ -40,13 +40,20 @@ const trimFirst = ([first, ...rest]: readonly string[]) => [first!.trimStart(), 
 const keep = (lines: readonly string[]) => lines;
 /** No line of a block is less indented than its first. */
 const dedent = (lines: readonly string[]) => lines.map((line) => line.slice(/^\s*/.exec(lines[0]!)![0].length));
-const TRIMS: Record<string, readonly [old: typeof keep, now: typeof keep]> = {
-  "in neither part": [keep, keep],
-  "in the old part": [trimFirst, keep],
-  "in the new part": [keep, trimFirst],
-  "in both parts": [trimFirst, trimFirst],
-  "with all others, in both parts": [dedent, dedent],
-  "with all others, in the old part": [dedent, keep],
+const scale = (by: number) => (lines: readonly string[]) =>
+  lines.map((line) => line.replace(/^ +/, ({ length }) => " ".repeat(length * by)));
+const TRIMS: Record<string, readonly [old: typeof keep, now: typeof keep, least?: number]> = {
+  "trimmed first, in neither part": [keep, keep],
+  "trimmed first, in the old part": [trimFirst, keep],
+  "trimmed first, in the new part": [keep, trimFirst],
+  "trimmed first, in both parts": [trimFirst, trimFirst],
+  "trimmed with all others, in both parts": [dedent, dedent],
+  "trimmed with all others, in the old part": [dedent, keep],
+  "doubled, in both parts": [scale(2), scale(2)],
+  "doubled, in the old part": [scale(2), keep],
+  // A level of one column cannot be told from a marker that was lost.
+  "halved, in both parts": [scale(0.5), scale(0.5), 4],
+  "halved, in the old part": [scale(0.5), keep, 4],
 };
 
 interface Case {
@@ -59,7 +66,11 @@ interface Case {
 }
 
 /** Every block of one to three lines of every file, in every indentation, with every change. */
-function makeCases([trimOld, trimNow]: readonly [typeof keep, typeof keep], file: string, unit: string): Case[] {
+function makeCases(
+  [trimOld, trimNow]: readonly [typeof keep, typeof keep, number?],
+  file: string,
+  unit: string,
+): Case[] {
   const cases: Case[] = [];
   const tabbed = FILES[file]!.split("\n");
   const write = (lines: readonly string[]) =>
@@ -93,11 +104,13 @@ function makeCases([trimOld, trimNow]: readonly [typeof keep, typeof keep], file
   return cases;
 }
 
-test.each(Object.keys(TRIMS))("a first line without its indentation %s: the exact change or none", (trim) => {
+test.each(Object.keys(TRIMS))("indentation that is lost or of another width, %s: the exact change or none", (trim) => {
   let taken = 0;
   let all = 0;
   for (const file of Object.keys(FILES))
-    for (const unit of file === "a.yaml" ? ["  ", "    "] : ["\t", "  ", "    "])
+    for (const unit of (file === "a.yaml" ? ["  ", "    "] : ["\t", "  ", "    "]).filter(
+      ({ length }) => length >= (TRIMS[trim]![2] ?? 0),
+    ))
       for (const { text, old, now, expected, literal } of makeCases(TRIMS[trim]!, file, unit)) {
         const block = `${file}\n<<<<<<< SEARCH\n${old.join("\n")}\n=======\n${now.join("\n")}\n>>>>>>> REPLACE\n`;
         const reading = parseSearchReplace(block);
@@ -107,5 +120,5 @@ test.each(Object.keys(TRIMS))("a first line without its indentation %s: the exac
         taken++;
         if (result.text !== expected && result.text !== literal) expect(`${block}${result.text}`).toBe(expected);
       }
-  expect(taken / all).toBeGreaterThan(0.7);
+  expect(taken / all).toBeGreaterThan(0.5);
 });

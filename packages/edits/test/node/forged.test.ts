@@ -207,8 +207,8 @@ describe("the root is the caller's", () => {
 
   test("a call without a root is a mistake of the program, and throws", async () => {
     const { plan } = await setUp();
-    await expect(applyPlan(plan, {} as WriteOptions)).rejects.toThrow(/`root` is missing/);
-    await expect(undo({} as Written, undefined as unknown as WriteOptions)).rejects.toThrow(/`root` is missing/);
+    await expect(applyPlan(plan, {} as WriteOptions)).rejects.toThrow(/^`root` must be a string/);
+    await expect(undo({} as Written, undefined as unknown as WriteOptions)).rejects.toThrow(/^`root` must be a string/);
   });
 
   test("names that only POSIX stores need the same rules again", async () => {
