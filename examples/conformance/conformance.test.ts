@@ -1,23 +1,18 @@
-import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { anyOf, type Case, ordered, runCases, type Suite, suiteOf } from "@parlance/conformance/suite";
+import { type Case, ordered, runCases, type Suite, suiteOf } from "@parlance/conformance/suite";
 import type { ContractDocument } from "@parlance/contract";
 import { load } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { brokenClient, limited } from "./broken/clients.js";
+import { limited } from "./broken/clients.js";
 import { brokenServer } from "./broken/servers.js";
 import { caller } from "./caller.js";
 import { listenFixture } from "./fixture.js";
+import { contracts, forFixtures, long, SEED } from "./suites.js";
 
-// Our server and client hold every contract's suite, and for each fault that a case names there is a peer that has it: its cases turn red.
+// Our server and client hold every contract's suite.
 
 const schemas = fileURLToPath(new URL("../../schemas/", import.meta.url));
-const names = readdirSync(schemas, { withFileTypes: true }).flatMap((entry) =>
-  entry.isDirectory() ? [entry.name] : [],
-);
-const long = process.env.PARLANCE_LONG !== undefined;
-const SEED = 13;
 
 interface Made {
   readonly document: ContractDocument;
@@ -33,8 +28,6 @@ function suiteAt(name: string): Promise<Made> {
   return one;
 }
 
-const forFixtures = (cases: Suite["server"]) => cases.filter(({ script }) => script.length > 0);
-
 /** By default a part of a long suite. */
 function some<C extends Case>(cases: readonly C[], most: number): C[] {
   return long ? [...cases] : ordered(cases, SEED).slice(0, most);
@@ -43,7 +36,7 @@ function some<C extends Case>(cases: readonly C[], most: number): C[] {
 const notGreen = (results: Awaited<ReturnType<typeof runCases>>) =>
   results.filter(({ outcome }) => outcome !== "passed").map(({ id, expected, came }) => ({ id, expected, came }));
 
-describe.each(names)("%s", (name) => {
+describe.each(contracts)("%s", (name) => {
   test("our server passes the suite", async () => {
     const { document, suite } = await suiteAt(name);
     const server = await listenFixture(contractValue(document));
@@ -66,47 +59,6 @@ describe.each(names)("%s", (name) => {
     expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
     expect(all.filter(({ at, kill, title }) => !at || !kill || !title)).toEqual([]);
   });
-});
-
-/** The contracts whose broken peers are run: together they have every kind of case. */
-const broken = long ? names : ["based"];
-/** Cases of each fault, and others beside them. */
-const MOST = long ? 40 : 1;
-
-describe.each(broken)("a broken peer of %s", (name) => {
-  test.each(["server", "client"] as const)(
-    "a %s with one fault turns the cases of this fault red, and no others",
-    async (side) => {
-      const { document, suite } = await suiteAt(name);
-      const all: readonly Case[] = side === "server" ? forFixtures(suite.server) : suite.client;
-      const problems: unknown[] = [];
-      const kills = [...new Set(all.map((one) => one.kill))];
-      for (const kill of long ? kills : ordered(kills, SEED).slice(0, 6)) {
-        const { peer, also } = side === "server" ? await brokenServer(document, kill) : brokenClient(document, kill);
-        const mayFail = anyOf(also);
-        const own = ordered(
-          all.filter((one) => one.kill === kill),
-          SEED,
-        ).slice(0, MOST);
-        const others = ordered(
-          all.filter((one) => one.kill !== kill && !mayFail(one.id)),
-          SEED,
-        ).slice(0, MOST);
-        try {
-          const red = await runCases(suite, own, { [side]: peer, wait: 700 });
-          const green = await runCases(suite, others, { [side]: peer, wait: long ? 5000 : 2000 });
-          problems.push(
-            ...red.filter(({ outcome }) => outcome !== "failed").map(({ id }) => `${kill} leaves ${id} green`),
-          );
-          problems.push(...notGreen(green).map((one) => ({ kill, ...one })));
-        } finally {
-          await peer.close();
-        }
-      }
-      expect(problems).toEqual([]);
-    },
-    600_000,
-  );
 });
 
 test("a live server is asked without a script: what it answers otherwise than its schema says is found", async () => {

@@ -226,7 +226,7 @@ export async function brokenServer(
       ? SERVER_FAULTS[kind]
       : {
           reads: (one) => withoutKeyword(one, keyword),
-          also: [`server/*/schema/**/${keyword}`, `server/*/schema/**/${keyword}/**`, `server/*/schema/**/anyOf/**`],
+          also: [keyword, `${keyword}/**`, "anyOf", "anyOf/**"].map((end) => `server/*/schema/**/${end}`),
         };
   if (!fault) throw new Error(`no server has the fault ${kill}`);
   const contract = contractValue(document);

@@ -1,5 +1,5 @@
 import { Violation } from "@parlance/wire";
-import { type Case, type ClientCase, NotOffered, type ServerCase, Unmet } from "../case.js";
+import { type Case, type ClientCase, meet, NotOffered, type ServerCase, Unmet } from "../case.js";
 import type { Suite } from "../cases.js";
 import type { ClientPeer, ServerPeer } from "../peer.js";
 import type { Outcome, Result } from "../result.js";
@@ -8,7 +8,7 @@ import { matcher } from "../select.js";
 import type { ClientStage, ServerStage } from "../stage.js";
 import { Trace } from "../trace.js";
 import { Broken } from "./program.js";
-import { Requester } from "./requester.js";
+import { Requester, within } from "./requester.js";
 import { Responder } from "./responder.js";
 
 export interface RunOptions {
@@ -126,19 +126,22 @@ async function clientCase(one: ClientCase, trace: Trace, options: RunOptions, wa
   const stage: ClientStage = {
     wait,
     async call(call, serve) {
-      let index = 0;
       let failure: unknown;
-      responder.serve = async (exchange) => {
-        try {
-          await serve(exchange, index++);
-        } catch (error) {
+      const exchanges: Promise<void>[] = [];
+      responder.serve = (exchange) => {
+        const served = serve(exchange, exchanges.length).catch((error) => {
           failure ??= error;
           exchange.cut();
-        }
+        });
+        exchanges.push(served);
+        return served;
       };
       const line = { case: one.id, url: responder.url, ...call, token: options.token ?? "conformance" };
       try {
         const told = await options.client!.call(line);
+        meet(exchanges.length > 0, `a request of ${call.operation}`, "a report without a request");
+        // A client may report before the kit has seen all that the case is about.
+        await within(wait, `the whole exchange of ${call.operation}`, Promise.all(exchanges));
         if (failure !== undefined) throw failure;
         return told;
       } catch (error) {
