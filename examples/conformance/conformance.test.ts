@@ -8,7 +8,7 @@ import { limited } from "./broken/clients.js";
 import { brokenServer } from "./broken/servers.js";
 import { caller } from "./caller.js";
 import { listenFixture } from "./fixture.js";
-import { contracts, forFixtures, long, SEED } from "./suites.js";
+import { contracts, forFixtures, long, notGreen, SEED } from "./suites.js";
 
 // Our server and client hold every contract's suite.
 
@@ -33,24 +33,19 @@ function some<C extends Case>(cases: readonly C[], most: number): C[] {
   return long ? [...cases] : ordered(cases, SEED).slice(0, most);
 }
 
-const notGreen = (results: Awaited<ReturnType<typeof runCases>>) =>
-  results.filter(({ outcome }) => outcome !== "passed").map(({ id, expected, came }) => ({ id, expected, came }));
-
 describe.each(contracts)("%s", (name) => {
   test("our server passes the suite", async () => {
     const { document, suite } = await suiteAt(name);
     const server = await listenFixture(contractValue(document));
     onTestFinished(() => server.close());
-    const results = await runCases(suite, some(forFixtures(suite.server), 12), { server, wait: 20_000 });
-    expect(notGreen(results)).toEqual([]);
+    expect(await notGreen(suite, some(forFixtures(suite.server), 12), { server, wait: 20_000 })).toEqual([]);
   });
 
   test("our client passes the suite", async () => {
     const { document, suite } = await suiteAt(name);
     const ours = caller(contractValue(document));
     const client = { ...ours, call: (line: Parameters<typeof ours.call>[0]) => limited(ours, line, 20_000) };
-    const results = await runCases(suite, some(suite.client, 12), { client, wait: 20_000 });
-    expect(notGreen(results)).toEqual([]);
+    expect(await notGreen(suite, some(suite.client, 12), { client, wait: 20_000 })).toEqual([]);
   });
 
   test("every case has an id of its own, a place and a fault", async () => {

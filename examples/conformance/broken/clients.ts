@@ -8,6 +8,7 @@ import { contractValue } from "@parlance/language/value";
 import { Refusal } from "@parlance/wire";
 import { caller } from "../caller.js";
 import { type Breaks, proxy } from "./proxy.js";
+import { alsoOf } from "./servers.js";
 
 /** One fault of a client, by the name that cases know it by. */
 interface Fault {
@@ -20,9 +21,10 @@ interface Fault {
 }
 
 /** A client that reads the blocks of an event stream in a way of its own. */
-const reading = (change: (block: string) => string, also: readonly string[] = []): Fault => ({
+const reading = (change: (block: string) => string): Fault => ({
   options: { fetch: (request) => throughout(request, (chunks) => eachBlock(chunks, change)) },
-  also,
+  // Real peers write in many ways.
+  also: ["client/transcript/**"],
 });
 
 async function throughout(
@@ -82,7 +84,7 @@ function chunked(change: (chunk: Buffer) => Buffer) {
 }
 
 const error = (kind: "disconnected") => ({ kind });
-const altered: Fault["told"] = (told) => ({ ...told, messages: told.messages.map(() => ({ altered: true })) });
+const altered: Fault["told"] = (told) => ({ ...told, messages: told.messages.map(() => "altered") });
 
 export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
   "alter-request": {
@@ -137,11 +139,11 @@ export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
     }),
     also: ["client/*/no-end/*", "client/*/cut/*", "client/transcript/**"],
   },
-  "sse-crlf": reading((text) => text.replaceAll("\r\n\r\n", "\r\n"), ["client/transcript/**"]),
+  "sse-crlf": reading((text) => text.replaceAll("\r\n\r\n", "\r\n")),
   "sse-cr": reading((text) => text.replace(/\r(?!\n)/g, "")),
   "sse-bom": reading((text) => text.replace("\uFEFF", "x")),
   "sse-comment": reading((text) => text.replace(/^:.*$/gm, "data: comment")),
-  "sse-no-space": reading((text) => text.replace(/^(\w+):(?=[^ ])/gm, "x$1:"), ["client/transcript/**"]),
+  "sse-no-space": reading((text) => text.replace(/^(\w+):(?=[^ ])/gm, "x$1:")),
   "sse-lines": reading((text) => text.replace(/^(data: .*)(\ndata: .*)+$/gm, "$1")),
   "sse-fields": reading((text) => text.replace(/^(id: conformance|retry|parlance).*$/gm, "data: other")),
   "sse-split": {
@@ -194,7 +196,7 @@ export function brokenClient(
       ? CLIENT_FAULTS[kind]
       : {
           reads: (one) => withoutKeyword(one, keyword),
-          also: [keyword, `${keyword}/**`, "anyOf", "anyOf/**"].map((end) => `client/*/schema/**/${end}`),
+          also: alsoOf("client", keyword),
         };
   if (!fault) throw new Error(`no client has the fault ${kill}`);
   const good = caller(contractValue(fault.reads?.(document) ?? document), fault.options);

@@ -104,7 +104,7 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
       const key = contract.fault.code?.[0]?.split("/").at(-1);
       return {
         body: (body, status) =>
-          status >= 400 ? body.replace(new RegExp(`"${key}":"[^"]*"`), `"${key}":"other"`) : body,
+          status >= 400 ? body.replace(new RegExp(`"${key}":"[^"]*"`), `"${key}":"OTHER"`) : body,
       };
     },
     also: ["server/transcript/**"],
@@ -215,6 +215,13 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
   },
 };
 
+/** Cases of a keyword that may fall with another: one that holds schemas falls with a keyword inside them, and they with it. */
+export function alsoOf(side: "server" | "client", keyword: string): string[] {
+  if (keyword === "anyOf" || keyword === "oneOf") return [`${side}/*/schema/**`];
+  const ends = [keyword, "anyOf", "additionalProperties"].flatMap((one) => [one, `${one}/**`]);
+  return ends.map((end) => `${side}/*/schema/**/${end}`);
+}
+
 /** A server with one fault, and the patterns of the cases that may fail with its own. */
 export async function brokenServer(
   document: ContractDocument,
@@ -226,7 +233,7 @@ export async function brokenServer(
       ? SERVER_FAULTS[kind]
       : {
           reads: (one) => withoutKeyword(one, keyword),
-          also: [keyword, `${keyword}/**`, "anyOf", "anyOf/**"].map((end) => `server/*/schema/**/${end}`),
+          also: alsoOf("server", keyword),
         };
   if (!fault) throw new Error(`no server has the fault ${kill}`);
   const contract = contractValue(document);
