@@ -56,6 +56,36 @@ describe.each(contracts)("%s", (name) => {
   });
 });
 
+test.each(["fold-gateway", "based"])("a client of %s that calls nothing passes no case", async (name) => {
+  const { suite } = await suiteAt(name);
+  const client = { call: async () => ({ messages: [], error: null }), close: async () => {} };
+  const results = await runCases(suite, suite.client, { client });
+  expect(results.filter(({ outcome }) => outcome !== "failed").map(({ id }) => id)).toEqual([]);
+});
+
+test.each([
+  { fails: 0, listed: true, outcome: "passed" },
+  { fails: 1, listed: true, outcome: "flaky" },
+  { fails: 2, listed: true, outcome: "flaky" },
+  { fails: 3, listed: true, outcome: "failed" },
+  { fails: 1, listed: false, outcome: "failed" },
+])(
+  "a case that fails $fails times, on the list of flaky ones: $listed, is $outcome",
+  async ({ fails, listed, outcome }) => {
+    const { document, suite } = await suiteAt("fold-gateway");
+    const ours = caller(contractValue(document));
+    let left = fails;
+    const client: typeof ours = {
+      ...ours,
+      call: async (line) => (left-- > 0 ? { messages: [], error: { kind: "disconnected" } } : ours.call(line)),
+    };
+    const cases = suite.client.filter(({ id }) => id === "client/health/answer/0");
+    const flaky = listed ? [{ pattern: "client/health/**", reason: "a slow start" }] : [];
+    const [result] = await runCases(suite, cases, { client, flaky });
+    expect(result).toMatchObject({ outcome, ...(outcome === "flaky" && { reason: "a slow start" }) });
+  },
+);
+
 test("a live server is asked without a script: what it answers otherwise than its schema says is found", async () => {
   const { document, suite } = await suiteAt("fold-gateway");
   const good = await listenFixture(contractValue(document));
