@@ -68,6 +68,8 @@ function chunked(change: (chunk: Buffer) => Buffer) {
     const body = Buffer.from(await asked.arrayBuffer());
     const sent = request(asked.url, { method: asked.method, headers: Object.fromEntries(asked.headers), agent: false });
     asked.signal.addEventListener("abort", () => sent.destroy(asked.signal.reason));
+    // After the answer has begun its own error says enough.
+    sent.on("error", () => {});
     sent.end(body);
     const [answer] = (await once(sent, "response")) as [IncomingMessage];
     const stream = new ReadableStream<Uint8Array>({
@@ -196,7 +198,7 @@ export function brokenClient(
       ? CLIENT_FAULTS[kind]
       : {
           reads: (one) => withoutKeyword(one, keyword),
-          also: alsoOf("client", keyword),
+          also: alsoOf(document, "client", keyword),
         };
   if (!fault) throw new Error(`no client has the fault ${kill}`);
   const good = caller(contractValue(fault.reads?.(document) ?? document), fault.options);

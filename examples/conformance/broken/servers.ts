@@ -216,10 +216,16 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
 };
 
 /** Cases of a keyword that may fall with another: one that holds schemas falls with a keyword inside them, and they with it. */
-export function alsoOf(side: "server" | "client", keyword: string): string[] {
+export function alsoOf({ contract, schemas }: ContractDocument, side: "server" | "client", keyword: string): string[] {
   if (keyword === "anyOf" || keyword === "oneOf") return [`${side}/*/schema/**`];
   const ends = [keyword, "anyOf", "additionalProperties"].flatMap((one) => [one, `${one}/**`]);
-  return ends.map((end) => `${side}/*/schema/**/${end}`);
+  // What breaks one form of an answer may then fit another.
+  const isOfForms = (schema: object = {}) => "anyOf" in schema || "oneOf" in schema;
+  const ofForms = Object.entries(contract.operations).filter(([, { answer }]) => isOfForms(schemas[answer.json!]));
+  return [
+    ...[...ends, "then/**", "else/**"].map((end) => `${side}/*/schema/**/${end}`),
+    ...ofForms.map(([name]) => `${side}/${name}/schema/**`),
+  ];
 }
 
 /** A server with one fault, and the patterns of the cases that may fail with its own. */
@@ -233,7 +239,7 @@ export async function brokenServer(
       ? SERVER_FAULTS[kind]
       : {
           reads: (one) => withoutKeyword(one, keyword),
-          also: alsoOf("server", keyword),
+          also: alsoOf(document, "server", keyword),
         };
   if (!fault) throw new Error(`no server has the fault ${kill}`);
   const contract = contractValue(document);
