@@ -20,7 +20,8 @@ export function caller(contract: AnyContract, options: ConnectOptions = {}): Cli
     async call({ url, token, operation, input, script }: ClientLine): Promise<Told> {
       const calls = connect(contract, {
         baseUrl: url,
-        webSocket,
+        // Node 20 has none of its own.
+        ...(!("WebSocket" in globalThis) && { webSocket }),
         retryWaits: [],
         // A cut is reported, not hidden.
         resume: false,

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import type { ConnectOptions } from "@parlance/client";
 import type { ClientLine, ClientPeer, Told } from "@parlance/conformance/suite";
 import { withoutKeyword } from "@parlance/conformance/suite";
@@ -6,6 +8,7 @@ import { contractValue } from "@parlance/language/value";
 import { Refusal } from "@parlance/wire";
 import { caller } from "../caller.js";
 import { type Breaks, proxy } from "./proxy.js";
+import { alsoOf } from "./servers.js";
 
 /** One fault of a client, by the name that cases know it by. */
 interface Fault {
@@ -17,10 +20,11 @@ interface Fault {
   readonly also?: readonly string[];
 }
 
-/** A client that reads an event stream in a way of its own. */
-const reading = (change: (text: string) => string, also: readonly string[] = []): Fault => ({
-  options: { fetch: (request) => throughout(request, (chunks) => eachText(chunks, change)) },
-  also,
+/** A client that reads the blocks of an event stream in a way of its own. */
+const reading = (change: (block: string) => string): Fault => ({
+  options: { fetch: (request) => throughout(request, (chunks) => eachBlock(chunks, change)) },
+  // Real peers write in many ways.
+  also: ["client/transcript/**"],
 });
 
 async function throughout(
@@ -47,12 +51,42 @@ async function throughout(
   return new Response(body, response);
 }
 
-async function* eachText(chunks: ReadableStream<Uint8Array>, change: (text: string) => string) {
-  for await (const chunk of chunks) yield Buffer.from(change(Buffer.from(chunk).toString()));
+async function* eachBlock(chunks: ReadableStream<Uint8Array>, change: (block: string) => string) {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  let held = "";
+  for await (const chunk of chunks) {
+    const blocks = (held + decoder.decode(chunk, { stream: true })).split(/(?<=\r\n\r\n|\r\r|\n\n)/);
+    held = /(\r\n\r\n|\r\r|\n\n)$/.test(blocks.at(-1)!) ? "" : blocks.pop()!;
+    yield Buffer.from(blocks.map(change).join(""));
+  }
+  yield Buffer.from(change(held));
+}
+
+/** A `fetch` that changes each chunk of an event stream as the server sent it: the one of Node joins those that came together. */
+function chunked(change: (chunk: Buffer) => Buffer) {
+  return async (asked: Request): Promise<Response> => {
+    const body = Buffer.from(await asked.arrayBuffer());
+    const sent = request(asked.url, { method: asked.method, headers: Object.fromEntries(asked.headers), agent: false });
+    asked.signal.addEventListener("abort", () => sent.destroy(asked.signal.reason));
+    // After the answer has begun its own error says enough.
+    sent.on("error", () => {});
+    sent.end(body);
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    const stream = new ReadableStream<Uint8Array>({
+      start(controller) {
+        const isStream = answer.headers["content-type"]?.includes("event-stream");
+        answer.on("data", (chunk: Buffer) => controller.enqueue(isStream ? change(chunk) : chunk));
+        answer.on("end", () => controller.close());
+        answer.on("error", (cause) => controller.error(cause));
+      },
+      cancel: () => void answer.destroy(),
+    });
+    return new Response(stream, { status: answer.statusCode!, headers: answer.headers as Record<string, string> });
+  };
 }
 
 const error = (kind: "disconnected") => ({ kind });
-const altered: Fault["told"] = (told) => ({ ...told, messages: told.messages.map(() => ({ altered: true })) });
+const altered: Fault["told"] = (told) => ({ ...told, messages: told.messages.map(() => "altered") });
 
 export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
   "alter-request": {
@@ -111,19 +145,19 @@ export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
   "sse-cr": reading((text) => text.replace(/\r(?!\n)/g, "")),
   "sse-bom": reading((text) => text.replace("\uFEFF", "x")),
   "sse-comment": reading((text) => text.replace(/^:.*$/gm, "data: comment")),
-  "sse-no-space": reading((text) => text.replace(/^(\w+):(?=[^ ])/gm, "x$1:"), ["client/transcript/**"]),
+  "sse-no-space": reading((text) => text.replace(/^(\w+):(?=[^ ])/gm, "x$1:")),
   "sse-lines": reading((text) => text.replace(/^(data: .*)(\ndata: .*)+$/gm, "$1")),
   "sse-fields": reading((text) => text.replace(/^(id: conformance|retry|parlance).*$/gm, "data: other")),
   "sse-split": {
     options: {
-      fetch: (request) =>
-        throughout(request, (chunks) =>
-          eachText(chunks, (text) => (/\n\n|\r\r|\r\n\r\n/.test(text) ? text : text.replace(/./gs, ""))),
-        ),
+      fetch: chunked((chunk) => (/\n\n|\r\r|\r\n\r\n/.test(chunk.toString()) ? chunk : Buffer.alloc(0))),
     },
-    also: ["client/*/framing/utf-8", "client/*/framing/crlf", "client/transcript/**"],
+    also: ["client/*/framing/utf-8", "client/transcript/**"],
   },
-  "utf8-split": reading((text) => text),
+  "utf8-split": {
+    options: { fetch: chunked((chunk) => Buffer.from(chunk.toString())) },
+    also: ["client/*/framing/bytes"],
+  },
   "refuse-unknown": {
     options: {
       onUnknown() {
@@ -153,14 +187,18 @@ export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
 };
 
 /** A client with one fault, and the patterns of the cases that may fail with its own. */
-export function brokenClient(document: ContractDocument, kill: string): { peer: ClientPeer; also: readonly string[] } {
+export function brokenClient(
+  document: ContractDocument,
+  kill: string,
+  wait: number,
+): { peer: ClientPeer; also: readonly string[] } {
   const [kind, keyword] = kill.split(":") as [string, string?];
   const fault: Fault | undefined =
     keyword === undefined
       ? CLIENT_FAULTS[kind]
       : {
           reads: (one) => withoutKeyword(one, keyword),
-          also: [`client/*/schema/**/${keyword}`, `client/*/schema/**/${keyword}/**`, `client/*/schema/**/anyOf/**`],
+          also: alsoOf(document, "client", keyword),
         };
   if (!fault) throw new Error(`no client has the fault ${kill}`);
   const good = caller(contractValue(fault.reads?.(document) ?? document), fault.options);
@@ -168,7 +206,8 @@ export function brokenClient(document: ContractDocument, kill: string): { peer: 
     async call(line) {
       const between = fault.breaks && (await proxy(line.url, fault.breaks));
       try {
-        const told = await limited(good, { ...(fault.line?.(line, document) ?? line), url: between?.url ?? line.url });
+        const changed = { ...(fault.line?.(line, document) ?? line), url: between?.url ?? line.url };
+        const told = await limited(good, changed, wait);
         return fault.told?.(told, line, document) ?? told;
       } finally {
         await between?.close();
@@ -180,7 +219,7 @@ export function brokenClient(document: ContractDocument, kill: string): { peer: 
 }
 
 /** A broken client may never finish: then it reports nothing. */
-export async function limited(peer: ClientPeer, line: ClientLine, wait = 2000): Promise<Told> {
+export async function limited(peer: ClientPeer, line: ClientLine, wait: number): Promise<Told> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<Told>((resolve) => {
     timer = setTimeout(

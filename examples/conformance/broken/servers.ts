@@ -104,7 +104,7 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
       const key = contract.fault.code?.[0]?.split("/").at(-1);
       return {
         body: (body, status) =>
-          status >= 400 ? body.replace(new RegExp(`"${key}":"[^"]*"`), `"${key}":"other"`) : body,
+          status >= 400 ? body.replace(new RegExp(`"${key}":"[^"]*"`), `"${key}":"OTHER"`) : body,
       };
     },
     also: ["server/transcript/**"],
@@ -215,6 +215,19 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
   },
 };
 
+/** Cases of a keyword that may fall with another: one that holds schemas falls with a keyword inside them, and they with it. */
+export function alsoOf({ contract, schemas }: ContractDocument, side: "server" | "client", keyword: string): string[] {
+  if (keyword === "anyOf" || keyword === "oneOf") return [`${side}/*/schema/**`];
+  const ends = [keyword, "anyOf", "additionalProperties"].flatMap((one) => [one, `${one}/**`]);
+  // What breaks one form of an answer may then fit another.
+  const isOfForms = (schema: object = {}) => "anyOf" in schema || "oneOf" in schema;
+  const ofForms = Object.entries(contract.operations).filter(([, { answer }]) => isOfForms(schemas[answer.json!]));
+  return [
+    ...[...ends, "then/**", "else/**"].map((end) => `${side}/*/schema/**/${end}`),
+    ...ofForms.map(([name]) => `${side}/${name}/schema/**`),
+  ];
+}
+
 /** A server with one fault, and the patterns of the cases that may fail with its own. */
 export async function brokenServer(
   document: ContractDocument,
@@ -226,7 +239,7 @@ export async function brokenServer(
       ? SERVER_FAULTS[kind]
       : {
           reads: (one) => withoutKeyword(one, keyword),
-          also: [`server/*/schema/**/${keyword}`, `server/*/schema/**/${keyword}/**`, `server/*/schema/**/anyOf/**`],
+          also: alsoOf(document, "server", keyword),
         };
   if (!fault) throw new Error(`no server has the fault ${kill}`);
   const contract = contractValue(document);

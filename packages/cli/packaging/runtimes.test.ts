@@ -75,6 +75,34 @@ async function talk(runtime: string, url: string) {
   return { ...JSON.parse(stdout.trim().split("\n").at(-1)!), printed: stderr };
 }
 
+/** An example as one file beside the packed packages, with the server of a runtime. */
+async function bundled(example: string, runtime: string): Promise<string> {
+  const file = join(folder, "demo", `${example.replaceAll("/", "-")}-${runtime}.mjs`);
+  await build({
+    entryPoints: [join(root, example)],
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    target: "es2022",
+    outfile: file,
+    external: ["ws"],
+    plugins: [
+      {
+        name: "packed packages",
+        setup(setup) {
+          // Only `--inspect` loads it.
+          setup.onResolve({ filter: /\/look\.js$/ }, ({ path }) => ({ path, external: true }));
+          setup.onResolve({ filter: /^@parlance\// }, ({ path }) => ({
+            path: path.replace("server/node", `server/${runtime}`),
+            external: true,
+          }));
+        },
+      },
+    ],
+  });
+  return file;
+}
+
 /** Clients that are no program of a command. */
 const elsewhere: Readonly<Record<string, (url: string) => Promise<object>>> = {
   async "a worker"(url) {
@@ -227,34 +255,7 @@ describe.runIf(linux)("From the packed packages,", () => {
   test.each(["node", "deno", "bun"])(
     "the demo of every protocol runs on %s, client and server",
     async (runtime) => {
-      const file = join(folder, "demo", `${runtime}.mjs`);
-      await build({
-        entryPoints: [join(root, "examples/demo/main.ts")],
-        bundle: true,
-        format: "esm",
-        platform: "node",
-        target: "es2022",
-        outfile: file,
-        external: ["ws"],
-        plugins: [
-          {
-            name: "packed packages",
-            setup(setup) {
-              // Only `--inspect` loads it.
-              setup.onResolve({ filter: /\/look\.js$/ }, ({ path }) => ({ path, external: true }));
-              setup.onResolve({ filter: /^@parlance\// }, ({ path, pluginData }) =>
-                pluginData === "packed"
-                  ? undefined
-                  : setup.resolve(path.replace("server/node", `server/${runtime}`), {
-                      resolveDir: folder,
-                      kind: "import-statement",
-                      pluginData: "packed",
-                    }),
-              );
-            },
-          },
-        ],
-      });
+      const file = await bundled("examples/demo/main.ts", runtime);
       const [command, ...words] = runtimes[runtime]!();
       const { stdout } = await run(command, [...words, file], { cwd: folder });
       const table = stdout.slice(stdout.lastIndexOf("protocol  ")).trim().split("\n").slice(1);
@@ -262,6 +263,27 @@ describe.runIf(linux)("From the packed packages,", () => {
       for (const row of table) expect(row).toMatch(/ 3$/);
     },
     60_000,
+  );
+
+  test.each(
+    ["deno", "bun"].flatMap((runtime) =>
+      ["fold-gateway", "based"].flatMap((contract) =>
+        (["server", "client"] as const).map((side) => ({ runtime, contract, side })),
+      ),
+    ),
+  )(
+    "our $side of $contract on $runtime passes the conformance suite",
+    async ({ runtime, contract, side }) => {
+      const file = await bundled(`examples/conformance/${side}-adapter.ts`, runtime);
+      const path = join(root, "schemas", contract);
+      const program = [...runtimes[runtime]!(), file, path].join(" ");
+      const option = side === "server" ? "--server-cmd" : "--client";
+      const words = ["conform", path, option, program, "--wait", "20000"];
+      // A case that fails is printed, and makes this throw.
+      const { stderr } = await run(bin("parlance"), words, { cwd: folder, maxBuffer: 1 << 26 });
+      expect(stderr).toMatch(/^[\w-]+, (server|client): \d+ passed(, \d+ skipped)? in /m);
+    },
+    120_000,
   );
 
   test.each(Object.keys(elsewhere).filter((name) => browser || name !== "Chromium"))(

@@ -42,7 +42,7 @@ Puts a server or a client, in any language, to the cases that a contract's folde
   --only PATTERN        cases whose id fits: * within a step, ** any steps; may be given again
   --level LEVEL         must, should (default: must and should) or may (all)
   --known-failing FILE  a pattern a line, its reason after #: these may fail, and a listed case that passes fails the run
-  --flaky FILE          a pattern a line: these may fail or pass
+  --flaky FILE          a pattern a line: these are run up to three times, and pass with one pass
   --update-baseline     write what fails now to the file of --known-failing
   --seed N              the cases in another order, the same for the same N
   --wait MS             how long something expected may take (default 5000)

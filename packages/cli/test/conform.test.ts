@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,7 +11,11 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 const tsx = `${root}node_modules/.bin/tsx --tsconfig ${root}tsconfig.json`;
 const adapter = (side: "server" | "client", contract: string) =>
   `${tsx} ${root}examples/conformance/${side}-adapter.ts ${contract}`;
-const python = spawnSync("python3", ["--version"]).status === 0;
+const long = process.env.PARLANCE_LONG !== undefined;
+const has = (...programs: string[]) => programs.every((program) => spawnSync(program, ["--version"]).status === 0);
+const runs: Readonly<Record<string, boolean>> = { Python: has("python3"), bash: has("bash", "curl", "jq") };
+for (const [language, does] of Object.entries(runs))
+  if (!does) console.warn(`SKIPPED: conformance of the programs in ${language}, for want of it (or of curl and jq)`);
 
 /** `parlance conform`, with words that have spaces. */
 async function conform(cwd: string, ...words: string[]) {
@@ -123,21 +128,41 @@ test.each([
   expect(err).toContain(message);
 });
 
-test.skipIf(!python).each(["fold-gateway", "based"])(
-  "the client in Python passes %s, but for its list",
-  async (name) => {
-    const path = `schemas/${name}`;
-    const { code, out } = await conform(
+/** Programs in other languages. By default those of the two shortest contracts; of the slowest program a part. */
+const CONTRACTS = ["fold-gateway", "based", ...(long ? ["loco", "agentsmithy", "emacs-agent"] : [])];
+const foreign = [
+  ...CONTRACTS.flatMap((contract) => [
+    { language: "Python", contract, option: "--client", program: "python3 examples/python/client.py", only: "**" },
+    { language: "Python", contract, option: "--server-cmd", program: "python3 examples/python/fixture.py", only: "**" },
+  ]),
+  {
+    language: "bash",
+    contract: "fold-gateway",
+    option: "--client",
+    program: "bash examples/bash/client.sh",
+    only: long ? "**" : "client/send/no-end/*",
+  },
+].filter(({ language }) => runs[language]);
+
+test.runIf(foreign.length > 0).each(foreign)(
+  "$language passes $contract with $option, but for its list",
+  async ({ language, contract, option, program, only }) => {
+    const path = `schemas/${contract}`;
+    const known = `examples/${language.toLowerCase()}/${contract}.known.txt`;
+    const { code, out, err } = await conform(
       root,
       path,
-      "--client",
-      `python3 examples/python/client.py ${path}`,
-      "--known-failing",
-      `examples/python/${name}.known.txt`,
+      option,
+      `${program} ${path}`,
+      ...(existsSync(root + known) ? ["--known-failing", known] : []),
+      "--only",
+      only,
       "--wait",
       "20000",
     );
+    if (long) console.log(`${language} ${option}: ${err}`);
     expect(out).toBe("");
     expect(code).toBe(0);
   },
+  600_000,
 );

@@ -199,7 +199,10 @@ export function withoutKeyword(document: ContractDocument, keyword: string): Con
   const strip = (schema: unknown): unknown => {
     if (Array.isArray(schema)) return schema.map(strip);
     if (!isObject(schema)) return schema;
+    // A condition without one of its keywords would hold for more: a peer that does not know the keyword has no such rule.
+    const isOpen = "if" in schema && JSON.stringify(strip(schema.if)) !== JSON.stringify(schema.if);
     const entries = Object.entries(schema).flatMap(([key, value]): [string, unknown][] => {
+      if (isOpen && CONDITION.has(key)) return [];
       if (key === keyword || (key === "not" && keyword !== "not")) return [];
       if (key === "oneOf") return [["anyOf", strip(value)]];
       if (VALUES.has(key)) return [[key, value]];
@@ -216,6 +219,7 @@ export function withoutKeyword(document: ContractDocument, keyword: string): Con
   return { ...document, source, schemas: Object.fromEntries(schemas) };
 }
 
+const CONDITION = new Set(["if", "then", "else"]);
 /** Keywords whose value is no schema. */
 const VALUES = new Set(["const", "enum", "examples", "default", "required", "dependentRequired", "type"]);
 const NAMED = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);

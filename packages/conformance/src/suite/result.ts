@@ -9,7 +9,7 @@ export type Outcome =
   | "known"
   /** Passed, and on the list of known failures: the list is out of date, and the run fails. */
   | "fixed"
-  /** Failed once and passed again, or failed, and on the list of flaky cases. */
+  /** On the list of flaky cases: failed, and passed when it was run again. */
   | "flaky";
 
 /** What became of one case. */

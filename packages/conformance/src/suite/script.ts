@@ -50,8 +50,6 @@ export type ClientStep =
   | { readonly send: JsonMessage }
   /** Sends a message and waits for its answer. */
   | { readonly ask: JsonMessage }
-  /** Sends several messages at once and waits for all their answers, which go into `messages` in the order of the asks. */
-  | { readonly asks: readonly JsonMessage[] }
   /** Waits for so many more messages. */
   | { readonly receive: number }
   | { readonly call: string; readonly input: Readonly<Record<string, Json>> }

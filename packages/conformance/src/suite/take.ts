@@ -29,6 +29,8 @@ export type TakeStep =
       readonly reaction: boolean;
       /** Whether a handler sees this message of the client. */
       readonly heard: boolean;
+      /** Whether it is a second ask, or its refusal: a server refuses it only while the first is open. */
+      readonly busy?: true;
     }
   /** An operation that is called while the stream or channel is open. */
   | { readonly take: Take };
@@ -94,8 +96,8 @@ function reactions(kit: Kit, { call, steps }: Take): void {
     const isBusy = kit.contract.exchanges?.some(({ busy, by }) => by === "client" && busy === message.type);
     asks.answer(message);
     if (!afterUnknown && !isBusy) continue;
-    steps[index] = { ...step, reaction: true };
-    if (isBusy && before && "wire" in before) steps[index - 1] = { ...before, heard: false };
+    steps[index] = { ...step, reaction: true, ...(isBusy && { busy: true }) };
+    if (isBusy && before && "wire" in before) steps[index - 1] = { ...before, heard: false, busy: true };
   }
 }
 

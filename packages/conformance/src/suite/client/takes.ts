@@ -12,19 +12,21 @@ export function takeCase(kit: Kit, take: Take): ClientCase | undefined {
   const input = call.input;
   if (take.answer) {
     const { status } = take.answer;
+    const { json, text } = kit.contract.operations[call.call]?.answer ?? {};
+    const isEmpty = status < 400 && (json ?? text) === undefined;
+    if (isEmpty && call.read) return undefined;
     return {
       ...about,
       title: `the answer of ${at} is read as there`,
-      kill: status >= 400 ? "lose-status" : "alter-told",
+      kill: status >= 400 ? "lose-status" : isEmpty ? "alter-request" : "alter-told",
       async run(stage) {
         const told = await stage.call({ operation: call.call, input, script: [] }, async (exchange) => {
           if (!call.read) meetRequest(kit, call.call, input, exchange);
           answerTake(take, exchange);
         });
         meetError(told, status >= 400 ? "refusal" : undefined);
-        const { json, text } = kit.contract.operations[call.call]?.answer ?? {};
         if (status >= 400) meet(told.error!.status === status, `status ${status}`, told.error);
-        else if ((json ?? text) !== undefined) meetMessages(told, [answerOf(take)]);
+        else if (!isEmpty) meetMessages(told, [answerOf(take)]);
       },
     };
   }

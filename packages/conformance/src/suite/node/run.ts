@@ -1,5 +1,5 @@
 import { Violation } from "@parlance/wire";
-import { type Case, type ClientCase, NotOffered, type ServerCase, Unmet } from "../case.js";
+import { type Case, type ClientCase, meet, NotOffered, type ServerCase, Unmet } from "../case.js";
 import type { Suite } from "../cases.js";
 import type { ClientPeer, ServerPeer } from "../peer.js";
 import type { Outcome, Result } from "../result.js";
@@ -8,7 +8,7 @@ import { matcher } from "../select.js";
 import type { ClientStage, ServerStage } from "../stage.js";
 import { Trace } from "../trace.js";
 import { Broken } from "./program.js";
-import { Requester } from "./requester.js";
+import { Requester, within } from "./requester.js";
 import { Responder } from "./responder.js";
 
 export interface RunOptions {
@@ -21,6 +21,7 @@ export interface RunOptions {
   /** Whether a live server's operations with an effect are called. @default false */
   readonly allowWrites?: boolean;
   readonly known?: readonly Listed[];
+  /** Cases that may fail, and pass when they are run again. */
   readonly flaky?: readonly Listed[];
   /** The command that repeats a case. */
   readonly rerun?: (id: string) => string;
@@ -46,6 +47,9 @@ export async function runCases({ kit }: Suite, cases: readonly Case[], options: 
   return results;
 }
 
+/** How often a case on the list of flaky ones is run, at most. */
+const RUNS = 3;
+
 type List = (id: string) => Listed | undefined;
 
 function listed(list: readonly Listed[] = []): List {
@@ -65,20 +69,20 @@ async function judge(one: Case, attempt: () => Promise<void>, trace: Trace, know
     ms: Math.round((performance.now() - began) * 10) / 10,
     ...more,
   });
-  try {
-    trace.begin();
-    await attempt();
-    if (listedAs) {
+  let flaw: Partial<Result> | undefined;
+  for (let run = 1; run <= (mayFlake ? RUNS : 1); run++)
+    try {
+      trace.begin();
+      await attempt();
+      if (flaw) return done("flaky", { ...flaw, reason: mayFlake?.reason });
+      if (!listedAs) return done("passed");
       const expected = `a failure: ${listedAs.pattern} is on the list of known failures`;
       return done("fixed", { expected, came: "it passed: take it off the list", reason: listedAs.reason });
+    } catch (error) {
+      if (error instanceof NotOffered) return done("skipped", { reason: error.message });
+      flaw = { ...flawOf(error), trace: trace.lines };
     }
-    return done("passed");
-  } catch (error) {
-    if (error instanceof NotOffered) return done("skipped", { reason: error.message });
-    const flaw = { ...flawOf(error), trace: trace.lines };
-    if (listedAs) return done("known", { ...flaw, reason: listedAs.reason });
-    return done(mayFlake ? "flaky" : "failed", { ...flaw, ...(mayFlake && { reason: mayFlake.reason }) });
-  }
+  return listedAs ? done("known", { ...flaw, reason: listedAs.reason }) : done("failed", flaw);
 }
 
 function flawOf(error: unknown): { expected: string; came: string } {
@@ -126,19 +130,22 @@ async function clientCase(one: ClientCase, trace: Trace, options: RunOptions, wa
   const stage: ClientStage = {
     wait,
     async call(call, serve) {
-      let index = 0;
       let failure: unknown;
-      responder.serve = async (exchange) => {
-        try {
-          await serve(exchange, index++);
-        } catch (error) {
+      const exchanges: Promise<void>[] = [];
+      responder.serve = (exchange) => {
+        const served = serve(exchange, exchanges.length).catch((error) => {
           failure ??= error;
           exchange.cut();
-        }
+        });
+        exchanges.push(served);
+        return served;
       };
       const line = { case: one.id, url: responder.url, ...call, token: options.token ?? "conformance" };
       try {
         const told = await options.client!.call(line);
+        meet(exchanges.length > 0, `a request of ${call.operation}`, "a report without a request");
+        // A client may report before the kit has seen all that the case is about.
+        await within(wait, `the whole exchange of ${call.operation}`, Promise.all(exchanges));
         if (failure !== undefined) throw failure;
         return told;
       } catch (error) {

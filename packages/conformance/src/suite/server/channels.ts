@@ -270,7 +270,9 @@ function opening(kit: Kit, name: string): ServerCase[] {
 
 /** A channel of a transcript. */
 export function channelTake(kit: Kit, take: Take): ServerCase | undefined {
-  const { call, name, at, steps } = take;
+  const { call, name, at } = take;
+  // Whether the first ask is still open when the second comes is the network's chance: the cases of exchanges hold it open.
+  const steps = take.steps.filter((step) => "take" in step || !step.busy);
   if (take.answer || take.end?.how === "cut" || !steps.some((step) => "wire" in step && step.from === "server"))
     return undefined;
   const first = steps.flatMap((step) =>

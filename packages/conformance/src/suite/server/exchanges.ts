@@ -1,6 +1,6 @@
 import type { Exchange } from "@parlance/contract";
 import { alike } from "../alike.js";
-import { meet, type ServerCase } from "../case.js";
+import { meet, type ServerCase, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { JsonMessage } from "../script.js";
 import type { ServerStage } from "../stage.js";
@@ -102,6 +102,14 @@ function serverAsks(kit: Kit, name: string, exchange: Exchange, at: string): Ser
       [one.answer, two.answer],
     ),
     holds(
+      "double",
+      `a second answer to the same ${exchange.ask} settles no other`,
+      "ignore-key",
+      [one.answer, one.answer, two.answer],
+      [one.ask, two.ask],
+      [one.answer, two.answer],
+    ),
+    holds(
       "late",
       `an answer to ${exchange.ask} that nobody asked for settles nothing`,
       "ignore-key",
@@ -128,8 +136,10 @@ async function meetAnswers(stage: ServerStage, name: string, expected: readonly 
   const until = Date.now() + stage.wait;
   for (;;) {
     const answers = (await stage.report()).find(({ call }) => call === name)?.answers ?? [];
-    if (answers.length >= expected.length || Date.now() > until)
-      return meet(alike(expected, answers), `the asks to be answered with ${JSON.stringify(expected)}`, answers);
+    // The second ask may be answered before the first.
+    if (alike(expected, answers)) return;
+    if (answers.length > expected.length || Date.now() > until)
+      throw new Unmet(`the asks to be answered with ${JSON.stringify(expected)}`, answers);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

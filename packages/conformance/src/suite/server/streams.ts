@@ -219,13 +219,14 @@ export function takeCase(kit: Kit, take: Take): ServerCase | undefined {
   const operation = kit.contract.operations[call.call];
   if (!operation || (operation.answer.stream && !answer)) return operation && streamTake(kit, take);
   if (!answer) return undefined;
+  const isEmpty = (operation.answer.json ?? operation.answer.text) === undefined;
   return {
     id: `server/transcript/${name}`,
     side: "server",
     level: "must",
     title: `the call of ${at} is answered as there`,
     at,
-    kill: answer.status >= 400 ? "fault-status" : "alter-answer",
+    kill: answer.status >= 400 ? "fault-status" : isEmpty ? "alter-input" : "alter-answer",
     script: [actOf(kit, take)],
     async run(stage) {
       const came = await stage.request(askingOf(take));
