@@ -1,7 +1,8 @@
 /**
  * Puts random mutants of the sources to the tests that reach them: `pnpm mutate [package…] [--seed n] [--count n]`. Every package but the generated
- * one is taken where none is named. `--reach` records what the tests reach and does no more, `--own` leaves out the tests of other packages,
- * `--at-once n` is the number of mutants side by side, `--json FILE` writes the outcomes. The checkout is not changed.
+ * one is taken where none is named. `--reach` records what the tests reach and does no more, `--own` leaves out the tests of other packages, and
+ * `--tests a,b` all but those of the packages a, b and its own. `--at-once n` is the number of mutants side by side, `--json FILE` writes the
+ * outcomes. The checkout is not changed.
  */
 import { readdirSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -19,6 +20,7 @@ const { values, positionals } = parseArgs({
     json: { type: "string" },
     reach: { type: "boolean", default: false },
     own: { type: "boolean", default: false },
+    tests: { type: "string" },
   },
 });
 const all = readdirSync("packages").filter((name) => name !== "protocols");
@@ -30,7 +32,7 @@ const sampling: Sampling = {
   seed: Number(values.seed ?? Math.floor(Math.random() * 1e9)),
   count: Number(values.count),
   atOnce: Number(values["at-once"]),
-  own: values.own,
+  tests: values.own ? [] : values.tests?.split(","),
   say: (text) => console.log(text),
 };
 const ground = await prepare(sampling, packages);

@@ -17,7 +17,7 @@ export interface Outcome {
 }
 
 /** Milliseconds of the recorded runs of the files that a mutant is put to: the files that are nearest to it. */
-const BUDGET = 300_000;
+const BUDGET = 60_000;
 /** How much longer than recorded a test file may take before it counts as one that never ends: other programs may keep the machine busy. */
 const PATIENCE = 5;
 /** Milliseconds on top, for the start. */
