@@ -1,7 +1,7 @@
 /**
  * Puts random mutants of the sources to the tests that reach them: `pnpm mutate [package…] [--seed n] [--count n]`. Every package but the generated
  * one is taken where none is named. `--reach` records what the tests reach and does no more, `--own` leaves out the tests of other packages, and
- * `--tests a,b` all but those of the packages a, b and its own. `--at-once n` is the number of mutants side by side, `--json FILE` writes the
+ * `--tests a,b` all but those of the packages a, b and its own, and `--budget n` those for which n seconds do not suffice. `--at-once n` is the number of mutants side by side, `--json FILE` writes the
  * outcomes. The checkout is not changed.
  */
 import { readdirSync, writeFileSync } from "node:fs";
@@ -16,6 +16,7 @@ const { values, positionals } = parseArgs({
   options: {
     seed: { type: "string" },
     count: { type: "string", default: "20" },
+    budget: { type: "string", default: "60" },
     "at-once": { type: "string", default: "2" },
     json: { type: "string" },
     reach: { type: "boolean", default: false },
@@ -31,6 +32,7 @@ const sampling: Sampling = {
   root: process.cwd(),
   seed: Number(values.seed ?? Math.floor(Math.random() * 1e9)),
   count: Number(values.count),
+  budget: Number(values.budget) * 1000,
   atOnce: Number(values["at-once"]),
   tests: values.own ? [] : values.tests?.split(","),
   say: (text) => console.log(text),

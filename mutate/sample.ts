@@ -20,6 +20,8 @@ export interface Sampling {
   readonly atOnce: number;
   /** Packages whose tests count beside those of the mutant's own; every test where there is no list. */
   readonly tests: readonly string[] | undefined;
+  /** Milliseconds of tests that a mutant is put to, by how long they took when they were recorded. */
+  readonly budget: number;
   readonly say: (text: string) => void;
 }
 
@@ -54,7 +56,7 @@ export async function sample(sampling: Sampling, { copies, reaches }: Ground, na
   const equivalents = readEquivalents(root);
   const drawn = compiling(root, name, sampling);
   const outcomes: Outcome[] = [];
-  const benches = copies.map((copy) => new Bench(copy, counted));
+  const benches = copies.map((copy) => new Bench(copy, counted, sampling.budget));
   try {
     await Promise.all(
       benches.map(async (bench) => {

@@ -52,7 +52,7 @@ test("nothing is reached", () => expect(1).toBe(1));
 
 describe.runIf(process.env.PARLANCE_LONG)("the whole, on a small project", { timeout: 300_000 }, () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "mutate-proof-")));
-  const sampling: Sampling = { root, seed: 1, count: 100, atOnce: 1, tests: undefined, say: () => {} };
+  const sampling: Sampling = { root, seed: 1, count: 100, atOnce: 1, tests: undefined, budget: 60_000, say: () => {} };
   const at = (file: string, line: number, after?: string): Mutant => {
     const before = FILES[file]!.split("\n")[line - 1]!;
     return { file, line, kind: "", before, after: after ?? before };

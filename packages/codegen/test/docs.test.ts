@@ -1,8 +1,11 @@
 import SwaggerParser from "@apidevtools/swagger-parser";
 import { Parser } from "@asyncapi/parser";
 import { docs } from "@parlance/codegen";
+import { assemble } from "@parlance/language/load";
 import { describe, expect, test } from "vitest";
+import { pets } from "../../language/test/pets.js";
 import { named } from "./contracts.js";
+import { everything } from "./everything.js";
 
 describe.each(named)("the documents of %s", (name, document) => {
   const { contract } = document;
@@ -50,6 +53,10 @@ describe.each(named)("the documents of %s", (name, document) => {
   test("the same contract gives the same bytes", () => {
     expect(docs(structuredClone(document))).toEqual(texts);
   });
+});
+
+test("the reference of a contract with everything is the one that is kept here", async () => {
+  await expect(docs(assemble(pets(everything)))["pets.md"]).toMatchFileSnapshot("./everything.md");
 });
 
 const json = (name: string, kind: string) => {
