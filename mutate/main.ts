@@ -2,11 +2,12 @@
  * Puts random mutants of the sources to the tests that reach them: `pnpm mutate [package…] [--seed n] [--count n]`. Every package but the generated
  * one is taken where none is named. `--reach` records what the tests reach and does no more, `--own` leaves out the tests of other packages, and
  * `--tests a,b` all but those of the packages a, b and its own, and `--budget n` those for which n seconds do not suffice. `--at-once n` is the number of mutants side by side, `--json FILE` writes the
- * outcomes. The checkout is not changed.
+ * outcomes, and `--again FILE` puts only those mutants of such a file to the tests that no test had noticed. The checkout is not changed.
  */
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { readEquivalents, stale } from "./equivalents.js";
+import { type Mutant, mutantsOf } from "./mutants.js";
 import { summarise } from "./report.js";
 import type { Outcome } from "./run.js";
 import { clear, prepare, type Sampling, sample } from "./sample.js";
@@ -19,6 +20,7 @@ const { values, positionals } = parseArgs({
     budget: { type: "string", default: "60" },
     "at-once": { type: "string", default: "2" },
     json: { type: "string" },
+    again: { type: "string" },
     reach: { type: "boolean", default: false },
     own: { type: "boolean", default: false },
     tests: { type: "string" },
@@ -37,15 +39,33 @@ const sampling: Sampling = {
   tests: values.own ? [] : values.tests?.split(","),
   say: (text) => console.log(text),
 };
+/** The mutants that no test noticed, as they are now. */
+const left: Record<string, Mutant[]> | undefined = values.again === undefined ? undefined : unnoticed(values.again);
 const ground = await prepare(sampling, packages);
 if (!values.reach) {
   console.log(`seed ${sampling.seed}, ${sampling.count} mutants a package`);
   const results: Record<string, Outcome[]> = {};
-  for (const name of packages) results[name] = await sample(sampling, ground, name);
+  for (const name of packages) results[name] = await sample(sampling, ground, name, left?.[name]);
   console.log();
   for (const [name, outcomes] of Object.entries(results)) console.log(summarise(name, outcomes));
-  const left = stale(sampling.root, readEquivalents(sampling.root));
-  for (const { file, line } of left) console.log(`mutate/equivalents.json: no such change any more: ${file}: ${line}`);
+  const old = stale(sampling.root, readEquivalents(sampling.root));
+  for (const { file, line } of old) console.log(`mutate/equivalents.json: no such change any more: ${file}: ${line}`);
   if (values.json) writeFileSync(values.json, `${JSON.stringify({ seed: sampling.seed, results }, null, 2)}\n`);
 }
 clear(ground);
+
+function unnoticed(file: string): Record<string, Mutant[]> {
+  const { results } = JSON.parse(readFileSync(file, "utf8")) as { results: Record<string, Outcome[]> };
+  const entries = Object.entries(results).map(([name, outcomes]) => {
+    const mutants = outcomes
+      .filter(({ end }) => end === "survived" || end === "not reached")
+      .map(({ mutant }) => mutant);
+    const now = mutants.flatMap((mutant) =>
+      mutantsOf(mutant.file, readFileSync(mutant.file, "utf8"))
+        .filter(({ before, after }) => before === mutant.before && after === mutant.after)
+        .slice(0, 1),
+    );
+    return [name, now];
+  });
+  return Object.fromEntries(entries) as Record<string, Mutant[]>;
+}

@@ -48,13 +48,18 @@ export function clear({ folder }: Ground): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Draws mutants of a package and puts them to the tests that reach them. */
-export async function sample(sampling: Sampling, { copies, reaches }: Ground, name: string): Promise<Outcome[]> {
+/** Draws mutants of a package, or takes those that are given, and puts them to the tests that reach them. */
+export async function sample(
+  sampling: Sampling,
+  { copies, reaches }: Ground,
+  name: string,
+  given?: readonly Mutant[],
+): Promise<Outcome[]> {
   const { root, say } = sampling;
   const { tests } = sampling;
   const counted = reaches.filter(({ test }) => tests === undefined || isOf(test, [...tests, name]));
   const equivalents = readEquivalents(root);
-  const drawn = compiling(root, name, sampling);
+  const drawn = given?.values() ?? compiling(root, name, sampling);
   const outcomes: Outcome[] = [];
   const benches = copies.map((copy) => new Bench(copy, counted, sampling.budget));
   try {

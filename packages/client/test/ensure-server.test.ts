@@ -55,6 +55,20 @@ describe("ensureServer", () => {
     expect((await fetch(`${both[0]!.url}/health`)).status).toBe(200);
   });
 
+  test("reads no answer of the one that runs to its end", async () => {
+    const left = new Promise<void>((resolve) => {
+      const server = createServer((_, response) => {
+        response.on("close", resolve).write("x");
+      });
+      onTestFinished(() => void server.close());
+      server.listen(0, "127.0.0.1", () => {
+        const { port } = server.address() as AddressInfo;
+        void ensureServer({ command: ["no such program"], port });
+      });
+    });
+    await left;
+  });
+
   const failing: [what: string, options: (port: number) => Parameters<typeof ensureServer>[0], error: object][] = [
     [
       "a program that is not there",

@@ -95,6 +95,15 @@ async function open(signal?: AbortSignal): Promise<{ port: Port; peer: WebSocket
   return { port, peer };
 }
 
+test("a socket takes messages up to its limit, and is over with the first that is longer", async () => {
+  const { port, peer } = await open();
+  const told: unknown[] = [];
+  port.listen({ frame: (text) => void told.push(text.length), close: () => void told.push("closed") });
+  peer.send("x".repeat(1000));
+  peer.send("x".repeat(1001));
+  await expect.poll(() => told).toEqual([1000, "closed"]);
+});
+
 /** A ping and its pong: what was sent before has arrived. */
 async function pinged(peer: WebSocket): Promise<void> {
   const answered = new Promise((resolve) => peer.once("pong", resolve));

@@ -1,5 +1,5 @@
 import { docs } from "@parlance/codegen";
-import type { ContractDocument, Json, SchemaObject } from "@parlance/contract";
+import type { ContractDocument, SchemaObject } from "@parlance/contract";
 import { assemble } from "@parlance/language/load";
 import { mapSchema } from "@parlance/language/schema";
 import { expect, test } from "vitest";
@@ -41,14 +41,14 @@ function targetOf({ schemas }: ContractDocument, from: SchemaObject, $ref: strin
 }
 
 /** Both forms of the schemas, with references by what they lead to. */
-function schemasOf(document: ContractDocument): Record<string, Json> {
+function schemasOf(document: ContractDocument): Loose {
   const plain = (schema: SchemaObject) =>
     mapSchema(schema, ({ $id, tsType, ...one }) =>
       typeof one.$ref === "string" ? { ...one, $ref: targetOf(document, schema, one.$ref) } : one,
     );
   return Object.fromEntries(Object.entries(document.schemas).map(([title, schema]) => [title, plain(schema)]));
 }
-function readSchemas(schemas: Record<string, SchemaObject>): Record<string, Json> {
+function readSchemas(schemas: Record<string, SchemaObject>): Loose {
   const plain = (schema: SchemaObject) =>
     mapSchema(schema, (one) =>
       typeof one.$ref === "string" ? { ...one, $ref: one.$ref.replace("#/components/schemas/", "") } : one,
