@@ -241,7 +241,7 @@ test("an event over the limit breaks the contract: the error names the operation
 });
 
 test("a call that is aborted before its failure is reported fails with the reason of the abort", async () => {
-  for (let turns = 0; turns < 12; turns++) {
+  for (let turns = 0; turns < 20; turns++) {
     const abort = new AbortController();
     let aborted = false;
     const fetch = async () => {
@@ -257,4 +257,14 @@ test("a call that is aborted before its failure is reported fails with the reaso
       .catch((failure) => failure);
     if (aborted) expect([turns, error.message]).toEqual([turns, "enough"]);
   }
+});
+
+test("a token function that fails after its call was aborted is no unhandled rejection", async () => {
+  const abort = new AbortController();
+  const token = () => {
+    abort.abort(new Error("enough"));
+    return Promise.reject(new Error("no token"));
+  };
+  const client = connect(foldGateway, { fetch: vi.fn(), token, signal: abort.signal });
+  await expect(client.listAgents()).rejects.toThrow("enough");
 });
