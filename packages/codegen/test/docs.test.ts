@@ -7,7 +7,11 @@ import { pets } from "../../language/test/pets.js";
 import { named } from "./contracts.js";
 import { everything } from "./everything.js";
 
-describe.each(named)("the documents of %s", (name, document) => {
+const subjects = [["pets", assemble(pets(everything))] as const, ...named];
+/** AsyncAPI's parser takes seconds. Without PARLANCE_LONG it reads the contract with everything, and one of streams and one of channels. */
+const parsed = process.env.PARLANCE_LONG ? subjects.map(([name]) => name) : ["pets", "fold-gateway", "loco"];
+
+describe.each(subjects)("the documents of %s", (name, document) => {
   const { contract } = document;
   const texts = docs(document);
   const json = (file: string) => JSON.parse(texts[file]!);
@@ -21,16 +25,19 @@ describe.each(named)("the documents of %s", (name, document) => {
     expect(routes.sort()).toEqual([...expected].sort());
   });
 
-  test("its AsyncAPI passes the official parser without an error and has every message", async () => {
-    const { document: parsed, diagnostics } = await new Parser().parse(texts[`${name}.asyncapi.json`]!);
-    expect(diagnostics.filter(({ severity }) => severity === 0)).toEqual([]);
-    const names = parsed!
-      .components()
-      .messages()
-      .all()
-      .map((message) => message.id());
-    expect(names).toEqual(expect.arrayContaining(Object.keys(contract.messages)));
-  });
+  test.runIf(parsed.includes(name))(
+    "its AsyncAPI passes the official parser without an error and has every message",
+    async () => {
+      const { document: parsed, diagnostics } = await new Parser().parse(texts[`${name}.asyncapi.json`]!);
+      expect(diagnostics.filter(({ severity }) => severity === 0)).toEqual([]);
+      const names = parsed!
+        .components()
+        .messages()
+        .all()
+        .map((message) => message.id());
+      expect(names).toEqual(expect.arrayContaining(Object.keys(contract.messages)));
+    },
+  );
 
   test("its reference names every operation, channel, message and error code, and has no dead link", () => {
     const text = texts[`${name}.md`]!;
