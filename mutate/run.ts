@@ -25,8 +25,10 @@ const START = 30_000;
 export function reaching(reaches: readonly Reach[], { file, line }: Pick<Mutant, "file" | "line">): Reach[] {
   const own = `${file.split("/").slice(0, 2).join("/")}/`;
   const breadth = ({ files }: Reach) => Object.values(files).reduce((sum, { lines }) => sum + lines.length, 0);
+  // A file that no test runs may be read as text, as by a bundler.
+  const isRun = reaches.some(({ files }) => files[file] !== undefined && files[file].lines.length > 0);
   return reaches
-    .filter(({ files }) => files[file]?.lines.includes(line))
+    .filter(({ test, files }) => (isRun ? files[file]?.lines.includes(line) : test.startsWith(own)))
     .map((reach) => ({ reach, rank: breadth(reach) * reach.ms * (reach.test.startsWith(own) ? 1 : 10) }))
     .sort((a, b) => a.rank - b.rank)
     .map(({ reach }) => reach);

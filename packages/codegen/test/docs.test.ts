@@ -25,9 +25,8 @@ describe.each(subjects)("the documents of %s", (name, document) => {
     expect(routes.sort()).toEqual([...expected].sort());
   });
 
-  test.runIf(parsed.includes(name))(
-    "its AsyncAPI passes the official parser without an error and has every message",
-    async () => {
+  if (parsed.includes(name))
+    test("its AsyncAPI passes the official parser without an error and has every message", async () => {
       const { document: parsed, diagnostics } = await new Parser().parse(texts[`${name}.asyncapi.json`]!);
       expect(diagnostics.filter(({ severity }) => severity === 0)).toEqual([]);
       const names = parsed!
@@ -36,8 +35,7 @@ describe.each(subjects)("the documents of %s", (name, document) => {
         .all()
         .map((message) => message.id());
       expect(names).toEqual(expect.arrayContaining(Object.keys(contract.messages)));
-    },
-  );
+    });
 
   test("its reference names every operation, channel, message and error code, and has no dead link", () => {
     const text = texts[`${name}.md`]!;
