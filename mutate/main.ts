@@ -1,14 +1,20 @@
 /**
  * Puts random mutants of the sources to the tests that reach them: `pnpm mutate [package…] [--seed n] [--count n]`. Every package but the generated
- * one is taken where none is named. `--reach` records what the tests reach and does no more, `--own` leaves out the tests of other packages, and
- * `--tests a,b` all but those of the packages a, b and its own, and `--budget n` those for which n seconds do not suffice. `--at-once n` is the number of mutants side by side, `--json FILE` writes the
- * outcomes, and `--again FILE` puts only those mutants of such a file to the tests that no test had noticed. The checkout is not changed.
+ * one is taken where none is named.
+ *
+ * - `--own` leaves out the tests of other packages, `--tests a,b` all but those of the packages a, b and its own.
+ * - `--budget n` leaves out the tests for which n seconds do not suffice. `--at-once n` is the number of mutants side by side.
+ * - `--json FILE` writes the outcomes. `--again FILE` takes the mutants of such a file that no test noticed.
+ * - `--floors`: a package of which the tests notice less than `floors.json` says is an error.
+ * - `--reach` records what the tests reach, and does no more.
+ *
+ * The checkout is not changed.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { readEquivalents, stale } from "./equivalents.js";
 import { type Mutant, mutantsOf } from "./mutants.js";
-import { summarise } from "./report.js";
+import { rateOf, summarise } from "./report.js";
 import type { Outcome } from "./run.js";
 import { clear, prepare, type Sampling, sample } from "./sample.js";
 
@@ -21,6 +27,7 @@ const { values, positionals } = parseArgs({
     "at-once": { type: "string", default: "2" },
     json: { type: "string" },
     again: { type: "string" },
+    floors: { type: "boolean", default: false },
     reach: { type: "boolean", default: false },
     own: { type: "boolean", default: false },
     tests: { type: "string" },
@@ -48,6 +55,15 @@ if (!values.reach) {
   for (const name of packages) results[name] = await sample(sampling, ground, name, left?.[name]);
   console.log();
   for (const [name, outcomes] of Object.entries(results)) console.log(summarise(name, outcomes));
+  if (values.floors) {
+    const floors = JSON.parse(readFileSync("mutate/floors.json", "utf8")) as Record<string, number>;
+    for (const [name, outcomes] of Object.entries(results)) {
+      const floor = floors[name] ?? 0;
+      if (rateOf(outcomes) >= floor) continue;
+      console.log(`${name}: less than ${floor} % were noticed`);
+      process.exitCode = 1;
+    }
+  }
   const old = stale(sampling.root, readEquivalents(sampling.root));
   for (const { file, line } of old) console.log(`mutate/equivalents.json: no such change any more: ${file}: ${line}`);
   if (values.json) writeFileSync(values.json, `${JSON.stringify({ seed: sampling.seed, results }, null, 2)}\n`);

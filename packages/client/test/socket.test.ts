@@ -25,7 +25,7 @@ function userPort(faults: Partial<Port> = {}) {
   return { port, asked, on: () => on! };
 }
 
-/** The guarded port, and what its listener is told. */
+/** The guarded port, and the events that its listener gets. */
 async function guarded(port: Port, life: Lifetime = lifetime()) {
   const open = sockets(based as unknown as AnyContract, { webSocket: async () => port }, "a channel", "http://x");
   const socket = await open({}, [], life);

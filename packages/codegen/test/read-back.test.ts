@@ -334,10 +334,10 @@ test.each(cases)(
       }),
     );
 
-    const talks: Loose = {};
+    const operationsOf: Loose = {};
     for (const [name, { method, body, answer }] of streams) {
       const { sentinel, messages } = answer.stream!;
-      talks[`${name}Send`] = {
+      operationsOf[`${name}Send`] = {
         action: body ? "receive" : "send",
         channel: name,
         summary: source.operations[name].summary,
@@ -352,7 +352,12 @@ test.each(cases)(
         ["server", "Send", "send"],
         ["client", "Receive", "receive"],
       ] as const)
-        talks[`${name}${word}`] = { action, channel: name, summary: `What the ${side} says.`, messages: channel[side] };
+        operationsOf[`${name}${word}`] = {
+          action,
+          channel: name,
+          summary: `What the ${side} says.`,
+          messages: channel[side],
+        };
     }
     const places = [
       ...streams.map(([name, { answer }]) => ({
@@ -371,7 +376,7 @@ test.each(cases)(
         const id = Object.keys(api.operations).find(
           (id) => id.toLowerCase() === `${name}Ask${ask.replace(/\W|_/g, "")}`.toLowerCase(),
         );
-        talks[id ?? `${name}Ask${ask}`] = {
+        operationsOf[id ?? `${name}Ask${ask}`] = {
           action: by === "server" ? "send" : "receive",
           channel: name,
           description: [
@@ -392,7 +397,7 @@ test.each(cases)(
       const own = messagesIn(name, messages);
       return [id, { ...one, channel: name, messages: own, replies: reply && messagesIn(name, reply.messages) }];
     });
-    expect(plain(Object.fromEntries(operations))).toEqual(plain(talks));
+    expect(plain(Object.fromEntries(operations))).toEqual(plain(operationsOf));
   },
 );
 

@@ -22,7 +22,7 @@ const contractOf = (of: Partial<Fault>) =>
     fault: { schema: "FaultBody", ...places, codes, ...of },
     messages: {
       failed: { schema: "FaultBody", fault: { text: ["/text"], code: ["/why"] }, shape: { const: { kind: "failed" } } },
-      said: { schema: "Said" },
+      word: { schema: "Word" },
     },
     operations: { plain: { faults: { 404: { text: true }, 500: {} } } },
   }) as unknown as AnyContract;
@@ -108,11 +108,11 @@ describe("A message of failure", () => {
     expect(message).toEqual({ type: "failed", text: "no", why: "gone" });
     expect(unfaultMessage(contract, message)).toMatchObject({ message: "no", code: "gone", status: 404 });
     expect(unfaultMessage(contract, { type: "failed" })).toMatchObject({ message: "failed" });
-    expect(unfaultMessage(contract, { type: "said" })).toBeUndefined();
+    expect(unfaultMessage(contract, { type: "word" })).toBeUndefined();
     expect(unfaultMessage(contract, { type: "unheard" })).toBeUndefined();
   });
 
   test("cannot be one that reports none", () => {
-    expect(() => faultMessage(contract, "said", new Refusal("no"))).toThrow("said does not say where its fault is");
+    expect(() => faultMessage(contract, "word", new Refusal("no"))).toThrow("word does not say where its fault is");
   });
 });
