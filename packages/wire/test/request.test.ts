@@ -146,7 +146,7 @@ describe("Headers and cookies", () => {
 
   test(`are read as they were written, with seed ${seed}`, () => {
     const text = fc.string({ unit: "grapheme-ascii" }).map((value) => value.trim());
-    const any = fc.string({ unit: "binary" }).filter((value) => value.isWellFormed());
+    const any = fc.string({ unit: "binary" }).filter((value) => !/\p{Surrogate}/u.test(value));
     fc.assert(
       fc.property(text, any, any, (one, two, three) => {
         const input = { "X-One": one, two, "th-ree": three };
