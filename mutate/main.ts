@@ -1,12 +1,20 @@
 /**
  * Puts random mutants of the sources to the tests that reach them: `pnpm mutate [package…] [--seed n] [--count n]`. Every package but the generated
- * one is taken where none is named. `--reach` records what the tests reach and does no more, `--own` leaves out the tests of other packages,
- * `--at-once n` is the number of mutants side by side, `--json FILE` writes the outcomes. The checkout is not changed.
+ * one is taken where none is named.
+ *
+ * - `--own` leaves out the tests of other packages, `--tests a,b` all but those of the packages a, b and its own.
+ * - `--budget n` leaves out the tests for which n seconds do not suffice. `--at-once n` is the number of mutants side by side.
+ * - `--json FILE` writes the outcomes. `--again FILE` takes the mutants of such a file that no test noticed.
+ * - `--floors`: a package of which the tests notice less than `floors.json` says is an error.
+ * - `--reach` records what the tests reach, and does no more.
+ *
+ * The checkout is not changed.
  */
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { readEquivalents, stale } from "./equivalents.js";
-import { summarise } from "./report.js";
+import { type Mutant, mutantsOf } from "./mutants.js";
+import { rateOf, summarise } from "./report.js";
 import type { Outcome } from "./run.js";
 import { clear, prepare, type Sampling, sample } from "./sample.js";
 
@@ -15,10 +23,14 @@ const { values, positionals } = parseArgs({
   options: {
     seed: { type: "string" },
     count: { type: "string", default: "20" },
+    budget: { type: "string", default: "60" },
     "at-once": { type: "string", default: "2" },
     json: { type: "string" },
+    again: { type: "string" },
+    floors: { type: "boolean", default: false },
     reach: { type: "boolean", default: false },
     own: { type: "boolean", default: false },
+    tests: { type: "string" },
   },
 });
 const all = readdirSync("packages").filter((name) => name !== "protocols");
@@ -29,19 +41,47 @@ const sampling: Sampling = {
   root: process.cwd(),
   seed: Number(values.seed ?? Math.floor(Math.random() * 1e9)),
   count: Number(values.count),
+  budget: Number(values.budget) * 1000,
   atOnce: Number(values["at-once"]),
-  own: values.own,
+  tests: values.own ? [] : values.tests?.split(","),
   say: (text) => console.log(text),
 };
+/** The mutants that no test noticed, as they are now. */
+const left: Record<string, Mutant[]> | undefined = values.again === undefined ? undefined : unnoticed(values.again);
 const ground = await prepare(sampling, packages);
 if (!values.reach) {
   console.log(`seed ${sampling.seed}, ${sampling.count} mutants a package`);
   const results: Record<string, Outcome[]> = {};
-  for (const name of packages) results[name] = await sample(sampling, ground, name);
+  for (const name of packages) results[name] = await sample(sampling, ground, name, left?.[name]);
   console.log();
   for (const [name, outcomes] of Object.entries(results)) console.log(summarise(name, outcomes));
-  const left = stale(sampling.root, readEquivalents(sampling.root));
-  for (const { file, line } of left) console.log(`mutate/equivalents.json: no such change any more: ${file}: ${line}`);
+  if (values.floors) {
+    const floors = JSON.parse(readFileSync("mutate/floors.json", "utf8")) as Record<string, number>;
+    for (const [name, outcomes] of Object.entries(results)) {
+      const floor = floors[name] ?? 0;
+      if (rateOf(outcomes) >= floor) continue;
+      console.log(`${name}: less than ${floor} % were noticed`);
+      process.exitCode = 1;
+    }
+  }
+  const old = stale(sampling.root, readEquivalents(sampling.root));
+  for (const { file, line } of old) console.log(`mutate/equivalents.json: no such change any more: ${file}: ${line}`);
   if (values.json) writeFileSync(values.json, `${JSON.stringify({ seed: sampling.seed, results }, null, 2)}\n`);
 }
 clear(ground);
+
+function unnoticed(file: string): Record<string, Mutant[]> {
+  const { results } = JSON.parse(readFileSync(file, "utf8")) as { results: Record<string, Outcome[]> };
+  const entries = Object.entries(results).map(([name, outcomes]) => {
+    const mutants = outcomes
+      .filter(({ end }) => end === "survived" || end === "not reached")
+      .map(({ mutant }) => mutant);
+    const now = mutants.flatMap((mutant) =>
+      mutantsOf(mutant.file, readFileSync(mutant.file, "utf8"))
+        .filter(({ before, after }) => before === mutant.before && after === mutant.after)
+        .slice(0, 1),
+    );
+    return [name, now];
+  });
+  return Object.fromEntries(entries) as Record<string, Mutant[]>;
+}

@@ -17,10 +17,14 @@ export interface Reach {
 /** Test files that are recorded before what is known is written: a recording that is cut off is not lost. */
 const BATCH = 12;
 
-/** Reads what the tests reach, and records those of which a file has changed. `copy` is a copy of the checkout at `root`. */
+/**
+ * Reads what the tests reach in some packages, and records again the tests of which a file has changed: their own, or one of those packages. `copy`
+ * is a copy of the checkout at `root`.
+ */
 export async function reachOf(
   root: string,
   copy: string,
+  packages: readonly string[],
   wanted: (test: string) => boolean,
   say: (text: string) => void,
 ): Promise<Reach[]> {
@@ -30,7 +34,7 @@ export async function reachOf(
   const runner = new Runner(copy, { PARLANCE_REACH: raw });
   try {
     const tests = [...(await runner.list())].filter(wanted).sort();
-    const known = new Map(tests.map((test) => [test, read(join(store, fileOf(test)), root)]));
+    const known = new Map(tests.map((test) => [test, read(join(store, fileOf(test)), root, packages)]));
     const stale = tests.filter((test) => known.get(test) === undefined);
     for (let index = 0; index < stale.length; index += BATCH) {
       const batch = stale.slice(index, index + BATCH);
@@ -52,12 +56,18 @@ export async function reachOf(
 const fileOf = (test: string) => `${test.replaceAll("/", "~")}.json`;
 const hashOf = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 16);
 
-function read(path: string, root: string): Reach | undefined {
+function read(path: string, root: string, packages: readonly string[]): Reach | undefined {
   if (!existsSync(path)) return undefined;
   const reach = JSON.parse(readFileSync(path, "utf8")) as Reach;
-  const same = Object.entries(reach.files).every(
-    ([file, { hash }]) => existsSync(join(root, file)) && hashOf(readFileSync(join(root, file), "utf8")) === hash,
-  );
+  const counts = ([file]: readonly [string, unknown]) => {
+    const [, name, folder] = file.split("/");
+    return file === reach.test || (folder === "src" && packages.includes(name!));
+  };
+  const same = Object.entries(reach.files)
+    .filter(counts)
+    .every(
+      ([file, { hash }]) => existsSync(join(root, file)) && hashOf(readFileSync(join(root, file), "utf8")) === hash,
+    );
   return same ? reach : undefined;
 }
 

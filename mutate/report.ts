@@ -13,6 +13,13 @@ export function describe({ mutant, end, by, tests, unused }: Outcome): string {
   return `${text}\n  - ${before.trim()}\n  + ${after.trim()}${where}`;
 }
 
+/** The percentage of mutants that were noticed, of those that can be. */
+export function rateOf(outcomes: readonly Outcome[]): number {
+  const counted = outcomes.filter(({ end }) => end !== "equivalent");
+  const noticed = counted.filter(({ end }) => end === "killed" || end === "timed out");
+  return counted.length === 0 ? 100 : (noticed.length / counted.length) * 100;
+}
+
 /** Mutants of one package by what became of them. */
 export function summarise(name: string, outcomes: readonly Outcome[]): string {
   const of = (...ends: Outcome["end"][]) => outcomes.filter(({ end }) => ends.includes(end)).length;

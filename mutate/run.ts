@@ -16,20 +16,20 @@ export interface Outcome {
   readonly unused: number;
 }
 
-/** Milliseconds of the recorded runs of the files that a mutant is put to: the files that are nearest to it. */
-const BUDGET = 300_000;
 /** How much longer than recorded a test file may take before it counts as one that never ends: other programs may keep the machine busy. */
 const PATIENCE = 5;
 /** Milliseconds on top, for the start. */
 const START = 30_000;
 
-/** The test files that reach a line, the most telling first: of the same package, and with few lines beside it. */
+/** The test files that reach a line, the most telling for their time first: of the same package, with few lines beside it, and short. */
 export function reaching(reaches: readonly Reach[], { file, line }: Pick<Mutant, "file" | "line">): Reach[] {
   const own = `${file.split("/").slice(0, 2).join("/")}/`;
   const breadth = ({ files }: Reach) => Object.values(files).reduce((sum, { lines }) => sum + lines.length, 0);
+  // A file that no test runs may be read as text, as by a bundler.
+  const isRun = reaches.some(({ files }) => files[file] !== undefined && files[file].lines.length > 0);
   return reaches
-    .filter(({ files }) => files[file]?.lines.includes(line))
-    .map((reach) => ({ reach, rank: breadth(reach) * (reach.test.startsWith(own) ? 1 : 10) }))
+    .filter(({ test, files }) => (isRun ? files[file]?.lines.includes(line) : test.startsWith(own)))
+    .map((reach) => ({ reach, rank: breadth(reach) * reach.ms * (reach.test.startsWith(own) ? 1 : 10) }))
     .sort((a, b) => a.rank - b.rank)
     .map(({ reach }) => reach);
 }
@@ -39,13 +39,16 @@ export class Bench {
   private readonly copy: string;
   private readonly runner: Runner;
   private readonly reaches: readonly Reach[];
+  /** Milliseconds of the recorded runs of the files that a mutant is put to: the files that are nearest to it. */
+  private readonly budget: number;
   /** Files that vitest last read with a mutant in them. */
   private restored: readonly string[] = [];
 
-  constructor(copy: string, reaches: readonly Reach[]) {
+  constructor(copy: string, reaches: readonly Reach[], budget = 60_000) {
     this.copy = copy;
     this.runner = new Runner(copy);
     this.reaches = reaches;
+    this.budget = budget;
   }
 
   async put(mutant: Mutant): Promise<Outcome> {
@@ -53,7 +56,7 @@ export class Bench {
     let spent = 0;
     const used = all.filter(({ ms }, index) => {
       spent += ms;
-      return index === 0 || spent <= BUDGET;
+      return index === 0 || spent <= this.budget;
     });
     const tests = all.map(({ test }) => test);
     if (all.length === 0) return { mutant, end: "not reached", tests, unused: 0 };

@@ -18,8 +18,10 @@ export interface Sampling {
   readonly count: number;
   /** Mutants that are tried side by side, each in a copy of its own. */
   readonly atOnce: number;
-  /** Only the tests of the mutant's package. */
-  readonly own: boolean;
+  /** Packages whose tests count beside those of the mutant's own; every test where there is no list. */
+  readonly tests: readonly string[] | undefined;
+  /** Milliseconds of tests that a mutant is put to, by how long they took when they were recorded. */
+  readonly budget: number;
   readonly say: (text: string) => void;
 }
 
@@ -30,27 +32,36 @@ export interface Ground {
   readonly reaches: readonly Reach[];
 }
 
-/** Copies the checkout and reads what its tests reach. `packages` are those whose own tests count, where only those do. */
-export async function prepare({ root, atOnce, own, say }: Sampling, packages: readonly string[]): Promise<Ground> {
+/** Copies the checkout and reads what its tests reach. `packages` are those that are changed. */
+export async function prepare({ root, atOnce, tests, say }: Sampling, packages: readonly string[]): Promise<Ground> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "mutate-")));
   const copies = Array.from({ length: atOnce }, (_, index) => join(folder, String(index)));
   for (const copy of copies) copyCheckout(root, copy);
-  const wanted = (test: string) => !own || packages.some((name) => test.startsWith(`packages/${name}/`));
-  return { folder, copies, reaches: await reachOf(root, copies[0]!, wanted, say) };
+  const wanted = (test: string) => tests === undefined || isOf(test, [...tests, ...packages]);
+  return { folder, copies, reaches: await reachOf(root, copies[0]!, packages, wanted, say) };
 }
+
+const isOf = (test: string, packages: readonly string[]) =>
+  packages.some((name) => test.startsWith(`packages/${name}/`));
 
 export function clear({ folder }: Ground): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Draws mutants of a package and puts them to the tests that reach them. */
-export async function sample(sampling: Sampling, { copies, reaches }: Ground, name: string): Promise<Outcome[]> {
+/** Draws mutants of a package, or takes those that are given, and puts them to the tests that reach them. */
+export async function sample(
+  sampling: Sampling,
+  { copies, reaches }: Ground,
+  name: string,
+  given?: readonly Mutant[],
+): Promise<Outcome[]> {
   const { root, say } = sampling;
-  const own = reaches.filter(({ test }) => !sampling.own || test.startsWith(`packages/${name}/`));
+  const { tests } = sampling;
+  const counted = reaches.filter(({ test }) => tests === undefined || isOf(test, [...tests, name]));
   const equivalents = readEquivalents(root);
-  const drawn = compiling(root, name, sampling);
+  const drawn = given?.values() ?? compiling(root, name, sampling);
   const outcomes: Outcome[] = [];
-  const benches = copies.map((copy) => new Bench(copy, own));
+  const benches = copies.map((copy) => new Bench(copy, counted, sampling.budget));
   try {
     await Promise.all(
       benches.map(async (bench) => {

@@ -27,9 +27,11 @@ export function typeCheck(root: string, files: readonly string[]): (mutant: Muta
   });
   const errors = (name: string) =>
     service.getSyntacticDiagnostics(name).length || service.getSemanticDiagnostics(name).length;
+  const unchanged = new Map<string, number>();
   return (mutant) => {
     const name = join(root, mutant.file);
-    const before = errors(name);
+    const before = unchanged.get(name) ?? errors(name);
+    unchanged.set(name, before);
     version++;
     changed.set(name, mutated(ts.sys.readFile(name)!, mutant));
     try {

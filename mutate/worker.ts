@@ -13,11 +13,12 @@ const vitest = await createVitest("test", {
   project: ["tests"],
   reporters: [{ onTestModuleEnd: () => reply("alive") }],
   bail: recording ? 0 : 1,
-  maxWorkers: recording ? 2 : 1,
   sequence: { sequencer: InOrder as never },
 });
 for (const { config } of vitest.projects) {
   config.isolate = recording;
+  // One process for all files: its start, and loading what they share, take longer than most of them.
+  config.maxWorkers = recording ? 2 : 1;
   if (recording) config.setupFiles.unshift(fileURLToPath(new URL("record.ts", import.meta.url)));
 }
 const every = await vitest.globTestSpecifications();

@@ -45,6 +45,12 @@ test("the program ends well", () => {
   expect(status).toBe(0);
 });
 `,
+  "packages/one/src/copied.ts": `export const most = 3;
+`,
+  "packages/one/test/copied.test.ts": `import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+test("the text has its limit", () => expect(readFileSync("packages/one/src/copied.ts", "utf8")).toContain("most = 3"));
+`,
   "packages/one/test/apart.test.ts": `import { expect, test } from "vitest";
 test("nothing is reached", () => expect(1).toBe(1));
 `,
@@ -52,7 +58,7 @@ test("nothing is reached", () => expect(1).toBe(1));
 
 describe.runIf(process.env.PARLANCE_LONG)("the whole, on a small project", { timeout: 300_000 }, () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "mutate-proof-")));
-  const sampling: Sampling = { root, seed: 1, count: 100, atOnce: 1, own: false, say: () => {} };
+  const sampling: Sampling = { root, seed: 1, count: 100, atOnce: 1, tests: undefined, budget: 60_000, say: () => {} };
   const at = (file: string, line: number, after?: string): Mutant => {
     const before = FILES[file]!.split("\n")[line - 1]!;
     return { file, line, kind: "", before, after: after ?? before };
@@ -72,7 +78,7 @@ describe.runIf(process.env.PARLANCE_LONG)("the whole, on a small project", { tim
     execFileSync("git", ["init", "-q"], { cwd: root });
     ground = await prepare(sampling, ["one"]);
     bench = new Bench(ground.copies[0]!, ground.reaches);
-  });
+  }, 300_000);
   afterAll(() => {
     bench.close();
     rmSync(root, { recursive: true });
@@ -98,6 +104,14 @@ describe.runIf(process.env.PARLANCE_LONG)("the whole, on a small project", { tim
     expect(await bench.put(planted)).toMatchObject({
       end: "killed",
       by: "packages/one/test/program.test.ts › the program ends well",
+    });
+  });
+
+  test("a mutant in a file that is only read as text dies", async () => {
+    const planted = at("packages/one/src/copied.ts", 1, "export const most = 4;");
+    expect(await bench.put(planted)).toMatchObject({
+      end: "killed",
+      by: "packages/one/test/copied.test.ts › the text has its limit",
     });
   });
 

@@ -116,10 +116,13 @@ export function causeOf(failure: Failure): Why {
   return { says, unsent: !!neverSent(cause) };
 }
 
+/** The errors that are read below a failure, one below the other: they may lead back to it. */
+const MAX_DEPTH = 4;
+
 /** The names, codes and messages of an error and its causes. Node has one error for each address in `errors`. */
 // biome-ignore lint/suspicious/noExplicitAny: whatever a user's `fetch` throws
 function factsOf(error: any, depth = 0): string {
-  if (!error || depth > 4) return "";
+  if (!error || depth > MAX_DEPTH) return "";
   const { code, message = error, errors = [], cause } = error;
   const inner = [cause, ...(Array.isArray(errors) ? errors : [])];
   return [code, message, ...inner.map((one) => factsOf(one, depth + 1))].join(" ");
@@ -130,8 +133,10 @@ const UNCONNECTED = /^(ECONNREFUSED|UND_ERR_CONNECT_TIMEOUT|connect|getaddrinfo)
 
 /** Whether no connection was made. Node has the reason in the cause, or one for each address in `errors`. */
 // biome-ignore lint/suspicious/noExplicitAny: whatever a user's `fetch` throws
-function neverSent(error: any): boolean {
+function neverSent(error: any, depth = 0): boolean {
+  if (depth > MAX_DEPTH) return false;
   const { code, syscall, errors, cause } = error ?? {};
   if (UNCONNECTED.test(code) || UNCONNECTED.test(syscall)) return true;
-  return errors?.length ? errors.every(neverSent) : cause && cause !== error && neverSent(cause);
+  const inner = (one: unknown) => neverSent(one, depth + 1);
+  return errors?.length ? errors.every(inner) : cause && inner(cause);
 }

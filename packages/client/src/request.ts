@@ -62,7 +62,6 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
         const { status, headers: given, body } = response;
         if (!status || !given.get || body?.locked) throw new TypeError("`fetch` gave no Response that can be read");
       } catch (cause) {
-        signal.throwIfAborted();
         const { says, unsent, mistake } = await why({ cause, address, request });
         signal.throwIfAborted();
         const what = `${contract.name}.${name}: no answer from ${address}${says}`;

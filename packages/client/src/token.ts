@@ -17,6 +17,8 @@ export function tokens(source: string | (() => string | Promise<string>) | undef
     async current(life) {
       asked ??= new Promise((resolve) => resolve(source()));
       const mine = asked;
+      // A call that is aborted does not wait for it: without this, its failure would be an unhandled rejection.
+      mine.catch(() => {});
       try {
         value = await within(life, () => mine);
       } catch (cause) {

@@ -13,7 +13,7 @@ import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { build } from "esbuild";
 import { chromium } from "playwright-core";
 import { afterAll, expect, it, onTestFinished } from "vitest";
-import { CAUSES } from "../src/causes.js";
+import { CAUSES, causeOf } from "../src/causes.js";
 
 // Each row of the table of causes, with a real server that has the fault.
 
@@ -238,4 +238,15 @@ it.each([
     expect(error).toBe(signal.reason);
     expect(error).toMatchObject({ code });
   }
+});
+
+it("a cause is found up to four errors below the failure, and errors that cause each other have an end", () => {
+  const nested = (depth: number): object =>
+    depth === 0 ? { code: "ECONNREFUSED" } : { message: "failed", cause: nested(depth - 1) };
+  const says = (cause: object) => causeOf({ cause, address: "http://x" }).says;
+  for (const depth of [0, 1, 4]) expect(says(nested(depth))).toContain("nothing listens there");
+  expect(says(nested(5))).toBe("");
+  const round: { cause?: object } = {};
+  round.cause = { errors: [round] };
+  expect(says(round)).toBe("");
 });

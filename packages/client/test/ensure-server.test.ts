@@ -55,6 +55,21 @@ describe("ensureServer", () => {
     expect((await fetch(`${both[0]!.url}/health`)).status).toBe(200);
   });
 
+  test("leaves the answer of the one that runs unread", async () => {
+    let left = false;
+    const server = createServer((_, response) => {
+      response.on("close", () => {
+        left = true;
+      });
+      response.write("x");
+    });
+    onTestFinished(() => void server.close());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    await ensureServer({ command: ["no such program"], port: (server.address() as AddressInfo).port });
+    // The time limit of the probe would end it after 2 s.
+    await expect.poll(() => left, { timeout: 1500 }).toBe(true);
+  });
+
   const failing: [what: string, options: (port: number) => Parameters<typeof ensureServer>[0], error: object][] = [
     [
       "a program that is not there",

@@ -228,6 +228,14 @@ describe("A stream that is opened again", () => {
     }
   });
 
+  it("has no messages after cancel(), also of those that have arrived", async () => {
+    const { events } = client([() => stream(block(0) + block(1), "hold")]);
+    const reader = events[Symbol.asyncIterator]();
+    expect((await reader.next()).value).toMatchObject({ state: "idle" });
+    events.cancel();
+    expect(await reader.next()).toEqual({ done: true, value: undefined });
+  });
+
   it("ends with what the function that gets the loss throws or rejects with", async () => {
     for (const reopen of [
       () => {

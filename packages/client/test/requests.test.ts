@@ -1,7 +1,10 @@
 import { type ConnectOptions, connect } from "@parlance/client";
+import { agentsmithy } from "@parlance/protocols/agentsmithy";
 import { based } from "@parlance/protocols/based";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
+import { loco } from "@parlance/protocols/loco";
+import type { AnyContract } from "@parlance/wire";
 import { afterEach, expect, test, vi } from "vitest";
 import { peer } from "./peer.js";
 
@@ -82,10 +85,12 @@ test("a stream without a parameter of its path is refused at the call, before an
   expect(fetch).not.toHaveBeenCalled();
 });
 
+const cut = { name: "Disconnected", code: "ended_early" };
 test.each([
-  [200, undefined],
-  [500, { name: "Disconnected", code: "ended_early" }],
-])("a stream that stops while its session is ended with %i has the error %j", async (status, expected) => {
+  ["its", 200, undefined],
+  ["its", 500, cut],
+  ["another", 200, cut],
+])("a stream that stops while %s session is ended with %i has the error %j", async (whose, status, expected) => {
   let stop = () => {};
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -107,11 +112,159 @@ test.each([
   let ended: Promise<unknown> | undefined;
   let error: unknown;
   try {
-    for await (const _ of client.events(session)) ended = client.endSession(session).catch(() => {});
+    const ending = whose === "its" ? session : { session_id: "t" };
+    for await (const _ of client.events(session)) ended = client.endSession(ending).catch(() => {});
   } catch (failure) {
     error = failure;
   }
   await ended;
   if (expected) expect(error).toMatchObject(expected);
   else expect(error).toBeUndefined();
+});
+
+/** An input with every parameter of a path. */
+const inputOf = (path: string) => Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, key]) => [key, "x"]));
+
+test.each([agentsmithy, based, emacsAgent, foldGateway, loco].map((contract) => contract as unknown as AnyContract))(
+  "each operation of $name asks for its kind of answer, and calls its body JSON",
+  async (contract) => {
+    for (const [name, { method, path, body, answer }] of Object.entries(contract.operations)) {
+      const sent: Request[] = [];
+      const fetch = async (request: Request) => {
+        sent.push(request);
+        return new Response("no", { status: 404 });
+      };
+      const client = connect<Record<string, (input: object) => Promise<unknown> & { opened?: Promise<void> }>>(
+        contract as never,
+        { fetch, baseUrl: "http://x/base/", headers: { "X-Own": "own" }, resume: false },
+      );
+      const called = client[name]!(inputOf(path));
+      await expect(called.opened ?? called).rejects.toMatchObject({ name: "Refusal", status: 404 });
+      const [{ headers, url }] = sent as [Request];
+      expect([name, sent[0]!.method, new URL(url).pathname]).toEqual([
+        name,
+        method,
+        `/base${path.replace(/\{\w+\}/g, "x")}`,
+      ]);
+      expect([name, Object.fromEntries(headers)]).toEqual([
+        name,
+        {
+          accept: answer.stream ? "text/event-stream" : (answer.text ?? "application/json"),
+          ...(body && { "content-type": "application/json" }),
+          ...(answer.stream && { "cache-control": "no-cache" }),
+          "x-own": "own",
+        },
+      ]);
+    }
+  },
+);
+
+test.each([
+  ["GET", true],
+  ["POST", false],
+])("a %s that nobody answers in time may be repeated: %s", async (method, retryable) => {
+  const agents = { ...foldGateway.operations.listAgents, method };
+  const contract = {
+    ...foldGateway,
+    operations: { ...foldGateway.operations, listAgents: agents },
+  } as typeof foldGateway;
+  const client = connect(contract, { fetch: () => new Promise<never>(() => {}), answerTimeout: 5 });
+  await expect(client.listAgents()).rejects.toMatchObject({ name: "Disconnected", code: "timeout", retryable });
+});
+
+test.each([
+  ["120", 120],
+  ["soon", undefined],
+  [new Date(Date.now() - 5000).toUTCString(), 0],
+])("a refusal with Retry-After %j may be repeated after %s seconds", async (after, retryAfter) => {
+  const fetch = async () => new Response("no", { status: 503, headers: { "Retry-After": after } });
+  await expect(connect(foldGateway, { fetch }).listAgents()).rejects.toMatchObject({ status: 503, retryAfter });
+});
+
+test("a refusal that names a date may be repeated at that time", async () => {
+  const after = new Date(Date.now() + 60_000).toUTCString();
+  const fetch = async () => new Response("no", { status: 503, headers: { "Retry-After": after } });
+  const error = await connect(foldGateway, { fetch })
+    .listAgents()
+    .catch((refusal) => refusal);
+  expect(error.retryAfter).toBeGreaterThan(50);
+  expect(error.retryAfter).toBeLessThanOrEqual(60);
+});
+
+test("an answer is read whole, wherever its bytes are cut", async () => {
+  const agents = [{ id: "1", name: "ä€😀", capabilities: ["\u2028"] }];
+  const bytes = new TextEncoder().encode(JSON.stringify(agents));
+  for (let at = 0; at <= bytes.length; at++) {
+    const body = new ReadableStream({
+      start(controller) {
+        for (const part of [bytes.slice(0, at), bytes.slice(at)]) controller.enqueue(part);
+        controller.close();
+      },
+    });
+    const fetch = async () => new Response(body, { headers: { "Content-Type": "application/json" } });
+    expect(await connect(foldGateway, { fetch }).listAgents()).toEqual(agents);
+  }
+});
+
+test("an answer may have as many characters as the limit, and one more is refused with its body cancelled", async () => {
+  const text = JSON.stringify([{ id: "1", name: "a", capabilities: [] }]);
+  const asked = async (maxMessageSize: number) => {
+    const cancel = vi.fn();
+    const body = new ReadableStream({
+      start: (controller) => controller.enqueue(new TextEncoder().encode(text)),
+      pull: (controller) => void (maxMessageSize >= text.length && controller.close()),
+      cancel,
+    });
+    const fetch = async () => new Response(body, { headers: { "Content-Type": "application/json" } });
+    const found = await connect(foldGateway, { fetch, maxMessageSize })
+      .listAgents()
+      .catch((error) => error.code);
+    return [found, cancel.mock.calls.length];
+  };
+  expect(await asked(text.length)).toEqual([JSON.parse(text), 0]);
+  expect(await asked(text.length - 1)).toEqual(["too_large", 1]);
+});
+
+test("an event over the limit breaks the contract: the error names the operation", async () => {
+  const fetch = async () =>
+    new Response(`event: text\ndata: {"text":"${"x".repeat(100)}"}\n\n`, {
+      headers: { "Content-Type": "text/event-stream" },
+    });
+  const stream = connect(foldGateway, { fetch, maxMessageSize: 50 }).send({ content: "x" });
+  await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+    name: "Violation",
+    code: "too_large",
+    protocol: "fold-gateway",
+    side: "server",
+    subject: "send",
+  });
+});
+
+test("a call that is aborted before its failure is reported fails with the reason of the abort", async () => {
+  for (let turns = 0; turns < 20; turns++) {
+    const abort = new AbortController();
+    let aborted = false;
+    const fetch = async () => {
+      void (async () => {
+        for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+        aborted = true;
+        abort.abort(new Error("enough"));
+      })();
+      throw new TypeError("fetch failed");
+    };
+    const error = await connect(foldGateway, { fetch, retryWaits: [], signal: abort.signal })
+      .listAgents()
+      .catch((failure) => failure);
+    if (aborted) expect([turns, error.message]).toEqual([turns, "enough"]);
+  }
+});
+
+test("a token function that fails after its call was aborted is no unhandled rejection", async () => {
+  const abort = new AbortController();
+  const token = () => {
+    abort.abort(new Error("enough"));
+    return Promise.reject(new Error("no token"));
+  };
+  const client = connect(foldGateway, { fetch: vi.fn(), token, signal: abort.signal });
+  await expect(client.listAgents()).rejects.toThrow("enough");
 });

@@ -90,6 +90,19 @@ describe("a stopped clock", () => {
     expect([new Date(5).getTime(), new Date() instanceof Date]).toEqual([5, true]);
   });
 
+  test("stops in a browser too, which has no setImmediate, and clears what repeats", async () => {
+    vi.stubGlobal("setImmediate", undefined);
+    clock = stopClock();
+    vi.unstubAllGlobals();
+    const seen: number[] = [];
+    const began = Date.now();
+    const tick = setInterval(() => seen.push(Date.now() - began), 100);
+    await clock.pass(250);
+    clearInterval(tick);
+    await clock.pass(250);
+    expect(seen).toEqual([100, 200]);
+  });
+
   test("lets time pass until a promise settles, however it does", async () => {
     clock = stopClock();
     const waits = <T>(settle: (value: T) => void, value: T) => void setTimeout(settle, 300_000, value);

@@ -1,5 +1,5 @@
 import type { ChannelContract, ContractDocument, Operation, Schema, SchemaObject } from "@parlance/contract";
-import { members, tagProperties } from "@parlance/language/schema";
+import { locate, members, tagProperties } from "@parlance/language/schema";
 import { endsOf, type SourceCall, sourceOf } from "./source.js";
 
 /** The reference of a contract for people: every operation, channel, message, exchange, reading and error code. */
@@ -129,7 +129,7 @@ function schemaOf(document: ContractDocument, title: string): (string | undefine
   return [
     `### ${title}`,
     schema.description,
-    fieldsOf(document, schema) ?? `${typeOf(document, schema)}.`,
+    fieldsOf(document, schema) ?? `${typeOf(document, String(schema.$id), schema)}.`,
     example(schema),
   ];
 }
@@ -196,13 +196,14 @@ function fieldsOf(document: ContractDocument, schema: SchemaObject): string | un
   const { properties, required } = members(document, schema);
   const rows = Object.entries(properties).map(([name, one]) => [
     code(name),
-    `${typeOf(document, one)}${required.includes(name) ? ", required" : ""}`,
+    `${typeOf(document, String(schema.$id), one)}${required.includes(name) ? ", required" : ""}`,
     (typeof one === "object" && one.description) || "",
   ]);
   return table(["Field", "Type", ""], rows);
 }
 
-function typeOf(document: ContractDocument, schema: Schema): string {
+/** A reference into a file is the type that it leads to, and itself where that leads back to it. */
+function typeOf(document: ContractDocument, base: string, schema: Schema, trail: readonly Schema[] = []): string {
   if (typeof schema === "boolean") return "anything";
   const {
     $ref,
@@ -213,16 +214,19 @@ function typeOf(document: ContractDocument, schema: Schema): string {
     oneOf,
     allOf,
   } = schema as SchemaObject & { anyOf?: Schema[]; oneOf?: Schema[]; allOf?: Schema[] };
+  const inner = (one: Schema) => typeOf(document, base, one, trail);
   if (typeof $ref === "string") {
-    const file = new URL($ref, `parlance:/${document.contract.name}/messages/`).pathname;
-    const title = Object.keys(document.schemas).find((one) => document.schemas[one]!.$id === file);
-    return title ? schemaLink(document, title) : code($ref);
+    const target = locate(document, base, $ref);
+    if (!target || trail.includes(target.schema)) return code($ref);
+    if (target.pointer === "") return schemaLink(document, target.title);
+    const file = String(document.schemas[target.title]!.$id);
+    return typeOf(document, file, target.schema, [...trail, target.schema]);
   }
   if ("const" in schema) return code(JSON.stringify(schema.const));
   if (Array.isArray(values)) return values.map((value) => code(JSON.stringify(value))).join(" or ");
   const choices = anyOf ?? oneOf ?? (type === undefined ? allOf : undefined);
-  if (choices) return [...new Set(choices.map((one) => typeOf(document, one)))].join(" or ");
-  if (type === "array") return `list of ${typeOf(document, (items as Schema | undefined) ?? true)}`;
+  if (choices) return [...new Set(choices.map(inner))].join(" or ");
+  if (type === "array") return `list of ${inner((items as Schema | undefined) ?? true)}`;
   return Array.isArray(type) ? type.join(" or ") : String(type ?? "anything");
 }
 

@@ -10,9 +10,10 @@ import type { Reading } from "../src/reading.js";
 import type { Conflict, ConflictReason } from "../src/result.js";
 import { parsePatch } from "../src/unified/parse.js";
 import { type Random, random } from "./random.js";
+import { seeded } from "./seed.js";
 import { editText, readSources } from "./sources.js";
 
-const seed = Number(process.env.PARLANCE_SEED ?? 20_261_122);
+const seed = seeded(20_261_122);
 const rounds = process.env.PARLANCE_LONG ? 20 : 2;
 
 const before = Array.from({ length: 40 }, (_, i) => `const value${i} = ${i};`).join("\n");
@@ -321,7 +322,7 @@ function spoil(draw: Random, file: FilePatch, text: string): { file: FilePatch; 
   return { file: { ...file, hunks: changed }, text };
 }
 
-test(`every message keeps its promises (seed ${seed})`, () => {
+test("every message keeps its promises", () => {
   const draw = random(seed);
   const seen: Record<string, number> = {};
   for (const [i, source] of readSources(150).entries())
@@ -340,7 +341,7 @@ test(`every message keeps its promises (seed ${seed})`, () => {
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(5);
 });
 
-test(`the message of one wrong old line names the line of the file that it stands for (seed ${seed})`, () => {
+test("the message of one wrong old line names the line of the file that it stands for", () => {
   const draw = random(seed);
   let told = 0;
   for (const source of readSources(150)) {

@@ -6,11 +6,12 @@ import type { Patch } from "../src/patch.js";
 import { parsePatch } from "../src/unified/parse.js";
 import { applied, composed, expectLaws, taken } from "./laws.js";
 import { random } from "./random.js";
+import { seeded } from "./seed.js";
 import { editText, readSources } from "./sources.js";
 
 vi.setConfig({ testTimeout: 120_000 });
 
-const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
+const seed = seeded(Date.now() % 1_000_000);
 
 const small: readonly (readonly [before: string, after: string])[] = [
   ["", "a\n"],
@@ -32,7 +33,7 @@ const small: readonly (readonly [before: string, after: string])[] = [
   ["a\n", "a\n"],
 ];
 
-describe(`the laws of a patch, seed ${seed}`, () => {
+describe("the laws of a patch", () => {
   test.each(small)("hold for %j to %j with every amount of context", (before, after) => {
     for (const context of [0, 1, 2, 3, 10]) expectLaws(createPatch(before, after, { context }), before, after);
   });

@@ -8,10 +8,11 @@ import type { FilePatch } from "../../src/patch.js";
 import { parseEdits } from "../../src/stream/read.js";
 import { applied } from "../laws.js";
 import { random } from "../random.js";
+import { seeded } from "../seed.js";
 import { editText, readSources } from "../sources.js";
 
 const numRuns = process.env.PARLANCE_LONG ? 20_000 : 2_000;
-const seed = Number(process.env.PARLANCE_SEED ?? 20_261_121);
+const seed = seeded(20_261_121);
 const path = "src/x.ts";
 const uri = "file:///project/src/x.ts";
 
@@ -22,7 +23,7 @@ const edited = (text: string, edits: Parameters<typeof TextDocument.applyEdits>[
 const piece = fc.constantFrom("a", "b", "é", "🎉", "\n", "\n", "\r\n", "\r", "  ", "\t", "\u2028", "\ufeff");
 const text = fc.array(piece, { maxLength: 24 }).map((pieces) => pieces.join(""));
 
-describe(`against the protocol's own document (seed ${seed})`, () => {
+describe("against the protocol's own document", () => {
   it("the edits of a patch give what the patch gives", () => {
     const property = fc.property(text, text, (before, after) => {
       const result = toTextEdits(createPatch(before, after, { path }), before);

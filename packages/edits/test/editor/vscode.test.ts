@@ -2,10 +2,11 @@ import { createPatch, type FilePatch, type Patch, toVsCodeEdit, type WorkspaceOp
 import { describe, expect, expectTypeOf, test } from "vitest";
 import type * as vscode from "vscode";
 import { random } from "../random.js";
+import { seeded } from "../seed.js";
 import { editText } from "../sources.js";
 import { Editor, Range, Uri, WorkspaceEdit } from "./editor-double.js";
 
-const seed = Number(process.env.PARLANCE_SEED ?? 20_261_122);
+const seed = seeded(20_261_122);
 const cases = process.env.PARLANCE_LONG ? 20_000 : 2_000;
 const api = { Range, WorkspaceEdit };
 
@@ -39,7 +40,7 @@ async function edited(editor: Editor, patch: Patch, options?: WorkspaceOptions) 
 const line = ["a", "b", "  c", "\td", "é🎉", ""];
 const ends = ["\n", "\r\n"];
 
-test(`an editor that carries the edit out has what the patch makes (seed ${seed})`, async () => {
+test("an editor that carries the edit out has what the patch makes", async () => {
   const draw = random(seed);
   const kinds = new Set<string>();
   for (let i = 0; i < cases; i++) {

@@ -14,10 +14,11 @@ import { takeApart } from "../../src/sides.js";
 import { parseEdits } from "../../src/stream/read.js";
 import { applied } from "../laws.js";
 import { random } from "../random.js";
+import { seeded } from "../seed.js";
 import { editText, readSources } from "../sources.js";
 
 const numRuns = process.env.PARLANCE_LONG ? 20_000 : 2_000;
-const seed = Number(process.env.PARLANCE_SEED ?? 20_261_121);
+const seed = seeded(20_261_121);
 
 interface FormPair {
   readonly name: string;
@@ -104,7 +105,7 @@ const reason = fc.constantFrom(
   "# c #",
 );
 
-describe.each(pairs)(`$name (seed ${seed})`, (pair) => {
+describe.each(pairs)("$name", (pair) => {
   const { name, format, parse } = pair;
   const whole = name === "whole files";
 

@@ -1,0 +1,84 @@
+import { connect } from "@parlance/client";
+import { foldGateway } from "@parlance/protocols/fold-gateway";
+import { disconnected } from "@parlance/wire/errors";
+import { RESUME } from "@parlance/wire/resume";
+import { describe, expect, test } from "vitest";
+import { lifetime } from "../src/lifetime.js";
+import { resuming } from "../src/stream/resuming.js";
+
+const lost = disconnected("cut", "ended_early", true);
+const offered = (value: string) => new Headers({ [RESUME]: value });
+
+/** A position, and the headers of each request that it made. */
+function position(answer: () => Response = () => new Response(null, { headers: offered("e; grace=30; beat=15") })) {
+  const asked: Record<string, string>[] = [];
+  const ask = async (headers: Record<string, string>) => {
+    asked.push(headers);
+    return answer();
+  };
+  return { asked, at: resuming(ask, { random: () => 0 }, lifetime()) };
+}
+
+describe("A position in a stream", () => {
+  test("takes each message once and in order, and reports the first that is missing", () => {
+    const { at } = position();
+    expect(at.next("e.7")).toBe(true);
+    at.joined(offered("e; grace=30; beat=15"));
+    const steps: [id: string, how: unknown][] = [
+      ["e.1", true],
+      ["e.1", false],
+      ["e.2", true],
+      ["e.1", false],
+      ["e.4", { after: 2, first: 4 }],
+      ["f.1", { after: 2, first: 1 }],
+      ["f.3", { after: 2, first: 3 }],
+      ["no id of ours", true],
+      ["e.3", true],
+    ];
+    for (const [id, how] of steps) expect([id, at.next(id)]).toEqual([id, how]);
+  });
+
+  test("counts a server as gone after two and a half of its heartbeats, as it last said", () => {
+    const { at } = position();
+    expect(at.silence).toBe(0);
+    at.joined(offered("e; grace=30; beat=15"));
+    expect(at.silence).toBe(37_500);
+    at.joined(new Headers());
+    expect(at.silence).toBe(37_500);
+    at.joined(offered("e; grace=30; beat=2"));
+    expect(at.silence).toBe(5000);
+  });
+
+  test("asks with its cursor, from the first server's messages, and without one where it has no answer yet", async () => {
+    const { at, asked } = position();
+    await at.join(lost, -1);
+    at.joined(offered("e; grace=30; beat=15"));
+    at.next("e.1");
+    at.joined(offered("f; grace=30; beat=15"));
+    const { response } = await at.join(lost, -1);
+    expect(response.ok).toBe(true);
+    expect(asked).toEqual([{ Accept: "text/event-stream" }, { Accept: "text/event-stream", "Last-Event-ID": "e.1" }]);
+  });
+});
+
+describe("A POST that is refused", () => {
+  test.each<[why: string, answer: () => Response, joins: boolean]>([
+    ["with a bare 400, as an HTTP parser does", () => new Response(null, { status: 400 }), true],
+    ["with a 400 and a reason", () => Response.json({ error: "no" }, { status: 400 }), false],
+    ["with a bare 404", () => new Response(null, { status: 404 }), false],
+    ["with a bare 500", () => new Response(null, { status: 500 }), false],
+  ])("%s may be running, or not", async (_, answer, joins) => {
+    const methods: string[] = [];
+    const fetch = async ({ method }: Request) => {
+      methods.push(method);
+      return method === "POST" ? answer() : new Response("no", { status: 404 });
+    };
+    await expect(
+      connect(foldGateway, { fetch, resume: true, random: () => 0 }).send({ content: "x" }).opened,
+    ).rejects.toMatchObject({
+      name: "Refusal",
+      status: answer().status,
+    });
+    expect(methods.filter((method) => method !== "DELETE")).toEqual(joins ? ["POST", "GET"] : ["POST"]);
+  });
+});

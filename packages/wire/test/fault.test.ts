@@ -1,0 +1,118 @@
+import type { Fault } from "@parlance/contract";
+import { type AnyContract, Refusal } from "@parlance/wire";
+import { fault, faultMessage, unfault, unfaultMessage } from "@parlance/wire/fault";
+import { describe, expect, test } from "vitest";
+
+const places = {
+  text: ["/error/text", "/message"],
+  code: ["/error/code", "/code"],
+  details: ["/error/details"],
+  recoverable: ["/error/again"],
+};
+const codes = {
+  gone: { status: 404, recoverable: true },
+  bad: { status: 400, generic: true },
+  broken: { status: 500, generic: true },
+  slow: { status: 429, generic: true },
+};
+
+const contractOf = (of: Partial<Fault>) =>
+  ({
+    name: "p",
+    fault: { schema: "FaultBody", ...places, codes, ...of },
+    messages: {
+      failed: { schema: "FaultBody", fault: { text: ["/text"], code: ["/why"] }, shape: { const: { kind: "failed" } } },
+      word: { schema: "Word" },
+    },
+    operations: { plain: { faults: { 404: { text: true }, 500: {} } } },
+  }) as unknown as AnyContract;
+const contract = contractOf({});
+
+describe("A refusal", () => {
+  test("has each of its facts in its place, beside the constants of its message, and is read back", () => {
+    const refusal = new Refusal("no such pet", { code: "gone", details: { id: 1 } });
+    const faulted = fault(contract, "plain", new Refusal("broken", { status: 500 }));
+    expect(JSON.parse(faulted.body).error.text).toBe("broken");
+    const { status, type, body } = fault(contract, undefined, refusal);
+    expect([status, type]).toEqual([404, "application/json"]);
+    expect(JSON.parse(body)).toEqual({
+      kind: "failed",
+      error: { text: "no such pet", code: "gone", details: { id: 1 }, again: true },
+    });
+    const read = unfault(contract, 404, body, 7);
+    expect(read).toMatchObject({
+      message: "no such pet",
+      code: "gone",
+      status: 404,
+      details: { id: 1 },
+      recoverable: true,
+      retryAfter: 7,
+    });
+    expect(read.bare).toBeUndefined();
+  });
+
+  test("is plain text where its operation says so", () => {
+    const refusal = new Refusal("no such pet", { status: 404 });
+    expect(fault(contract, "plain", refusal)).toEqual({ status: 404, type: "text/plain", body: "no such pet" });
+    expect(fault(contract, "another", refusal).type).toBe("application/json");
+  });
+
+  test.each([
+    [{ code: "gone" }, 404, "gone"],
+    [{ code: "gone", status: 410 }, 410, "gone"],
+    [{ status: 429 }, 429, "slow"],
+    [{ status: 404 }, 404, "bad"],
+    [{ status: 499 }, 499, "bad"],
+    [{ status: 500 }, 500, "broken"],
+    [{ status: 503 }, 503, "broken"],
+    [{ code: "unheard" }, 500, "broken"],
+  ])("of %j is sent with %d and the code %s", (options, status, code) => {
+    const sent = fault(contract, undefined, new Refusal("no", options));
+    expect([sent.status, JSON.parse(sent.body).error.code]).toEqual([status, code]);
+  });
+
+  test("of a contract without generic codes keeps its own", () => {
+    const sent = fault(
+      contractOf({ codes: { gone: { status: 404 } } }),
+      undefined,
+      new Refusal("no", { code: "mine", status: 404 }),
+    );
+    expect(JSON.parse(sent.body).error).toMatchObject({ code: "mine" });
+    const bare = fault(
+      contractOf({ codes: undefined, code: undefined, details: undefined, recoverable: undefined }),
+      undefined,
+      new Refusal("no", { details: 1 }),
+    );
+    expect(JSON.parse(bare.body)).toEqual({ kind: "failed", error: { text: "no" } });
+  });
+
+  test.each([
+    ['{"message":"no","code":"gone"}', { message: "no", code: "gone" }],
+    ['{"error":{"text":7,"code":8,"again":"yes"},"message":"no"}', { message: "no", recoverable: undefined }],
+    ['{"error":{"text":"a"},"message":"b"}', { message: "a" }],
+    [`${"x".repeat(200)}`, { message: "x".repeat(200) }],
+    [`${"x".repeat(201)}`, { message: `${"x".repeat(200)}…` }],
+    ["", { message: "status 404", bare: true }],
+    [" ", { message: "status 404", bare: undefined }],
+    ["[0]", { message: "status 404 without a reason" }],
+    ["7", { message: "status 404 without a reason" }],
+    ['["no"]', { message: '["no"]' }],
+  ])("whose body is %j is read as %j", (body, expected) => {
+    expect(unfault(contract, 404, body)).toMatchObject({ status: 404, ...expected });
+  });
+});
+
+describe("A message of failure", () => {
+  test("has the facts of a refusal, and is read back with the status of its code", () => {
+    const message = faultMessage(contract, "failed", new Refusal("no", { code: "gone" }));
+    expect(message).toEqual({ type: "failed", text: "no", why: "gone" });
+    expect(unfaultMessage(contract, message)).toMatchObject({ message: "no", code: "gone", status: 404 });
+    expect(unfaultMessage(contract, { type: "failed" })).toMatchObject({ message: "failed" });
+    expect(unfaultMessage(contract, { type: "word" })).toBeUndefined();
+    expect(unfaultMessage(contract, { type: "unheard" })).toBeUndefined();
+  });
+
+  test("cannot be one that reports none", () => {
+    expect(() => faultMessage(contract, "word", new Refusal("no"))).toThrow("word does not say where its fault is");
+  });
+});
