@@ -1,4 +1,6 @@
-import { misuse } from "@parlance/wire/errors";
+import type { AnyContract, SocketRefused } from "@parlance/wire";
+import { misuse, type Refusal } from "@parlance/wire/errors";
+import { unfault } from "@parlance/wire/fault";
 
 /** The known facts of a failure. */
 export interface Failure {
@@ -116,6 +118,33 @@ export function causeOf(failure: Failure): Why {
   return { says, unsent: !!neverSent(cause) };
 }
 
+/** An answer that refuses a request. */
+export interface Refused extends Omit<SocketRefused, "retryAfter"> {
+  readonly type?: string;
+  readonly token: unknown;
+  /** Seconds, or the header that states them. */
+  readonly retryAfter?: number | string | null | undefined;
+}
+
+/** Reads a refusal. Its message ends with the likely cause. */
+export function refusal(contract: AnyContract, { status, type, token, body, retryAfter }: Refused): Refusal {
+  const refusal = unfault(
+    contract,
+    status,
+    body,
+    typeof retryAfter === "string" ? seconds(retryAfter) : (retryAfter ?? undefined),
+  );
+  refusal.message += causeOf({ status, type, token }).says;
+  return refusal;
+}
+
+/** Either form of Retry-After (RFC 9110, section 10.2.3) in seconds. */
+function seconds(value: string): number | undefined {
+  if (/^\d+$/.test(value)) return Number(value);
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, (date - Date.now()) / 1000);
+}
+
 /** The names, codes and messages of an error and its causes. Node has one error for each address in `errors`. */
 // biome-ignore lint/suspicious/noExplicitAny: whatever a user's `fetch` throws
 function factsOf(error: any, depth = 0): string {
@@ -135,3 +164,5 @@ function neverSent(error: any): boolean {
   if (UNCONNECTED.test(code) || UNCONNECTED.test(syscall)) return true;
   return errors?.length ? errors.every(neverSent) : cause && cause !== error && neverSent(cause);
 }
+
+export { unfaultMessage } from "@parlance/wire/fault";
