@@ -8,9 +8,9 @@
 const atOnce = /./;
 const all = {
   // No stream of these protocols can be opened again.
-  streams: /(accepts|channel|reopening|headers|transfer|causes)[-.]/,
-  channels: /(accepts|stream|reopening|headers|transfer|causes)[-.]/,
-  channelsAlone: /(accepts|stream|reopening|operation|headers|transfer|causes)[-.]/,
+  streams: /(accepts|channel|reopening|resuming|resumable|headers|transfer|causes)[-.]/,
+  channels: /(accepts|stream|reopening|resuming|resumable|headers|transfer|causes)[-.]/,
+  channelsAlone: /(accepts|stream|reopening|operation|resuming|resumable|headers|transfer|causes)[-.]/,
 };
 
 const client = (protocol, when, limit, left) => ({

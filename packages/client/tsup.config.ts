@@ -1,59 +1,67 @@
-import { basename, join, relative } from "node:path";
+import { join, relative } from "node:path";
 import { defineConfig, type Options } from "tsup";
 
 type Plugin = NonNullable<Options["esbuildPlugins"]>[number];
 
-const modulesOf = (names: readonly string[]) => names.map((name) => `client/src/${name}`);
-
 /**
  * The modules that a page always loads together, by file of the ESM build. On its own, esbuild makes a file for each set of dynamic imports
- * that share modules: a page would load ten small files, which gzip packs worse than five.
+ * that share modules, and so does the bundler of a page with the modules of wire: ten small files, which gzip packs worse than four.
  */
-const files = {
-  base: modulesOf(["connect", "disconnected", "lazy", "lifetime", "options", "request", "token", "why"]),
-  conversation: modulesOf(["cancel", "read", "rejoin"]),
+const files: Readonly<Record<string, readonly string[]>> = {
+  base: [
+    ...["./connect", "./disconnected", "./lazy", "./lifetime", "./options", "./request", "./token", "./why"],
+    ...["@parlance/wire/bind", "@parlance/wire/errors", "@parlance/wire/reading", "@parlance/wire/resume-key"],
+  ],
+  conversation: [
+    ...["./cancel", "./read"],
+    ...["@parlance/wire/json", "@parlance/wire/message-decoder", "@parlance/wire/notify"],
+  ],
 };
-const packages = join(import.meta.dirname, "..");
+const source = join(import.meta.dirname, "src");
 const fileOf = new Map(Object.entries(files).flatMap(([file, modules]) => modules.map((module) => [module, file])));
-const moduleAt = (path: string) => relative(packages, path).replace(/\.[jt]s$/, "");
-const pathOf = (module: string) => join(packages, `${module}.ts`);
+const moduleAt = (path: string) => `./${relative(source, path)}`.replace(/\.[jt]s$/, "");
 
 const joined: Plugin = {
   name: "joined",
   setup({ initialOptions, onResolve, onLoad }) {
     // CommonJS is not for pages.
-    if (initialOptions.format !== "esm") return;
-    const entries = initialOptions.entryPoints as string[];
-    initialOptions.entryPoints = [
-      ...entries.map((path) => ({ in: path, out: basename(path, ".ts") })),
-      ...Object.keys(files).map((file) => ({ in: `joined:${file}`, out: file })),
-    ];
+    if (initialOptions.format !== "esm")
+      return onResolve({ filter: /^@parlance\/wire/ }, ({ path }) => ({ path, external: true }));
+    const joins = Object.keys(files).map((file) => [file, `joined:${file}`] as const);
+    initialOptions.entryPoints = {
+      ...(initialOptions.entryPoints as Record<string, string>),
+      ...Object.fromEntries(joins),
+    };
     onResolve({ filter: /^joined:/ }, ({ path }) => ({ path: path.slice("joined:".length), namespace: "joined" }));
     onLoad({ filter: /./, namespace: "joined" }, ({ path }) => ({
-      contents: files[path as keyof typeof files]
-        .map((module) => `export * from ${JSON.stringify(pathOf(module))};`)
-        .join("\n"),
-      resolveDir: packages,
+      contents: files[path]!.map((module) => `export * from "${module}${module.startsWith(".") ? ".ts" : ""}";`).join(
+        "\n",
+      ),
+      resolveDir: source,
     }));
-    onResolve({ filter: /^(\.|\/)/ }, ({ path, kind, importer, namespace, resolveDir }) => {
+    onResolve({ filter: /^(\.|@parlance\/wire)/ }, ({ path, importer, namespace, resolveDir, kind }) => {
       if (kind === "entry-point") return undefined;
-      if (namespace === "joined") return { path, sideEffects: false };
-      const module = moduleAt(join(resolveDir, path));
+      const isOurs = path.startsWith(".");
+      const module = isOurs ? moduleAt(join(resolveDir, path)) : path;
       const file = fileOf.get(module);
-      if (file !== undefined && file !== fileOf.get(moduleAt(importer)))
-        return { path: `./${file}.js`, external: true };
-      return { path: pathOf(module), sideEffects: false };
+      const isInside = namespace === "joined" || file === fileOf.get(moduleAt(importer));
+      if (file !== undefined && !isInside) return { path: `./${file}.js`, external: true };
+      return isOurs
+        ? { path: join(source, `${module}.ts`), sideEffects: false }
+        : { path, external: true, sideEffects: false };
     });
   },
 };
 
 export default defineConfig({
-  entry: ["src/index.ts", "src/node.ts", "src/testing.ts"],
+  entry: { index: "src/index.ts", node: "src/node.ts", testing: "src/testing.ts" },
   format: ["esm", "cjs"],
   dts: true,
   clean: true,
   target: "es2022",
   minifyWhitespace: true,
   sourcemap: true,
+  // Resolved by the plugin.
+  noExternal: [/^@parlance\/wire/],
   esbuildPlugins: [joined],
 });

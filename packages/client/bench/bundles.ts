@@ -28,9 +28,9 @@ const ENTRY = "entry.js";
 
 /** What no conversation of such a protocol loads: see `.size-limit.js`. */
 const never = {
-  streams: /^(channel|reopening|headers|transfer|causes)[-.]|\.accepts-/,
-  channels: /^(open-stream|reopening|headers|transfer|causes)[-.]|\.accepts-/,
-  channelsAlone: /^(open-stream|operation|reopening|headers|transfer|causes)[-.]|\.accepts-/,
+  streams: /^(channel|reopening|resuming|resumable|headers|transfer|causes)[-.]|\.accepts-/,
+  channels: /^(open-stream|reopening|resuming|resumable|headers|transfer|causes)[-.]|\.accepts-/,
+  channelsAlone: /^(open-stream|operation|reopening|resuming|resumable|headers|transfer|causes)[-.]|\.accepts-/,
 };
 const protocols = {
   "fold-gateway": never.streams,

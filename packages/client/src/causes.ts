@@ -1,4 +1,6 @@
-import { misuse } from "@parlance/wire/errors";
+import type { AnyContract, SocketRefused } from "@parlance/wire";
+import { misuse, type Refusal } from "@parlance/wire/errors";
+import { unfault } from "@parlance/wire/fault";
 
 /** The known facts of a failure. */
 export interface Failure {
@@ -119,6 +121,33 @@ export function causeOf(failure: Failure): Why {
 /** The errors that are read below a failure, one below the other: they may lead back to it. */
 const MAX_DEPTH = 4;
 
+/** An answer that refuses a request. */
+export interface Refused extends Omit<SocketRefused, "retryAfter"> {
+  readonly type?: string;
+  readonly token: unknown;
+  /** Seconds, or the header that states them. */
+  readonly retryAfter?: number | string | null | undefined;
+}
+
+/** Reads a refusal. Its message ends with the likely cause. */
+export function refusal(contract: AnyContract, { status, type, token, body, retryAfter }: Refused): Refusal {
+  const refusal = unfault(
+    contract,
+    status,
+    body,
+    typeof retryAfter === "string" ? seconds(retryAfter) : (retryAfter ?? undefined),
+  );
+  refusal.message += causeOf({ status, type, token }).says;
+  return refusal;
+}
+
+/** Either form of Retry-After (RFC 9110, section 10.2.3) in seconds. */
+function seconds(value: string): number | undefined {
+  if (/^\d+$/.test(value)) return Number(value);
+  const date = Date.parse(value);
+  return Number.isNaN(date) ? undefined : Math.max(0, (date - Date.now()) / 1000);
+}
+
 /** The names, codes and messages of an error and its causes. Node has one error for each address in `errors`. */
 // biome-ignore lint/suspicious/noExplicitAny: whatever a user's `fetch` throws
 function factsOf(error: any, depth = 0): string {
@@ -140,3 +169,5 @@ function neverSent(error: any, depth = 0): boolean {
   const inner = (one: unknown) => neverSent(one, depth + 1);
   return errors?.length ? errors.every(inner) : cause && inner(cause);
 }
+
+export { unfaultMessage } from "@parlance/wire/fault";

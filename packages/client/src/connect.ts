@@ -2,8 +2,9 @@ import type { CallOptions, ContractValue, ReopenOptions } from "@parlance/contra
 import type { AnyContract, Input } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
 import { misuse, Violation } from "@parlance/wire/errors";
-import { newKey } from "@parlance/wire/resume";
+import { newKey } from "@parlance/wire/resume-key";
 import type { OpenOptions } from "./channel/channel.js";
+import { unloaded } from "./disconnected.js";
 import { lazy } from "./lazy.js";
 import type { Operations } from "./operation.js";
 import type { ConnectOptions } from "./options.js";
@@ -44,7 +45,7 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
   for (const [name, { parameters }] of Object.entries(any.channels)) {
     const open = async (input: Input, how: OpenOptions = {}) => {
       // A page that only streams never loads what channels need.
-      const { openChannel } = await import("./channel/channel.js");
+      const { openChannel } = await import("./channel/channel.js").catch(unloaded);
       return openChannel(any, connection, requesting, name, input, { ...how, key: resumes ? newKey() : undefined });
     };
     client[name] = parameters ? open : (how?: OpenOptions) => open({}, how);
@@ -60,7 +61,13 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
 
   async function called(name: string, input: Input, options: CallOptions): Promise<unknown> {
     if (any.operations[name]!.transfer)
-      return (await import("./transfer.js")).transfer((await code()).operations, requesting, name, input, options);
+      return (await import("./transfer.js").catch(unloaded)).transfer(
+        (await code()).operations,
+        requesting,
+        name,
+        input,
+        options,
+      );
     operating ??= (await code()).operations(any, connection, requesting);
     return operating.call(name, input, options);
   }
@@ -83,15 +90,15 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
     // A page that only uses channels never loads what streams need.
     return lazy(
       `${any.name}.${name}`,
-      Promise.all([code(), import("./stream/open-stream.js")]).then(([{ operations }, { openStream }]) =>
-        openStream(operations, any, connection, requesting, name, opening),
+      Promise.all([code(), import("./stream/open-stream.js").catch(unloaded)]).then(
+        ([{ operations }, { openStream }]) => openStream(operations, any, connection, requesting, name, opening),
       ),
     );
   }
 
   /** A page that calls nothing never loads what operations need. */
   function code() {
-    return import("./operation.js");
+    return import("./operation.js").catch(unloaded);
   }
 
   function sessionOf(input: Input): unknown {

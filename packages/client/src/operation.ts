@@ -2,7 +2,6 @@ import type { CallOptions } from "@parlance/contract";
 import type { AnyContract, Input } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
 import { Disconnected, Violation } from "@parlance/wire/errors";
-import { unfault } from "@parlance/wire/fault";
 import { parseJson } from "@parlance/wire/json";
 import { assertChecked, checkOf } from "@parlance/wire/message-decoder";
 import { timedOut } from "./disconnected.js";
@@ -10,7 +9,7 @@ import { type Lifetime, lifetime, pause, within } from "./lifetime.js";
 import { ANSWER_TIMEOUT, type ConnectOptions } from "./options.js";
 import { readText } from "./read.js";
 import type { Fields, Requests } from "./request.js";
-import { why } from "./why.js";
+import { refusalOf, why } from "./why.js";
 
 /** The operations of one connection. */
 export interface Operations {
@@ -43,12 +42,10 @@ export function operations(contract: AnyContract, connection: ConnectOptions, re
     const { status } = response;
     // Some servers label an empty body as HTML.
     if (response.ok && wanted === undefined && !quote) return new Response();
-    const { says } = await why({ status, type, token: connection.token });
-    if (!response.ok) {
-      const refusal = unfault(contract, status, quote, retryAfter(response));
-      refusal.message += says;
-      throw refusal;
-    }
+    const { token } = connection;
+    const retryAfter = response.headers.get("Retry-After");
+    if (!response.ok) throw await refusalOf(contract, { status, type, token, body: quote, retryAfter });
+    const { says } = await why({ status, type });
     throw new Violation(
       `${name} is answered with ${wanted ?? "nothing"}, not ${type || "nothing"}: ${JSON.stringify(quote.slice(0, 80))}${says}`,
       { code: "content_type", protocol: contract.name, side: "server", subject: name },
@@ -99,12 +96,3 @@ const HTML = "text/html";
 
 /** Accepts any text type for an expected text: `text/plain`, `text/x-org`, `application/json`. A web page is not accepted. */
 const TEXT = /^(text\/(?!html$)|application\/json$)/;
-
-/** Seconds, from either form of Retry-After (RFC 9110, section 10.2.3). */
-function retryAfter({ headers }: Response): number | undefined {
-  const value = headers.get("Retry-After");
-  if (value === null) return undefined;
-  if (/^\d+$/.test(value)) return Number(value);
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, (date - Date.now()) / 1000);
-}

@@ -1,7 +1,8 @@
-import type { Resumable } from "@parlance/wire";
+import type { Gap, Resumable } from "@parlance/wire";
 import { Disconnected, Refusal } from "@parlance/wire/errors";
-import { parseGap, parseResumable, RESUME } from "@parlance/wire/resume";
-import { gap, timedOut } from "./disconnected.js";
+import { parseGap, parseResumable } from "@parlance/wire/resume";
+import { RESUME } from "@parlance/wire/resume-key";
+import { timedOut } from "./disconnected.js";
 import { type Lifetime, lifetime, pause, within } from "./lifetime.js";
 import { ANSWER_WITHIN, type ConnectOptions, RECONNECT_FOR } from "./options.js";
 import { discard } from "./request.js";
@@ -82,6 +83,16 @@ export function rejoining(
 /** Whether no further attempt can help: a gap, a refusal, or a mistake in the caller's code. */
 function isFinal(error: unknown): boolean {
   return error instanceof Refusal ? !error.retryable : !(error instanceof Disconnected) || error.code === "gap";
+}
+
+/** Messages that were missed and are no longer kept. */
+export function gap(what: string, missing: Gap, cause?: unknown): Disconnected {
+  return new Disconnected(`${what}: messages after ${missing.after} are gone`, {
+    code: "gap",
+    retryable: false,
+    missing,
+    cause,
+  });
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { AnyContract, Input } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
 import { disconnected, misuse } from "@parlance/wire/errors";
+import { unloaded } from "./disconnected.js";
 import type { Lifetime } from "./lifetime.js";
 import type { ConnectOptions } from "./options.js";
 import { tokens } from "./token.js";
@@ -42,7 +43,9 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
   async function headers(own: Fields, life: Lifetime, name?: string, input?: Input): Promise<Record<string, string>> {
     const token = await authority.current(life);
     const all = { ...connection.headers, ...own, ...(token !== undefined && { Authorization: `Bearer ${token}` }) };
-    return contract.headers ? (await import("./headers.js")).carrying(contract, connection, all, name, input) : all;
+    return contract.headers
+      ? (await import("./headers.js").catch(unloaded)).carrying(contract, connection, all, name, input)
+      : all;
   }
 
   const ask: Requests["ask"] = async (method, name, input, own, life, ours, init) => {

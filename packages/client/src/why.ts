@@ -1,8 +1,20 @@
-import type { Failure, Why } from "./causes.js";
+import type { AnyContract } from "@parlance/wire";
+import { Refusal } from "@parlance/wire/errors";
+import type { Failure, Refused, Why } from "./causes.js";
 
 /** The likely cause of a failure. Empty when the table of causes cannot be loaded, as on an offline page. */
 export const why = (failure: Failure): Promise<Why> =>
   import("./causes.js").then(
     ({ causeOf }) => causeOf(failure),
     () => ({ says: "" }),
+  );
+
+/** Reads a refusal. Only its status is known when the code that reads it cannot be loaded. */
+export const refusalOf = (contract: AnyContract, refused: Refused): Promise<Refusal> =>
+  import("./causes.js").then(
+    ({ refusal }) => refusal(contract, refused),
+    ({ message }) => {
+      const { status, body } = refused;
+      return new Refusal(`status ${status}, in an answer that was not read: ${message}`, { status, bare: !body });
+    },
   );

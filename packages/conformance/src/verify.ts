@@ -8,7 +8,7 @@ import {
   unfault,
   Violation,
 } from "@parlance/wire";
-import { isCut } from "@parlance/wire/link";
+import { isCut } from "@parlance/wire/durable";
 import { bodyOf, type Conversations } from "./conversation.js";
 import type { Entry, Header } from "./recording.js";
 import { PLACEHOLDER } from "./redact.js";

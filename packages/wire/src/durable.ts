@@ -1,5 +1,5 @@
 import type { Disconnected } from "./errors.js";
-import { type Pace, PacedPort, type Waiter, waiter } from "./pace.js";
+import type { Pace, PacedPort } from "./pace.js";
 import type { Port, PortEvents } from "./port.js";
 
 /** A port that survives its sockets. Both sides count frames; a new socket starts with the frames that the peer missed. */
@@ -41,6 +41,8 @@ export interface DurableOptions {
   readonly limit: number;
   /** How far this side may be ahead of its peer, with a socket or without one. `limit` by default. */
   readonly pace?: Pace;
+  /** The class itself: imported here, it would be one more file of every page with channels. */
+  readonly Paced: typeof PacedPort;
   /** The socket was cut, and another may follow. Not called when the peer closes on purpose. */
   readonly onCut: () => void;
   /** The conversation ended with this close code, and all its frames are settled. */
@@ -53,7 +55,7 @@ export function isCut(code: number): boolean {
 }
 
 export function durable(options: DurableOptions): Durable {
-  const { limit, onCut, onEnd, mayReturn = isCut, deliver } = options;
+  const { limit, onCut, onEnd, mayReturn = isCut, deliver, Paced } = options;
   const { pace = { room: limit, most: limit, stall: Number.POSITIVE_INFINITY } } = options;
   let on: PortEvents | undefined;
   /** Frames that came before `listen`. */
@@ -73,7 +75,8 @@ export function durable(options: DurableOptions): Durable {
   let size = 0;
   /** Characters sent without a socket, and their sender's wait for one. */
   let away = 0;
-  let returning: Waiter | undefined;
+  let returning: Promise<void> | undefined;
+  let comeBack: (() => void) | undefined;
 
   function end(code: number, reason: string): void {
     if (over) return;
@@ -96,8 +99,8 @@ export function durable(options: DurableOptions): Durable {
   /** Ends the wait for a socket. */
   function returned(): void {
     away = 0;
-    returning?.resolve();
-    returning = undefined;
+    comeBack?.();
+    returning = comeBack = undefined;
   }
 
   function forget(count: number): void {
@@ -129,8 +132,10 @@ export function durable(options: DurableOptions): Durable {
     room() {
       if (socket) return socket.room();
       if (over || closing || away <= pace.room) return undefined;
-      returning ??= waiter();
-      return returning.promise;
+      returning ??= new Promise((resolve) => {
+        comeBack = resolve;
+      });
+      return returning;
     },
     flushed: () => socket?.flushed(),
     close(code, reason) {
@@ -172,7 +177,7 @@ export function durable(options: DurableOptions): Durable {
       // Written so that NaN from a hostile peer is rejected too.
       if (over || !(peerHas >= dropped && peerHas <= dropped + held.length)) return false;
       detach();
-      const next = new PacedPort(port, pace);
+      const next = new Paced(port, pace);
       socket = next;
       cutBy = undefined;
       forget(peerHas - dropped);

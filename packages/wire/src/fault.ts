@@ -1,7 +1,7 @@
 import type { Contract, Fault, FaultPlaces, Json } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
 import { misuse, Refusal } from "./errors.js";
-import { isObject, type JsonObject } from "./json.js";
+import type { JsonObject } from "./json.js";
 import { get, parts, set } from "./pointer.js";
 
 /** An HTTP refusal before it is sent. */
@@ -36,7 +36,7 @@ export function unfault(contract: Contract, status: number, body: string, retryA
   } catch {
     parsed = undefined;
   }
-  const said = isObject(parsed) ? read(parsed, contract.fault) : {};
+  const said = read(parsed, contract.fault);
   const shown = (body.length > 200 ? `${body.slice(0, 200)}…` : body).trim() || `status ${status}`;
   // JSON such as `{"error":null}` is not a usable message.
   const silent = parsed !== undefined && !Object.values(parsed ?? {}).some(Boolean);
@@ -85,7 +85,7 @@ function write(body: JsonObject, places: FaultPlaces, faults: Fault, refusal: Re
 }
 
 function read(
-  body: JsonObject,
+  body: unknown,
   places: FaultPlaces,
 ): { text?: string; code?: string; details?: Json; recoverable?: boolean } {
   const first = (pointers: readonly string[] | undefined, type: string): unknown =>

@@ -283,7 +283,6 @@ function abortable<T>(promise: Promise<T>, signal: AbortSignal, abort: (reason: 
 }
 
 export { Busy } from "./busy.js";
-export { type Durable, type DurableOptions, durable, isCut } from "./durable.js";
 export { type Answered, OpenAsks, type Waiting } from "./exchange.js";
 export { type Pace, PacedPort, type Waiter, waiter } from "./pace.js";
 export { pair, type SocketLike, socketPort } from "./port.js";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "./json.js";
+import type { JsonObject } from "./json.js";
 
 /** The parts of a JSON Pointer (RFC 6901). */
 export function parts(pointer: string): string[] {
@@ -24,7 +24,7 @@ export function set(body: JsonObject, pointer: string, value: unknown): void {
   const last = path.pop()!;
   let place = body;
   for (const part of path) {
-    if (!isObject(place[part])) place[part] = {};
+    if (Object(place[part]) !== place[part]) place[part] = {};
     place = place[part] as JsonObject;
   }
   place[last] = value;

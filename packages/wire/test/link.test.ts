@@ -1,5 +1,6 @@
 import { type Port, type PortEvents, parseResumable } from "@parlance/wire";
-import { durable, Queue } from "@parlance/wire/link";
+import { durable } from "@parlance/wire/durable";
+import { PacedPort, Queue } from "@parlance/wire/link";
 import { describe, expect, it, vi } from "vitest";
 
 it("two readers of one queue that wait at the same time each get an item, in the order in which they asked", async () => {
@@ -29,7 +30,7 @@ function socket() {
 function conversing(deliver: boolean) {
   const told: number[] = [];
   const onCut = vi.fn();
-  const conversation = durable({ limit: 1000, onCut, deliver });
+  const conversation = durable({ limit: 1000, Paced: PacedPort, onCut, deliver });
   conversation.port.listen({ frame() {}, close: (code) => void told.push(code) });
   return { conversation, told, onCut };
 }

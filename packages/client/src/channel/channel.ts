@@ -1,12 +1,11 @@
 import type { CallOptions, Json } from "@parlance/contract";
 import type { AnyContract, Input, Port } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
-import { type AnyChannel, type Link, link } from "@parlance/wire/link";
+import { type AnyChannel, type Link, link, PacedPort } from "@parlance/wire/link";
 import { messageEncoder } from "@parlance/wire/message";
 import { messageDecoder } from "@parlance/wire/message-decoder";
-import { formatCursor, formatTicket, newKey, RESUME } from "@parlance/wire/resume";
-import { cancel } from "../cancel.js";
-import { timedOut } from "../disconnected.js";
+import { newKey, RESUME } from "@parlance/wire/resume-key";
+import { timedOut, unloaded } from "../disconnected.js";
 import { lifetime, within } from "../lifetime.js";
 import {
   ANSWER_TIMEOUT,
@@ -16,11 +15,9 @@ import {
   MAX_QUEUED,
   rethrow,
 } from "../options.js";
-import { judge } from "../rejoin.js";
 import type { Requests } from "../request.js";
-import { firstOffer, offerOf } from "./offer.js";
+import { firstOffer } from "./offer.js";
 import { paceOf } from "./pace.js";
-import { ReconnectingChannel } from "./reconnecting.js";
 import { sockets } from "./socket.js";
 
 export type OpenOptions = CallOptions & { readonly open?: Readonly<Record<string, Json>> };
@@ -38,45 +35,34 @@ export async function openChannel(
   const what = `${contract.name}.${name}`;
   const address = requests.url(bind(contract, name, input).target);
   const openSocket = sockets(contract, connection, what, address);
-  const keyed = { Accept: "application/json", [RESUME]: key! };
   const life = lifetime(connection.signal, signal);
   const linkOver = (port: Port): Link => linked(contract, connection, name, life.signal, port, open);
-  const late = () => timedOut(what, ANSWER_WITHIN);
+
+  async function resumed(): Promise<AnyChannel | undefined> {
+    if (key === undefined) return undefined;
+    const keyed = { Accept: "application/json", [RESUME]: key };
+    const request = lifetime(life.signal);
+    const answer = await firstOffer(requests, name, input, headers, keyed, request);
+    life.signal.throwIfAborted();
+    if (!answer) return undefined;
+    // Only a page whose server resumes loads what that needs, before the channel is open: after a cut, nothing may be there to load from.
+    const { openResumable } = await import("./resumable.js").catch(unloaded);
+    const paced = { pace: paceOf(connection), Paced: PacedPort };
+    const options = { what, name, input, requests, headers, keyed, life, linkOver, openSocket, ...paced };
+    return openResumable(options, answer, request);
+  }
+
+  async function plain(): Promise<AnyChannel> {
+    const late = () => timedOut(what, ANSWER_WITHIN);
+    const request = lifetime(life.signal);
+    const own = await within(request, () => requests.headers(headers, request), answerTimeout, late);
+    const port = await within(request, () => openSocket(own, [], request), ANSWER_WITHIN, late);
+    life.signal.throwIfAborted();
+    return linkOver(port).channel;
+  }
+
   try {
-    const first = key === undefined ? undefined : await firstOffer(requests, name, input, headers, keyed, life);
-    let channel: AnyChannel;
-    if (first) {
-      const { epoch, grace } = first.resumable;
-      let { offer } = first;
-      const { Authorization: _, ...own } = { ...connection.headers, ...headers } as Record<string, string>;
-      channel = await new ReconnectingChannel({
-        what,
-        grace,
-        connection,
-        life,
-        linkOver,
-        async openSocket(received, lost, request) {
-          let at = offer;
-          offer = undefined;
-          if (!at) {
-            const cursor = { "Last-Event-ID": formatCursor({ epoch, seq: received }) };
-            const answer = await requests.ask("GET", name, input, headers, request, { ...keyed, ...cursor });
-            const judged = judge(answer, lost);
-            if (typeof judged === "number") return judged;
-            at = await offerOf(requests, name, answer, request);
-          }
-          // The ticket replaces the token, which a browser cannot send.
-          return at ? { port: await openSocket(own, [formatTicket(at.ticket)], request), received: at.received } : 0;
-        },
-        cancel: () => cancel(requests, name, input, headers, keyed),
-      }).open();
-    } else {
-      const request = lifetime(life.signal);
-      const own = await within(request, () => requests.headers(headers, request), answerTimeout, late);
-      const port = await within(request, () => openSocket(own, [], request), ANSWER_WITHIN, late);
-      life.signal.throwIfAborted();
-      ({ channel } = linkOver(port));
-    }
+    const channel = (await resumed()) ?? (await plain());
     channel.closed.then(life.release, life.release);
     return channel;
   } catch (error) {

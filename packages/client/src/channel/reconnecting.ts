@@ -1,11 +1,10 @@
 import type { Disconnected, DisconnectedCode, Port } from "@parlance/wire";
+import { durable } from "@parlance/wire/durable";
 import { disconnected, Refusal } from "@parlance/wire/errors";
-import { type AnyChannel, durable, type Link } from "@parlance/wire/link";
-import { gap } from "../disconnected.js";
+import type { AnyChannel, Link, Pace, PacedPort } from "@parlance/wire/link";
 import { type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
-import { type Rejoins, rejoining } from "../rejoin.js";
-import { paceOf } from "./pace.js";
+import { gap, type Rejoins, rejoining } from "../rejoin.js";
 
 export interface ReconnectingOptions {
   /** Names the channel in errors. */
@@ -14,6 +13,8 @@ export interface ReconnectingOptions {
   readonly grace: number;
   readonly connection: ConnectOptions;
   readonly life: Lifetime;
+  readonly pace: Pace;
+  readonly Paced: typeof PacedPort;
   readonly linkOver: (port: Port) => Link;
   /**
    * Opens a socket, given the number of frames received. Resolves with the socket and the server's count, or, where another attempt may
@@ -55,8 +56,8 @@ export class ReconnectingChannel {
   constructor(options: ReconnectingOptions) {
     this.#options = options;
     this.#attempts = lifetime(options.life.signal);
-    const pace = paceOf(options.connection);
-    this.#conversation = durable({ limit: KEPT, pace, deliver: true, onCut: () => this.#onCut() });
+    const { pace, Paced } = options;
+    this.#conversation = durable({ limit: KEPT, pace, Paced, deliver: true, onCut: () => this.#onCut() });
     this.#rejoins = rejoining(options.connection, this.#attempts);
   }
 

@@ -1,10 +1,9 @@
 import type { AnyContract, OpenSocket, Port, PortEvents } from "@parlance/wire";
 import { disconnected } from "@parlance/wire/errors";
-import { unfault } from "@parlance/wire/fault";
 import { notify } from "@parlance/wire/notify";
 import type { Lifetime } from "../lifetime.js";
 import { type ConnectOptions, MAX_MESSAGE_SIZE } from "../options.js";
-import { why } from "../why.js";
+import { refusalOf, why } from "../why.js";
 import { globalWebSocket } from "./web-socket.js";
 
 /** Milliseconds that a peer may take to confirm a close. */
@@ -31,9 +30,8 @@ export function sockets(
       throw disconnected(`${what}: no socket was opened at ${url}${says}`, "unreachable", true, cause);
     }
     if ("refused" in opened) {
-      const { status, body, retryAfter } = opened.refused;
-      const refusal = unfault(contract, status, body, retryAfter);
-      refusal.message += (await why({ status, token })).says;
+      const { status } = opened.refused;
+      const refusal = await refusalOf(contract, { ...opened.refused, token });
       // A page or a redirect comes from another server, such as a proxy, and is not a refusal.
       if (status < 400)
         throw disconnected(`${what}: ${url} answered ${status}, not a socket`, "unreachable", true, refusal);

@@ -1,12 +1,12 @@
 import type { AnyContract, AnyMessage } from "@parlance/wire";
-import { parseGap, RESUME } from "@parlance/wire/resume";
+import { RESUME } from "@parlance/wire/resume-key";
 import { cancel } from "../cancel.js";
-import { gap } from "../disconnected.js";
+import { unloaded, unloadedLate } from "../disconnected.js";
 import type { StreamSource } from "../lazy.js";
-import { coded, lifetime } from "../lifetime.js";
+import { coded, type Lifetime, lifetime } from "../lifetime.js";
 import type { operations } from "../operation.js";
 import type { ConnectOptions } from "../options.js";
-import { discard, type Requests } from "../request.js";
+import type { Fields, Requests } from "../request.js";
 import { buffer } from "./buffer.js";
 import type { Begin, Opening } from "./opening.js";
 import { StreamReader } from "./stream.js";
@@ -28,7 +28,7 @@ export async function openStream(
     openOnce(operate, contract, connecting, requests, name, { ...opening, ...how });
   if (!opening.options.reopen) return begin({}, connection);
   // Only a page that opens streams again loads what that needs.
-  const { openAgain } = await import("./reopening.js");
+  const { openAgain } = await import("./reopening.js").catch(unloaded);
   return openAgain(contract, connection, name, opening, begin, buffer);
 }
 
@@ -46,10 +46,8 @@ function openOnce(
     ...requests,
     async ask(...request) {
       const response = await ask(...request);
-      const missing = key && parseGap(response.headers.get(RESUME));
-      if (!missing) return response;
-      discard(response);
-      throw gap(what, missing);
+      if (key && !response.ok && response.headers.has(RESUME)) (await resuming()).assertKept(what, response);
+      return response;
     },
   });
   const { path, answer } = contract.operations[name]!;
@@ -57,14 +55,23 @@ function openOnce(
   const keyed = key === undefined ? undefined : { [RESUME]: key };
   // A server without Parlance may have an operation of its own for this DELETE.
   const deletes = Object.values(contract.operations).some((one) => one.method === "DELETE" && one.path === path);
+  const life = lifetime(connection.signal, signal);
+  // Only a page whose server resumes loads what that needs.
+  const resuming = () => import("./resuming.js").catch(unloadedLate);
   const reader = new StreamReader(contract, connection, name, {
     what,
     stream,
-    life: lifetime(connection.signal, signal),
+    life,
     send: (request) => send(name, input, headers, request, keyed),
-    join: keyed && ((cursor, request) => ask("GET", name, input, headers, request, { ...keyed, ...cursor })),
-    abandon(answered) {
-      if (keyed && (answered || !deletes)) cancel(requests, name, input, headers, keyed);
+    resume:
+      keyed &&
+      (async (fail) => {
+        const join = (cursor: Fields, request: Lifetime) =>
+          ask("GET", name, input, headers, request, { ...keyed, ...cursor });
+        return (await resuming()).resuming({ what, connection, life, join, fail });
+      }),
+    abandon(offered) {
+      if (keyed && (offered || !deletes)) cancel(requests, name, input, headers, keyed);
     },
     sessionEnded,
     over,

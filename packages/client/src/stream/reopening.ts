@@ -1,7 +1,7 @@
 import type { AnyContract, AnyMessage } from "@parlance/wire";
 import { Disconnected, misuse, Refusal } from "@parlance/wire/errors";
 import { notify } from "@parlance/wire/notify";
-import { newKey } from "@parlance/wire/resume";
+import { newKey } from "@parlance/wire/resume-key";
 import type { StreamSource } from "../lazy.js";
 import { type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";

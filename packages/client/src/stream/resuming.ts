@@ -1,8 +1,10 @@
-import type { Disconnected, Gap } from "@parlance/wire";
-import { formatCursor, parseCursor, parseResumable, RESUME } from "@parlance/wire/resume";
+import type { Disconnected } from "@parlance/wire";
+import { formatCursor, parseCursor, parseGap, parseResumable } from "@parlance/wire/resume";
+import { RESUME } from "@parlance/wire/resume-key";
 import type { Lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
-import { judge, rejoining } from "../rejoin.js";
+import { gap, judge, rejoining } from "../rejoin.js";
+import { discard } from "../request.js";
 
 /** An answer whose body is being read, and the lifetime of its request. */
 export interface Joined {
@@ -16,8 +18,8 @@ export interface Resuming {
   readonly silence: number;
   /** Records an answer of the server. */
   joined(headers: Headers): void;
-  /** Classifies a message by id as the next one, a duplicate, or after a gap. Each message is delivered once and in order. */
-  next(id: string): boolean | Gap;
+  /** Whether a message is the next one, by its id, and not a duplicate. A message after a gap fails the stream. */
+  isNext(id: string): boolean;
   /** Repeats the request until the stream continues. Rejects with the reader's error. */
   join(lost: Disconnected, retry: number): Promise<Joined>;
 }
@@ -27,12 +29,19 @@ const BEATS = 2.5;
 /** The assumed grace period in seconds, when the answer that states it was lost. */
 const MAYBE_RECEIVED = 5;
 
-/** `ask` sends a GET on the stream's path with its key. */
-export function resuming(
-  ask: (headers: Record<string, string>, request: Lifetime) => Promise<Response>,
-  connection: ConnectOptions,
-  life: Lifetime,
-): Resuming {
+export interface ResumingOptions {
+  /** Names the stream in errors. */
+  readonly what: string;
+  readonly connection: ConnectOptions;
+  readonly life: Lifetime;
+  /** Sends a GET on the stream's path with its key. */
+  readonly join: (headers: Record<string, string>, request: Lifetime) => Promise<Response>;
+  /** Ends the stream with an error. */
+  readonly fail: (error: unknown) => void;
+}
+
+/** Loaded once a server offers to resume a stream. */
+export function resuming({ what, connection, life, join, fail }: ResumingOptions): Resuming {
   const rejoins = rejoining(connection, life);
   let epoch: string | undefined;
   let grace = MAYBE_RECEIVED;
@@ -49,11 +58,15 @@ export function resuming(
       // The ids of another epoch count other messages: the first of them is a gap.
       epoch ??= resumable.epoch;
     },
-    next(id) {
+    isNext(id) {
       if (epoch === undefined) return true;
       const isNext = id === formatCursor({ epoch, seq: seq + 1 });
       const cursor = isNext ? undefined : parseCursor(id);
-      if (cursor) return cursor.epoch === epoch && cursor.seq <= seq ? false : { after: seq, first: cursor.seq };
+      if (cursor) {
+        const isKnown = cursor.epoch === epoch && cursor.seq <= seq;
+        if (!isKnown) fail(gap(what, { after: seq, first: cursor.seq }));
+        return false;
+      }
       if (isNext) seq++;
       rejoins.delivered();
       return true;
@@ -62,11 +75,19 @@ export function resuming(
       const known = epoch !== undefined;
       const attempt = async (request: Lifetime): Promise<Joined | number> => {
         const cursor: Record<string, string> = known ? { "Last-Event-ID": formatCursor({ epoch: epoch!, seq }) } : {};
-        const response = await ask({ Accept: "text/event-stream", ...cursor }, request);
+        const response = await join({ Accept: "text/event-stream", ...cursor }, request);
         const judged = judge(response, lost);
         return typeof judged === "number" ? judged : { response, request };
       };
       return rejoins.run(lost, grace, attempt, retry, known ? undefined : MAYBE_RECEIVED * 1000);
     },
   };
+}
+
+/** Throws where the answer to the stream's request reports that its messages are gone. */
+export function assertKept(what: string, response: Response): void {
+  const missing = parseGap(response.headers.get(RESUME));
+  if (!missing) return;
+  discard(response);
+  throw gap(what, missing);
 }

@@ -1,13 +1,12 @@
 import type { Stream } from "@parlance/contract";
 import type { AnyContract, AnyMessage, DisconnectedCode, SseDecoder } from "@parlance/wire";
 import { Disconnected, disconnected, Refusal } from "@parlance/wire/errors";
-import { RESUME } from "@parlance/wire/resume";
-import { gap } from "../disconnected.js";
+import { RESUME } from "@parlance/wire/resume-key";
 import { type Lifetime, lifetime, within } from "../lifetime.js";
 import { type ConnectOptions, IDLE_TIMEOUT } from "../options.js";
 import { type Buffer, buffer } from "./buffer.js";
 import { decoding, type Last } from "./decoding.js";
-import { type Joined, type Resuming, resuming } from "./resuming.js";
+import type { Joined, Resuming } from "./resuming.js";
 
 export interface StreamSource {
   /** Names the stream in errors. */
@@ -17,10 +16,10 @@ export interface StreamSource {
   readonly life: Lifetime;
   /** Sends the request. */
   readonly send: (request: Lifetime) => Promise<Response>;
-  /** Requests the stream again, with the same key. Absent when resume is off. */
-  readonly join?: ((headers: Record<string, string>, request: Lifetime) => Promise<Response>) | undefined;
-  /** Ends the stream on the server. `answered`: whether the server has answered the request. */
-  readonly abandon: (answered: boolean) => void;
+  /** Loads what resumes the stream. Absent when resume is off. */
+  readonly resume?: ((fail: (error: unknown) => void) => Promise<Resuming>) | undefined;
+  /** Ends the stream on the server. `offered`: whether the server has offered to resume it. */
+  readonly abandon: (offered: boolean) => void;
   /** Whether this client ended the session. Called when the body ends on a stream that declares no end. */
   readonly sessionEnded: () => Promise<boolean>;
   /** Called once, with the milliseconds that the server asked for before a reconnect. */
@@ -77,7 +76,8 @@ export class StreamReader {
   #bytes: ReadableStreamDefaultReader<Uint8Array> | undefined;
   #text = new TextDecoder();
   #events: SseDecoder | undefined;
-  /** Present once the server offers to resume this stream, or when its answer was lost. */
+  #offered = false;
+  /** Present once the server has offered to resume this stream, or when its answer was lost. */
   #resumed: Resuming | undefined;
   #retry = 0;
   readonly #last: Last = {};
@@ -88,14 +88,14 @@ export class StreamReader {
     const { life, stream } = source;
     this.#decoder = decoding(contract, connection, name, stream, this.#last, {
       // The path of every message: no extra calls when resume is off.
-      isNext: (id) => this.#state === "open" && (id === undefined || !this.#resumed || this.#isNext(id, this.#resumed)),
+      isNext: (id) => this.#state === "open" && (id === undefined || !this.#resumed || this.#resumed.isNext(id)),
       push: this.messages.push,
       ended: () => this.close({}),
       fail: (error) => this.#fail(error),
     });
     this.#request = lifetime(life.signal);
     this.opened = this.#open().then((joined) => this.#attach(joined));
-    this.opened.catch((error: unknown) => this.close({ error }, error, this.#request.signal.aborted));
+    this.opened.catch((error: unknown) => this.close({ error }, error, this.#offered || this.#request.signal.aborted));
     const { signal } = life;
     const onAbort = () => this.close({ error: signal.reason }, signal.reason, true);
     if (signal.aborted) this.close({ error: signal.reason }, signal.reason);
@@ -106,9 +106,8 @@ export class StreamReader {
   close(how: { readonly error?: unknown }, reason?: unknown, tell = false): void {
     if (this.#state === "closed") return;
     const { life, abandon, over } = this.#source;
-    const answered = this.#state !== "connecting";
     // Before the abort, which looks like a cut.
-    if (tell && (this.#resumed || !answered)) abandon(answered);
+    if (tell && (this.#offered || this.#state === "connecting")) abandon(this.#offered);
     this.#state = "closed";
     this.messages.end(how);
     this.#drop(reason);
@@ -119,29 +118,37 @@ export class StreamReader {
 
   async #open(): Promise<Joined> {
     const request = this.#request;
-    const { send, join, life } = this.#source;
+    const { send, resume } = this.#source;
     try {
       return { request, response: await within(request, () => send(request), this.#limit, this.#idle) };
     } catch (error) {
-      if (!join || !mayRun(error)) throw error;
+      if (!resume || !mayRun(error)) throw error;
       // A request that may have been received is never sent again; the stream is joined if the server knows its key.
-      this.#resumed = resuming(join, this.#connection, life);
       const lost = error instanceof Disconnected ? error : this.#lost("was refused", "unreachable", error);
-      return this.#resumed.join(lost, 0).catch((failure: unknown) => {
+      const resumed = await this.#resume().catch((failure: Error) => {
+        failure.cause = error;
+        throw failure;
+      });
+      return resumed.join(lost, 0).catch((failure: unknown) => {
         throw failure === lost ? error : failure;
       });
     }
   }
 
-  #attach({ request, response: { headers, body } }: Joined): void {
-    const { join, life } = this.#source;
+  async #resume(): Promise<Resuming> {
+    this.#resumed ??= await this.#source.resume!((error) => this.#fail(error));
+    return this.#resumed;
+  }
+
+  async #attach({ request, response: { headers, body } }: Joined): Promise<void> {
     this.#request = request;
     this.#bytes = (body ?? new Response("").body!).getReader();
-    if (join && headers.has(RESUME)) {
-      this.#resumed ??= resuming(join, this.#connection, life);
-      this.#resumed.joined(headers);
+    if (this.#source.resume && headers.has(RESUME)) {
+      this.#offered = true;
+      // Loaded before the body is read: after a cut, nothing may be there to load from.
+      (await this.#resume()).joined(headers);
     }
-    if (this.#state === "closed") return this.#drop(life.signal.reason);
+    if (this.#state === "closed") return this.#drop(this.#source.life.signal.reason);
     this.#state = "open";
     this.#text = new TextDecoder();
     this.#events = this.#decoder((milliseconds) => {
@@ -155,7 +162,7 @@ export class StreamReader {
     if (!this.#resumed) return this.close({ error: lost }, lost);
     this.#state = "rejoining";
     try {
-      this.#attach(await this.#resumed.join(lost, this.#retry));
+      await this.#attach(await this.#resumed.join(lost, this.#retry));
     } catch (error) {
       // The cut may have hidden the end of a session that this client ended.
       this.close((await this.#source.sessionEnded()) ? {} : { error }, error);
@@ -189,12 +196,6 @@ export class StreamReader {
       if (error instanceof Disconnected) await this.#rejoin(error);
       else this.#fail(error);
     }
-  }
-
-  #isNext(id: string, resumed: Resuming): boolean {
-    const place = resumed.next(id);
-    if (typeof place === "object") this.#fail(gap(this.#source.what, place));
-    return place === true;
   }
 
   get #limit(): number {

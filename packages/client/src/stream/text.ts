@@ -1,7 +1,7 @@
 import type { Stream } from "@parlance/contract";
 import type { AnyContract, AnyMessage } from "@parlance/wire";
 import { misuse } from "@parlance/wire/errors";
-import { unfaultMessage } from "@parlance/wire/fault";
+import { unloadedLate } from "../disconnected.js";
 
 /**
  * Reads a stream's text as its contract defines it. An empty final text is ignored, because servers send one after streaming text.
@@ -29,6 +29,9 @@ export async function textOf(
       failure = undefined;
     } else if (contract.messages[type]?.fault && isLast(type)) failure = message;
   }
-  if (failure) throw unfaultMessage(contract, failure)!;
+  if (failure) {
+    const { unfaultMessage } = await import("../causes.js").catch(unloadedLate);
+    throw unfaultMessage(contract, failure)!;
+  }
   return whole || parts.join("");
 }

@@ -10,7 +10,8 @@ import {
   parseCursor,
   RESUME,
 } from "@parlance/wire";
-import { type Durable, durable, isCut } from "@parlance/wire/link";
+import { type Durable, durable, isCut } from "@parlance/wire/durable";
+import { PacedPort } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
 import type { Converse } from "../channel/direct.js";
@@ -180,6 +181,7 @@ class Conversations implements LocalChannels {
       throw error;
     }
     const held = durable({
+      Paced: PacedPort,
       limit: Math.max(limits.maxKept, limits.maxQueued),
       pace: paceOf(limits),
       onCut: () => this.#wait(conversation),
