@@ -9,33 +9,45 @@ import { resuming } from "../src/stream/resuming.js";
 const lost = disconnected("cut", "ended_early", true);
 const offered = (value: string) => new Headers({ [RESUME]: value });
 
-/** A position, and the headers of each request that it made. */
+/** A position, the headers of each request that it made, and the errors with which it failed its stream. */
 function position(answer: () => Response = () => new Response(null, { headers: offered("e; grace=30; beat=15") })) {
   const asked: Record<string, string>[] = [];
-  const ask = async (headers: Record<string, string>) => {
-    asked.push(headers);
-    return answer();
-  };
-  return { asked, at: resuming(ask, { random: () => 0 }, lifetime()) };
+  const failures: unknown[] = [];
+  const at = resuming({
+    what: "p.talk",
+    connection: { random: () => 0 },
+    life: lifetime(),
+    async join(headers) {
+      asked.push(headers);
+      return answer();
+    },
+    fail: (error) => failures.push(error),
+  });
+  return { asked, at, failures };
 }
 
 describe("A position in a stream", () => {
-  test("takes each message once and in order, and reports the first that is missing", () => {
-    const { at } = position();
-    expect(at.next("e.7")).toBe(true);
+  test("takes each message once and in order, and fails at the first one behind a gap", () => {
+    const { at, failures } = position();
+    expect(at.isNext("e.7")).toBe(true);
     at.joined(offered("e; grace=30; beat=15"));
-    const steps: [id: string, how: unknown][] = [
+    const steps: [id: string, isNext: boolean, missing?: object][] = [
       ["e.1", true],
       ["e.1", false],
       ["e.2", true],
       ["e.1", false],
-      ["e.4", { after: 2, first: 4 }],
-      ["f.1", { after: 2, first: 1 }],
-      ["f.3", { after: 2, first: 3 }],
+      ["e.4", false, { after: 2, first: 4 }],
+      ["f.1", false, { after: 2, first: 1 }],
+      ["f.3", false, { after: 2, first: 3 }],
       ["no id of ours", true],
       ["e.3", true],
     ];
-    for (const [id, how] of steps) expect([id, at.next(id)]).toEqual([id, how]);
+    for (const [id, isNext, missing] of steps) {
+      expect([id, at.isNext(id)]).toEqual([id, isNext]);
+      const failed = failures.splice(0);
+      if (missing) expect(failed).toEqual([expect.objectContaining({ code: "gap", missing })]);
+      else expect(failed).toEqual([]);
+    }
   });
 
   test("counts a server as gone after two and a half of its heartbeats, as it last said", () => {
@@ -53,7 +65,7 @@ describe("A position in a stream", () => {
     const { at, asked } = position();
     await at.join(lost, -1);
     at.joined(offered("e; grace=30; beat=15"));
-    at.next("e.1");
+    at.isNext("e.1");
     at.joined(offered("f; grace=30; beat=15"));
     const { response } = await at.join(lost, -1);
     expect(response.ok).toBe(true);
