@@ -220,7 +220,7 @@ function locate({ conflict: { at }, sides, lines }: Facts, mark: "+" | "-"): { t
   const key = looseLine(side[offset] ?? "");
   // Lines that the hunk left out, or that the file has more of, move the rest.
   const behind = side.flatMap((_, i) => [start + 2 * i, start + 2 * i + 1]);
-  const row = [start + offset, ...behind].find((each) => looseLine(lines[each] ?? "") === key) ?? start;
+  const row = [start + offset, ...behind].find((each) => each in lines && looseLine(lines[each]!) === key) ?? start;
   return { text: row in lines ? `: at line ${row + 1} is ${quote(lines[row])}` : "", row };
 }
 
@@ -234,8 +234,8 @@ function addressOf({ anchors = [], atEnd }: Hunk): string {
 /** The file's lines around a row with their numbers: as many as there is room for, up to seven. */
 function showLines(lines: readonly string[], row: number, room: number): string[] {
   const numbered = (at: number) => `${String(at + 1).padStart(5)} | ${clip(lines[at]!, SHOWN)}`;
-  let from = row;
-  let to = row;
+  let from = Math.min(row, lines.length);
+  let to = from;
   for (let left = room; to - from < 7; ) {
     // Outwards, a line below and a line above in turn.
     const at = to < lines.length && (from === 0 || to - row <= row - from) ? to : from - 1;

@@ -373,3 +373,10 @@ test("a hunk that stands before one that came earlier in the patch is applied, a
   const result = applyPatch({ ...file!, hunks: [...file!.hunks].reverse() }, before);
   expect(result).toMatchObject({ ok: true, text: after, hunks: [{ repairs: [] }, { repairs: ["order"] }] });
 });
+
+test("a conflict of a hunk that is longer than the text shows lines that are there", () => {
+  const [file] = createPatch("\n\n\na\n", "\n\n\n", { path: "a.ts" }).files;
+  const at = { hunk: file!.hunks[0]!.id, at: 1, candidates: [1], total: 1, rung: "exact" } as const;
+  for (const reason of ["already-applied", "overlap", "not-found", "ambiguous", "stale"] as const)
+    expect(explainConflict({ ...at, reason }, file!, "\n"), reason).toContain("    1 | \n");
+});
