@@ -1,8 +1,10 @@
 // What an editor's bundler makes of `connect` and one protocol, minified and gzipped, from the built packages.
-// `connect` loads the code of operations, of streams, of channels and of joining again by dynamic imports, when a conversation first needs it: "at
-// once" is what a page loads before it calls anything, "in all" is that and all that a conversation of the protocol can load (based has no operations).
+// `connect` loads the code of operations, of streams, of channels and of resume by dynamic imports, when a conversation first needs it: "at
+// once" is what a page loads before it calls anything, "in all" is that and all that a conversation of the protocol can load with a server as its
+// document describes it (based has no operations), "with resume" is that with a server that offers to resume, and with the first error: nothing of
+// such a conversation is left out.
 // What parameters in headers and transfers of bytes need is left out everywhere: none of these protocols can load it.
-// The sentences of likely causes (`causes`) are loaded by the first error only: no figure contains them.
+// What reads refusals and names likely causes (`causes`) is loaded by the first error only: "with resume" alone contains it.
 // A contract's checks of what a client writes (`accepts`) stand behind a dynamic import that only servers reach: no figure contains them.
 
 const atOnce = /./;
@@ -11,6 +13,11 @@ const all = {
   streams: /(accepts|channel|reopening|resuming|resumable|headers|transfer|causes)[-.]/,
   channels: /(accepts|stream|reopening|resuming|resumable|headers|transfer|causes)[-.]/,
   channelsAlone: /(accepts|stream|reopening|operation|resuming|resumable|headers|transfer|causes)[-.]/,
+};
+const resumed = {
+  streams: /(accepts|channel|reopening|headers|transfer)[-.]/,
+  channels: /(accepts|stream|reopening|headers|transfer)[-.]/,
+  channelsAlone: /(accepts|stream|reopening|operation|headers|transfer)[-.]/,
 };
 
 const client = (protocol, when, limit, left) => ({
@@ -43,12 +50,15 @@ const edits = (entry, what, limit, names) => ({
 });
 
 export default [
-  client("fold-gateway", "at once", "4.38 kB", atOnce),
-  client("based", "at once", "4.85 kB", atOnce),
-  client("loco", "at once", "7.35 kB", atOnce),
-  client("fold-gateway", "in all (with streams)", "11.44 kB", all.streams),
-  client("based", "in all (with channels)", "15.45 kB", all.channelsAlone),
-  client("loco", "in all (with channels)", "18.65 kB", all.channels),
+  client("fold-gateway", "at once", "4.42 kB", atOnce),
+  client("based", "at once", "4.89 kB", atOnce),
+  client("loco", "at once", "7.39 kB", atOnce),
+  client("fold-gateway", "in all (with streams)", "10.26 kB", all.streams),
+  client("based", "in all (with channels)", "12.66 kB", all.channelsAlone),
+  client("loco", "in all (with channels)", "16.1 kB", all.channels),
+  client("fold-gateway", "with resume", "13.2 kB", resumed.streams),
+  client("based", "with resume", "17.4 kB", resumed.channelsAlone),
+  client("loco", "with resume", "20.5 kB", resumed.channels),
   edits("index", "whole", "53.9 kB"),
   edits("unified", "unified diffs", "15.7 kB", "{ parsePatch, applyPatch, formatPatch }"),
   edits("unified", "unified diffs, applied strictly", "13.1 kB", "{ parsePatch, applyStrictly, formatPatch }"),

@@ -11,6 +11,7 @@ const figures: readonly (readonly [path: string, words: RegExp, limit: string])[
   ["README.md", /([\d.]+) kB gzipped in a page/, "client + fold-gateway, in all (with streams)"],
   ["packages/client/README.md", /a page loads ([\d.]+) kB/, "client + fold-gateway, at once"],
   ["packages/client/README.md", /([\d.]+) kB when it streams/, "client + fold-gateway, in all (with streams)"],
+  ["packages/client/README.md", /with both it is ([\d.]+) kB/, "client + fold-gateway, with resume"],
   ["packages/edits/README.md", /the whole ([\d.]+) kB/, "edits, whole"],
   ["packages/edits/README.md", /`\/unified` ([\d.]+) kB/, "edits, unified diffs"],
   ["packages/edits/README.md", /([\d.]+) kB with `applyStrictly`/, "edits, unified diffs, applied strictly"],

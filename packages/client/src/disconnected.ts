@@ -7,7 +7,7 @@ export function timedOut(what: string, limit: number, retryable = true): Disconn
 
 /** Turns the failure of a dynamic import, such as on a page that is offline, into an error of the call. */
 export function unloaded(cause: Error, retryable = true): never {
-  throw disconnected(`a part of the client could not be loaded: ${cause.message}`, "unreachable", retryable, cause);
+  throw disconnected(`code could not be loaded: ${cause.message}`, "unreachable", retryable, cause);
 }
 
 /** The same, once the server may have done what was asked. */

@@ -80,10 +80,6 @@ export class Queue<T> implements AsyncIterable<T>, AsyncIterator<T> {
     return failure ? Promise.reject(failure.error) : Promise.resolve({ value: undefined, done: true });
   }
 
-  async return(): Promise<IteratorResult<T>> {
-    return { value: undefined, done: true };
-  }
-
   [Symbol.asyncIterator](): AsyncIterator<T> {
     return this;
   }
