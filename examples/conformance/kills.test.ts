@@ -11,9 +11,9 @@ import { contracts, forFixtures, long, SEED } from "./suites.js";
 
 /**
  * By default a few cases of one contract. `PARLANCE_LONG` has every fault of every contract with all of its own cases and some of the others;
- * `PARLANCE_LONG=whole` has every case with every fault.
+ * `PARLANCE_LONG=whole` has every case with every fault. `PARLANCE_CONTRACT=based,loco` names the contracts.
  */
-const names = long ? contracts : ["based"];
+const names = process.env.PARLANCE_CONTRACT?.split(",") ?? (long ? contracts : ["based"]);
 const whole = process.env.PARLANCE_LONG === "whole";
 const ALL = Number.POSITIVE_INFINITY;
 const FAULTS = long ? ALL : 6;

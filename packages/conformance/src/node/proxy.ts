@@ -13,10 +13,11 @@ import type { Side } from "@parlance/contract";
 import { Disconnected } from "@parlance/wire";
 import { Scope, within } from "@parlance/wire/scope";
 import type { Connection, Recorder } from "../recorder.js";
-import { type HeaderList, isEventStream } from "../recording.js";
+import { isEventStream } from "../recording.js";
 import { cutChunks, cutEvents, cutFrames } from "./cutter.js";
 import { forward, type Guided } from "./forward.js";
 import { frames } from "./frames.js";
+import { flat, pairs, passed } from "./headers.js";
 import { Lane } from "./lane.js";
 
 export interface ProxyOptions {
@@ -50,11 +51,6 @@ export interface Proxy {
   /** Cuts open connections and closes. */
   close(): Promise<void>;
 }
-
-/** These end at the next hop (RFC 9110, section 7.6.1); the two connections have their own. */
-const HOP = /^(connection|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$/i;
-/** Not forwarded, so that answers come uncompressed and can be read. */
-const PACKING = /^(accept-encoding|sec-websocket-extensions)$/i;
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|::1|\[::1\])$/i;
 
@@ -291,13 +287,3 @@ function connecting(upstream: ReturnType<typeof httpRequest>, call: Scope, limit
     else socket.once("connect", stop);
   });
 }
-
-function pairs(raw: readonly string[]): HeaderList {
-  return Array.from({ length: raw.length / 2 }, (_, at) => [raw[at * 2]!, raw[at * 2 + 1]!] as const);
-}
-
-function passed(headers: HeaderList): HeaderList {
-  return headers.filter(([name]) => !HOP.test(name) && !PACKING.test(name));
-}
-
-const flat = (headers: HeaderList) => headers.flat() as unknown as Record<string, string>;

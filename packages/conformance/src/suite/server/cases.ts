@@ -2,19 +2,17 @@ import type { ServerCase } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { Lenient } from "../mutant.js";
 import { takesOf } from "../take.js";
-import { channelCases, channelTake } from "./channels.js";
+import { channelCases } from "./channels.js";
 import { exchangeCases } from "./exchanges.js";
 import { operationCases } from "./operations.js";
 import { requestCases } from "./requests.js";
 import { resumeCases } from "./resume.js";
 import { schemaCases } from "./schemas.js";
-import { streamCases, takeCase } from "./streams.js";
+import { streamCases } from "./streams.js";
+import { takeCase } from "./takes.js";
 
 /** Every case that a contract gives for a server. */
 export async function serverCases(kit: Kit, lenient: Lenient): Promise<ServerCase[]> {
-  const takes = takesOf(kit).flatMap(
-    (take) => (kit.contract.channels[take.call.call] ? channelTake(kit, take) : takeCase(kit, take)) ?? [],
-  );
   return [
     ...operationCases(kit),
     ...requestCases(kit),
@@ -22,7 +20,7 @@ export async function serverCases(kit: Kit, lenient: Lenient): Promise<ServerCas
     ...streamCases(kit),
     ...channelCases(kit),
     ...exchangeCases(kit),
-    ...takes,
+    ...takesOf(kit).flatMap((take) => takeCase(kit, take) ?? []),
     ...resumeCases(kit),
   ];
 }

@@ -3,10 +3,8 @@ import { meet, type ServerCase, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { Act, JsonMessage, ServerStep } from "../script.js";
 import type { Frames, ServerStage } from "../stage.js";
-import type { Take } from "../take.js";
 import { success } from "./operations.js";
-import { meetMessage, meetRefusal, nextMessage, openChannel, openSocket, shown } from "./read.js";
-import { actOf, askingOf } from "./streams.js";
+import { meetMessage, meetRefusal, openChannel, openSocket, shown } from "./read.js";
 
 const TEXT = 1;
 const CONTINUED = 0;
@@ -266,50 +264,4 @@ function opening(kit: Kit, name: string): ServerCase[] {
       },
     },
   ];
-}
-
-/** A channel of a transcript. */
-export function channelTake(kit: Kit, take: Take): ServerCase | undefined {
-  const { call, name, at } = take;
-  // Whether the first ask is still open when the second comes is the network's chance: the cases of exchanges hold it open.
-  const steps = take.steps.filter((step) => "take" in step || !step.busy);
-  if (take.answer || take.end?.how === "cut" || !steps.some((step) => "wire" in step && step.from === "server"))
-    return undefined;
-  const first = steps.flatMap((step) =>
-    "wire" in step && step.from === "server" && step.message ? [step.message] : [],
-  )[0];
-  const { open } = kit.contract.channels[call.call]!;
-  // A part of a conversation that real peers held: no server begins with it.
-  if (open?.server !== undefined && first?.type !== open.server) return undefined;
-  const script: ServerStep[] = steps.flatMap((step): ServerStep[] => {
-    if ("take" in step) return [{ call: step.take.call.call }];
-    if (step.from === "client") return step.heard ? [{ receive: step.message!.type }] : [];
-    return step.message && !step.reaction ? [{ send: step.message }] : [];
-  });
-  const acts = steps.flatMap((step) => ("take" in step ? [actOf(kit, step.take)] : []));
-  return {
-    id: `server/transcript/${name}`,
-    side: "server",
-    level: "must",
-    title: `the conversation of ${at} is held as there`,
-    at,
-    kill: "drop-message",
-    script: [{ call: call.call, steps: [...script, { hold: true }] }, ...acts],
-    async run(stage) {
-      const frames = await stage.socket(askingOf(take));
-      if ("status" in frames) throw new Unmet("a WebSocket to open (101)", `${frames.status} ${frames.text}`);
-      try {
-        for (const step of steps) {
-          if ("take" in step) await stage.request(askingOf(step.take));
-          else if (step.from === "client") frames.send(step.wire);
-          else if (step.reaction) {
-            const { type } = await nextMessage(kit, call.call, frames);
-            meet(type === step.message!.type, step.message!.type, type);
-          } else if (step.message) await meetMessage(kit, call.call, frames, step.message);
-        }
-      } finally {
-        frames.cut();
-      }
-    },
-  };
 }

@@ -1,11 +1,8 @@
-import { unfault } from "@parlance/wire";
 import { equal } from "../alike.js";
 import { meet, NotOffered, type ServerCase, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { Act, JsonMessage, ServerStep } from "../script.js";
-import type { Asking } from "../stage.js";
-import { answerOf, type Take } from "../take.js";
-import { mediaType, meetAnswer } from "./operations.js";
+import { mediaType } from "./operations.js";
 import { Messages, openStream } from "./read.js";
 
 /** Streams: each message, order, ends, failures, what is sent at once, and cancelling. */
@@ -208,91 +205,6 @@ function liveStream(kit: Kit, name: string): ServerCase {
       const types = [...end, ...mayEnd];
       if (types.length > 0)
         meet(last !== undefined && types.includes(last.type), types.join(" or "), last ?? "no message");
-    },
-  };
-}
-
-/** The calls of the transcripts: requests, bodies and messages as they stand there. */
-export function takeCase(kit: Kit, take: Take): ServerCase | undefined {
-  const { call, name, at, answer } = take;
-  if (take.end?.how === "cut") return undefined;
-  const operation = kit.contract.operations[call.call];
-  if (!operation || (operation.answer.stream && !answer)) return operation && streamTake(kit, take);
-  if (!answer) return undefined;
-  const isEmpty = (operation.answer.json ?? operation.answer.text) === undefined;
-  return {
-    id: `server/transcript/${name}`,
-    side: "server",
-    level: "must",
-    title: `the call of ${at} is answered as there`,
-    at,
-    kill: answer.status >= 400 ? "fault-status" : isEmpty ? "alter-input" : "alter-answer",
-    script: [actOf(kit, take)],
-    async run(stage) {
-      const came = await stage.request(askingOf(take));
-      if (answer.status >= 400) {
-        const { code } = unfault(kit.contract, answer.status, answer.body);
-        meet(came.status === answer.status, `status ${answer.status}`, `${came.status} ${came.text}`);
-        const isOwn = kit.contract.fault.codes?.[code] !== undefined;
-        const read = unfault(kit.contract, came.status, came.text);
-        meet(!isOwn || read.code === code, `the code ${code}`, came.text);
-      } else meetAnswer(kit, call.call, answerOf(take), came);
-      const [called] = (await stage.report()).filter((one) => one.call === call.call);
-      if (called)
-        meet(equal(called.input, call.input), `the handler to be given ${JSON.stringify(call.input)}`, called.input);
-    },
-  };
-}
-
-export function askingOf({ call: { request } }: Take): Asking {
-  const { method, target, body } = request;
-  return {
-    method,
-    target,
-    headers: body === undefined ? {} : { "Content-Type": "application/json" },
-    ...(body !== undefined && { body }),
-  };
-}
-
-/** What the handler of an operation without a stream does. */
-export function actOf(kit: Kit, take: Take): Act {
-  const { call, answer } = take;
-  if (answer === undefined || answer.status < 400) return { call: call.call, steps: [{ answer: answerOf(take) }] };
-  const { code, message, details, recoverable } = unfault(kit.contract, answer.status, answer.body);
-  const known = kit.contract.fault.codes?.[code] !== undefined;
-  const refuse = {
-    status: answer.status,
-    text: message,
-    ...(known && { code }),
-    ...(details !== undefined && { details }),
-    ...(recoverable !== undefined && { recoverable }),
-  };
-  return { call: call.call, steps: [{ refuse }] };
-}
-
-function streamTake(kit: Kit, take: Take): ServerCase | undefined {
-  const { call, name, at, steps, end } = take;
-  const sent = steps.flatMap((step) => ("take" in step || !step.message ? [] : [step.message]));
-  if (sent.length === 0) return undefined;
-  const acts = steps.flatMap((step) => ("take" in step ? [actOf(kit, step.take)] : []));
-  const script: ServerStep[] = steps.flatMap((step): ServerStep[] =>
-    "take" in step ? [{ call: step.take.call.call }] : step.message ? [{ send: step.message }] : [],
-  );
-  const isOver = end?.how === "done" && kit.ends(call.call);
-  return {
-    id: `server/transcript/${name}`,
-    side: "server",
-    level: "must",
-    title: `the stream of ${at} comes as there`,
-    at,
-    kill: "drop-message",
-    script: [{ call: call.call, steps: isOver ? script : [...script, { hold: true }] }, ...acts],
-    async run(stage) {
-      const { opened, messages } = await openStream(kit, stage, call.call, askingOf(take));
-      for (const step of steps)
-        if ("take" in step) await stage.request(askingOf(step.take));
-        else if (step.message) await messages.meet([step.message]);
-      opened.abort();
     },
   };
 }
