@@ -96,6 +96,7 @@ describe("A paced port", () => {
     const waits = Promise.all([paced.room(), paced.flushed()]);
     paced.cut();
     await waits;
+    expect([paced.room(), paced.flushed(), paced.full()]).toEqual([undefined, undefined, false]);
     expect(vi.getTimerCount()).toBe(0);
   });
 });

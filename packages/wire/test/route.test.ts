@@ -107,7 +107,12 @@ describe("The input of a request", () => {
   test("is refused where the body is none, repeats a parameter, or means no operation", () => {
     for (const body of [undefined, null, [], "a"])
       expect(() => unbind(["body"], arrived("", body))).toThrow("the request's body is a JSON object");
-    expect(() => unbind(["body"], arrived("", { q: true }))).toThrow("q belongs in the query, not in the body");
+    expect(() => unbind(["body"], arrived("", { q: true }))).toThrow(
+      expect.objectContaining({
+        message: expect.stringContaining("q belongs in the query, not in the body"),
+        flaws: [{ at: "/q", keyword: "additionalProperties", params: { additionalProperty: "q" } }],
+      }),
+    );
     expect(() => unbind(["one", "two"], arrived("", { kind: "three" }))).toThrow(
       /none of one \{"kind":"one"\}, two \{"kind":"two"\} is meant/,
     );
