@@ -215,7 +215,9 @@ describe("The end of a channel", () => {
     if (normal) expect(found).toEqual({ code, reason: "why" });
     else expect(found).toMatchObject({ name: "Disconnected", code: "closed", retryable: true });
     if (!normal && !before)
-      expect(found.message).toBe(`p.line was closed by the ${side === "client" ? "server" : "client"}: ${code} why`);
+      expect((found as Error).message).toBe(
+        `p.line was closed by the ${side === "client" ? "server" : "client"}: ${code} why`,
+      );
   });
 
   test("has the cause for which this side cut it", async () => {
