@@ -1,6 +1,6 @@
 import type { Side } from "@parlance/contract";
 import { type AnyContract, type AnyMessage, Disconnected, type Port, type PortEvents, Violation } from "@parlance/wire";
-import { type LinkOptions, link } from "@parlance/wire/link";
+import { Busy, type LinkOptions, link } from "@parlance/wire/link";
 import { describe, expect, test, vi } from "vitest";
 
 const contract = {
@@ -11,6 +11,7 @@ const contract = {
   exchanges: [
     { ask: "ask", by: "client", key: "id", answers: [{ message: "reply", key: "id" }] },
     { ask: "query", by: "client", answers: [{ message: "result" }] },
+    { ask: "run", by: "client", key: "id", busy: "busy", answers: [{ message: "ran" }] },
   ],
 } as unknown as AnyContract;
 const message = (type: string, more: object = {}) => ({ type, ...more }) as AnyMessage;
@@ -40,7 +41,7 @@ function line(side: Side, more: Partial<LinkOptions> = {}, port: Partial<Port> =
       return { message: message(type!, id ? { id } : {}) } as never;
     },
     maxSize: 20,
-    maxQueued: 10,
+    maxQueued: 12,
     pace: { room: 1, most: 1, stall: 1 },
     onViolation: (violation) => {
       throw violation;
@@ -115,7 +116,7 @@ describe("A channel", () => {
     const cases: [frames: string[], error: object, close: string][] = [
       [["x".repeat(21)], { code: "too_large", side: "server", subject: "line" }, "close 1009 too_large"],
       [["bad"], { code: "schema" }, "close 1008 schema"],
-      [["12345", "12345", "1"], { code: "slow_reader", retryable: false }, "close 1008 slow reader"],
+      [["123456", "123456", "1"], { code: "slow_reader", retryable: false }, "close 1008 slow reader"],
     ];
     for (const [frames, error, close] of cases) {
       const { channel, give, sent } = opened();
@@ -202,6 +203,7 @@ describe("The end of a channel", () => {
     ["client", 1001, undefined, false],
     ["server", 1001, undefined, true],
     ["client", 1006, undefined, false],
+    ["server", 1006, undefined, false],
     ["client", 1005, stopping, true],
     ["client", 1006, stopping, true],
     ["client", 1011, stopping, false],
@@ -240,6 +242,25 @@ describe("An ask", () => {
     give("reply 1");
     expect(await Promise.all(asks)).toEqual([message("reply", { id: "1" }), message("reply", { id: "2" })]);
     expect((await channel[Symbol.asyncIterator]().next()).value).toEqual(message("reply", { id: "3" }));
+  });
+
+  test("is settled by an answer that repeats its key under the same name", async () => {
+    const { channel, give } = opened();
+    const asks = ["1", "2"].map((id) => channel.ask(message("run", { id }) as never));
+    give("ran 2");
+    give("ran 1");
+    expect(await Promise.all(asks)).toEqual([message("ran", { id: "1" }), message("ran", { id: "2" })]);
+  });
+
+  test("that comes while another of its kind is open is refused, until that is answered", () => {
+    const busy = new Busy(contract, "client", (name) => message(name));
+    const { give, say, send, sent } = line("server", { busy, maxQueued: 100 });
+    say(message("welcome"));
+    for (const frame of ["hello", "run 1", "run 2"]) give(frame);
+    expect(sent).toEqual(["welcome", "busy"]);
+    void send(message("ran", { id: "1" }));
+    give("run 3");
+    expect(sent).toEqual(["welcome", "busy", "ran"]);
   });
 
   test("by order is sent when the one before is answered", async () => {

@@ -24,7 +24,7 @@ const contractOf = (of: Partial<Fault>) =>
       failed: { schema: "FaultBody", fault: { text: ["/text"], code: ["/why"] }, shape: { const: { kind: "failed" } } },
       word: { schema: "Word" },
     },
-    operations: { plain: { faults: { 404: { text: true }, 500: {} } } },
+    operations: { bare: {}, plain: { faults: { 404: { text: true }, 500: {} } } },
   }) as unknown as AnyContract;
 const contract = contractOf({});
 
@@ -54,7 +54,7 @@ describe("A refusal", () => {
   test("is plain text where its operation says so", () => {
     const refusal = new Refusal("no such pet", { status: 404 });
     expect(fault(contract, "plain", refusal)).toEqual({ status: 404, type: "text/plain", body: "no such pet" });
-    expect(fault(contract, "another", refusal).type).toBe("application/json");
+    for (const other of ["another", "bare"]) expect(fault(contract, other, refusal).type).toBe("application/json");
   });
 
   test.each([
@@ -113,6 +113,7 @@ describe("A message of failure", () => {
   });
 
   test("cannot be one that reports none", () => {
+    expect(() => faultMessage(contract, "unheard", new Refusal("no"))).toThrow("unheard does not say where");
     expect(() => faultMessage(contract, "word", new Refusal("no"))).toThrow("word does not say where its fault is");
   });
 });

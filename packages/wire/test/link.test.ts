@@ -59,6 +59,18 @@ describe("A durable port that delivers before it closes", () => {
     expect(told).toEqual([3001]);
   });
 
+  it("has a sender wait while it is cut, and go on with the next socket", async () => {
+    const pace = { room: 1, most: 10, stall: 1000 };
+    const conversation = durable({ limit: 1000, onCut() {}, deliver: true, pace });
+    conversation.port.listen({ frame() {}, close() {} });
+    conversation.port.send("abc");
+    const room = conversation.port.room!();
+    expect(room).toBeInstanceOf(Promise);
+    conversation.attach(socket().port, 0);
+    await room;
+    expect(conversation.port.room!()).toBeUndefined();
+  });
+
   it("is over at once for this side without that option", () => {
     const { conversation, told, onCut } = conversing(false);
     const first = socket();

@@ -1,6 +1,6 @@
 import type { Port, PortEvents } from "@parlance/wire";
 import { PacedPort } from "@parlance/wire/link";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
 import { sendAll } from "../src/send-all.js";
 
 const STALL = 1000;
@@ -96,8 +96,44 @@ describe("A paced port", () => {
     const waits = Promise.all([paced.room(), paced.flushed()]);
     paced.cut();
     await waits;
+    expect([paced.room(), paced.flushed(), paced.full()]).toEqual([undefined, undefined, false]);
     expect(vi.getTimerCount()).toBe(0);
   });
+});
+
+test("a socket that takes everything at once is given no more than 256 Ki characters in one turn", () => {
+  const sent: string[] = [];
+  const port: Port = { send: (frame) => void sent.push(frame), close() {}, buffered: () => 0, listen() {} };
+  const paced = new PacedPort(port, { room: 1e9, most: 2e9, stall: STALL });
+  const frame = "x".repeat(64 * 1024);
+  for (let i = 0; i < 4; i++) paced.send(frame);
+  expect([sent.length, paced.flushed()]).toEqual([4, undefined]);
+  for (let i = 0; i < 3; i++) paced.send(frame);
+  expect(sent).toHaveLength(5);
+  vi.advanceTimersByTime(1);
+  expect([sent.length, paced.flushed()]).toEqual([7, undefined]);
+});
+
+test("a port tells of its end once, and takes nothing after it", () => {
+  let on!: PortEvents;
+  const asked: string[] = [];
+  const paced = new PacedPort(
+    {
+      send: (frame) => void asked.push(frame),
+      close: (code) => void asked.push(`close ${code}`),
+      listen: (events) => {
+        on = events;
+      },
+    },
+    pace,
+  );
+  const close = vi.fn();
+  paced.listen({ frame() {}, close });
+  on.close(1006, "first");
+  on.close(1000, "second");
+  paced.send("late");
+  paced.close(1000, "");
+  expect([close.mock.calls, asked]).toEqual([[[1006, "first", undefined]], []]);
 });
 
 /** A source that is left, or not. */
