@@ -18,6 +18,7 @@ export {
   type HeaderList,
   headerOf,
   type Line,
+  leftOutAs,
 } from "./recording.js";
 export { type RedactOptions, Redactor } from "./redact.js";
 export { type Answering, type Arriving, inMemory, type Opened, type Replayed } from "./replay/answering.js";

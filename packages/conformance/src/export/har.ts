@@ -1,5 +1,5 @@
 import type { Ending } from "../read.js";
-import { type Header, type HeaderList, headerOf } from "../recording.js";
+import { type Header, type HeaderList, headerOf, leftOutAs } from "../recording.js";
 import { isPath, urlAt } from "../target.js";
 import { answerText, dateOf, type Exchanged } from "./connections.js";
 
@@ -20,6 +20,8 @@ export function harEntry(header: Header, exchanged: Exchanged, origin: string): 
   const url = isPath(request.target) ? urlAt(origin, request.target) : undefined;
   const at = response?.t ?? until;
   const text = request.socket ? "" : answerText(exchanged);
+  const left = entries.find((entry) => entry.kind === "body" && entry.from === "server" && entry.size !== undefined);
+  const comment = left?.kind === "body" ? `left out: ${leftOutAs(left)}` : undefined;
   const mimeType = headerOf(response?.headers ?? [], "content-type") ?? "";
   const frames = entries.flatMap((entry) =>
     entry.kind === "frame"
@@ -56,7 +58,7 @@ export function harEntry(header: Header, exchanged: Exchanged, origin: string): 
       httpVersion: "HTTP/1.1",
       cookies: [],
       headers: named(response?.headers ?? []),
-      content: { size: new TextEncoder().encode(text).length, mimeType, text },
+      content: { size: new TextEncoder().encode(text).length, mimeType, text, ...(comment && { comment }) },
       redirectURL: "",
       headersSize: -1,
       bodySize: -1,

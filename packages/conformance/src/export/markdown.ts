@@ -1,5 +1,5 @@
 import type { Ending } from "../read.js";
-import type { Entry, Header } from "../recording.js";
+import { type Content, type Entry, type Header, leftOutAs } from "../recording.js";
 import { visible, visibleLines } from "../visible.js";
 import type { Exchanged } from "./connections.js";
 
@@ -58,16 +58,9 @@ function lineOf(entry: Entry, began: number): string[] {
   }
 }
 
-function shown({
-  text,
-  size,
-  base64,
-}: {
-  readonly text?: string;
-  readonly size?: number;
-  readonly base64?: string;
-}): string {
-  const all = text ?? (base64 === undefined ? `(${size ?? 0} bytes)` : `(base64) ${base64}`);
+function shown(content: Content): string {
+  const { text, base64 } = content;
+  const all = text ?? (base64 === undefined ? `(${leftOutAs(content)})` : `(base64) ${base64}`);
   return all.length > SHOWN ? `${all.slice(0, SHOWN)}… (${all.length} characters)` : all;
 }
 

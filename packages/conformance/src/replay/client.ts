@@ -168,11 +168,14 @@ async function follow(run: Replaying, cursors: Cursors, one: Live, entry: Entry)
     case "body":
     case "event":
     case "frame": {
+      if (entry.from === "client" && entry.text === undefined)
+        return void run.found("left", `${entry.kind} of the client on ${name} is not in the recording as text`);
       if (entry.from === "client") return one.port?.send(matcher.rewrite(entry.text ?? ""));
-      if (entry.text === undefined) return;
       const what = entry.kind === "event" ? `event ${entry.event ?? "message"}` : entry.kind;
+      if (entry.kind === "frame" && entry.base64 !== undefined) return;
       const came = await next(what);
-      if (!came) return;
+      // What was left out cannot be compared.
+      if (!came || entry.text === undefined) return;
       if (entry.kind === "event") cursors.event(entry.id, came.id);
       run.learn([], "", came.text);
       const differences = matcher.text(entry.text, came.text);

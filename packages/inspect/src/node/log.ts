@@ -5,6 +5,7 @@ import {
   formatLine,
   type Header,
   headerOf,
+  leftOutAs,
   type Note,
   type OpenAsk,
   Verifier,
@@ -237,7 +238,7 @@ export function textOf(entry: Entry): string {
     case "event":
     case "comment":
     case "frame":
-      return entry.text ?? (entry.base64 === undefined ? `${entry.size} bytes` : `base64 ${entry.base64}`);
+      return entry.text ?? (entry.base64 === undefined ? leftOutAs(entry) : `base64 ${entry.base64}`);
     default:
       return "";
   }
