@@ -91,6 +91,8 @@ export class Caller {
     const query = new URLSearchParams();
     for (const [key, { in: place }] of Object.entries(call.parameters ?? {})) {
       const value = parameters[key];
+      if (place === "path" && !value)
+        throw new BadRequest(`${key} is empty, and it is a part of the path ${call.path}`);
       if (value === undefined || value === "" || place === "path") continue;
       if (place === "query") query.append(key, value);
       else if (place === "header") headers[key] = value;

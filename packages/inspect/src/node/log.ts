@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import {
   type Conversations,
+  type Ending,
   type Entry,
   formatLine,
   type Header,
@@ -41,7 +42,7 @@ export class Log {
   readonly talk: Conversations;
   header: Header | undefined;
   /** How an opened file ended. */
-  ending: string | undefined;
+  ended: Ending | undefined;
   readonly #limits: Required<LogLimits>;
   readonly #verifier: Verifier;
   readonly #items = new Map<number, Item>();
@@ -73,6 +74,12 @@ export class Log {
         this.#note = note;
       },
     );
+  }
+
+  /** The state of an opened file in words. */
+  get ending(): string | undefined {
+    const { state, reason } = this.ended ?? {};
+    return reason === undefined ? state : `${state}: ${reason}`;
   }
 
   /** The number of the last entry. */
@@ -115,8 +122,8 @@ export class Log {
   }
 
   /** The end of an opened file. */
-  end(state: string): void {
-    this.ending = state;
+  end(ending: Ending): void {
+    this.ended = ending;
     this.#wake();
   }
 
