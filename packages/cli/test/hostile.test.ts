@@ -11,7 +11,7 @@ import { folder, parlance, start, write } from "./terminal.js";
 
 const CONTRACT = fileURLToPath(new URL("../../../schemas/fold-gateway", import.meta.url));
 
-const header = { recording: 1, versions: {}, began: "2026-01-01T00:00:00.000Z", redacted: [] };
+const header = { recording: 1, versions: {}, began: "2026-01-01T00:00:00.000Z", redacted: [], metadataOnly: false };
 const request = { from: "client", kind: "request", method: "GET", target: "/health", headers: [] };
 const response = { from: "server", kind: "response", status: 200, headers: [["content-type", "text/plain"]] };
 const body = { from: "server", kind: "body", text: "OK" };

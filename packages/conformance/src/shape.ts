@@ -37,14 +37,14 @@ const status = shape(
   "101, or a number from 200 to 999",
   (value) => value === 101 || (Number.isInteger(value) && (value as number) >= 200 && (value as number) <= 999),
 );
-const yes = shape("true", (value) => value === true);
+const flag = shape("true or false", (value) => typeof value === "boolean");
 const either = one("client", "server");
 const size = count(0, Number.MAX_SAFE_INTEGER);
 const content = { text: optional(text), base64: optional(base64), size: optional(size), encoding: optional(text) };
 
 /** The properties of each kind of line beside its time, and its side where only one sends it. */
 const KINDS: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
-  request: { from: one("client"), method, target: text, headers, socket: optional(yes) },
+  request: { from: one("client"), method, target: text, headers, socket: optional(flag) },
   response: { from: one("server"), status, headers },
   body: { from: either, ...content },
   event: { from: one("server"), event: optional(text), id: optional(text), raw: optional(text), ...content },
@@ -78,7 +78,7 @@ const HEADER: Readonly<Record<string, Shape>> = {
     "a list of texts",
     (value) => Array.isArray(value) && value.every((each) => typeof each === "string"),
   ),
-  metadataOnly: optional(yes),
+  metadataOnly: optional(flag),
 };
 
 /** The first flaw of a line between the first and the last; undefined if it has none. */
