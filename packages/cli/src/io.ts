@@ -31,6 +31,8 @@ export type Options = Readonly<
 
 export interface Command {
   readonly summary: string;
+  /** Its standard output is for another program, such as a diff, and is written as it is. */
+  readonly exact?: true;
   /** Loaded when it is called, so that a command does not wait for the modules of others. */
   load(): Promise<{
     readonly help: string;

@@ -11,7 +11,8 @@ process.exitCode = await run(process.argv.slice(2), {
   ...(process.stdin.isTTY && process.stdout.isTTY && { ask }),
   interrupt: () => {
     const controller = new AbortController();
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => controller.abort());
+    // SIGHUP: the terminal was closed.
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => controller.abort());
     return controller.signal;
   },
   out: (text) => void process.stdout.write(text),

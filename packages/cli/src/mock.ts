@@ -72,9 +72,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
     speed,
     from: tapes,
     onAnswer: ({ method, target }, source) =>
-      json
-        ? io.out(`${JSON.stringify({ method, target, source })}\n`)
-        : io.err(`${inert(`${method} ${target}`)}: ${source}\n`),
+      json ? io.out(`${JSON.stringify({ method, target, source })}\n`) : io.err(`${method} ${target}: ${source}\n`),
   });
   const listening = await listenReplay(server, { port });
   const { url } = listening;
@@ -107,6 +105,3 @@ function drawn(text: string | undefined, option: string, least: number): Drawn |
     throw new UsageError(`${option} ${text} is neither a number from ${least} on nor a range such as 2-5`);
   return [low, high];
 }
-
-/** A client's text on a terminal. */
-const inert = (text: string) => text.replace(/\p{Cc}/gu, "\ufffd");

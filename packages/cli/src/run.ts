@@ -1,5 +1,6 @@
 import packageJson from "../package.json" with { type: "json" };
 import { type Commands, exit, expected, type Io } from "./io.js";
+import { shownBy } from "./visible.js";
 
 const commands: Commands = {
   init: { summary: "write a first contract to edit", load: () => import("./init.js") },
@@ -10,7 +11,11 @@ const commands: Commands = {
     load: () => import("./compat.js"),
   },
   docs: { summary: "write OpenAPI, AsyncAPI and Markdown from contracts", load: () => import("./docs.js") },
-  apply: { summary: "apply edits, in any form that models write, to files", load: () => import("./apply.js") },
+  apply: {
+    summary: "apply edits, in any form that models write, to files",
+    exact: true,
+    load: () => import("./apply.js"),
+  },
   record: { summary: "record what passes between a client and a server", load: () => import("./record.js") },
   verify: { summary: "hold a recording against its contract", load: () => import("./verify.js") },
   replay: { summary: "take one side of a recorded conversation", load: () => import("./replay.js") },
@@ -38,8 +43,10 @@ Exit codes: 0 fine, 1 findings, 2 usage, or a file that cannot be read or writte
 `;
 
 /** Runs one command and returns its exit code. Throws only on a defect of this program. */
-export async function run(argv: readonly string[], io: Io): Promise<number> {
+export async function run(argv: readonly string[], given: Io): Promise<number> {
   const [name, ...rest] = argv;
+  const entry = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
+  const io = shownBy(given, entry?.exact === true);
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
     (name === undefined ? io.err : io.out)(help);
     return name === undefined ? exit.usage : exit.fine;
@@ -48,7 +55,6 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     io.out(`${packageJson.version}\n`);
     return exit.fine;
   }
-  const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!entry) {
     io.err(`parlance: there is no command ${name}; there are ${Object.keys(commands).join(", ")}\n`);
     return exit.usage;

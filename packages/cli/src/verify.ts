@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { Conversations, type Finding, Verifier } from "@parlance/conformance";
+import { Conversations, type Ending, type Finding, unsendable, Verifier, visible } from "@parlance/conformance";
 import { exit, type Io, type Options } from "./io.js";
 import { contractHelp, describeState, recordingAt } from "./recording.js";
 
@@ -40,7 +40,11 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const verifier = talk && new Verifier(talk, found);
   const ending = await recording.read({
     onHeader: (one) => verifier?.header(one),
-    onEntry: (entry, line) => verifier?.entry(entry, line),
+    onEntry: (entry, line) => {
+      if (verifier) return verifier.entry(entry, line);
+      const message = unsendable(entry);
+      if (message !== undefined) found({ line, connection: entry.c, rule: "route", message });
+    },
   });
   verifier?.end(ending.lines, ending.state !== "complete");
 
@@ -58,19 +62,27 @@ export async function command(argv: string[], io: Io): Promise<number> {
   };
   if (values.json) io.out(`${JSON.stringify(report, null, 2)}\n`);
   else {
-    for (const { line, rule, message } of findings) io.out(`${name}:${line}: ${message} [${rule}]\n`);
+    for (const { line, rule, message } of findings) io.out(`${name}:${line}: ${visible(message)} [${rule}]\n`);
     if (left > 0) io.out(`and ${left} more\n`);
     io.err(`${name}: the file is ${describeState(ending)}, ${ending.lines} lines\n`);
     if (changed) io.err(`${name}: ${loaded.contract.name} has changed since the recording was made\n`);
-    io.err(`${name}: ${summary(loaded?.contract.name, verifier, findings.length + left)}\n`);
+    io.err(`${name}: ${summary(loaded?.contract.name, verifier, findings.length + left, ending)}\n`);
   }
   return ending.state === "complete" && findings.length === 0 ? exit.fine : exit.findings;
 }
 
-function summary(contract: string | undefined, verifier: Verifier | undefined, wrong: number): string {
-  if (!verifier) return "no message was checked: name the contract with --contract DIR";
+function summary(
+  contract: string | undefined,
+  verifier: Verifier | undefined,
+  wrong: number,
+  { state }: Ending,
+): string {
+  if (!verifier) {
+    const found = wrong === 0 ? "" : `${wrong} ${wrong === 1 ? "line" : "lines"} cannot be replayed; `;
+    return `${found}no message was checked: name the contract with --contract DIR`;
+  }
   const { connections, messages, unknown } = verifier.totals;
   const held = `${messages} messages of ${connections} connections checked against ${contract} (${verifier.checked.join(", ")})`;
   const others = unknown > 0 ? `, ${unknown} of them unknown to it` : "";
-  return `${held}${others}: ${wrong === 0 ? "nothing is wrong" : `${wrong} wrong`}`;
+  return `${held}${others}: ${wrong === 0 ? `nothing is wrong${state === "complete" ? "" : " up to there"}` : `${wrong} wrong`}`;
 }

@@ -56,6 +56,11 @@ test("a contract of this folder is inspected by a process, with its flaws and th
   expect(await parlance(cwd, "lint")).toMatchObject({ code: 0 });
   const saved = await (await fetch(`${origin}/api/export?log=live&as=jsonl`, { headers })).text();
   await write(cwd, { "talk.jsonl": saved });
+  for (const form of ["har", "md"]) {
+    const exported = await (await fetch(`${origin}/api/export?log=live&as=${form}`, { headers })).text();
+    expect((await parlance(cwd, `export talk.jsonl --${form}`)).out).toBe(exported);
+    if (form === "har") expect(JSON.parse(exported).log.entries).toHaveLength(1);
+  }
   expect(await parlance(cwd, "verify talk.jsonl")).toMatchObject({ code: 0 });
 
   child.kill("SIGINT");

@@ -158,7 +158,7 @@ describe("a conversation of the contract in this folder", () => {
   });
 });
 
-test("the command records as a process until it is interrupted", async () => {
+test("the command records as a process until its terminal is closed, and the file is whole", async () => {
   const cwd = await started();
   const { url, talk } = await agent(cwd);
   const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
@@ -168,7 +168,7 @@ test("the command records as a process until it is interrupted", async () => {
   onTestFinished(() => void child.kill("SIGKILL"));
   const [line] = (await once(child.stdout, "data")) as [Buffer];
   await talk(urlIn(line.toString()));
-  child.kill("SIGINT");
+  child.kill("SIGHUP");
   const [code] = await once(child, "exit");
   expect(code).toBe(0);
   expect(await parlance(cwd, "verify talk.jsonl --json")).toMatchObject({ code: 0 });

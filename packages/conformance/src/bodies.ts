@@ -1,5 +1,6 @@
 import type { Side } from "@parlance/contract";
 import { Blocks, isUsual } from "./blocks.js";
+import { packedAs } from "./encoding.js";
 import type { Content, Happening } from "./recording.js";
 
 /** The maximum size of a recorded body or message, in bytes; of a longer one only the size is kept. */
@@ -20,11 +21,13 @@ export class WholeBody implements Body {
   readonly #texts: Texts;
   readonly #note: (content: Content) => void;
   readonly #pieces: Uint8Array[] = [];
+  readonly #keepPacked: boolean;
   #size = 0;
 
-  constructor(texts: Texts, note: (content: Content) => void) {
+  constructor(texts: Texts, note: (content: Content) => void, keepPacked: boolean) {
     this.#texts = texts;
     this.#note = note;
+    this.#keepPacked = keepPacked;
   }
 
   push(bytes: Uint8Array): void {
@@ -37,7 +40,9 @@ export class WholeBody implements Body {
   end(): void {
     if (this.#size === 0) return;
     this.#note(
-      this.#size > MAX_CONTENT ? { size: this.#size } : contentOf(joined(this.#pieces, this.#size), this.#texts),
+      this.#size > MAX_CONTENT
+        ? { size: this.#size }
+        : contentOf(joined(this.#pieces, this.#size), this.#texts, this.#keepPacked),
     );
   }
 }
@@ -79,11 +84,33 @@ export class EventBody implements Body {
   }
 }
 
-/** Writes bytes that are not UTF-8 as base64; secrets are redacted in them too. */
-export function contentOf(bytes: Uint8Array, texts: Texts): Content {
+/** A body of which only the size is kept: no secret can be found in its encoding. */
+export class EncodedBody implements Body {
+  readonly #note: (content: Content) => void;
+  readonly #encoding: string;
+  #size = 0;
+
+  constructor(encoding: string, note: (content: Content) => void) {
+    this.#encoding = encoding;
+    this.#note = note;
+  }
+
+  push(bytes: Uint8Array): void {
+    this.#size += bytes.length;
+  }
+
+  end(): void {
+    if (this.#size > 0) this.#note({ size: this.#size, encoding: this.#encoding });
+  }
+}
+
+/** Writes bytes that are not UTF-8 as base64; secrets are redacted in them too. Of packed ones, only the size is kept. */
+export function contentOf(bytes: Uint8Array, texts: Texts, keepPacked = false): Content {
   try {
     return texts(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch {
+    const encoding = keepPacked ? undefined : packedAs(bytes);
+    if (encoding !== undefined) return { size: bytes.length, encoding };
     const { text, size } = texts(latin1(bytes));
     return text === undefined ? { size: size === undefined ? 0 : bytes.length } : { base64: btoa(text) };
   }

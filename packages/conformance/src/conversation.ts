@@ -1,6 +1,7 @@
 import type { Accepts, Side } from "@parlance/contract";
 import { type AnyContract, assertChecked, type Codec, checkOf, codec, router, unbind, Violation } from "@parlance/wire";
 import { type HeaderList, headerOf } from "./recording.js";
+import { partsOf } from "./target.js";
 
 /** The call that a recorded request makes. */
 export interface Asked {
@@ -26,7 +27,8 @@ export class Conversations {
 
   /** The operations and channels that a method and a target may mean; undefined if the contract has no such path. */
   namesAt(method: string, target: string): readonly string[] | undefined {
-    const route = this.#route(method, new URL(target, "http://recording").pathname);
+    const url = partsOf(target);
+    const route = url && this.#route(method, url.pathname);
     if (!route || "allow" in route) return undefined;
     return "operations" in route ? route.operations : [route.channel];
   }
@@ -35,7 +37,7 @@ export class Conversations {
   asked(method: string, target: string, headers: HeaderList, body: unknown): Asked | undefined {
     const names = this.namesAt(method, target);
     if (!names) return undefined;
-    const { pathname, searchParams } = new URL(target, "http://recording");
+    const { pathname, searchParams } = partsOf(target)!;
     const { path } = this.#route(method, pathname) as { readonly path: Readonly<Record<string, string>> };
     const carried = this.contract.headers ? { headers: webHeaders(headers) } : {};
     const { name, input } = unbind(this.contract, this.#accepts, names, {

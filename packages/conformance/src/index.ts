@@ -18,6 +18,7 @@ export {
   type HeaderList,
   headerOf,
   type Line,
+  leftOutAs,
 } from "./recording.js";
 export { type RedactOptions, Redactor } from "./redact.js";
 export { type Answering, type Arriving, inMemory, type Opened, type Replayed } from "./replay/answering.js";
@@ -25,7 +26,9 @@ export { type ReplayClientOptions, replayClient } from "./replay/client.js";
 export { type Difference, formatDifferences, type MatchOptions } from "./replay/match.js";
 export { formatProblem, type Problem, type ReplayOptions } from "./replay/replay.js";
 export { ReplayServer } from "./replay/server.js";
-export { loadTape, type Step, type Take, type Tape } from "./replay/tape.js";
+export { loadTape, type Step, type Take, type Tape, unsendable } from "./replay/tape.js";
 export { tapeOf } from "./replay/transcript.js";
 export { type Recordable, type Recording, record } from "./tap.js";
+export { urlAt } from "./target.js";
 export { type Finding, type Note, type OpenAsk, type Totals, Verifier } from "./verify.js";
+export { visible } from "./visible.js";

@@ -117,7 +117,7 @@ class Lines {
     if (this.#isTranscript || (this.#lines === 0 && parseTranscriptLine(text))) return this.#step(text);
     const line = parseLine(text);
     const wrong = this.#end ? "there are lines behind the end line" : misplaced(line, this.#lines);
-    if (wrong !== undefined || line === undefined) {
+    if (wrong !== undefined || "flaw" in line) {
       this.altered = wrong;
       return;
     }
@@ -149,11 +149,11 @@ class Lines {
   }
 }
 
-function misplaced(line: Line | undefined, before: number): string | undefined {
-  if (line === undefined)
+function misplaced(line: Line | { readonly flaw: string }, before: number): string | undefined {
+  if ("flaw" in line)
     return before === 0
-      ? "this is not a recording: its first line is no header"
-      : `line ${before + 1} is no line of a recording`;
+      ? `this is not a recording: its first line is no header: ${line.flaw}`
+      : `line ${before + 1} is no line of a recording: ${line.flaw}`;
   if (!isHeader(line)) return before === 0 ? "this is not a recording: its first line is no header" : undefined;
   if (before > 0) return `line ${before + 1} is a second header`;
   return line.recording === 1

@@ -1,13 +1,23 @@
 import type { Side } from "@parlance/contract";
-import { type Body, contentOf, EventBody, MAX_CONTENT, type Messages, type Texts, WholeBody } from "./bodies.js";
+import {
+  type Body,
+  contentOf,
+  EncodedBody,
+  EventBody,
+  MAX_CONTENT,
+  type Messages,
+  type Texts,
+  WholeBody,
+} from "./bodies.js";
+import { encodingOf } from "./encoding.js";
 import { Pieces } from "./pieces.js";
 import {
+  type Content,
   type Entry,
   formatLine,
   type Happening,
   type Header,
   type HeaderList,
-  headerOf,
   isEventStream,
 } from "./recording.js";
 import { type RedactOptions, Redactor } from "./redact.js";
@@ -175,21 +185,26 @@ export class Connection {
       headers: this.#headers(headers),
       ...(socket && { socket }),
     });
-    if (!socket)
-      this.#bodies.client = new WholeBody(this.#text, (content) => this.#note("client", { kind: "body", ...content }));
+    if (!socket) this.#bodies.client = this.#whole("client", headers);
   }
 
   response(status: number, headers: HeaderList): void {
     this.#note("server", { kind: "response", status, headers: this.#headers(headers) });
     this.#bodies.server =
-      isEventStream(headers) && !headerOf(headers, "content-encoding")
+      isEventStream(headers) && encodingOf(headers) === undefined
         ? new EventBody(
             this.#text,
             this.#message,
             (happening) => this.#note("server", happening),
             this.#options.raw ?? false,
           )
-        : new WholeBody(this.#text, (content) => this.#note("server", { kind: "body", ...content }));
+        : this.#whole("server", headers);
+  }
+
+  #whole(from: Side, headers: HeaderList): Body {
+    const note = (content: Content) => this.#note(from, { kind: "body", ...content });
+    const encoding = this.#redactor && encodingOf(headers);
+    return encoding === undefined ? new WholeBody(this.#text, note, !this.#redactor) : new EncodedBody(encoding, note);
   }
 
   body(from: Side, bytes: Uint8Array): void {
@@ -210,7 +225,8 @@ export class Connection {
   frame(from: Side, data: string | Uint8Array): void {
     const size = typeof data === "string" ? data.length : data.byteLength;
     if (size > MAX_CONTENT) return this.#note(from, { kind: "frame", size });
-    if (typeof data !== "string") return this.#note(from, { kind: "frame", ...contentOf(data, this.#text) });
+    if (typeof data !== "string")
+      return this.#note(from, { kind: "frame", ...contentOf(data, this.#text, !this.#redactor) });
     this.#message(from, data, (content) => ({ kind: "frame", ...content }));
   }
 

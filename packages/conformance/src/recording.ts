@@ -1,4 +1,6 @@
 import type { Side } from "@parlance/contract";
+import { isObject } from "@parlance/wire";
+import { flawOfEntry, flawOfHeader } from "./shape.js";
 
 /** The first line of a recording. */
 export interface Header {
@@ -23,6 +25,8 @@ export interface Content {
   readonly text?: string;
   readonly base64?: string;
   readonly size?: number;
+  /** The encoding for which a text was left out: secrets cannot be found in it. */
+  readonly encoding?: string;
 }
 
 /** The event of a line. */
@@ -78,19 +82,20 @@ export function formatLine(line: Line): string {
   return `${JSON.stringify(line)}\n`;
 }
 
-/** The inverse of `formatLine`; undefined if the text is not a line of a recording. */
-export function parseLine(text: string): Line | undefined {
-  let line: Partial<Record<string, unknown>>;
+/** The inverse of `formatLine`; the flaw of a text that is not a line of a recording. */
+export function parseLine(text: string): Line | { readonly flaw: string } {
+  let line: unknown;
   try {
     line = JSON.parse(text);
   } catch {
-    return undefined;
+    return { flaw: "it is not JSON" };
   }
-  if (typeof line !== "object" || line === null) return undefined;
-  if (isHeader(line as unknown as Line) || isEnd(line as unknown as Line)) return line as unknown as Line;
-  const { t, c, from, kind } = line;
-  const known = typeof t === "number" && typeof c === "number" && (from === "client" || from === "server");
-  return known && typeof kind === "string" ? (line as unknown as Entry) : undefined;
+  if (!isObject(line)) return { flaw: "it is not an object" };
+  const known = line as unknown as Line;
+  if (isEnd(known)) return known;
+  // Of another version, nothing else is known.
+  const flaw = isHeader(known) ? (known.recording === 1 ? flawOfHeader(line) : undefined) : flawOfEntry(line);
+  return flaw === undefined ? known : { flaw };
 }
 
 export function isHeader(line: Line): line is Header {
@@ -99,6 +104,11 @@ export function isHeader(line: Line): line is Header {
 
 export function isEnd(line: Line): line is End {
   return typeof (line as End).end === "object" && (line as End).end !== null;
+}
+
+/** A text that was left out, in words. */
+export function leftOutAs({ size = 0, encoding }: Content): string {
+  return encoding === undefined ? `${size} bytes` : `${size} bytes, encoded: ${encoding}`;
 }
 
 /** A header's first value, whatever the case of its name. */

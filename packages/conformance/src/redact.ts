@@ -1,8 +1,10 @@
 import type { Contract } from "@parlance/contract";
 import { isObject } from "@parlance/wire";
+import { encodingOf, packedAs } from "./encoding.js";
 import { Known, SHORTEST } from "./known.js";
 import type { Entry, HeaderList } from "./recording.js";
-import { bare, isSecretHeader, isSecretName, looksSecret, merged, type Span, secretsIn } from "./secrets.js";
+import { bare, kindOfName } from "./secret-names.js";
+import { isSecretHeader, isSecretName, looksSecret, merged, type Span, secretsIn } from "./secrets.js";
 
 export interface RedactOptions {
   /** The contract, for its API key's header and the properties and parameters marked with `x-secret`. */
@@ -23,6 +25,8 @@ export class Redactor {
   readonly #patterns: readonly RegExp[];
   readonly #placeholders = new Map<string, string>();
   readonly #known = new Known();
+  /** Of bodies that are not read yet, by side and connection. */
+  readonly #encodings = new Map<string, string>();
   #count = 0;
 
   constructor({ contract, patterns = [] }: RedactOptions = {}) {
@@ -61,7 +65,8 @@ export class Redactor {
     const json = this.#json(text);
     // The texts in it are clean of known forms; what was seen before may be encoded.
     if (json !== undefined) return this.#seen(json);
-    return this.scrub(/^[\w.%+-]+=[^\s{}]*$/.test(text) ? this.#pairs(text) : text);
+    if (/^[\w.%+[\]-]+=[^\s{}]*$/.test(text)) return this.scrub(this.#pairs(text));
+    return this.scrub(/^--\S/.test(text) ? this.#parts(text) : text);
   }
 
   /** Any text: known forms of keys, values behind names, the caller's patterns, and every secret seen before. */
@@ -100,11 +105,22 @@ export class Redactor {
     return this.#known.replace(clean);
   }
 
-  /** A line of a recording that somebody else may have made. */
+  /** A line of a recording that somebody else may have made. Call it for each line, because the headers name the encoding of a body. */
   entry(entry: Entry): Entry {
+    const side = `${entry.from} ${entry.c}`;
+    if (entry.kind === "request" || entry.kind === "response") {
+      const encoding = encodingOf(entry.headers);
+      if (encoding === undefined) this.#encodings.delete(side);
+      else this.#encodings.set(side, encoding);
+    }
     if (entry.kind === "request")
       return { ...entry, target: this.target(entry.target), headers: this.headers(entry.headers) };
     if (entry.kind === "response") return { ...entry, headers: this.headers(entry.headers) };
+    if (entry.kind === "body" || entry.kind === "frame") {
+      const left = this.#leftOut(entry, entry.kind === "body" ? this.#encodings.get(side) : undefined);
+      if (entry.kind === "body") this.#encodings.delete(side);
+      if (left) return left;
+    }
     if (entry.kind === "close") return { ...entry, reason: this.scrub(entry.reason) };
     if (entry.kind === "error") return { ...entry, text: this.scrub(entry.text) };
     if (!("text" in entry || "base64" in entry)) return entry;
@@ -120,6 +136,17 @@ export class Redactor {
       // The block has the text: what was replaced in one is in the other.
       ...(raw !== undefined && text === entry.text && { raw: this.scrub(raw) }),
     };
+  }
+
+  /** A body without its text, if no secret can be found in it. */
+  #leftOut(
+    { text, base64, ...entry }: Extract<Entry, { kind: "body" | "frame" }>,
+    named: string | undefined,
+  ): Entry | undefined {
+    if (base64 === undefined && (text === undefined || named === undefined)) return undefined;
+    const size = base64 === undefined ? text!.length : Math.floor((base64.length * 3) / 4);
+    const encoding = named ?? packedAs(Uint8Array.from(atob(base64!.slice(0, 16)), (one) => one.charCodeAt(0)));
+    return encoding === undefined ? undefined : { ...entry, size, encoding };
   }
 
   #isSecret(name: string, value: unknown): boolean {
@@ -192,6 +219,24 @@ export class Redactor {
       .join("&");
   }
 
+  /** A form in parts (multipart/form-data, RFC 7578), whose first line separates them. */
+  #parts(text: string): string {
+    const [boundary = ""] = /^--[^\r\n]{1,200}/.exec(text) ?? [];
+    return text
+      .split(boundary)
+      .map((part) => {
+        const blank = /\r?\n\r?\n/.exec(part);
+        const disposition = blank && /content-disposition:[^\r\n]*/i.exec(part.slice(0, blank.index))?.[0];
+        const name = disposition && /\bname="?([^"\r\n;]{1,200})/i.exec(disposition)?.[1];
+        if (!blank || !name) return part;
+        const from = blank.index + blank[0].length;
+        const value = part.slice(from).replace(/\r?\n$/, "");
+        if (value === "" || !this.#isSecret(name, value)) return part;
+        return part.slice(0, from) + this.replace(value) + part.slice(from + value.length);
+      })
+      .join(boundary);
+  }
+
   /** JSON without its secrets; undefined if the text is not JSON. */
   #json(text: string): string | undefined {
     if (!/^\s*[[{]/.test(text)) return undefined;
@@ -207,7 +252,7 @@ export class Redactor {
   }
 
   /** Returns the same value if nothing was replaced in it. */
-  #walk(value: unknown, secret: boolean, depth: number): unknown {
+  #walk(value: unknown, secret: boolean, depth: number, suspect = false): unknown {
     if (depth > 64) return value;
     if (typeof value === "string") {
       if (secret) return value === "" ? value : this.replace(value);
@@ -215,13 +260,16 @@ export class Redactor {
     }
     if (secret && typeof value === "number") return this.replace(String(value));
     if (Array.isArray(value)) {
-      const items = value.map((item) => this.#walk(item, secret, depth + 1));
+      const items = value.map((item) =>
+        this.#walk(item, secret || (suspect && typeof item === "string" && looksSecret(item)), depth + 1),
+      );
       return items.some((item, at) => item !== value[at]) ? items : value;
     }
     if (!isObject(value)) return value;
     let changed = false;
     const entries = Object.entries(value).map(([key, inner]) => {
-      const clean = this.#walk(inner, secret || this.#isSecret(key, inner), depth + 1);
+      const suspects = Array.isArray(inner) && kindOfName(key) === "suspect";
+      const clean = this.#walk(inner, secret || this.#isSecret(key, inner), depth + 1, suspects);
       changed ||= clean !== inner;
       const name = this.#forms(key);
       changed ||= name !== key;

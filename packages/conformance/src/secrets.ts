@@ -1,14 +1,11 @@
+import { bare, kindOfName } from "./secret-names.js";
+
 /** A part of a text. */
 export interface Span {
   readonly from: number;
   readonly to: number;
 }
 
-/** Names of headers, parameters and properties that hold secrets, without case, `-` and `_`. */
-const SECRET =
-  /^(x?(auth|authorization|proxyauthorization)|cookies?|setcookie|bearer|jwt|(\w*)(password|passwd|passphrase|secret|credentials?|apikey|accesskey|accountkey|secretkey|privatekey|authkey|signingkey|encryptionkey|(access|auth|bearer|id|refresh|session|api|csrf|xsrf|security|secret|client|user|device)token))$/;
-/** Names that hold secrets where the value looks like one: `token` is also a word of text, `ticket` a number. */
-const SUSPECT = /^(\w*token|ticket|key|signature|sig|code|pwd)$/;
 /** Variables of an environment: any name such as GITHUB_TOKEN. */
 const VARIABLE = /^(?!.*PUBLIC)[A-Z][A-Z0-9_]*(TOKEN|SECRET|PASSWORD|PASSWD|PASS|PWD|KEY|CREDENTIALS?|AUTH|DSN)$/;
 
@@ -36,9 +33,8 @@ const ASSIGNED =
   /(?<![\w.-])(?<flag>--)?(?<name>[A-Za-z_][\w.-]{1,80})(?<between>\\{0,3}["']?[ \t]{0,3}(?:=>|:=|[=:])[ \t]{0,3}|\s(?<=--[\w.-]{2,80}\s))(?:\\{0,3}"(?<double>[^"\\\r\n]{3,})|\\{0,3}'(?<single>[^'\\\r\n]{3,})|(?<bare>[^\s"'`,;&<>(){}[\]\\]{3,}))/g;
 
 export function isSecretName(name: string, value: unknown): boolean {
-  const plain = bare(name);
-  if (SECRET.test(plain)) return true;
-  return SUSPECT.test(plain) && typeof value === "string" && looksSecret(value);
+  const kind = kindOfName(name);
+  return kind === "secret" || (kind === "suspect" && typeof value === "string" && looksSecret(value));
 }
 
 /** Whether a header's name says that its value is a secret. */
@@ -50,8 +46,6 @@ export function isSecretHeader(name: string, value: string): boolean {
 export function looksSecret(value: string): boolean {
   return value.length >= 12 && /\d/.test(value) && !/\s/.test(value);
 }
-
-export const bare = (name: string) => name.toLowerCase().replace(/[-_]/g, "");
 
 /** The secrets of a text that are known by their form, or by the name before them. */
 export function secretsIn(text: string): Span[] {
@@ -79,9 +73,10 @@ export function secretsIn(text: string): Span[] {
 /** `password: string` is code, and so is `password = read()`: a value without quotes must look like one, or stand right behind `=`. */
 function isAssigned(name: string, between: string, value: string, quoted: boolean, isFlag: boolean): boolean {
   if (/^[$%<]|^__redacted_\d+__/.test(value)) return false;
-  const isSecret = SECRET.test(bare(name)) || VARIABLE.test(name) || (bare(name) === "pwd" && between === "=");
+  const kind = kindOfName(name);
+  const isSecret = kind === "secret" || VARIABLE.test(name) || (bare(name) === "pwd" && between === "=");
   if (isSecret && (quoted || isFlag || (between === "=" && !/^[a-z]+\./.test(value)))) return true;
-  return (isSecret || SUSPECT.test(bare(name))) && looksSecret(value);
+  return (isSecret || kind === "suspect") && looksSecret(value);
 }
 
 /** What stands before a secret, as a word or at a word's end: a name's separator, a scheme, a flag. */

@@ -12,6 +12,7 @@ import { isCut } from "@parlance/wire/durable";
 import { bodyOf, type Conversations } from "./conversation.js";
 import type { Entry, Header } from "./recording.js";
 import { PLACEHOLDER } from "./redact.js";
+import { isPath, notPath } from "./target.js";
 import { type OpenAsk, SessionAsks } from "./verify/asks.js";
 import { type Find, type Finding, type Open, RULES, type Rule } from "./verify/finding.js";
 import { checkOrder, isSentinel, missingEnd } from "./verify/order.js";
@@ -128,8 +129,10 @@ export class Verifier {
     const resumption = this.#resumptions.of(request);
     const sent = { client: 0, server: 0 };
     const bound = resumption.resuming !== undefined;
+    if (!isPath(target)) this.#found({ line, connection: c, rule: "route", message: notPath(target) });
     this.#open.set(c, { c, method, target, headers, socket, ...resumption, bound, sent });
-    if (!bound && this.#talk.namesAt(method, target) === undefined && !isPreflight(method))
+    if (!isPath(target)) this.#found({ line, connection: c, rule: "route", message: notPath(target) });
+    else if (!bound && this.#talk.namesAt(method, target) === undefined && !isPreflight(method))
       this.#found({ line, connection: c, rule: "route", message: `${this.#contract.name} has no ${method} ${target}` });
   }
 
@@ -202,6 +205,7 @@ export class Verifier {
     if (operation && status < 400 && status !== operation.answer.status)
       find("status", `${asked.name} answers ${operation.answer.status}, not ${status}`);
     if (socket && status < 400 && status !== 101) find("status", `a WebSocket is opened with 101, not ${status}`);
+    if (!socket && status === 101) find("status", "101 answers a request that asks for no WebSocket");
   }
 
   #answer(open: Open, text: string | undefined, find: Find): void {

@@ -22,7 +22,10 @@ import { type Entry, type Line, parseLine } from "../src/recording.js";
 /** A proxy before a server, and what it has recorded. */
 async function before(target: string, options: RecorderOptions = {}) {
   const lines: Line[] = [];
-  const between = await proxy({ target, recorder: new Recorder((line) => void lines.push(parseLine(line)!), options) });
+  const between = await proxy({
+    target,
+    recorder: new Recorder((line) => void lines.push(parseLine(line) as Line), options),
+  });
   onTestFinished(() => between.close());
   const entries = () => lines.slice(1) as Entry[];
   return { ...between, entries, kinds: () => entries().map(({ from, kind }) => `${from} ${kind}`) };

@@ -1,7 +1,11 @@
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { Recorder } from "../src/recorder.js";
 import type { Entry, HeaderList } from "../src/recording.js";
 import { Redactor } from "../src/redact.js";
+import { replayClient } from "../src/replay/client.js";
+import { ReplayServer } from "../src/replay/server.js";
+import { loadTape } from "../src/replay/tape.js";
 
 const SECRET = "hunter2-hunter2-hunter2";
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -133,4 +137,121 @@ test("metadata alone has sizes instead of texts, and neither queries nor values 
   });
   expect(body).toMatchObject({ kind: "body", size: 12 });
   expect(written.join("")).not.toMatch(/horse|dog|bird/);
+});
+
+describe("a name says by its words whether its value is a secret", () => {
+  const LOOKS = "a1b2c3d4e5f6g7h8";
+  const secret = [
+    ..."password passwords Password newPassword db_password db-passwords password_confirmation passwordHash password1".split(
+      " ",
+    ),
+    ..."passphrase secret secrets clientSecret client_secret credentials apiKey api_keys API-KEY apiKeyV2 accessKey".split(
+      " ",
+    ),
+    ..."private_key signingKeys access_token accessTokens refreshToken id_token sessionToken X-Amz-Security-Token".split(
+      " ",
+    ),
+    ..."authorization X-Auth cookies jwt user[password] login.password Proxy-Authorization X-Amz-Credential".split(" "),
+  ];
+  const suspect =
+    "token tokens botToken ticket tickets signature X-Amz-Signature xAmzSignature sig sigs pwd key code".split(" ");
+  const plain = [
+    ..."max_tokens_total session_id sessionId tool_call_id author authored cache_key error_code keyboard".split(" "),
+    ..."passwordless compass bypass secretary tokenizer cookie_policy signed codec class pass".split(" "),
+  ];
+
+  test.each(secret)("%s is one", (name) => {
+    expect(new Redactor().text(json({ [name]: "word" }))).toMatch(/":"__redacted_1__"/);
+    expect(new Redactor().text(json({ [name]: ["one", { deep: "two" }] }))).not.toMatch(/one|two/);
+  });
+  test.each(suspect)("%s is one where the value looks like it", (name) => {
+    const text = json({ [name]: "word" });
+    expect(new Redactor().text(text)).toBe(text);
+    for (const value of [LOOKS, ["word", LOOKS]])
+      expect(new Redactor().text(json({ [name]: value }))).not.toContain(LOOKS);
+    expect(new Redactor().target(`/a?${name}=${LOOKS}&b=1`)).toBe(`/a?${name}=__redacted_1__&b=1`);
+  });
+  test.each(plain)("%s is none", (name) => {
+    const text = json({ [name]: LOOKS, more: [LOOKS] });
+    expect(new Redactor().text(text)).toBe(text);
+  });
+});
+
+test("a form in parts keeps what is no secret, and its files", () => {
+  const part = (head: string, value: string) => `--X\r\nContent-Disposition: form-data; ${head}\r\n\r\n${value}\r\n`;
+  const form = (password: string) =>
+    `${part('name="user"', "me")}${part('name="password"\r\nContent-Type: text/plain', password)}${part('name="f"; filename="a"', "\r\nx")}${part("name=api_key", password)}--X--\r\n`;
+  expect(new Redactor().text(form("correct\r\nhorse"))).toBe(form("__redacted_1__"));
+  // A file in it may be no text.
+  const [, body] = lines((seen) => {
+    seen.request("POST", "/", [["Content-Type", "multipart/form-data; boundary=X"]]);
+    seen.body("client", new Uint8Array([...bytes(form(SECRET)), 0xff]));
+    seen.end("client");
+  })
+    .slice(1)
+    .map((line) => JSON.parse(line));
+  expect(atob(body.base64)).not.toContain(SECRET);
+});
+
+describe("what cannot be read is not kept", () => {
+  const text = bytes(json({ password: SECRET }));
+  const utf16 = Buffer.from(json({ password: SECRET }), "utf16le");
+  const bodies: [string, HeaderList, Uint8Array][] = [
+    ["gzip", [["Content-Encoding", "gzip"]], gzipSync(text)],
+    ["deflate", [["content-encoding", "deflate"]], deflateSync(text)],
+    ["br", [["Content-Encoding", "br"]], brotliCompressSync(text)],
+    ["gzip", [["Content-Encoding", "identity, GZIP"]], gzipSync(text)],
+    ["rot13", [["Content-Encoding", "rot13"]], bytes("unknown, but of letters only")],
+    ["gzip", [["Transfer-Encoding", "gzip, chunked"]], gzipSync(text)],
+    ["gzip", [["Content-Type", "application/octet-stream"]], gzipSync(text)],
+    ["deflate", [], deflateSync(text)],
+    ["utf-16le", [["Content-Type", "text/plain; charset=utf-16le"]], utf16],
+    ["utf-16", [], Buffer.concat([new Uint8Array([0xff, 0xfe]), utf16])],
+  ];
+  const run = (seen: Seen, headers: HeaderList, body: Uint8Array) => {
+    seen.request("POST", "/", headers);
+    seen.body("client", body);
+    seen.end("client");
+    seen.response(200, [...headers, ...(headers.length === 1 ? [] : [["Content-Type", "text/event-stream"] as const])]);
+    seen.body("server", body.subarray(0, 5));
+    seen.body("server", body.subarray(5));
+    seen.end("server");
+  };
+
+  test.each(bodies)("%s by %j", (encoding, headers, body) => {
+    const whole = headers.length > 0;
+    const entries = lines((seen) => run(seen, headers, body))
+      .slice(1)
+      .map((line) => JSON.parse(line) as Entry);
+    const kept = entries.filter((entry) => entry.kind === "body");
+    expect(kept.slice(0, whole ? 2 : 1)).toMatchObject(
+      ["client", "server"].slice(0, whole ? 2 : 1).map((from) => ({ from, size: body.length, encoding })),
+    );
+    expect(kept[0]).not.toHaveProperty("text");
+    expect(kept[0]).not.toHaveProperty("base64");
+    // It is kept when the caller keeps secrets, and goes when another opens that file.
+    const all = lines((seen) => run(seen, headers, body), { redact: false })
+      .slice(1)
+      .map((line) => JSON.parse(line) as Entry);
+    const own = all.filter((entry) => entry.kind === "body")[0]!;
+    expect(own.kind === "body" && (own.text ?? own.base64)).toBeTruthy();
+    const redactor = new Redactor();
+    const again = all.map((entry) => redactor.entry(entry)).filter((entry) => entry.kind === "body")[0];
+    expect(again).toMatchObject({ encoding });
+    expect(again).not.toHaveProperty("text");
+    expect(again).not.toHaveProperty("base64");
+  });
+
+  test("a replay says so, as the server and as the client", async () => {
+    const written: string[] = [];
+    const recorder = new Recorder((line) => void written.push(line));
+    run(recorder.connection(), [["Content-Encoding", "gzip"]], gzipSync(text));
+    const tape = await loadTape([bytes(written.join(""))]);
+    const server = new ReplayServer(tape);
+    const answer = await server.fetch(new Request("http://localhost/", { method: "POST" }));
+    expect([answer.headers.get("content-encoding"), await answer.text()]).toEqual([null, ""]);
+    expect(server.close()).toMatchObject([{ kind: "left", message: expect.stringContaining("encoded: gzip") }]);
+    const problems = await replayClient(tape, { fetch: async () => new Response("any") });
+    expect(problems).toMatchObject([{ kind: "left", message: expect.stringContaining("not in the recording") }]);
+  });
 });

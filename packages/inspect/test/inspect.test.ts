@@ -226,6 +226,20 @@ describe("what the page sends", () => {
   });
 });
 
+test("a message without a connection, and a call without a part of its path, say what is missing", async () => {
+  const { post } = await inspected();
+  const frame = { channel: "radio", text: '{"kind":"hail","name":"Otter"}' };
+  for (const connection of [undefined, null, "", "x", 1.5, 0])
+    expect(await post("/api/frame", { ...frame, connection })).toEqual({
+      error: "choose a connection; if none is open, open the channel first",
+    });
+  for (const path of ["/api/call", "/api/check"])
+    for (const parameters of [{}, { ship: "" }])
+      expect(await post(path, { name: "say", parameters, body: '{"text":"a"}', force: true })).toEqual({
+        error: "ship is empty, and it is a part of the path /say/{ship}",
+      });
+});
+
 describe("a connection that is disturbed", () => {
   /** A stream that goes on when the test says so. */
   function stepped() {

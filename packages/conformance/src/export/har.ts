@@ -1,5 +1,6 @@
 import type { Ending } from "../read.js";
-import { type Header, type HeaderList, headerOf } from "../recording.js";
+import { type Header, type HeaderList, headerOf, leftOutAs } from "../recording.js";
+import { isPath, urlAt } from "../target.js";
 import { answerText, dateOf, type Exchanged } from "./connections.js";
 
 /** The text of a HAR file before and after its entries. A comma separates two entries. */
@@ -16,9 +17,11 @@ export const har = {
 /** One entry of an HTTP archive (HAR 1.2); messages of a WebSocket are in `_webSocketMessages`, as in Chromium. */
 export function harEntry(header: Header, exchanged: Exchanged, origin: string): string {
   const { request, body, response, entries, until } = exchanged;
-  const url = new URL(request.target, origin);
+  const url = isPath(request.target) ? urlAt(origin, request.target) : undefined;
   const at = response?.t ?? until;
   const text = request.socket ? "" : answerText(exchanged);
+  const left = entries.find((entry) => entry.kind === "body" && entry.from === "server" && entry.size !== undefined);
+  const comment = left?.kind === "body" ? `left out: ${leftOutAs(left)}` : undefined;
   const mimeType = headerOf(response?.headers ?? [], "content-type") ?? "";
   const frames = entries.flatMap((entry) =>
     entry.kind === "frame"
@@ -40,11 +43,11 @@ export function harEntry(header: Header, exchanged: Exchanged, origin: string): 
     time: until - request.t,
     request: {
       method: request.method,
-      url: url.href,
+      url: url?.href ?? request.target,
       httpVersion: "HTTP/1.1",
       cookies: [],
       headers: named(request.headers),
-      queryString: [...url.searchParams].map(([name, value]) => ({ name, value })),
+      queryString: [...(url?.searchParams ?? [])].map(([name, value]) => ({ name, value })),
       ...sent,
       headersSize: -1,
       bodySize: body === undefined ? 0 : new TextEncoder().encode(body).length,
@@ -55,7 +58,7 @@ export function harEntry(header: Header, exchanged: Exchanged, origin: string): 
       httpVersion: "HTTP/1.1",
       cookies: [],
       headers: named(response?.headers ?? []),
-      content: { size: new TextEncoder().encode(text).length, mimeType, text },
+      content: { size: new TextEncoder().encode(text).length, mimeType, text, ...(comment && { comment }) },
       redirectURL: "",
       headersSize: -1,
       bodySize: -1,

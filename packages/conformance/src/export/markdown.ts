@@ -1,5 +1,6 @@
 import type { Ending } from "../read.js";
-import type { Entry, Header } from "../recording.js";
+import { type Content, type Entry, type Header, leftOutAs } from "../recording.js";
+import { visible, visibleLines } from "../visible.js";
 import type { Exchanged } from "./connections.js";
 
 /** Characters of one message that are shown. */
@@ -57,22 +58,15 @@ function lineOf(entry: Entry, began: number): string[] {
   }
 }
 
-function shown({
-  text,
-  size,
-  base64,
-}: {
-  readonly text?: string;
-  readonly size?: number;
-  readonly base64?: string;
-}): string {
-  const all = text ?? (base64 === undefined ? `(${size ?? 0} bytes)` : `(base64) ${base64}`);
+function shown(content: Content): string {
+  const { text, base64 } = content;
+  const all = text ?? (base64 === undefined ? `(${leftOutAs(content)})` : `(base64) ${base64}`);
   return all.length > SHOWN ? `${all.slice(0, SHOWN)}… (${all.length} characters)` : all;
 }
 
 /** Inline code, so that untrusted text is neither markup nor a control character. */
 function inline(text: string): string {
-  const plain = inert(text.replace(/[\r\n\t]+/g, " "));
+  const plain = visible(text.replace(/[\r\n\t]+/g, " "));
   const ticks = "`".repeat(Math.max(0, ...[...plain.matchAll(/`+/g)].map(([run]) => run.length)) + 1);
   const space = /^`|`$/.test(plain) || plain === "" ? " " : "";
   return `${ticks}${space}${plain}${space}${ticks}`;
@@ -80,10 +74,7 @@ function inline(text: string): string {
 
 function fence(text: string): string {
   const ticks = "`".repeat(Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length)) + 1);
-  return `${ticks}json\n${inert(text.slice(0, SHOWN))}\n${ticks}\n`;
+  return `${ticks}json\n${visibleLines(text.slice(0, SHOWN))}\n${ticks}\n`;
 }
 
-/** Characters that control a terminal or mislead a reader. */
-const inert = (text: string) => text.replace(/(?![\t\n])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
-
-const cell = (text: string) => text.replaceAll("|", "\\|").replace(/[\r\n]+/g, " ");
+const cell = (text: string) => visible(text.replace(/[\r\n]+/g, " ")).replaceAll("|", "\\|");

@@ -6,6 +6,7 @@ import { Matcher } from "../replay/match.js";
 import { Player } from "../replay/play.js";
 import { Replaying, type ReplayOptions } from "../replay/replay.js";
 import { resumes, type Take, type Tape } from "../replay/tape.js";
+import { partsOf } from "../target.js";
 
 /** A recorded connection, and how often it was played. */
 interface Candidate {
@@ -103,7 +104,7 @@ export class Recorded {
 
 /** Ids of the path, such as a session's, stand for the recorded ones in the messages. */
 function bindPath(matcher: Matcher, recorded: string, came: string): void {
-  const segments = (target: string) => new URL(target, "http://recording").pathname.split("/").map(decodeURIComponent);
+  const segments = (target: string) => partsOf(target)?.pathname.split("/").map(decoded) ?? [];
   const now = segments(came);
   for (const [at, segment] of segments(recorded).entries()) {
     const other = now[at];
@@ -111,6 +112,14 @@ function bindPath(matcher: Matcher, recorded: string, came: string): void {
     matcher.bind(JSON.stringify(segment), JSON.stringify(other));
     // A shorter one may be part of any word.
     if (segment.length >= 8) matcher.bind(segment, other);
+  }
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
   }
 }
 

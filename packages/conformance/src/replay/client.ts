@@ -3,6 +3,7 @@ import { Queue } from "@parlance/wire/link";
 import { Blocks } from "../blocks.js";
 import { MAX_CONTENT } from "../bodies.js";
 import { type Entry, headerOf, isEventStream } from "../recording.js";
+import { urlAt } from "../target.js";
 import { Cursors } from "./cursors.js";
 import { type Problem, Replaying, type ReplayOptions } from "./replay.js";
 import { nameOf, type Take, type Tape } from "./tape.js";
@@ -19,6 +20,9 @@ export interface ReplayClientOptions extends ReplayOptions {
 /** What the connection sets itself. */
 const OWN =
   /^(host|connection|keep-alive|transfer-encoding|content-length|accept-encoding|upgrade|expect|sec-websocket-.*|sec-fetch-.*)$/i;
+
+/** An answer that redirects is an answer; following it would send the headers to another server. */
+const REDIRECT = { redirect: "manual" } as const;
 
 /** One open connection. */
 interface Live {
@@ -64,14 +68,21 @@ export async function replayClient(tape: Tape, options: ReplayClientOptions): Pr
 
 function begin(run: Replaying, cursors: Cursors, take: Take, options: ReplayClientOptions): Live {
   const one: Live = { take, abort: new AbortController(), incoming: new Queue({ limit: Number.POSITIVE_INFINITY }) };
-  const url = (options.baseUrl ?? "http://localhost").replace(/\/$/, "") + run.matcher.rewrite(take.request.target);
+  // Checked as it is requested: ids of the server stand in it.
+  const url = urlAt(options.baseUrl ?? "http://localhost", run.matcher.rewrite(take.request.target)).href;
   const headers = headersOf(run, cursors, take, options);
   run.learn(Object.entries(headers));
   if (take.request.socket) {
     one.response = openSocket(run, one, url.replace(/^http/, "ws"), headers, options);
   } else {
     const body = take.body === undefined ? {} : { body: run.matcher.rewrite(take.body) };
-    const request = new Request(url, { method: take.request.method, headers, signal: one.abort.signal, ...body });
+    const request = new Request(url, {
+      method: take.request.method,
+      headers,
+      signal: one.abort.signal,
+      ...REDIRECT,
+      ...body,
+    });
     one.response = options.fetch(request);
     void receive(one).catch((error) => one.incoming.end(error));
   }
@@ -157,11 +168,14 @@ async function follow(run: Replaying, cursors: Cursors, one: Live, entry: Entry)
     case "body":
     case "event":
     case "frame": {
+      if (entry.from === "client" && entry.text === undefined)
+        return void run.found("left", `${entry.kind} of the client on ${name} is not in the recording as text`);
       if (entry.from === "client") return one.port?.send(matcher.rewrite(entry.text ?? ""));
-      if (entry.text === undefined) return;
       const what = entry.kind === "event" ? `event ${entry.event ?? "message"}` : entry.kind;
+      if (entry.kind === "frame" && entry.base64 !== undefined) return;
       const came = await next(what);
-      if (!came) return;
+      // What was left out cannot be compared.
+      if (!came || entry.text === undefined) return;
       if (entry.kind === "event") cursors.event(entry.id, came.id);
       run.learn([], "", came.text);
       const differences = matcher.text(entry.text, came.text);

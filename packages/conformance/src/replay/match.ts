@@ -1,4 +1,5 @@
 import { isObject } from "@parlance/wire";
+import { partsOf } from "../target.js";
 
 /** One difference between the live and the recorded value. */
 export interface Difference {
@@ -136,10 +137,11 @@ export interface Asked {
 
 /** The canonical form of a request: its path by segments, its query by name. JSON bodies are compared by value. */
 function parts({ method, target }: Asked): { method: string; path: string[]; query: Record<string, string[]> } {
-  const url = new URL(target, "http://recording");
-  const query: Record<string, string[]> = {};
-  for (const [name, value] of url.searchParams) query[name] = [...(query[name] ?? []), value];
-  return { method, path: url.pathname.split("/"), query };
+  const url = partsOf(target);
+  if (!url) return { method, path: [target], query: {} };
+  const query = new Map<string, string[]>();
+  for (const [name, value] of url.searchParams) query.set(name, [...(query.get(name) ?? []), value]);
+  return { method, path: url.pathname.split("/"), query: Object.fromEntries(query) };
 }
 
 function parsed(text: string | undefined): unknown {

@@ -1,7 +1,7 @@
 import type { Port } from "@parlance/wire";
 import { Queue } from "@parlance/wire/link";
 import { rawOf } from "../blocks.js";
-import type { Entry } from "../recording.js";
+import { type Entry, leftOutAs } from "../recording.js";
 import type { Opened, Replayed } from "./answering.js";
 import type { Gate } from "./gate.js";
 import type { Replaying } from "./replay.js";
@@ -32,9 +32,10 @@ export class Player {
       return { status: 200, headers: [], body: (signal) => this.#park(signal) };
     }
     await this.#run.pause(steps[first]!.at);
+    const kept = (name: string) => !HELD.test(name) && !(leftOut(take) && /^content-encoding$/i.test(name));
     return {
       status: response.status,
-      headers: response.headers.filter(([name]) => !HELD.test(name)),
+      headers: response.headers.filter(([name]) => kept(name)),
       body: (signal) => this.#body(take, steps.slice(first + 1), signal),
     };
   }
@@ -77,6 +78,7 @@ export class Player {
       if (signal.aborted) return;
       if (entry.kind === "end") return;
       if (entry.kind === "error") throw new Error(entry.text);
+      if (isLeftOut(entry)) this.#run.found("left", `${describe(entry)} of ${nameOf(take)} is not in the recording`);
       const bytes = this.#bytes(entry);
       if (bytes) yield bytes;
     }
@@ -122,7 +124,8 @@ export class Player {
         this.#gate?.pass(entry);
       } else if (entry.from === "server" && (entry.kind === "frame" || entry.kind === "close")) {
         await this.#turn(take, step);
-        if (entry.kind === "frame") port.send(matcher.rewrite(entry.text ?? ""));
+        if (isLeftOut(entry)) this.#run.found("left", `${describe(entry)} of ${nameOf(take)} is not in the recording`);
+        else if (entry.kind === "frame") port.send(matcher.rewrite(entry.text ?? ""));
         else {
           port.close(entry.code === 1005 || entry.code === 1006 ? 1000 : entry.code, entry.reason);
           break;
@@ -147,7 +150,14 @@ const encoder = new TextEncoder();
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
+/** Whether there is nothing to send: a left-out text, or a frame that is not text. */
+const isLeftOut = (entry: Entry) =>
+  ("size" in entry && entry.size !== undefined) || (entry.kind === "frame" && entry.base64 !== undefined);
+
+const leftOut = ({ steps }: Take) => steps.some(({ entry }) => entry.from === "server" && isLeftOut(entry));
+
 function describe(entry: Entry): string {
   if (entry.kind === "request") return `${entry.method} ${entry.target}`;
+  if ("size" in entry && entry.size !== undefined) return `${entry.kind} (${leftOutAs(entry)})`;
   return "text" in entry && entry.text !== undefined ? `${entry.kind} ${entry.text.slice(0, 80)}` : entry.kind;
 }

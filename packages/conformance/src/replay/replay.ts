@@ -2,6 +2,7 @@ import type { Contract } from "@parlance/contract";
 import { Scope, within } from "@parlance/wire/scope";
 import type { HeaderList } from "../recording.js";
 import { Redactor } from "../redact.js";
+import { visible } from "../visible.js";
 import { type Difference, formatDifferences, Matcher, type MatchOptions } from "./match.js";
 import type { Tape } from "./tape.js";
 
@@ -22,8 +23,11 @@ export interface Problem {
   readonly differences?: readonly Difference[];
 }
 
+/** A line for the problem, and one for each difference. What the peer or the recording controls is made visible. */
 export function formatProblem({ kind, message, differences = [] }: Problem): string {
-  return [`${kind}: ${message}`, ...formatDifferences(differences).map((line) => `    ${line}`)].join("\n");
+  return [`${kind}: ${message}`, ...formatDifferences(differences).map((line) => `    ${line}`)]
+    .map(visible)
+    .join("\n");
 }
 
 /** The shared state of both sides of a replay: comparison, problems and time limits. */

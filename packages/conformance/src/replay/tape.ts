@@ -1,6 +1,7 @@
 import { misuse } from "@parlance/wire";
 import { type Ending, type ReadOptions, read } from "../read.js";
 import { type Entry, type Header, headerOf } from "../recording.js";
+import { isPath, notPath } from "../target.js";
 
 type Request = Extract<Entry, { kind: "request" }>;
 
@@ -45,8 +46,28 @@ export async function loadTape(
   if (!header) throw misuse(ending.reason ?? "this is not a recording");
   if (ending.state === "altered") throw misuse(`the recording is altered: ${ending.reason}`);
   if (header.metadataOnly) throw misuse("the recording has metadata only: there are no messages to replay");
-  return { header, entries, takes: takesOf(entries), ending };
+  for (const [at, entry] of entries.entries()) {
+    const flaw = unsendable(entry);
+    if (flaw !== undefined) throw misuse(`entry ${at + 1} cannot be replayed: ${flaw}`);
+  }
+  const takes = takesOf(entries);
+  const switched = takes.find(
+    ({ request, steps }) =>
+      !request.socket && steps.some(({ entry }) => entry.kind === "response" && entry.status === 101),
+  );
+  if (switched) throw misuse(`${nameOf(switched)} asks for no WebSocket, and is answered 101`);
+  return { header, entries, takes, ending };
 }
+
+/** Why an entry cannot be sent again; undefined if it can. */
+export function unsendable(entry: Entry): string | undefined {
+  if (entry.kind === "request" && !isPath(entry.target)) return notPath(entry.target);
+  if (entry.kind === "close" && !isCloseCode(entry.code)) return `a WebSocket is not closed with ${entry.code}`;
+  return undefined;
+}
+
+/** Codes of a close frame (RFC 6455, section 7.4), and 1005 and 1006, which stand for a close without one. */
+const isCloseCode = (code: number) => (code >= 1000 && code <= 1014 && code !== 1004) || (code >= 3000 && code <= 4999);
 
 export function takesOf(entries: readonly Entry[]): Take[] {
   const takes = new Map<number, Take>();

@@ -1,4 +1,4 @@
-import { bodyOf, type Conversations, type HeaderList } from "@parlance/conformance";
+import { bodyOf, type Conversations, type HeaderList, urlAt } from "@parlance/conformance";
 import { isObject, Violation } from "@parlance/wire";
 import WebSocket from "ws";
 import { BadRequest } from "./guard.js";
@@ -53,7 +53,8 @@ export class Caller {
   async make(call: PageCall): Promise<void> {
     const { method, target, headers } = this.#request(call);
     if (this.#talk.contract.channels[call.name]) return this.#connect(target, headers);
-    const response = await fetch(this.#url + target, {
+    const response = await fetch(urlAt(this.#url, target), {
+      redirect: "manual",
       method,
       headers,
       signal: this.#over.signal,
@@ -70,7 +71,10 @@ export class Caller {
   }
 
   #connect(target: string, headers: Readonly<Record<string, string>>): Promise<void> {
-    const socket = new WebSocket(this.#url.replace(/^http/, "ws") + target, { headers, perMessageDeflate: false });
+    const socket = new WebSocket(urlAt(this.#url, target).href.replace(/^http/, "ws"), {
+      headers,
+      perMessageDeflate: false,
+    });
     this.#sockets.add(socket);
     socket.on("close", () => this.#sockets.delete(socket));
     return new Promise((resolve, reject) => {
@@ -87,6 +91,8 @@ export class Caller {
     const query = new URLSearchParams();
     for (const [key, { in: place }] of Object.entries(call.parameters ?? {})) {
       const value = parameters[key];
+      if (place === "path" && !value)
+        throw new BadRequest(`${key} is empty, and it is a part of the path ${call.path}`);
       if (value === undefined || value === "" || place === "path") continue;
       if (place === "query") query.append(key, value);
       else if (place === "header") headers[key] = value;

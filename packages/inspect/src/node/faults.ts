@@ -57,6 +57,8 @@ export class Connections {
 
   #at(id: number): Connected {
     const found = this.#open.get(id);
+    if (!Number.isInteger(id) || id < 1)
+      throw new BadRequest("choose a connection; if none is open, open the channel first");
     if (!found) throw new BadRequest(`connection ${id} is not open`);
     return found;
   }

@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import {
   type Conversations,
+  type Ending,
   type Entry,
   formatLine,
   type Header,
   headerOf,
+  leftOutAs,
   type Note,
   type OpenAsk,
   Verifier,
@@ -40,7 +42,7 @@ export class Log {
   readonly talk: Conversations;
   header: Header | undefined;
   /** How an opened file ended. */
-  ending: string | undefined;
+  ended: Ending | undefined;
   readonly #limits: Required<LogLimits>;
   readonly #verifier: Verifier;
   readonly #items = new Map<number, Item>();
@@ -72,6 +74,12 @@ export class Log {
         this.#note = note;
       },
     );
+  }
+
+  /** The state of an opened file in words. */
+  get ending(): string | undefined {
+    const { state, reason } = this.ended ?? {};
+    return reason === undefined ? state : `${state}: ${reason}`;
   }
 
   /** The number of the last entry. */
@@ -114,8 +122,8 @@ export class Log {
   }
 
   /** The end of an opened file. */
-  end(state: string): void {
-    this.ending = state;
+  end(ending: Ending): void {
+    this.ended = ending;
     this.#wake();
   }
 
@@ -237,7 +245,7 @@ export function textOf(entry: Entry): string {
     case "event":
     case "comment":
     case "frame":
-      return entry.text ?? (entry.base64 === undefined ? `${entry.size} bytes` : `base64 ${entry.base64}`);
+      return entry.text ?? (entry.base64 === undefined ? leftOutAs(entry) : `base64 ${entry.base64}`);
     default:
       return "";
   }

@@ -8,6 +8,7 @@ import {
   harEntry,
   loadTape,
   markdownConnection,
+  markdownEnd,
   markdownHead,
   type RedactOptions,
   Redactor,
@@ -29,7 +30,7 @@ export async function openRecording(
 ): Promise<Log> {
   const redactor = new Redactor(redact);
   const log = new Log(randomUUID(), name, talk, limits);
-  const { state, reason } = await read(chunks, {
+  const { state, reason, ...ending } = await read(chunks, {
     hash: createHash("sha256"),
     onHeader: (header) => log.begin(header),
     onEntry: (entry) => log.add(redactor.entry(entry)),
@@ -37,7 +38,7 @@ export async function openRecording(
   if (!log.header) throw new BadRequest(reason ?? "this is not a recording");
   // Now the secrets of the file are known.
   log.name = redactor.scrub(name);
-  log.end(reason === undefined ? state : `${state}: ${redactor.scrub(reason)}`);
+  log.end({ ...ending, state, ...(reason !== undefined && { reason: redactor.scrub(reason) }) });
   return log;
 }
 
@@ -52,8 +53,10 @@ export function* exported(log: Log, as: string | null): Generator<string> {
   });
   for (const entry of log.entries()) exchanges.entry(entry);
   exchanges.end();
-  if (as === "md") return yield markdownHead(header) + texts.join("");
-  yield har.begin(header) + texts.join(",\n") + har.end;
+  const ending = log.ended ?? { state: "complete", lines: 0 };
+  yield as === "md"
+    ? markdownHead(header) + texts.join("") + markdownEnd(ending)
+    : har.begin(header) + texts.join(",\n") + har.end(ending);
 }
 
 /** Replays of logs: as the client against a server, or as a server on a port. */

@@ -14,14 +14,23 @@ export interface Answer {
 /** The most values of one property that become buttons. */
 const MAX_CHOICES = 6;
 
-/** The ways to answer an ask: one button for each value of the property that decides. */
-export function answersOf(contract: PageContract, ask: RowAsk, session: string | undefined): Answer[] {
+/**
+ * The ways to answer an ask: one button for each value of the property that decides. A message answers on a channel only; of an ask on a
+ * stream, only operations do.
+ */
+export function answersOf(
+  contract: PageContract,
+  ask: RowAsk,
+  session: string | undefined,
+  call: string | undefined,
+): Answer[] {
+  const { client = [] } = contract.channels[call ?? ""] ?? {};
   const exchange = contract.exchanges?.find((one) => one.ask === ask.ask && one.by === ask.by);
   return (exchange?.answers ?? []).flatMap(({ message, operation, key: own }) => {
     const key = exchange!.key === undefined ? undefined : (own ?? exchange!.key);
     const known = { ...(key !== undefined && { [key]: ask.key }) };
     if (operation !== undefined) return operationAnswers(contract, operation, known, session);
-    if (message === undefined) return [];
+    if (message === undefined || !client.includes(message)) return [];
     const title = contract.messages[message]!.schema;
     const { tag } = contract;
     const tagged = tag.in === "property" ? { [tag.property]: message } : {};

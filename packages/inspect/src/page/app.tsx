@@ -157,7 +157,9 @@ export function App({ state: first }: { readonly state: PageState }) {
               ) : (
                 <p class="soft">Choose a message.</p>
               ))}
-            {panel === "send" && canSend && <Send contract={contract} view={view} draft={draft} setDraft={setDraft} />}
+            {panel === "send" && canSend && (
+              <Send contract={contract} view={log?.live ? view : undefined} draft={draft} setDraft={setDraft} />
+            )}
             {panel === "edits" &&
               (review ? <Edits review={review} /> : <p class="soft">Choose a message with edits.</p>)}
           </section>

@@ -46,7 +46,7 @@ export function Asks({ contract, view, choose, edit }: AsksProps) {
       )}
       <ul>
         {asks.slice(0, 20).map((row) => {
-          const answers = answersOf(contract, row.ask!, view.call(row.c)?.session ?? row.session);
+          const answers = answersOf(contract, row.ask!, view.call(row.c)?.session ?? row.session, row.call);
           return (
             <li key={row.n}>
               <button type="button" class="link" onClick={() => choose(row)}>
@@ -61,6 +61,7 @@ export function Asks({ contract, view, choose, edit }: AsksProps) {
                     {one.label}
                   </button>
                 ))}
+                {!answers[0] && <span class="soft">The contract has no operation that answers it.</span>}
                 {answers[0] && (
                   <button type="button" onClick={() => edit(draftOf(row, answers[0]!))}>
                     Edit the answer

@@ -21,7 +21,8 @@ interface Broken {
 
 interface SendProps {
   readonly contract: PageContract;
-  readonly view: LogView;
+  /** The live conversation; undefined while a recording is shown, whose connections are not open. */
+  readonly view: LogView | undefined;
   readonly draft: Draft;
   readonly setDraft: (draft: Draft) => void;
 }
@@ -66,7 +67,9 @@ export function Send({ contract, view, draft, setDraft }: SendProps) {
       setAnswer((error as Error).message);
     }
   };
-  const open = [...view.calls.values()].filter((call) => call.socket && call.name === name && call.state === "open");
+  const open = [...(view?.calls.values() ?? [])].filter(
+    (call) => call.socket && call.name === name && call.state === "open",
+  );
   const target = Object.entries((operation ?? channel)?.parameters ?? {});
   return (
     <section class="send" aria-labelledby={`${id}-title`}>
@@ -80,7 +83,7 @@ export function Send({ contract, view, draft, setDraft }: SendProps) {
             id={`${id}-on`}
             value={String(connection ?? "")}
             onChange={(event) =>
-              setDraft({ ...draft, body: isJson ? value : undefined, connection: Number(event.currentTarget.value) })
+              setDraft(onConnection({ ...draft, body: isJson ? value : undefined }, event.currentTarget.value))
             }
           >
             <option value="">{open.length === 0 ? "none is open: open the channel first" : "choose"}</option>
@@ -168,6 +171,11 @@ export function Send({ contract, view, draft, setDraft }: SendProps) {
       )}
     </section>
   );
+}
+
+/** The draft for a chosen connection, or for none. */
+function onConnection({ connection: _, ...draft }: Draft, chosen: string): Draft {
+  return chosen === "" ? draft : { ...draft, connection: Number(chosen) };
 }
 
 function begin(

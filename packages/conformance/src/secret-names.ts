@@ -1,0 +1,77 @@
+/** The last words of a name whose value is a secret, joined; other words may stand before them, as in `db_password`. */
+const LAST = [
+  ...["password", "passwd", "passphrase", "passcode", "secret", "credential"],
+  ...["api", "access", "account", "secret", "private", "auth", "signing", "encryption"].map((word) => `${word}key`),
+  ...[
+    "access",
+    "auth",
+    "bearer",
+    "id",
+    "refresh",
+    "session",
+    "api",
+    "csrf",
+    "xsrf",
+    "security",
+    "secret",
+    "client",
+  ].map((word) => `${word}token`),
+  ...["user", "device"].map((word) => `${word}token`),
+];
+
+/** Whole names whose value is a secret; an `x` may stand before them. */
+const WHOLE = ["auth", "authorization", "proxyauthorization", "cookie", "setcookie", "bearer", "jwt"];
+
+/** Last words of a name whose value is a secret if it looks like one: `token` is also a word of text. */
+const SUSPECT_LAST = ["token", "ticket", "signature", "sig", "pwd"];
+
+/** Whole names of the same kind. With another word they are mostly no secrets: `cache_key`, `error_code`. */
+const SUSPECT_WHOLE = ["key", "code"];
+
+/** Last words that say nothing of the kind of value: `password_confirmation`, `api_key_v2`, `passwordHash`. */
+const BEHIND =
+  /^(\d+|v\d+|confirm|confirmation|confirmed|again|repeat|repeated|verify|hash|value|text|plain|raw|base64|hex|current|old|new)$/;
+
+export type NameKind = "secret" | "suspect" | "plain";
+
+/** Names are repeated in every message, and the peer chooses them. */
+const MOST = 2000;
+const known = new Map<string, NameKind>();
+
+/** What the name of a header, parameter, field or property says of its value. */
+export function kindOfName(name: string): NameKind {
+  const found = known.get(name);
+  if (found !== undefined) return found;
+  const kind = name.length > 200 ? "plain" : kindOf(name);
+  if (known.size >= MOST) known.clear();
+  known.set(name, kind);
+  return kind;
+}
+
+function kindOf(name: string): NameKind {
+  const words = wordsOf(name);
+  while (words.length > 1 && BEHIND.test(words.at(-1)!)) words.pop();
+  const last = singular((words.at(-1) ?? "").replace(/(?<=[a-z])\d+$/, ""));
+  const whole = [...words.slice(0, -1), last].join("");
+  const alone = whole.replace(/^x(?=[a-z])/, "");
+  if (LAST.some((one) => whole.endsWith(one)) || WHOLE.includes(alone)) return "secret";
+  return SUSPECT_LAST.some((one) => one === last || (one === "token" && last.endsWith(one))) ||
+    SUSPECT_WHOLE.includes(whole)
+    ? "suspect"
+    : "plain";
+}
+
+/** The words of a name: split at whatever is no letter or digit, and at the capitals of camel case. */
+function wordsOf(name: string): string[] {
+  return name
+    .replace(/([a-z\d])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, "$1$3 $2")
+    .toLowerCase()
+    .split(/[^a-z\d]+/)
+    .filter((word) => word !== "");
+}
+
+/** `passwords` and `password`; `pass` stays. */
+const singular = (word: string) => (/[^s]s$/.test(word) ? word.slice(0, -1) : word);
+
+/** A name without case, `-` and `_`. */
+export const bare = (name: string) => name.toLowerCase().replace(/[-_]/g, "");
