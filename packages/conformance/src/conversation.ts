@@ -26,7 +26,7 @@ export class Conversations {
 
   /** The operations and channels that a method and a target may mean; undefined if the contract has no such path. */
   namesAt(method: string, target: string): readonly string[] | undefined {
-    const route = this.#route(method, new URL(target, "http://recording").pathname);
+    const route = this.#route(method, urlOf(target).pathname);
     if (!route || "allow" in route) return undefined;
     return "operations" in route ? route.operations : [route.channel];
   }
@@ -35,7 +35,7 @@ export class Conversations {
   asked(method: string, target: string, headers: HeaderList, body: unknown): Asked | undefined {
     const names = this.namesAt(method, target);
     if (!names) return undefined;
-    const { pathname, searchParams } = new URL(target, "http://recording");
+    const { pathname, searchParams } = urlOf(target);
     const { path } = this.#route(method, pathname) as { readonly path: Readonly<Record<string, string>> };
     const carried = this.contract.headers ? { headers: webHeaders(headers) } : {};
     const { name, input } = unbind(this.contract, this.#accepts, names, {
@@ -70,6 +70,14 @@ export class Conversations {
     const origin = { protocol: contract.name, side: "server", subject: name } as const;
     assertChecked(checkOf(contract, contract.checks, json), read ? read(value) : value, origin, "the answer of");
   }
+}
+
+/** A request target as a URL. A peer may send any text: "//" names a host to a URL, and is a path here. */
+function urlOf(target: string): URL {
+  const base = "http://recording";
+  return target.startsWith("/") || !URL.canParse(target, base)
+    ? new URL(`${base}/${target.replace(/^\//, "")}`)
+    : new URL(target, base);
 }
 
 /** A value from JSON text; throws `Violation` as the runtime does. */
