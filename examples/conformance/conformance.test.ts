@@ -1,5 +1,17 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { type Case, ordered, runCases, type Suite, suiteOf } from "@parlance/conformance/suite";
+import {
+  type Case,
+  type ClientLine,
+  ordered,
+  type Result,
+  runCases,
+  type ServerPeer,
+  type Suite,
+  suiteOf,
+  type Told,
+} from "@parlance/conformance/suite";
 import type { ContractDocument } from "@parlance/contract";
 import { load } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
@@ -33,6 +45,13 @@ function some<C extends Case>(cases: readonly C[], most: number): C[] {
   return long ? [...cases] : ordered(cases, SEED).slice(0, most);
 }
 
+/** By default a case of each kind: ids differ in the call and what it is tried with, such as `client/send/cut/1`. */
+function kinds<C extends Case>(cases: readonly C[]): C[] {
+  if (long) return [...cases];
+  const kindOf = ({ id }: C) => id.split("/")[id.includes("/transcript/") ? 1 : 2];
+  return [...new Map(ordered(cases, SEED).map((one) => [kindOf(one), one])).values()];
+}
+
 describe.each(contracts)("%s", (name) => {
   test("our server passes the suite", async () => {
     const { document, suite } = await suiteAt(name);
@@ -56,12 +75,54 @@ describe.each(contracts)("%s", (name) => {
   });
 });
 
-test.each(["fold-gateway", "based"])("a client of %s that calls nothing passes no case", async (name) => {
-  const { suite } = await suiteAt(name);
-  const client = { call: async () => ({ messages: [], error: null }), close: async () => {} };
-  const results = await runCases(suite, suite.client, { client });
-  expect(results.filter(({ outcome }) => outcome !== "failed").map(({ id }) => id)).toEqual([]);
-});
+const none: readonly [string, (url: string) => Promise<Told>][] = [
+  ["calls nothing", async () => ({ messages: [], error: null })],
+  ["calls nothing and reports a lost connection", async () => ({ messages: [], error: { kind: "disconnected" } })],
+  [
+    "calls another path",
+    async (url) => {
+      await fetch(`${url}/parlance-no-such-path`).catch(() => {});
+      return { messages: [], error: { kind: "disconnected" } };
+    },
+  ],
+];
+
+test.each(contracts.flatMap((name) => none.map(([what, call]) => ({ name, what, call }))))(
+  "a client of $name that $what passes no case",
+  async ({ name, call }) => {
+    const { suite } = await suiteAt(name);
+    const client = { call: ({ url }: ClientLine) => call(url), close: async () => {} };
+    const results = await runCases(suite, kinds(suite.client), { client, wait: 500 });
+    expect(results.filter(({ outcome }) => outcome !== "failed").map(({ id }) => id)).toEqual([]);
+  },
+);
+
+test.each(contracts)(
+  "a server of %s that answers 404 to everything passes only the cases that expect it",
+  async (name) => {
+    const { document, suite } = await suiteAt(name);
+    const server = createServer((_, response) => {
+      response.writeHead(404, { "Content-Type": "application/json" }).end('{"error":"no"}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const peer: ServerPeer = {
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      fixture: { begin: async () => {}, report: async () => [] },
+      close: async () => {},
+    };
+    const cases = forFixtures(suite.server).filter(({ level }) => level === "must");
+    const results = await runCases(suite, kinds(cases), { server: peer, wait: 500 });
+    const expects404 = ({ id, title }: Result) => {
+      const [, kind, transcript, line] = id.split("/");
+      if (kind !== "transcript") return title.includes("404");
+      const answer = document.transcripts[transcript!]!.slice(Number(line)).find((one) => "status" in one);
+      return answer !== undefined && "status" in answer && answer.status === 404;
+    };
+    const passed = results.filter(({ outcome }) => outcome === "passed");
+    expect(passed.filter((one) => !expects404(one)).map(({ id }) => id)).toEqual([]);
+  },
+);
 
 test.each([
   { fails: 0, listed: true, outcome: "passed" },

@@ -1,10 +1,11 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import {
   anyOf,
   atLeast,
   Broken,
+  type Case,
   type ClientPeer,
   clientCommand,
   FORMATS,
@@ -12,19 +13,20 @@ import {
   formatResult,
   isFine,
   type Level,
-  type Listed,
   ordered,
-  parseList,
   type Report,
   type Result,
   runCases,
   type ServerPeer,
+  type Suite,
   serverCommand,
   suiteOf,
   totalsOf,
+  visible,
 } from "@parlance/conformance/suite";
 import { contractValue } from "@parlance/language/value";
 import packageJson from "../package.json" with { type: "json" };
+import { type ListFile, listAt, meetPatterns, update } from "./baseline.js";
 import { documentAt } from "./contract.js";
 import { exit, type Io, type Options, UsageError } from "./io.js";
 
@@ -39,22 +41,25 @@ Puts a server or a client, in any language, to the cases that a contract's folde
   --client CMD          a client: reads a call a line, prints { "messages", "error" }
   --token TOKEN         the token of a live server (better in PARLANCE_TOKEN)
 
-  --only PATTERN        cases whose id fits: * within a step, ** any steps; may be given again
+  --only PATTERN        cases whose id fits: * within a step, ** any steps; may be given again; one must fit
   --level LEVEL         must, should (default: must and should) or may (all)
-  --known-failing FILE  a pattern a line, its reason after #: these may fail, and a listed case that passes fails the run
+  --known-failing FILE  a pattern a line, its reason after #: these may fail, and a listed case that passes fails the run;
+                        a pattern that fits no case is a mistake
   --flaky FILE          a pattern a line: these are run up to three times, and pass with one pass
-  --update-baseline     write what fails now to the file of --known-failing
+  --update-baseline     add what fails now to the file of --known-failing, and take off the entries whose cases all ran and passed
   --seed N              the cases in another order, the same for the same N
-  --wait MS             how long something expected may take (default 5000)
+  --wait MS             how long something expected may take (default 5000); once, a program's first answer may take 60000
 
   --report FORMAT=FILE  junit, json, ndjson or html; may be given again
   --json                the json report on stdout
   --list                the cases, with level, place and kill, and no run
 
-docs/conformance.md has the protocol of fixtures and clients: one JSON line in, one out.
+docs/conformance.md has the protocol of fixtures and clients: one JSON line in, one out. A program that ends, prints something else or a
+line of more than 1 MiB, or does not answer in time, fails this case and is started again for the next. One that has answered none of its
+first three cases ends the run. Ctrl-C ends the program, and the reports have what ran.
 
-Exit codes: 0 every case passed, or failed as listed; 1 not; 2 usage, a file that cannot be read or written, or a program that does not
-follow the protocol.
+Exit codes: 0 every case passed, or failed as listed; 1 not; 2 usage, a contract that parlance lint refuses, a file that cannot be read or
+written, or a run that ended early.
 `;
 
 export const options = {
@@ -87,51 +92,29 @@ export async function command(argv: string[], io: Io): Promise<number> {
   if (path === undefined || more.length > 0) throw new UsageError("name the folder of one contract");
   const reports = (values.report ?? []).map(reportOf);
   const level = levelOf(values.level);
-  const { document, digest } = await documentAt(path, io);
+  const { document, digest } = await documentAt(path, io, undefined, { isLinted: true });
   const suite = await suiteOf(document, contractValue);
-  const chosen = anyOf(values.only ?? ["**"]);
-  const fits = (id: string) => chosen(id);
-  const isWanted = atLeast(level);
-  const all = [...suite.server, ...suite.client].filter((one) => fits(one.id) && isWanted(one));
-  if (values.list) {
-    for (const { id, level, at, kill, title } of all)
-      io.out(
-        values.json
-          ? `${JSON.stringify({ id, level, at, kill, title })}\n`
-          : `${level.padEnd(6)} ${id} (${at}; ${kill})\n`,
-      );
-    return exit.fine;
-  }
+  const ids = [...suite.server, ...suite.client].map(({ id }) => id);
+  meetPatterns("--only", values.only ?? [], ids);
+  if (values.list) return list(chosen([...suite.server, ...suite.client], values, level), values, io);
+
   const wait = numberOf("wait", values.wait) ?? 5000;
   const seed = numberOf("seed", values.seed);
-  const known = await listAt(values["known-failing"], values, io);
-  const flaky = await listAt(values.flaky, {}, io);
-  const peer = await peerOf(values, io, wait);
-  const isLive = "server" in peer && !peer.server.fixture;
-  const side = "server" in peer ? "server" : "client";
-  const cases = all.filter((one) => one.side === side && (one.side === "client" || isLive || one.script.length > 0));
+  const mayUpdate = values["update-baseline"] === true;
+  if (mayUpdate && values["known-failing"] === undefined)
+    throw new UsageError("--update-baseline needs --known-failing FILE");
+  const known = await listAt(values["known-failing"], ids, io, mayUpdate);
+  const flaky = await listAt(values.flaky, ids, io);
+  const side = values.client === undefined ? "server" : "client";
+  const runnable = suite[side].filter(
+    (one) => one.side === "client" || values.server !== undefined || one.script.length > 0,
+  );
+  const cases = ordered(chosen(runnable, values, level), seed);
+  meetPeer(values);
+  if (cases.length === 0) throw new UsageError(`no case of a ${side} fits ${filtersOf(values, level)}`);
+
   const began = performance.now();
-  const token = values.token ?? io.env.PARLANCE_TOKEN;
-  let results: Result[];
-  try {
-    results = await runCases(suite, ordered(cases, seed), {
-      ...peer,
-      ...(token !== undefined && { token }),
-      wait,
-      allowWrites: values["allow-writes"] ?? false,
-      known,
-      flaky,
-      rerun: (id) => rerunOf(path, values, id),
-      onResult: (result) => {
-        if (!values.json && (result.outcome === "failed" || result.outcome === "fixed")) io.out(formatResult(result));
-      },
-    });
-  } catch (error) {
-    if (error instanceof Broken) throw new UsageError(error.message);
-    throw error;
-  } finally {
-    await ("server" in peer ? peer.server : peer.client).close();
-  }
+  const { results, early } = await play(suite, cases, { path, values, known, flaky, wait }, io);
   const report: Report = {
     suite: 1,
     contract: { name: document.contract.name, digest },
@@ -143,29 +126,101 @@ export async function command(argv: string[], io: Io): Promise<number> {
     results,
   };
   for (const { format, file } of reports) await writeFile(resolve(io.cwd, file), FORMATS[format](report));
-  if (values["update-baseline"]) await update(values, known, report, io);
   if (values.json) io.out(FORMATS.json(report));
   const parts = Object.entries(report.totals).filter(([, count]) => count > 0);
-  io.err(
-    `${document.contract.name}, ${side}: ${parts.map(([name, count]) => `${count} ${name}`).join(", ") || "no cases"} in ${(report.ms / 1000).toFixed(1)} s\n`,
-  );
-  return isFine(report) || values["update-baseline"] ? exit.fine : exit.findings;
+  const words = parts.map(([name, count]) => `${count} ${name}`).join(", ") || "no cases";
+  io.err(`${visible(document.contract.name)}, ${side}: ${words} in ${(report.ms / 1000).toFixed(1)} s\n`);
+  if (early !== undefined)
+    throw new UsageError(`the run ended after ${results.length} of ${cases.length} cases: ${visible(early)}`);
+  if (!mayUpdate) return isFine(report) ? exit.fine : exit.findings;
+  const possible = [...runnable, ...(side === "server" ? suite.client : suite.server)].map(({ id }) => id);
+  for (const pattern of await update(values["known-failing"]!, known, possible, results, io))
+    io.err(`${visible(pattern)} stays on the list: some of its cases did not run\n`);
+  return exit.fine;
+}
+
+/** The cases that --only and --level take. */
+function chosen<C extends Case>(cases: readonly C[], { only = ["**"] }: Values, level: Level): C[] {
+  const fits = anyOf(only);
+  const isWanted = atLeast(level);
+  return cases.filter((one) => fits(one.id) && isWanted(one));
+}
+
+function filtersOf({ only = [], server }: Values, level: Level): string {
+  const given = [...only.map((one) => `--only ${one}`), `--level ${level}`];
+  return visible(`${given.join(" ")}${server === undefined ? "" : " --server"}`);
+}
+
+function list(cases: readonly Case[], { json }: Values, io: Io): number {
+  for (const { id, level, at, kill, title } of cases)
+    io.out(
+      visible(
+        json ? `${JSON.stringify({ id, level, at, kill, title })}\n` : `${level.padEnd(6)} ${id} (${at}; ${kill})\n`,
+      ),
+    );
+  return exit.fine;
+}
+
+interface Playing {
+  readonly path: string;
+  readonly values: Values;
+  readonly known: ListFile;
+  readonly flaky: ListFile;
+  readonly wait: number;
+}
+
+/** Runs the cases. `early` says why the run ended before its last case. */
+async function play(
+  suite: Suite,
+  cases: readonly Case[],
+  { path, values, known, flaky, wait }: Playing,
+  io: Io,
+): Promise<{ readonly results: readonly Result[]; readonly early?: string }> {
+  const interrupt = io.interrupt?.();
+  const peer = await peerOf(values, io, wait);
+  const close = () => ("server" in peer ? peer.server : peer.client).close();
+  interrupt?.addEventListener("abort", () => void close(), { once: true });
+  const token = values.token ?? io.env.PARLANCE_TOKEN;
+  const results: Result[] = [];
+  try {
+    await runCases(suite, cases, {
+      ...peer,
+      ...(token !== undefined && { token }),
+      wait,
+      allowWrites: values["allow-writes"] ?? false,
+      known: known.entries,
+      flaky: flaky.entries,
+      rerun: (id) => rerunOf(path, values, id),
+      ...(interrupt && { signal: interrupt }),
+      onResult: (result) => {
+        results.push(result);
+        if (!values.json && (result.outcome === "failed" || result.outcome === "fixed")) io.out(formatResult(result));
+      },
+    });
+    return interrupt?.aborted ? { results, early: "it was interrupted" } : { results };
+  } catch (error) {
+    if (error instanceof Broken) return { results, early: error.message };
+    throw error;
+  } finally {
+    await close();
+  }
+}
+
+function meetPeer(values: Values): void {
+  const given = [values.server, values["server-cmd"], values.client].filter((one) => one !== undefined);
+  if (given.length !== 1) throw new UsageError("name one of --server URL, --server-cmd CMD and --client CMD");
+  if (values.server !== undefined && (!URL.canParse(values.server) || !/^https?:/.test(values.server)))
+    throw new UsageError(`${visible(values.server)} is not an http or https URL`);
 }
 
 async function peerOf(values: Values, io: Io, wait: number): Promise<{ server: ServerPeer } | { client: ClientPeer }> {
-  const given = [values.server, values["server-cmd"], values.client].filter((one) => one !== undefined);
-  if (given.length !== 1) throw new UsageError("name one of --server URL, --server-cmd CMD and --client CMD");
   const start = { cwd: io.cwd, wait };
   if (values.client !== undefined) return { client: clientCommand(values.client, start) };
-  if (values["server-cmd"] === undefined) {
-    if (!URL.canParse(values.server!) || !/^https?:/.test(values.server!))
-      throw new UsageError(`${values.server} is not an http or https URL`);
-    return { server: { url: values.server!, close: async () => {} } };
-  }
+  if (values.server !== undefined) return { server: { url: values.server, close: async () => {} } };
   try {
-    return { server: await serverCommand(values["server-cmd"], start) };
+    return { server: await serverCommand(values["server-cmd"]!, start) };
   } catch (error) {
-    if (error instanceof Broken) throw new UsageError(error.message);
+    if (error instanceof Broken) throw new UsageError(visible(error.message));
     throw error;
   }
 }
@@ -188,29 +243,6 @@ function numberOf(name: string, text: string | undefined): number | undefined {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 0) throw new UsageError(`--${name} ${text} is not a number`);
   return value;
-}
-
-async function listAt(file: string | undefined, values: Partial<Values>, io: Io): Promise<Listed[]> {
-  if (values["update-baseline"] && file === undefined)
-    throw new UsageError("--update-baseline needs --known-failing FILE");
-  if (file === undefined) return [];
-  const text = await readFile(resolve(io.cwd, file), "utf8").catch((error) => {
-    if (values["update-baseline"]) return "";
-    throw error;
-  });
-  return parseList(text);
-}
-
-/** What fails now, one id a line; a pattern that still fits keeps its line and reason. */
-async function update(values: Values, known: readonly Listed[], { results }: Report, io: Io): Promise<void> {
-  const failing = results.filter(({ outcome }) => outcome === "failed" || outcome === "known").map(({ id }) => id);
-  const kept = known.filter(({ pattern }) => failing.some(anyOf([pattern])));
-  const covered = anyOf(kept.map(({ pattern }) => pattern));
-  const lines = [
-    ...kept.map(({ pattern, reason }) => (reason === undefined ? pattern : `${pattern} # ${reason}`)),
-    ...failing.filter((id) => !covered(id)),
-  ];
-  await writeFile(resolve(io.cwd, values["known-failing"]!), lines.map((line) => `${line}\n`).join(""));
 }
 
 /** The command that runs one case; a token is not repeated. */

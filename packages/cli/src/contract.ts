@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { assemble } from "@parlance/language/load";
 import { contractValue, type LoadedContract } from "@parlance/language/value";
-import { contractsAt } from "./folders.js";
+import { contractsAt, type Place } from "./folders.js";
 import { type Io, UsageError } from "./io.js";
+import { sentence } from "./report.js";
 
 /** A contract's folder as a value, with a digest of this version. */
 export interface Loaded {
@@ -16,10 +17,11 @@ export async function contractAt(path: string, io: Io, name?: string): Promise<L
   return { contract: contractValue(document), digest };
 }
 
-/** The same with its schemas, examples and transcripts. */
-export async function documentAt(path: string, io: Io, name?: string) {
+/** The same with its schemas, examples and transcripts. Linted, it throws lint's sentences for a contract with an error. */
+export async function documentAt(path: string, io: Io, name?: string, { isLinted = false } = {}) {
   const { places } = await contractsAt(path, io);
-  const documents = places.map(({ folder }) => assemble(folder));
+  const all = places.map((place) => ({ place, document: assemble(place.folder) }));
+  const documents = all.map(({ document }) => document);
   const found = documents.filter(
     ({ contract }) => name === undefined || documents.length === 1 || contract.name === name,
   );
@@ -32,10 +34,20 @@ export async function documentAt(path: string, io: Io, name?: string) {
     );
   }
   const document = found[0]!;
+  if (isLinted) await meetLint(path, all.find((one) => one.document === document)!.place);
   const digest = createHash("sha256")
     .update(canonical([document.source, document.schemas]))
     .digest("hex");
   return { document, digest: `sha256:${digest}` };
+}
+
+async function meetLint(path: string, place: Place): Promise<void> {
+  // Loaded here, so that no other command waits for it.
+  const { faults } = await import("./lint.js");
+  const wrong = (await faults([place])).filter(({ severity }) => severity === undefined);
+  if (wrong.length === 0) return;
+  const lines = wrong.map((remark) => `  ${sentence(remark)}`);
+  throw new UsageError(`${path} is no contract that parlance lint takes\n${lines.join("\n")}`);
 }
 
 /** JSON with sorted keys: equal contracts have equal digests. */

@@ -16,6 +16,14 @@ export interface Io {
   err(text: string): void;
 }
 
+/** Ends a command whose output is read no more, as behind `| head`: one that can be interrupted as by Ctrl-C, any other at once. */
+export function endsQuietly(output: NodeJS.EventEmitter, end: () => void): void {
+  output.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+    end();
+  });
+}
+
 /** The options of a command, as `parseArgs` takes them. */
 export type Options = Readonly<
   Record<

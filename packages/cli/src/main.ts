@@ -1,7 +1,11 @@
 #!/usr/bin/env node
 import { createInterface } from "node:readline/promises";
-import { UsageError } from "./io.js";
+import { endsQuietly, UsageError } from "./io.js";
 import { run } from "./run.js";
+
+let interrupt: (() => void) | undefined;
+for (const stream of [process.stdout, process.stderr])
+  endsQuietly(stream, () => (interrupt ? interrupt() : process.exit()));
 
 process.exitCode = await run(process.argv.slice(2), {
   cwd: process.cwd(),
@@ -11,8 +15,9 @@ process.exitCode = await run(process.argv.slice(2), {
   ...(process.stdin.isTTY && process.stdout.isTTY && { ask }),
   interrupt: () => {
     const controller = new AbortController();
+    interrupt = () => controller.abort();
     // SIGHUP: the terminal was closed.
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => controller.abort());
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, interrupt);
     return controller.signal;
   },
   out: (text) => void process.stdout.write(text),

@@ -22,11 +22,15 @@ export interface Remark {
 /** Prints remarks for people, and for GitHub where it runs the command: an annotation at the line of a pull request. */
 export function print(remarks: readonly Remark[], io: Io): void {
   for (const remark of remarks) {
-    const { file, line, column, pointer, message, rule, severity } = remark;
-    const place = `${file}:${line}${column === undefined ? "" : `:${column}`}${pointer && ` ${pointer}`}`;
-    io.out(`${place}: ${severity ? `${severity}: ` : ""}${message} [${rule}]\n`);
+    io.out(`${sentence(remark)}\n`);
     if (io.env.GITHUB_ACTIONS) io.out(annotation(remark, io));
   }
+}
+
+/** A remark for people: its place, and what is wrong there. */
+export function sentence({ file, line, column, pointer, message, rule, severity }: Remark): string {
+  const place = `${file}:${line}${column === undefined ? "" : `:${column}`}${pointer && ` ${pointer}`}`;
+  return `${place}: ${severity ? `${severity}: ` : ""}${message} [${rule}]`;
 }
 
 /** https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions: paths are relative to the repository. */

@@ -1,9 +1,13 @@
 import { spawnSync } from "node:child_process";
+import { EventEmitter } from "node:events";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Outcome, Result } from "@parlance/conformance/suite";
 import { expect, test } from "vitest";
+import { listAt, update } from "../src/baseline.js";
+import { endsQuietly, type Io } from "../src/io.js";
 import { run } from "../src/run.js";
 import { folder, parlance } from "./terminal.js";
 
@@ -122,12 +126,91 @@ test.each([
   ["a program that ends", ["schemas/my-agent", "--server-cmd", "false"], "printed no"],
   ["an unknown report", ["schemas/my-agent", "--report", "pdf=x", "--client", "cat"], "FORMAT=FILE"],
   ["an unknown level", ["schemas/my-agent", "--level", "can", "--client", "cat"], "must, should or may"],
+  [
+    "a pattern of --only that fits no case, beside one that does,",
+    ["schemas/my-agent", "--client", "cat", "--only", "client/**", "--only", "client/sendd/**"],
+    "--only: client/sendd/** fits no case of the suite",
+  ],
+  ["the same with --list", ["schemas/my-agent", "--list", "--only", "client/sendd/**"], "client/sendd/** fits no case"],
+  [
+    "a pattern that fits only cases of the other side",
+    ["schemas/my-agent", "--client", "cat", "--only", "server/**"],
+    "no case of a client fits --only server/** --level should",
+  ],
+  [
+    "an entry of --known-failing that fits no case",
+    ["schemas/my-agent", "--client", "cat", "--known-failing", "stale.txt"],
+    "stale.txt: client/no/such/case fits no case",
+  ],
+  [
+    "an entry of --flaky that fits no case",
+    ["schemas/my-agent", "--client", "cat", "--flaky", "stale.txt"],
+    "stale.txt: client/no/such/case fits no case",
+  ],
 ])("%s is a mistake in the call", async (_, words, message) => {
-  const cwd = await folder();
+  const cwd = await folder({ "stale.txt": "client/** # all\nclient/no/such/case # gone\n" });
   await parlance(cwd, "init --example sse");
   const { code, err } = await conform(cwd, ...words);
   expect(code).toBe(2);
   expect(err).toContain(message);
+});
+
+test("--update-baseline takes off only entries whose cases all ran and passed, and keeps the other lines as they are", async () => {
+  const before = [
+    "# What our client cannot do.",
+    "client/send/cut/* # issue 5",
+    "",
+    "client/send/cut/1 # fixed",
+    "client/send/*/2",
+    "client/*/skipped # issue 6",
+    "client/never/ran # issue 7",
+    "server/** # another run's",
+  ];
+  const cwd = await folder({ "known.txt": before.map((line) => `${line}\n`).join("") });
+  const outcomes: Readonly<Record<string, Outcome>> = {
+    "client/send/cut/1": "fixed",
+    "client/send/cut/2": "known",
+    "client/a/skipped": "skipped",
+    "client/b/passed": "passed",
+    "client/c/failed": "failed",
+  };
+  const results = Object.entries(outcomes).map(([id, outcome]) => ({ id, outcome }) as Result);
+  const ids = [...Object.keys(outcomes), "client/never/ran", "client/send/end/2", "server/a"];
+  const io: Io = { cwd, env: {}, stdin: (async function* () {})(), out() {}, err() {} };
+  await update("known.txt", await listAt("known.txt", ids, io), ids, results, io);
+  const after = [...before.filter((line) => !line.includes("fixed")), "client/c/failed", ""];
+  expect((await readFile(join(cwd, "known.txt"), "utf8")).split("\n")).toEqual(after);
+});
+
+test("a contract that lint refuses is refused with lint's sentences, and a program that answers nothing ends the run with its reports", async () => {
+  const cwd = await folder();
+  await parlance(cwd, "init --example sse");
+  const path = "schemas/my-agent";
+  const silent = await conform(cwd, path, "--client", "echo no such model >&2; exit 3", "--report", "json=report.json");
+  expect(silent.code).toBe(2);
+  expect(silent.err).toMatch(/the run ended after 3 of \d+ cases: .*it ended with 3.*\n.*no such model/s);
+  expect(silent.out).toContain("it ended with 3, after these lines on stderr:\n           no such model\n");
+  expect(JSON.parse(await readFile(join(cwd, "report.json"), "utf8")).totals).toMatchObject({ failed: 3, passed: 0 });
+
+  const contract = JSON.parse(await readFile(join(cwd, path, "contract.json"), "utf8"));
+  await writeFile(
+    join(cwd, path, "contract.json"),
+    JSON.stringify({ ...contract, tag: { in: "property", property: "kind" } }),
+  );
+  const { code, out, err } = await conform(cwd, path, "--list");
+  expect({ code, out }).toEqual({ code: 2, out: "" });
+  expect(err).toMatch(
+    /^parlance conform: schemas\/my-agent is no contract that parlance lint takes\n {2}\S+:\d+.* \[tag\]\n/,
+  );
+});
+
+test("the output of a command that is read no more ends it as Ctrl-C does, and any other failure of it is thrown", () => {
+  const output = new EventEmitter();
+  let ends = 0;
+  endsQuietly(output, () => ends++);
+  output.emit("error", Object.assign(new Error("write EPIPE"), { code: "EPIPE" }));
+  expect(ends).toBe(1);
+  expect(() => output.emit("error", new Error("EIO"))).toThrow("EIO");
 });
 
 /** Programs in other languages. By default those of the two shortest contracts; of the slowest program a part. */

@@ -20,7 +20,7 @@ const made: Readonly<Record<string, readonly unknown[]>> = {
   ToonError: ["no", 3],
   Unmet: ["an answer", "nothing"],
   NotOffered: ["no"],
-  Broken: ["no"],
+  Broken: ["an answer", "nothing"],
   BadRequest: ["no"],
 };
 

@@ -61,7 +61,7 @@ describe("A durable port that delivers before it closes", () => {
 
   it("has a sender wait while it is cut, and go on with the next socket", async () => {
     const pace = { room: 1, most: 10, stall: 1000 };
-    const conversation = durable({ limit: 1000, onCut() {}, deliver: true, pace });
+    const conversation = durable({ limit: 1000, Paced: PacedPort, onCut() {}, deliver: true, pace });
     conversation.port.listen({ frame() {}, close() {} });
     conversation.port.send("abc");
     const room = conversation.port.room!();

@@ -1,63 +1,101 @@
+import { Unmet } from "../case.js";
 import type { ClientPeer, ServerPeer } from "../peer.js";
 import type { Called, Told } from "../script.js";
-import { Broken, Program } from "./program.js";
+import { type Answer, Broken, Program } from "./program.js";
 
 interface Start {
   readonly cwd: string;
   readonly wait: number;
-  /** Milliseconds until a program must have printed its first line. */
+  /** Milliseconds that the program's first answer may take. */
   readonly startWithin?: number;
 }
 
-/** A fixture server: it prints its URL, and reads and answers one line a case. */
-export async function serverCommand(command: string, { startWithin = 60_000, ...start }: Start): Promise<ServerPeer> {
-  const program = new Program(command, start);
-  const { url } = await program.line('{ "url": … }', startWithin).catch(async (error) => {
-    await program.close();
-    throw new Broken(`--server-cmd ${command}: ${error.message}`);
+/** A fixture server: it prints its URL, and reads and answers one line a case. One that fails a case is started again for the next. */
+export async function serverCommand(command: string, options: Start): Promise<ServerPeer> {
+  const starting = new Starting(command, options);
+  let url = "";
+  async function start(): Promise<void> {
+    const first = await starting.ask(undefined, '{ "url": … }', ({ url }) => URL.canParse(String(url)));
+    url = String(first.url);
+  }
+  await start().catch((error) => {
+    throw error instanceof Unmet ? new Broken(error.expected, error.came) : error;
   });
-  if (typeof url !== "string") throw new Broken(`--server-cmd ${command}: its first line has no url`);
   return {
-    url,
+    get url() {
+      return url;
+    },
     fixture: {
       async begin(line) {
-        program.forget();
-        program.say(line);
-        const ready = await program.line(`{ "ready": "${line.case}" }`);
-        if (ready.ready !== line.case)
-          throw new Broken(`the fixture answered ${JSON.stringify(ready)} to the case ${line.case}`);
+        if (!starting.runs) await start();
+        await starting.ask(line, `{ "ready": "${line.case}" }`, ({ ready }) => ready === line.case);
       },
       async report(id) {
-        program.say({ report: id });
-        const { calls } = await program.line('{ "calls": […] }');
-        if (!Array.isArray(calls)) throw new Broken("the fixture's report has no calls");
+        if (!starting.runs) throw new Broken('{ "calls": […] }', "it has been stopped");
+        const { calls } = await starting.ask({ report: id }, '{ "calls": […] }', ({ calls }) => Array.isArray(calls));
         return calls as Called[];
       },
     },
-    close: () => program.close(),
+    close: () => starting.close(),
   };
 }
 
-/** A client: it reads one line a call and prints what came. One that does not answer in time is started again for the next call. */
-export function clientCommand(command: string, { startWithin = 60_000, ...start }: Start): ClientPeer {
-  let program: Program | undefined;
+/** A client: it reads one line a call and prints what came. One that fails a call is started again for the next. */
+export function clientCommand(command: string, options: Start): ClientPeer {
+  const starting = new Starting(command, options);
   return {
     async call(line) {
-      const isNew = program === undefined;
-      program ??= new Program(command, start);
-      program.say(line);
-      try {
-        const told = await program.line('a line { "messages": […], "error": … }', isNew ? startWithin : undefined);
-        if (!Array.isArray(told.messages))
-          throw new Broken(`the client answered ${JSON.stringify(told).slice(0, 200)}`);
-        return { error: null, ...told } as unknown as Told;
-      } catch (error) {
-        // What it prints later would be taken for the answer to the next call.
-        await program.close();
-        program = undefined;
-        throw error;
-      }
+      const what = 'a line { "messages": […], "error": … }';
+      const told = await starting.ask(line, what, ({ messages }) => Array.isArray(messages));
+      return { error: null, ...told } as unknown as Told;
     },
-    close: async () => program?.close(),
+    close: () => starting.close(),
   };
+}
+
+/** A program that is started when it is asked and does not run. */
+class Starting {
+  readonly #start: () => Program;
+  readonly #wait: number;
+  #program: Program | undefined;
+  /** Milliseconds that the first answer of a new program may take. */
+  #first: number;
+  #isProven = false;
+
+  constructor(command: string, { cwd, wait, startWithin = 60_000 }: Start) {
+    this.#start = () => new Program(command, cwd);
+    this.#wait = wait;
+    this.#first = Math.max(startWithin, wait);
+  }
+
+  get runs(): boolean {
+    return this.#program !== undefined;
+  }
+
+  async ask(line: object | undefined, what: string, fits: (answer: Answer) => boolean): Promise<Answer> {
+    const isNew = this.#program === undefined;
+    this.#program ??= this.#start();
+    const program = this.#program;
+    const began = Date.now();
+    try {
+      const answer = await program.ask(line, what, isNew ? this.#first : this.#wait);
+      if (!fits(answer)) throw new Broken(what, JSON.stringify(answer).slice(0, 200));
+      // The next start may take as long as this one.
+      if (isNew && !this.#isProven) this.#first = this.#wait + (Date.now() - began);
+      this.#isProven = true;
+      return answer;
+    } catch (error) {
+      // A program that has not answered in all this time is not given it again.
+      if (error instanceof Unmet && !this.#isProven) this.#first = this.#wait;
+      this.#program = undefined;
+      // What it prints later would be taken for the answer to the next line.
+      await program.close(0);
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#program?.close();
+    this.#program = undefined;
+  }
 }

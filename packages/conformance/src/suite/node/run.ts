@@ -5,7 +5,7 @@ import type { ClientPeer, ServerPeer } from "../peer.js";
 import type { Outcome, Result } from "../result.js";
 import type { Listed } from "../select.js";
 import { matcher } from "../select.js";
-import type { ClientStage, ServerStage } from "../stage.js";
+import type { ClientStage, Exchange, ServerStage } from "../stage.js";
 import { Trace } from "../trace.js";
 import { Broken } from "./program.js";
 import { Requester, within } from "./requester.js";
@@ -25,26 +25,58 @@ export interface RunOptions {
   readonly flaky?: readonly Listed[];
   /** The command that repeats a case. */
   readonly rerun?: (id: string) => string;
+  /** Called for each case when it is over, so also before an error ends the run. */
   readonly onResult?: (result: Result) => void;
+  /** Ends the run before its next case; the one that runs is not judged. */
+  readonly signal?: AbortSignal;
 }
 
-/** Puts the cases to the peers, one after the other. */
+/** Cases without an answer, after which a program that has never answered is given up. */
+const SILENT = 3;
+
+/** Puts the cases to the peers, one after the other. Throws `Broken` where a peer has not answered one of its first three cases. */
 export async function runCases({ kit }: Suite, cases: readonly Case[], options: RunOptions): Promise<Result[]> {
-  const { wait = 5000 } = options;
+  const { wait = 5000, signal } = options;
   const began = performance.now();
   const trace = new Trace(() => performance.now() - began);
   const results: Result[] = [];
   const known = listed(options.known);
   const flaky = listed(options.flaky);
+  const heard: Heard = { answers: 0, last: "" };
+  let silent = 0;
   for (const one of cases) {
     const attempt = () =>
-      one.side === "server" ? serverCase(kit, one, trace, options, wait) : clientCase(one, trace, options, wait);
+      one.side === "server"
+        ? serverCase(kit, one, trace, options, wait, heard)
+        : clientCase(kit, one, trace, options, wait, heard);
     const judged = await judge(one, attempt, trace, known, flaky);
+    if (signal?.aborted) return results;
     const result = { ...judged, ...("expected" in judged && options.rerun && { rerun: options.rerun(one.id) }) };
     results.push(result);
     options.onResult?.(result);
+    if (heard.answers === 0 && result.outcome === "failed" && ++silent === SILENT)
+      throw new Broken(`answer to its first ${SILENT} cases`, heard.last);
   }
   return results;
+}
+
+/** What a peer has answered in this run. */
+interface Heard {
+  answers: number;
+  /** The last failure to answer. */
+  last: string;
+}
+
+/** Notes whether a peer answers. */
+async function hearing<T>(heard: Heard, answer: Promise<T>): Promise<T> {
+  try {
+    const value = await answer;
+    heard.answers++;
+    return value;
+  } catch (error) {
+    if (error instanceof Broken || error instanceof Unmet) heard.last = error.came;
+    throw error;
+  }
 }
 
 /** How often a case on the list of flaky ones is run, at most. */
@@ -86,7 +118,7 @@ async function judge(one: Case, attempt: () => Promise<void>, trace: Trace, know
 }
 
 function flawOf(error: unknown): { expected: string; came: string } {
-  if (error instanceof Unmet) return { expected: error.expected, came: error.came };
+  if (error instanceof Unmet || error instanceof Broken) return { expected: error.expected, came: error.came };
   if (error instanceof Violation) return { expected: "what the contract defines", came: error.message };
   throw error;
 }
@@ -97,8 +129,9 @@ async function serverCase(
   trace: Trace,
   options: RunOptions,
   wait: number,
+  heard: Heard,
 ): Promise<void> {
-  const { fixture, url } = options.server!;
+  const { fixture } = options.server!;
   const { auth } = kit.contract;
   const token = options.token ?? (auth ? "conformance" : undefined);
   if (!fixture) {
@@ -107,6 +140,11 @@ async function serverCase(
   }
   if (fixture && one.script.length === 0) throw new NotOffered("is for live servers (--server)");
   const sent = auth?.header === undefined ? { Authorization: `Bearer ${token}` } : { [auth.header]: token! };
+  if (fixture)
+    await hearing(heard, fixture.begin({ case: one.id, script: one.script, ...(token !== undefined && { token }) }));
+  else heard.answers++;
+  // A fixture that was started again has another URL.
+  const { url } = options.server!;
   const requester = new Requester({ url, headers: token === undefined ? {} : sent, wait }, trace);
   const stage: ServerStage = {
     live: fixture === undefined,
@@ -116,7 +154,6 @@ async function serverCase(
     socket: (asking) => requester.socket(asking),
     report: () => fixture!.report(one.id),
   };
-  await fixture?.begin({ case: one.id, script: one.script, ...(token !== undefined && { token }) });
   try {
     await one.run(stage);
   } finally {
@@ -124,7 +161,14 @@ async function serverCase(
   }
 }
 
-async function clientCase(one: ClientCase, trace: Trace, options: RunOptions, wait: number): Promise<void> {
+async function clientCase(
+  kit: Suite["kit"],
+  one: ClientCase,
+  trace: Trace,
+  options: RunOptions,
+  wait: number,
+  heard: Heard,
+): Promise<void> {
   // A port of its own, because a client may keep the connections of the case before.
   const responder = await Responder.listen(trace, wait);
   const stage: ClientStage = {
@@ -132,7 +176,9 @@ async function clientCase(one: ClientCase, trace: Trace, options: RunOptions, wa
     async call(call, serve) {
       let failure: unknown;
       const exchanges: Promise<void>[] = [];
+      let didCall = false;
       responder.serve = (exchange) => {
+        didCall ||= isCall(kit, call.operation, exchange);
         const served = serve(exchange, exchanges.length).catch((error) => {
           failure ??= error;
           exchange.cut();
@@ -142,8 +188,14 @@ async function clientCase(one: ClientCase, trace: Trace, options: RunOptions, wa
       };
       const line = { case: one.id, url: responder.url, ...call, token: options.token ?? "conformance" };
       try {
-        const told = await options.client!.call(line);
-        meet(exchanges.length > 0, `a request of ${call.operation}`, "a report without a request");
+        const told = await hearing(heard, options.client!.call(line));
+        // What a case expects of the request, or of what follows it, was never asked of a client that made none.
+        if (failure === undefined)
+          meet(
+            didCall,
+            `a request of ${call.operation}`,
+            `the client did not call: it reported ${JSON.stringify(told)}`,
+          );
         // A client may report before the kit has seen all that the case is about.
         await within(wait, `the whole exchange of ${call.operation}`, Promise.all(exchanges));
         if (failure !== undefined) throw failure;
@@ -159,4 +211,10 @@ async function clientCase(one: ClientCase, trace: Trace, options: RunOptions, wa
   } finally {
     await responder.close();
   }
+}
+
+/** Whether a request is that of an operation or channel, by its method and path. */
+function isCall(kit: Suite["kit"], name: string, { method, target, isSocket }: Exchange): boolean {
+  if (isSocket !== (kit.contract.channels[name] !== undefined)) return false;
+  return kit.talk.namesAt(method, target)?.includes(name) ?? false;
 }

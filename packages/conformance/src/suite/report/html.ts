@@ -1,5 +1,6 @@
 import type { Report, Result } from "../result.js";
 import { formatTrace } from "./text.js";
+import { visible } from "./visible.js";
 
 /** One page without scripts: totals, and each case with what was expected and what came. */
 export function html({ contract, kit, totals, results, peers, ms, seed }: Report): string {
@@ -23,7 +24,7 @@ export function html({ contract, kit, totals, results, peers, ms, seed }: Report
   :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
   body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
   pre { overflow: auto; white-space: pre-wrap; word-break: break-word; }
-  td, th { text-align: left; padding: 0.1rem 1rem 0.1rem 0; vertical-align: top; }
+  td, th { text-align: left; padding: 0.1rem 1rem 0.1rem 0; vertical-align: top; white-space: pre-wrap; }
   summary b { display: inline-block; min-width: 5rem; }
 </style>
 <h1>${escaped(contract.name)}: conformance</h1>
@@ -59,5 +60,5 @@ function entry(result: Result): string {
 }
 
 function escaped(text: string): string {
-  return text.replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);
+  return visible(text).replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);
 }

@@ -1,4 +1,5 @@
 import type { Report, Result } from "../result.js";
+import { visible } from "./visible.js";
 
 /** The form that CI systems read: a suite for each side, a test case for each case. */
 export function junit({ contract, kit, seed, results, ms }: Report): string {
@@ -49,14 +50,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   ">": "&gt;",
   '"': "&quot;",
   "\n": "&#10;",
-  "\r": "&#13;",
-  "\t": "&#9;",
 };
 
-/** XML 1.0 has no other control characters, however they are written. */
+/** XML 1.0 has no control characters, however they are written, and no lone surrogates. */
 function escaped(text: string): string {
-  return text
-    .replace(/[&<>"\n\r\t]/g, (one) => ENTITIES[one]!)
+  return visible(text)
+    .replace(/[&<>"\n]/g, (one) => ENTITIES[one]!)
     .replace(
       /[^\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu,
       (one) => `\\u${one.codePointAt(0)!.toString(16).padStart(4, "0")}`,

@@ -1,4 +1,5 @@
 import type { Result } from "../result.js";
+import { visible } from "./visible.js";
 
 /** A result for people, on a terminal. */
 export function formatResult(result: Result): string {
@@ -8,7 +9,8 @@ export function formatResult(result: Result): string {
   if (reason !== undefined) lines.push(`  ${reason}`);
   if (outcome === "failed") for (const line of trace) lines.push(`  ${formatTrace(line)}`);
   if (outcome === "failed" && rerun !== undefined) lines.push(`  again: ${rerun}`);
-  return `${lines.join("\n")}\n`;
+  // A line end within what came is indented, so that it does not begin a result.
+  return `${lines.map((line) => visible(line).replaceAll("\n", "\n           ")).join("\n")}\n`;
 }
 
 export function formatTrace({ t, c, from, bytes }: NonNullable<Result["trace"]>[number]): string {

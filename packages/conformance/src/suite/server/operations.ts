@@ -74,7 +74,8 @@ function answers(kit: Kit, name: string): ServerCase[] {
       at: `${kit.placeOf(name)}/answer`,
       kill: "wrong-type",
       async run(stage) {
-        const { headers } = await stage.request(asking);
+        const { headers, ...came } = await stage.request(asking);
+        meetOk(came, came.text);
         meet(mediaType(headers) === type, `Content-Type ${type}`, headers["content-type"] ?? "none");
       },
     });

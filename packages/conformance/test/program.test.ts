@@ -1,0 +1,105 @@
+import { spawnSync } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { clientCommand, serverCommand } from "../src/suite/node/commands.js";
+import type { ClientLine } from "../src/suite/peer.js";
+
+// Programs under test that do not do their part, as scripts of a POSIX shell.
+
+const posix = process.platform !== "win32";
+const line: ClientLine = {
+  case: "client/send/cut/1",
+  url: "http://127.0.0.1:1",
+  operation: "send",
+  input: {},
+  script: [],
+};
+const GOOD = `while read line; do echo '{"messages":[1],"error":null}'; done`;
+
+async function started(script: string, wait = 10_000) {
+  const cwd = await mkdtemp(join(tmpdir(), "parlance-program-"));
+  const client = clientCommand(script, { cwd, wait, startWithin: wait });
+  onTestFinished(async () => {
+    await client.close();
+    await rm(cwd, { recursive: true });
+  });
+  return { client, cwd };
+}
+
+test.runIf(posix).each([
+  [
+    "ends",
+    "read line; echo first >&2; echo last >&2; exit 3",
+    /^it ended with 3, after these lines on stderr:\nfirst\nlast$/,
+  ],
+  ["ends with 0", "exit 0", /^it ended with 0$/],
+  ["ends by a signal", "kill -9 $$", /^it ended with SIGKILL$/],
+  ["does not exist", "parlance-no-such-program", /^it ended with 127, after these lines on stderr:\n.*not found/],
+  ["closes its output and lives", "exec >&-; while read line; do :; done", /^it closed its output$/],
+  ["answers with half of a line of JSON", `read line; echo '{"messages":'; sleep 600`, /^a line that is not JSON: /],
+  ["answers with other JSON", `read line; echo '{"answers":[]}'; sleep 600`, /^\{"answers":\[\]\}$/],
+  ["prints a line without an end", "read line; yes xxxxxxxxxxxxxxxx | tr -d '\\n'", /^a line of more than 1 MiB$/],
+  [
+    "prints a long line, and goes on",
+    "read line; printf '%01100000d\\n{\"messages\":[]}\\n' 1; sleep 600",
+    /^a line of more than 1 MiB$/,
+  ],
+  [
+    "prints lines without an end",
+    "yes '{}'",
+    /^(a line that nothing asked for: \{\}|more than 1000 lines that nothing asked for|\{\})$/,
+  ],
+])("a program that %s fails this call, which says so, and is started again for the next", async (_, script, came) => {
+  const { client } = await started(`if [ -e ran ]; then ${GOOD}; exit; fi; touch ran; ${script}`);
+  await expect(client.call(line)).rejects.toMatchObject({ came: expect.stringMatching(came) });
+  expect(await client.call(line)).toEqual({ messages: [1], error: null });
+});
+
+test.runIf(posix)(
+  "a second line for one call fails the next call, and no line is taken for the answer to another",
+  async () => {
+    const { client } = await started(`read line; printf '{"messages":[1]}\\n{"messages":[2]}\\n'; ${GOOD}`);
+    expect(await client.call(line)).toEqual({ messages: [1], error: null });
+    await expect(client.call(line)).rejects.toMatchObject({ came: 'a line that nothing asked for: {"messages":[2]}' });
+  },
+);
+
+test.runIf(posix)("lines of the program's own, a byte order mark and CR LF are passed over", async () => {
+  const { client } = await started(
+    `read line; echo hello; printf '\\357\\273\\277 {"messages":[1]}\\r\\n'; echo; cat > /dev/null`,
+  );
+  expect(await client.call(line)).toEqual({ messages: [1], error: null });
+});
+
+test.runIf(posix)(
+  "a program that neither answers nor ends is bounded by the wait, and nothing of it is left",
+  async () => {
+    const deaf = `sh -c 'trap "" TERM HUP; echo $$ > pid; while :; do sleep 1; done'; echo never`;
+    const { client, cwd } = await started(deaf, 1000);
+    await expect(client.call(line)).rejects.toMatchObject({ came: "nothing within 1000 ms" });
+    const pid = Number(await readFile(join(cwd, "pid"), "utf8"));
+    expect(pid).toBeGreaterThan(0);
+    // One that is dead and not reaped has the state Z.
+    await expect
+      .poll(() => spawnSync("ps", ["-o", "stat=", "-p", String(pid)]).stdout.toString())
+      .toMatch(/^(Z.*\n)?$/);
+  },
+);
+
+test.runIf(posix)("a fixture that ends in one case is started again for the next, at its new URL", async () => {
+  const cwd = await mkdtemp(join(tmpdir(), "parlance-program-"));
+  const script = `n=$(cat n 2>/dev/null || echo 1); echo $((n + 1)) > n; echo "{\\"url\\":\\"http://127.0.0.1:$n\\"}"
+read line; if [ $n = 1 ]; then exit 4; fi; echo '{"ready":"b"}'; read line; echo '{"calls":[]}'; cat > /dev/null`;
+  const server = await serverCommand(script, { cwd, wait: 10_000 });
+  onTestFinished(async () => {
+    await server.close();
+    await rm(cwd, { recursive: true });
+  });
+  expect(server.url).toBe("http://127.0.0.1:1");
+  await expect(server.fixture!.begin({ case: "a", script: [] })).rejects.toMatchObject({ came: "it ended with 4" });
+  await server.fixture!.begin({ case: "b", script: [] });
+  expect(server.url).toBe("http://127.0.0.1:2");
+  expect(await server.fixture!.report("b")).toEqual([]);
+});
