@@ -114,7 +114,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   if (cases.length === 0) throw new UsageError(`no case of a ${side} fits ${filtersOf(values, level)}`);
 
   const began = performance.now();
-  const { results, early } = await play(suite, cases, { path, values, known, flaky, wait }, io);
+  const { results, early, defect } = await play(suite, cases, { path, values, known, flaky, wait }, io);
   const report: Report = {
     suite: 1,
     contract: { name: document.contract.name, digest },
@@ -130,6 +130,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const parts = Object.entries(report.totals).filter(([, count]) => count > 0);
   const words = parts.map(([name, count]) => `${count} ${name}`).join(", ") || "no cases";
   io.err(`${visible(document.contract.name)}, ${side}: ${words} in ${(report.ms / 1000).toFixed(1)} s\n`);
+  if (defect !== undefined) throw defect;
   if (early !== undefined)
     throw new UsageError(`the run ended after ${results.length} of ${cases.length} cases: ${visible(early)}`);
   if (!mayUpdate) return isFine(report) ? exit.fine : exit.findings;
@@ -169,13 +170,13 @@ interface Playing {
   readonly wait: number;
 }
 
-/** Runs the cases. `early` says why the run ended before its last case. */
+/** Runs the cases. `early` says why the run ended before its last case; after a defect of this program the report is written too. */
 async function play(
   suite: Suite,
   cases: readonly Case[],
   { path, values, known, flaky, wait }: Playing,
   io: Io,
-): Promise<{ readonly results: readonly Result[]; readonly early?: string }> {
+): Promise<{ readonly results: readonly Result[]; readonly early?: string; readonly defect?: unknown }> {
   const interrupt = io.interrupt?.();
   const peer = await peerOf(values, io, wait);
   const close = () => ("server" in peer ? peer.server : peer.client).close();
@@ -200,7 +201,7 @@ async function play(
     return interrupt?.aborted ? { results, early: "it was interrupted" } : { results };
   } catch (error) {
     if (error instanceof Broken) return { results, early: error.message };
-    throw error;
+    return { results, defect: error };
   } finally {
     await close();
   }

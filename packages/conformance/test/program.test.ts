@@ -40,6 +40,11 @@ test.runIf(posix).each([
   ["closes its output and lives", "exec >&-; while read line; do :; done", /^it closed its output$/],
   ["answers with half of a line of JSON", `read line; echo '{"messages":'; sleep 600`, /^a line that is not JSON: /],
   ["answers with other JSON", `read line; echo '{"answers":[]}'; sleep 600`, /^\{"answers":\[\]\}$/],
+  [
+    "reports an error without a kind",
+    `read line; echo '{"messages":[],"error":"lost"}'; sleep 600`,
+    /^\{"messages":\[\],"error":"lost"\}$/,
+  ],
   ["prints a line without an end", "read line; yes xxxxxxxxxxxxxxxx | tr -d '\\n'", /^a line of more than 1 MiB$/],
   [
     "prints a long line, and goes on",

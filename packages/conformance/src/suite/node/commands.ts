@@ -1,3 +1,4 @@
+import { isObject } from "@parlance/wire";
 import { Unmet } from "../case.js";
 import type { ClientPeer, ServerPeer } from "../peer.js";
 import type { Called, Told } from "../script.js";
@@ -15,7 +16,11 @@ export async function serverCommand(command: string, options: Start): Promise<Se
   const starting = new Starting(command, options);
   let url = "";
   async function start(): Promise<void> {
-    const first = await starting.ask(undefined, '{ "url": … }', ({ url }) => URL.canParse(String(url)));
+    const first = await starting.ask(
+      undefined,
+      '{ "url": … }',
+      ({ url }) => /^https?:/.test(String(url)) && URL.canParse(String(url)),
+    );
     url = String(first.url);
   }
   await start().catch((error) => {
@@ -32,7 +37,7 @@ export async function serverCommand(command: string, options: Start): Promise<Se
       },
       async report(id) {
         if (!starting.runs) throw new Broken('{ "calls": […] }', "it has been stopped");
-        const { calls } = await starting.ask({ report: id }, '{ "calls": […] }', ({ calls }) => Array.isArray(calls));
+        const { calls } = await starting.ask({ report: id }, '{ "calls": […] }', isReport);
         return calls as Called[];
       },
     },
@@ -46,11 +51,28 @@ export function clientCommand(command: string, options: Start): ClientPeer {
   return {
     async call(line) {
       const what = 'a line { "messages": […], "error": … }';
-      const told = await starting.ask(line, what, ({ messages }) => Array.isArray(messages));
+      const told = await starting.ask(line, what, isTold);
       return { error: null, ...told } as unknown as Told;
     },
     close: () => starting.close(),
   };
+}
+
+const KINDS = ["refusal", "violation", "disconnected"];
+const isText = (value: unknown) => value === undefined || typeof value === "string";
+
+/** Whether an answer has the form of a client's. An error without a kind would pass for none. */
+function isTold({ messages, error }: Answer): boolean {
+  if (!Array.isArray(messages)) return false;
+  if (error === undefined || error === null) return true;
+  return isObject(error) && KINDS.includes(String(error.kind)) && isText(error.code) && isText(error.text);
+}
+
+function isReport({ calls }: Answer): boolean {
+  const isList = (value: unknown) => value === undefined || Array.isArray(value);
+  const isCalled = (one: unknown) =>
+    isObject(one) && typeof one.call === "string" && isObject(one.input) && isList(one.messages) && isList(one.answers);
+  return Array.isArray(calls) && calls.every(isCalled);
 }
 
 /** A program that is started when it is asked and does not run. */

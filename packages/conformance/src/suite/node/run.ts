@@ -120,6 +120,8 @@ async function judge(one: Case, attempt: () => Promise<void>, trace: Trace, know
 function flawOf(error: unknown): { expected: string; came: string } {
   if (error instanceof Unmet || error instanceof Broken) return { expected: error.expected, came: error.came };
   if (error instanceof Violation) return { expected: "what the contract defines", came: error.message };
+  // A peer may send a value too deep to compare or to print.
+  if (error instanceof RangeError) return { expected: "a value that can be read", came: error.message };
   throw error;
 }
 
