@@ -51,15 +51,17 @@ export function clientCommand(command: string, options: Start): ClientPeer {
   return {
     async call(line) {
       const what = 'a line { "messages": […], "error": … }';
-      const told = await starting.ask(line, what, isTold);
-      return { error: null, ...told } as unknown as Told;
+      const { messages, error } = await starting.ask(line, what, isTold);
+      // Many languages write null for what is absent.
+      const given = Object.entries(error ?? {}).filter(([, value]) => value !== null);
+      return { messages, error: error ? Object.fromEntries(given) : null } as unknown as Told;
     },
     close: () => starting.close(),
   };
 }
 
 const KINDS = ["refusal", "violation", "disconnected"];
-const isText = (value: unknown) => value === undefined || typeof value === "string";
+const isText = (value: unknown) => value === undefined || value === null || typeof value === "string";
 
 /** Whether an answer has the form of a client's. An error without a kind would pass for none. */
 function isTold({ messages, error }: Answer): boolean {
