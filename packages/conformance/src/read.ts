@@ -143,7 +143,7 @@ class Lines {
     }
     if (!this.#transcript) onHeader?.(transcriptHeader(contract));
     this.#transcript ??= new TranscriptEntries(contract, (entry) => {
-      const flaw = flawOfEntry(entry);
+      const flaw = flawOfEntry({ ...entry });
       if (flaw !== undefined) this.altered ??= `line ${this.#lines} is no line of a transcript: ${flaw}`;
       if (this.altered === undefined) onEntry(entry, this.#lines);
     });
