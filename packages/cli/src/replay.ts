@@ -63,6 +63,8 @@ export async function command(argv: string[], io: Io): Promise<number> {
   let problems: readonly Problem[];
   if (values.as === "client") {
     if (values.target === undefined) throw new UsageError("--target URL is needed: where the server is");
+    if (!/^https?:\/\//.test(values.target) || !URL.canParse(values.target))
+      throw new UsageError(`${values.target} is not an http or https URL`);
     const headers = pairs(values.header ?? [], ":", "--header NAME:VALUE");
     problems = await replayClient(tape, { ...replaying, baseUrl: values.target, headers, fetch, webSocket });
   } else

@@ -76,6 +76,26 @@ describe("the reader names the line and its flaw, and no command takes the file 
     expect([code, err]).toEqual([1, expect.stringContaining(flaw)]);
   });
 
+  const call = {
+    from: "client",
+    call: "send",
+    input: {},
+    request: { method: "POST", target: "/api/send", body: "{}" },
+  };
+  const transcripts: [flaw: string, lines: readonly object[]][] = [
+    ["line 1 is no line of a transcript: `method` is 5", [{ ...call, request: { ...call.request, method: 5 } }]],
+    ["line 1 is no line of a transcript: `target` is missing", [{ ...call, request: { method: "GET" } }]],
+    ["line 1 is no line of a transcript: `text` is a list", [{ ...call, request: { ...call.request, body: [] } }]],
+    ["line 2 is no line of a transcript: `status` is 99999", [call, { from: "server", status: 99_999, body: "" }]],
+    ["line 2 is no line of a transcript: `headers` is a list", [call, { from: "server", status: 200, type: "a\nb" }]],
+    ["line 2 is no line of a transcript", [call, { from: "server", wire: 5 }]],
+  ];
+  test.each(transcripts)("of a transcript: %s", async (flaw, lines) => {
+    const cwd = await folder({ "a.jsonl": lines.map((line) => `${JSON.stringify(line)}\n`).join("") });
+    const { code, err } = await parlance(cwd, `verify a.jsonl --contract ${CONTRACT}`);
+    expect([code, err]).toEqual([1, expect.stringContaining(flaw)]);
+  });
+
   test.each(commands)("%s", async (command) => {
     const [flaw, entries] = flawed[0]!;
     const cwd = await folder({ "a.jsonl": file(entries) });

@@ -1,5 +1,6 @@
 import type { AnyContract } from "@parlance/wire";
 import { type End, type Entry, type Header, isEnd, isHeader, type Line, parseLine } from "./recording.js";
+import { flawOfEntry } from "./shape.js";
 import { parseTranscriptLine, TranscriptEntries, transcriptHeader } from "./transcript.js";
 
 /** An incremental hash, such as `createHash("sha256")` of Node. */
@@ -141,7 +142,11 @@ class Lines {
       return;
     }
     if (!this.#transcript) onHeader?.(transcriptHeader(contract));
-    this.#transcript ??= new TranscriptEntries(contract, (entry) => onEntry(entry, this.#lines));
+    this.#transcript ??= new TranscriptEntries(contract, (entry) => {
+      const flaw = flawOfEntry({ ...entry });
+      if (flaw !== undefined) this.altered ??= `line ${this.#lines} is no line of a transcript: ${flaw}`;
+      if (this.altered === undefined) onEntry(entry, this.#lines);
+    });
     this.#lines++;
     const line = parseTranscriptLine(text);
     if (line) this.#transcript.line(line);

@@ -17,6 +17,7 @@ export function parseTranscriptLine(text: string): TranscriptLine | undefined {
     return undefined;
   }
   if (!isObject(line) || "kind" in line || "recording" in line) return undefined;
+  if ("wire" in line && typeof line.wire !== "string") return undefined;
   const step = ["call", "status", "wire", "end"].some((key) => key in line);
   const known = typeof line.note === "string" || (step && (line.from === "client" || line.from === "server"));
   return known ? (line as unknown as TranscriptLine) : undefined;

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { subjects } from "../../protocols/test/contracts.js";
 import { Conversations } from "../src/conversation.js";
 import type { Entry } from "../src/recording.js";
+import { replayClient } from "../src/replay/client.js";
 import { Matcher } from "../src/replay/match.js";
 import { formatProblem } from "../src/replay/replay.js";
 import { ReplayServer } from "../src/replay/server.js";
@@ -203,6 +204,39 @@ describe("what is compared", () => {
     expect(differs({ target: "/a/c?x=1&y=2" })).toEqual(["path"]);
     expect(differs({ target: "/a?x=1&y=3" })).toEqual(["path", "/y/0"].map((at) => (at === "path" ? at : "query/y/0")));
   });
+});
+
+test("an id of the server stands in a path as it may be there, and never chooses the host", async () => {
+  const line = (c: number, from: string, more: object) => ({ t: c, c, from, headers: [], ...more });
+  const recorded = (id: string, target: string) =>
+    [
+      { recording: 1, versions: {}, began: new Date(0).toISOString(), redacted: [] },
+      line(1, "client", { kind: "request", method: "GET", target: "/new" }),
+      line(1, "server", { kind: "response", status: 200 }),
+      line(1, "server", { kind: "body", text: JSON.stringify({ id }) }),
+      line(1, "server", { kind: "end" }),
+      line(2, "client", { kind: "request", method: "GET", target }),
+    ]
+      .map((one) => `${JSON.stringify(one)}\n`)
+      .join("");
+  const asked = async (recording: string, id: string) => {
+    const urls: string[] = [];
+    const fetch = async ({ url }: Request) => {
+      urls.push(url);
+      return new Response(JSON.stringify({ id }));
+    };
+    const problems = await replayClient(await loadTape([new TextEncoder().encode(recording)]), { fetch });
+    return { urls, problems: problems.map(({ message }) => message) };
+  };
+  expect(await asked(recorded("one", "/one/x"), "a b#c")).toEqual({
+    urls: ["http://localhost/new", "http://localhost/a%20b%23c/x"],
+    problems: [],
+  });
+  for (const id of ["@evil:1", ":1", "//evil", "http://evil"])
+    expect(await asked(recorded("/one", "/one/x"), id)).toEqual({
+      urls: ["http://localhost/new"],
+      problems: [expect.stringContaining("was not sent: the target")],
+    });
 });
 
 test("equal requests are answered in the order in which they were recorded, and the last is not repeated", async () => {

@@ -53,8 +53,10 @@ export async function replayClient(tape: Tape, options: ReplayClientOptions): Pr
     for (const [at, entry] of tape.entries.entries()) {
       if (entry.from === "client") await run.pause(at);
       const known = live.get(entry.c);
-      if (entry.kind === "request") live.set(entry.c, begin(run, cursors, takes.get(entry.c)!, options));
-      else if (known) await follow(run, cursors, known, entry);
+      if (entry.kind === "request") {
+        const begun = begin(run, cursors, takes.get(entry.c)!, options);
+        if (begun) live.set(entry.c, begun);
+      } else if (known) await follow(run, cursors, known, entry);
     }
   } finally {
     for (const { abort, port } of live.values()) {
@@ -66,10 +68,11 @@ export async function replayClient(tape: Tape, options: ReplayClientOptions): Pr
   return run.problems;
 }
 
-function begin(run: Replaying, cursors: Cursors, take: Take, options: ReplayClientOptions): Live {
+/** Sends a recorded request; undefined if the server's ids make another server's URL of it. */
+function begin(run: Replaying, cursors: Cursors, take: Take, options: ReplayClientOptions): Live | undefined {
+  const url = urlOf(run, take, options.baseUrl ?? "http://localhost");
+  if (url === undefined) return undefined;
   const one: Live = { take, abort: new AbortController(), incoming: new Queue({ limit: Number.POSITIVE_INFINITY }) };
-  // Checked as it is requested: ids of the server stand in it.
-  const url = urlAt(options.baseUrl ?? "http://localhost", run.matcher.rewrite(take.request.target)).href;
   const headers = headersOf(run, cursors, take, options);
   run.learn(Object.entries(headers));
   if (take.request.socket) {
@@ -88,6 +91,17 @@ function begin(run: Replaying, cursors: Cursors, take: Take, options: ReplayClie
   }
   one.response.catch(() => {});
   return one;
+}
+
+function urlOf(run: Replaying, take: Take, baseUrl: string): string | undefined {
+  // Ids of the server stand in it, and they may be any text.
+  const target = run.matcher.rewrite(take.request.target).replace(/[\s\p{Cc}#]/gu, encodeURIComponent);
+  try {
+    return urlAt(baseUrl, target).href;
+  } catch (error) {
+    run.found("left", `${nameOf(take)} was not sent: ${(error as Error).message}`);
+    return undefined;
+  }
 }
 
 async function openSocket(
