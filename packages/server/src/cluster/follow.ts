@@ -1,20 +1,34 @@
 import type { Scope } from "@parlance/wire/scope";
+import type { Sent } from "../ports.js";
 import type { Wiring } from "./publish.js";
 import { subscribe } from "./subscriptions.js";
 
 /** A session that this server is subscribed to. */
 export interface Followed {
   readonly scope: Scope;
+  /** Resolves once this server has joined, or pub/sub has failed. */
+  readonly joining: Promise<void>;
+  /** The other servers know this one, and it knows how often each has ended the session. */
+  readonly joined: boolean;
+  /** How often each server has ended the session, as a version vector. */
+  readonly ends: Map<string, number>;
+  /** What no reader had confirmed when the session ended here. */
+  rest?: Rest;
+}
+
+/** What a server still has for the readers of a session that has ended. */
+export interface Rest {
+  /** The last confirmed place before it. */
+  readonly begin: number;
+  readonly sent: readonly Sent[];
 }
 
 /** The sessions that this server is subscribed to. */
 export interface FollowedSessions {
-  /** Subscribes to a session. False where it is subscribed already. */
-  follow(key: string): boolean;
-  /** Unsubscribes after `lingerFor`, because a decision may come late. */
+  /** Subscribes to a session, unless it is subscribed already. */
+  follow(key: string): Followed;
+  /** Unsubscribes after `lingerFor`: a decision may come late, or a reader that has missed the end. */
   unsubscribe(key: string): void;
-  /** Cancels a pending `unsubscribe`. */
-  stay(key: string): void;
   get(key: string): Followed | undefined;
   keys(): Iterable<string>;
 }
@@ -22,49 +36,45 @@ export interface FollowedSessions {
 export interface FollowOptions<M> {
   readonly topicOf: (key: string) => string;
   readonly receive: (message: M) => void;
-  /** Called when a session's packets are received, and each time that some may have been missed. */
+  /** Asks the other servers what they know of a session. Called once its packets are received. */
+  readonly ask: (key: string) => Promise<unknown>;
+  /** Says what this server knows. Called when it has joined, and each time that packets may have been missed. */
   readonly introduce: (key: string) => void;
-  /** Resolves when answers to an introduction can be received. */
+  /** Resolves when answers can be received. */
   readonly ready: () => Promise<void>;
 }
 
 export function followSessions<M>(
   wiring: Wiring,
-  { topicOf, receive, introduce, ready }: FollowOptions<M>,
+  { topicOf, receive, ask, introduce, ready }: FollowOptions<M>,
 ): FollowedSessions {
   const { root, limits } = wiring;
-  const sessions = new Map<string, Followed & { stay: () => void; subscribed: boolean }>();
-
-  function stay(key: string): void {
-    sessions.get(key)?.stay();
-  }
+  const sessions = new Map<string, Followed & { stay: () => void; joined: boolean; joining: Promise<void> }>();
 
   return {
-    stay,
     follow(key) {
       const known = sessions.get(key);
-      if (known) {
-        known.stay();
-        // Its introduction is still to come.
-        return !known.subscribed;
-      }
-      if (root.closed) return true;
+      known?.stay();
+      if (known) return known;
       const scope = root.child();
-      const session = { scope, stay: () => {}, subscribed: false };
+      const session = { scope, stay: () => {}, joined: false, joining: Promise.resolve(), ends: new Map() };
       sessions.set(key, session);
       scope.add(() => {
         if (sessions.get(key) === session) sessions.delete(key);
       });
-      const introduced = (): void => {
-        session.subscribed = true;
-        introduce(key);
-      };
+      const introduced = (): void => introduce(key);
       // A failure is reported and retried by `subscribe`, which then introduces the session.
-      Promise.all([
+      session.joining = Promise.all([
         ready().catch(() => {}),
         subscribe(wiring, { topic: topicOf(key), scope, receive, onInterrupted: introduced }),
-      ]).then(introduced, () => {});
-      return true;
+      ])
+        .then(() => ask(key))
+        .catch(() => {})
+        .then(() => {
+          session.joined = true;
+          introduced();
+        });
+      return session;
     },
     unsubscribe(key) {
       const session = sessions.get(key);

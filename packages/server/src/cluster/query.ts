@@ -13,6 +13,8 @@ export interface Query<A> {
    * surely receive it.
    */
   ask(publish: (id: string) => Promise<number>): Promise<A | undefined>;
+  /** Publishes a query once, and does not repeat it. */
+  askOnce(publish: (id: string) => Promise<number>): Promise<A | undefined>;
   /** Notes an answer; undefined means that the server has nothing. */
   note(id: string, answer: A | undefined): void;
   /** Notes that pub/sub was interrupted and is back. */
@@ -60,6 +62,7 @@ export function query<A>(
   }
 
   return {
+    askOnce,
     async ask(publish) {
       for (;;) {
         const answer = await askOnce(publish);
