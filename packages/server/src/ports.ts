@@ -84,10 +84,10 @@ export interface SessionStore {
    */
   attend(key: string, onEnd: () => void, scope: Scope): () => void;
   /**
-   * Resolves once other servers know that this one reads the session or sends to it, or pub/sub has failed; undefined where they do. A
+   * Resolves once other servers know that this one reads the session or sends to it, or pub/sub has failed. A
    * reader is let in then, and an operation answered: what its caller does next on another server comes after it.
    */
-  joined?(key: string): Promise<void> | undefined;
+  joined?(key: string): Promise<unknown> | undefined;
   /** Finds the open ask that an operation answers. Throws `Refusal` (409) where it is settled: the first answer counts. */
   find(key: string, reply: AnyMessage): OpenAskFound | undefined | Promise<OpenAskFound | undefined>;
   /** Settles the ask that an operation answers. Throws `Refusal` (409) where another answer was first. */

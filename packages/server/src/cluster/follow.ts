@@ -1,4 +1,4 @@
-import type { Scope } from "@parlance/wire/scope";
+import { type Scope, until } from "@parlance/wire/scope";
 import type { Sent } from "../ports.js";
 import type { Wiring } from "./publish.js";
 import { subscribe } from "./subscriptions.js";
@@ -6,10 +6,10 @@ import { subscribe } from "./subscriptions.js";
 /** A session that this server is subscribed to. */
 export interface Followed {
   readonly scope: Scope;
-  /** Resolves once this server has joined, or pub/sub has failed. */
-  readonly joining: Promise<void>;
-  /** The other servers know this one, and it knows how often each has ended the session. */
+  /** This server knows how often each had ended the session before it came, unless pub/sub has failed. */
   readonly joined: boolean;
+  /** Resolves once the others know of this server and its readers, or do not within a limit. */
+  joining: Promise<unknown>;
   /** How often each server has ended the session, as a version vector. */
   readonly ends: Map<string, number>;
   /** What no reader had confirmed when the session ended here. */
@@ -38,8 +38,11 @@ export interface FollowOptions<M> {
   readonly receive: (message: M) => void;
   /** Asks the other servers what they know of a session. Called once its packets are received. */
   readonly ask: (key: string) => Promise<unknown>;
-  /** Says what this server knows. Called when it has joined, and each time that packets may have been missed. */
-  readonly introduce: (key: string) => void;
+  /**
+   * Says what this server knows, each time that packets may have been missed, and when it has joined; `asked` says that they know of it then.
+   * Resolves once pub/sub has taken it.
+   */
+  readonly introduce: (key: string, asked: boolean) => Promise<void>;
   /** Resolves when answers can be received. */
   readonly ready: () => Promise<void>;
 }
@@ -49,7 +52,7 @@ export function followSessions<M>(
   { topicOf, receive, ask, introduce, ready }: FollowOptions<M>,
 ): FollowedSessions {
   const { root, limits } = wiring;
-  const sessions = new Map<string, Followed & { stay: () => void; joined: boolean; joining: Promise<void> }>();
+  const sessions = new Map<string, Followed & { stay: () => void; joined: boolean }>();
 
   return {
     follow(key) {
@@ -57,23 +60,35 @@ export function followSessions<M>(
       known?.stay();
       if (known) return known;
       const scope = root.child();
-      const session = { scope, stay: () => {}, joined: false, joining: Promise.resolve(), ends: new Map() };
+      const session = {
+        scope,
+        stay: () => {},
+        joined: false,
+        joining: Promise.resolve() as Promise<unknown>,
+        ends: new Map<string, number>(),
+      };
       sessions.set(key, session);
       scope.add(() => {
         if (sessions.get(key) === session) sessions.delete(key);
       });
-      const introduced = (): void => introduce(key);
       // A failure is reported and retried by `subscribe`, which then introduces the session.
+      const onInterrupted = (): void => void introduce(key, false);
       session.joining = Promise.all([
         ready().catch(() => {}),
-        subscribe(wiring, { topic: topicOf(key), scope, receive, onInterrupted: introduced }),
-      ])
-        .then(() => ask(key))
-        .catch(() => {})
-        .then(() => {
+        subscribe(wiring, { topic: topicOf(key), scope, receive, onInterrupted }),
+      ]).then(
+        async () => {
+          const asked = await ask(key).then(
+            () => true,
+            () => false,
+          );
           session.joined = true;
-          introduced();
-        });
+          await until(scope.child(), limits.interruptedFor, introduce(key, asked));
+        },
+        () => {
+          session.joined = true;
+        },
+      );
       return session;
     },
     unsubscribe(key) {

@@ -1,4 +1,5 @@
 import { type AnyContract, type AnyMessage, Disconnected, newKey, Refusal } from "@parlance/wire";
+import { type Scope, until } from "@parlance/wire/scope";
 import type { AnySession, OpenAskFound, SessionStore, Subscriber } from "../ports.js";
 import { type LocalSessions, SETTLED } from "../session/local.js";
 import { DistantReaders } from "./distant.js";
@@ -59,7 +60,7 @@ export class ClusterSessions implements SessionStore {
       topicOf: (key) => this.#topicOf(key),
       receive: (packet) => this.#receive(packet),
       ask: (key) => this.#inquire(key, (id) => this.#known("who", key, [], id)),
-      introduce: (key) => this.#introduce(key),
+      introduce: (key, asked) => this.#introduce(key, asked),
       ready: () => this.#listen(),
     });
     this.#distant = new DistantReaders({
@@ -67,7 +68,7 @@ export class ClusterSessions implements SessionStore {
       wiring,
       local: this.#local,
       followed: this.#followed,
-      onLost: (key) => this.#introduce(key),
+      onLost: (key) => void this.#introduce(key),
     });
   }
 
@@ -87,9 +88,8 @@ export class ClusterSessions implements SessionStore {
     };
   }
 
-  joined(key: string): Promise<void> | undefined {
-    const session = this.#followed.get(key);
-    return session?.joined ? undefined : session?.joining;
+  joined(key: string): Promise<unknown> | undefined {
+    return this.#followed.get(key)?.joining;
   }
 
   subscribe(key: string, subscriber: Subscriber, scope: Scope): void {
@@ -98,8 +98,11 @@ export class ClusterSessions implements SessionStore {
     this.#local.subscribe(key, subscriber, scope);
     this.#inbox.add(name, key, subscriber, scope);
     scope.add(() => this.#mention(this.#topicOf(key), { type: "left", reader: name }));
+    const session = this.#followed.follow(key);
     // When it joins it introduces all its readers.
-    if (this.#followed.follow(key).joined) this.#insist(this.#topicOf(key), this.#known("reads", key, [name]), scope);
+    if (!session.joined) return;
+    const introduced = this.#insist(this.#topicOf(key), this.#known("reads", key, [name]), scope);
+    session.joining = until(scope.child(), this.#wiring.limits.interruptedFor, introduced);
   }
 
   attend(key: string, onEnd: () => void, scope: Scope): () => void {
@@ -178,8 +181,8 @@ export class ClusterSessions implements SessionStore {
     this.#wiring.mention(topic, packet);
   }
 
-  #insist(topic: string, packet: Packet, scope = this.#wiring.root): void {
-    this.#wiring.insist(topic, packet, scope);
+  #insist(topic: string, packet: Packet, scope = this.#wiring.root): Promise<void> {
+    return this.#wiring.insist(topic, packet, scope);
   }
 
   /** Receives what is sent to this server alone. */
@@ -188,7 +191,7 @@ export class ClusterSessions implements SessionStore {
       // The first try may have failed, and a later one has not.
       this.#listening = Promise.resolve();
       this.#queries.interrupted();
-      for (const key of this.#followed.keys()) this.#introduce(key);
+      for (const key of this.#followed.keys()) void this.#introduce(key);
     };
     this.#listening ??= subscribe<Packet>(this.#wiring, {
       topic: this.#me,
@@ -209,13 +212,15 @@ export class ClusterSessions implements SessionStore {
     return { type: "owed", key, from: this.#me, id, readers };
   }
 
-  /** Tells all servers what this one knows of a session that it has joined. */
-  #introduce(key: string): void {
+  /** Tells all servers what this one knows of a session that it has joined. `asked` says that they know of it. */
+  async #introduce(key: string, asked = false): Promise<void> {
     const session = this.#followed.get(key);
     if (!session?.joined) return;
     const { reading, ending } = this.#inbox.namesOf(key);
-    this.#insist(this.#topicOf(key), this.#known("who", key, reading), session.scope);
+    if (asked && reading.length + session.ends.size === 0) return;
+    const introduced = this.#insist(this.#topicOf(key), this.#known("who", key, reading), session.scope);
     if (ending.length > 0) this.#insist(this.#topicOf(key), this.#owed(key, ending), session.scope);
+    await introduced;
   }
 
   /** What another server knows of a session. */
