@@ -21,8 +21,13 @@ interface Ending {
   readonly awaited: Set<string>;
   /** Whether all servers have answered. */
   asked: boolean;
-  stop: () => void;
+  /** When one of them last sent something new, and how often they were asked since. */
+  heard: number;
+  rounds: number;
 }
+
+/** How often servers are asked, at least, before they count as silent: a busy process hears nothing for seconds. */
+const ROUNDS = 3;
 
 interface Progress {
   /** Where it began. */
@@ -101,8 +106,7 @@ export class Inbox {
     if (names.length === 0) return;
     for (const name of names) {
       const reader = this.#readers.get(name)!;
-      reader.ending = { awaited: new Set(enders), asked: false, stop: () => {} };
-      this.#wait(reader, reader.ending);
+      reader.ending = { awaited: new Set(enders), asked: false, heard: performance.now(), rounds: 0 };
     }
     this.#inquire(key, names);
   }
@@ -115,20 +119,23 @@ export class Inbox {
   /** Notes that a server sends its last messages to the readers of a session that has ended. */
   owes(key: string, from: string): void {
     for (const name of this.namesOf(key).ending) {
-      const reader = this.#readers.get(name)!;
-      const ending = reader.ending!;
+      const ending = this.#readers.get(name)!.ending!;
+      if (!ending.awaited.has(from)) hear(ending);
       ending.awaited.add(from);
-      if (!reader.progress.get(from)?.over) this.#wait(reader, ending);
     }
   }
 
-  /** Notes that all servers have answered. */
-  asked(names: readonly string[]): void {
+  /** Notes that servers were asked what they have for readers, and whether all have answered. What silent ones have is lost. */
+  asked(names: readonly string[], answered: boolean): void {
     for (const name of names) {
       const reader = this.#readers.get(name);
       if (!reader?.ending) continue;
-      reader.ending.asked = true;
+      reader.ending.asked ||= answered;
       this.#settle(name, reader);
+      const { rounds, heard } = reader.ending;
+      reader.ending.rounds++;
+      const silent = performance.now() - heard > this.#wiring.limits.interruptedFor;
+      if (silent && rounds >= ROUNDS && this.#readers.has(name)) reader.subscriber.end(lost(reader.key));
     }
   }
 
@@ -160,7 +167,7 @@ export class Inbox {
     }
     confirm();
     progress.over = last === true;
-    if (reader.ending) this.#wait(reader, reader.ending);
+    if (reader.ending) hear(reader.ending);
     else if (last) this.#begin(key, [name], [from]);
     this.#settle(name, reader);
   }
@@ -171,16 +178,9 @@ export class Inbox {
     if (!ending?.asked) return;
     // Whoever has sent something may have more, also where it does not answer.
     if (![...ending.awaited, ...progress.keys()].every((from) => progress.get(from)?.over)) return;
-    ending.stop();
     this.#readers.delete(name);
     for (const from of progress.keys()) this.#wiring.mention(from, { type: "left", reader: name });
     subscriber.end();
-  }
-
-  /** The messages of a server that is silent for so long are lost. */
-  #wait({ key, subscriber, scope }: Reader, ending: Ending): void {
-    ending.stop();
-    ending.stop = scope.timeout(this.#wiring.limits.interruptedFor, () => subscriber.end(lost(key)));
   }
 
   /** Confirms in one packet what was received here and what the reader has. */
@@ -194,6 +194,11 @@ export class Inbox {
       this.#wiring.insist(from, packet, this.#scopeOf(key) ?? this.#wiring.root);
     });
   }
+}
+
+function hear(ending: Ending): void {
+  ending.heard = performance.now();
+  ending.rounds = 0;
 }
 
 function lost(key: string): Disconnected {

@@ -1,4 +1,4 @@
-import { newKey } from "@parlance/wire";
+import { Disconnected, newKey } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
 import type { Limits } from "../limits.js";
 
@@ -84,4 +84,8 @@ export function query<A>(
       interruptedAt = performance.now();
     },
   };
+}
+
+export function unanswered(key: string): Disconnected {
+  return new Disconnected(`a server did not answer for session ${key}`, { code: "timeout", retryable: true });
 }

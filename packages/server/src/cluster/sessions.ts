@@ -1,13 +1,14 @@
-import { type AnyContract, type AnyMessage, Disconnected, newKey, Refusal } from "@parlance/wire";
+import { type AnyContract, type AnyMessage, newKey } from "@parlance/wire";
 import { type Scope, until } from "@parlance/wire/scope";
 import type { AnySession, OpenAskFound, SessionStore, Subscriber } from "../ports.js";
-import { type LocalSessions, SETTLED } from "../session/local.js";
+import type { LocalSessions } from "../session/local.js";
+import { Decisions } from "./decisions.js";
 import { DistantReaders } from "./distant.js";
 import { type FollowedSessions, followSessions } from "./follow.js";
 import { Inbox } from "./inbox.js";
 import type { Answer, Ends, Packet } from "./packet.js";
-import { RETRY, type Wiring } from "./publish.js";
-import { type Query, query } from "./query.js";
+import type { Wiring } from "./publish.js";
+import { type Query, query, unanswered } from "./query.js";
 import { subscribe } from "./subscriptions.js";
 
 /** Queries, which a server answers also where it asks itself. */
@@ -31,8 +32,7 @@ export class ClusterSessions implements SessionStore {
   readonly #followed: FollowedSessions;
   /** This server's own topic. */
   readonly #me: string;
-  /** Operations that answer an ask. */
-  readonly #answering: ReadonlySet<string>;
+  readonly #decisions: Decisions;
   readonly #inbox: Inbox;
   readonly #distant: DistantReaders;
   /** How often this server has ended a session. */
@@ -49,7 +49,12 @@ export class ClusterSessions implements SessionStore {
     this.#wiring = wiring;
     this.#me = `${name}/server/${newKey()}`;
     this.#local = makeLocal((key) => this.#followed.unsubscribe(key));
-    this.#answering = new Set(exchanges.flatMap(({ answers }) => answers.flatMap(({ operation }) => operation ?? [])));
+    this.#decisions = new Decisions({
+      local: this.#local,
+      answering: new Set(exchanges.flatMap(({ answers }) => answers.flatMap(({ operation }) => operation ?? []))),
+      inquire: (type, key, reply) =>
+        this.#inquire(key, (id) => ({ type, key, from: this.#me, id, reply }), this.#queries.ask),
+    });
     this.#queries = query<Answer>(wiring.limits, wiring.root, UNANSWERED);
     this.#inbox = new Inbox(
       wiring,
@@ -110,28 +115,18 @@ export class ClusterSessions implements SessionStore {
   }
 
   find(key: string, reply: AnyMessage): OpenAskFound | undefined | Promise<OpenAskFound | undefined> {
-    const found = this.#local.find(key, reply);
-    if (found || !this.#answering.has(reply.type)) return found;
-    return this.#decide("find", key, reply).then((answer) => {
-      if (answer?.is === "decided") throw new Refusal(SETTLED, { status: 409 });
-      return answer?.is === "found" ? answer : undefined;
-    });
+    return this.#decisions.find(key, reply);
   }
 
   settle(key: string, reply: AnyMessage): void | Promise<void> {
-    if (this.#local.find(key, reply)) return this.#local.settle(key, reply);
-    return this.#decide("settle", key, reply).then((answer) => {
-      if (answer?.is === "decided") throw new Refusal(SETTLED, { status: 409 });
-      // The server that has the ask was there a moment ago: its subscription is interrupted, or it is gone.
-      if (answer?.is !== "settled") throw unanswered(key);
-    });
+    return this.#decisions.settle(key, reply);
   }
 
   end(key: string): void {
     const { ends } = this.#followed.follow(key);
     ends.set(this.#me, ++this.#ended);
     this.#endHere(key, []);
-    this.#introduce(key);
+    void this.#introduce(key);
   }
 
   /** Learns how often others have ended a session. */
@@ -163,13 +158,14 @@ export class ClusterSessions implements SessionStore {
     this.#followed.unsubscribe(key);
   }
 
-  /** Asks every server to send readers what it still has for them, until all have answered. */
+  /** Asks every server to send readers what it still has for them, again and again until they have their end. */
   async #inquireOwed(key: string, readers: readonly string[]): Promise<void> {
-    const { root } = this.#wiring;
+    const { root, limits } = this.#wiring;
     while (this.#inbox.isWaiting(readers)) {
       const answer = await this.#inquire(key, (id) => this.#owed(key, readers, id)).catch(() => UNANSWERED);
-      if (answer !== UNANSWERED) return this.#inbox.asked(readers);
-      await new Promise<void>((resolve) => root.timeout(RETRY.first, resolve));
+      this.#inbox.asked(readers, answer !== UNANSWERED);
+      const pause = Math.min(limits.queryWithin, limits.interruptedFor / 4);
+      await new Promise<void>((resolve) => root.timeout(pause, resolve));
     }
   }
 
@@ -259,7 +255,7 @@ export class ClusterSessions implements SessionStore {
         break;
       case "find":
       case "settle": {
-        const answer = this.#answerFor(packet.type, packet.key, packet.reply);
+        const answer = this.#decisions.answerTo(packet.type, packet.key, packet.reply);
         this.#mention(packet.from, { type: "answer", id: packet.id, answer });
         break;
       }
@@ -279,18 +275,6 @@ export class ClusterSessions implements SessionStore {
     }
   }
 
-  #answerFor(what: "find" | "settle", key: string, reply: AnyMessage): Answer | undefined {
-    try {
-      const found = this.#local.find(key, reply);
-      if (!found) return undefined;
-      if (what === "find") return { is: "found", message: found.message };
-      this.#local.settle(key, reply);
-      return { is: "settled" };
-    } catch {
-      return { is: "decided" };
-    }
-  }
-
   /** Queries every server that follows the session. Rejects where one does not answer: it may hold the ask, or have settled it. */
   async #inquire(
     key: string,
@@ -302,12 +286,4 @@ export class ClusterSessions implements SessionStore {
     if (answer !== UNANSWERED) return answer;
     throw unanswered(key);
   }
-
-  #decide(type: "find" | "settle", key: string, reply: AnyMessage): Promise<Answer | undefined> {
-    return this.#inquire(key, (id) => ({ type, key, from: this.#me, id, reply }), this.#queries.ask);
-  }
-}
-
-function unanswered(key: string): Disconnected {
-  return new Disconnected(`a server did not answer for session ${key}`, { code: "timeout", retryable: true });
 }
