@@ -1,4 +1,5 @@
 import { type Scope, until } from "@parlance/wire/scope";
+import type { Limits } from "../limits.js";
 import type { Sent } from "../ports.js";
 import type { Wiring } from "./publish.js";
 import { subscribe } from "./subscriptions.js";
@@ -45,6 +46,11 @@ export interface FollowOptions<M> {
   readonly introduce: (key: string, asked: boolean) => Promise<void>;
   /** Resolves when answers can be received. */
   readonly ready: () => Promise<void>;
+}
+
+/** How long the end of a session is remembered: a server that is interrupted now has to learn of it later. */
+export function rememberFor({ lingerFor, interruptedFor }: Limits): number {
+  return Math.max(lingerFor, 2 * interruptedFor);
 }
 
 export function followSessions<M>(
@@ -95,7 +101,8 @@ export function followSessions<M>(
       const session = sessions.get(key);
       if (!session) return;
       session.stay();
-      session.stay = session.scope.timeout(limits.lingerFor, () => session.scope.close());
+      const linger = session.ends.size === 0 ? limits.lingerFor : rememberFor(limits);
+      session.stay = session.scope.timeout(linger, () => session.scope.close());
     },
     get: (key) => sessions.get(key),
     keys: () => sessions.keys(),

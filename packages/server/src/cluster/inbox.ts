@@ -26,7 +26,7 @@ interface Ending {
   rounds: number;
 }
 
-/** How often servers are asked, at least, before they count as silent: a busy process hears nothing for seconds. */
+/** How often servers are asked, at least, before they count as silent: a busy process receives nothing for seconds. */
 const ROUNDS = 3;
 
 interface Progress {
@@ -176,7 +176,7 @@ export class Inbox {
   #settle(name: string, reader: Reader): void {
     const { subscriber, progress, ending } = reader;
     if (!ending?.asked) return;
-    // Whoever has sent something may have more, also where it does not answer.
+    // A server that has sent something may have more, also where it does not answer.
     if (![...ending.awaited, ...progress.keys()].every((from) => progress.get(from)?.over)) return;
     this.#readers.delete(name);
     for (const from of progress.keys()) this.#wiring.mention(from, { type: "left", reader: name });

@@ -45,7 +45,7 @@ export type Packet =
       readonly reply: AnyMessage;
     }
   /**
-   * The session has ended for these readers. Whoever receives this sends them what it has for them, and a `last` packet. Its "owes" says that
+   * The session has ended for these readers. A server that receives this sends them what it has for them, and a `last` packet. Its "owes" says that
    * it will.
    */
   | {

@@ -4,7 +4,7 @@ import type { AnySession, OpenAskFound, SessionStore, Subscriber } from "../port
 import type { LocalSessions } from "../session/local.js";
 import { Decisions } from "./decisions.js";
 import { DistantReaders } from "./distant.js";
-import { type FollowedSessions, followSessions } from "./follow.js";
+import { type FollowedSessions, followSessions, rememberFor } from "./follow.js";
 import { Inbox } from "./inbox.js";
 import type { Answer, Ends, Packet } from "./packet.js";
 import type { Wiring } from "./publish.js";
@@ -145,12 +145,11 @@ export class ClusterSessions implements SessionStore {
   /** Ends a session here. What no reader has confirmed is kept for those on other servers. */
   #endHere(key: string, enders: readonly string[]): void {
     const session = this.#followed.get(key);
-    const { limits } = this.#wiring;
     if (session) {
       const [begin, sent] = [this.#local.confirmed(key), this.#local.unconfirmed(key)];
       const rest = { begin: session.rest?.begin ?? begin, sent: [...(session.rest?.sent ?? []), ...sent] };
       session.rest = rest;
-      session.scope.timeout(limits.lingerFor, () => {
+      session.scope.timeout(rememberFor(this.#wiring.limits), () => {
         if (session.rest === rest) session.rest = undefined;
       });
     }
