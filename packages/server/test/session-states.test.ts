@@ -63,7 +63,7 @@ test.each(cases)(
   "whatever state the servers' subscriptions are in, a reader gets all that was sent, then the end: %o",
   async ({ does, ends, latency, cut, when }) => {
     const [shared, log] = [memoryPubSub(), memoryLog()];
-    const limits = { queryWithin: 50, storeWithin: 2000, interruptedFor: 2000, lingerFor: 10 };
+    const limits = { queryWithin: 50, storeWithin: 2000, interruptedFor: 300, lingerFor: 10 };
     const made = ROLES.map(() => connection(shared, latency));
     const [reading, sending, third] = made.map(({ pubSub }) => agentOn(pubSub, log, limits));
     const servers = { reader: reading!, sender: sending!, third: third! };

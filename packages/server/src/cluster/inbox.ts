@@ -125,17 +125,20 @@ export class Inbox {
     }
   }
 
-  /** Notes that servers were asked what they have for readers, and whether all have answered. What silent ones have is lost. */
-  asked(names: readonly string[], answered: boolean): void {
+  /**
+   * Notes that servers were asked what they have for readers, whether all have answered, and whether all surely were asked. What silent ones
+   * have is lost.
+   */
+  asked(names: readonly string[], answered: boolean, sure: boolean): void {
     for (const name of names) {
       const reader = this.#readers.get(name);
-      if (!reader?.ending) continue;
-      reader.ending.asked ||= answered;
+      const ending = reader?.ending;
+      if (!ending) continue;
+      ending.asked ||= answered && sure;
       this.#settle(name, reader);
-      const { rounds, heard } = reader.ending;
-      reader.ending.rounds++;
-      const silent = performance.now() - heard > this.#wiring.limits.interruptedFor;
-      if (silent && rounds >= ROUNDS && this.#readers.has(name)) reader.subscriber.end(lost(reader.key));
+      ending.rounds++;
+      const silent = performance.now() - ending.heard > this.#wiring.limits.interruptedFor && ending.rounds > ROUNDS;
+      if (silent && !(answered && isOver(reader)) && this.#readers.has(name)) reader.subscriber.end(lost(reader.key));
     }
   }
 
@@ -175,9 +178,7 @@ export class Inbox {
   /** Ends a reader to which nobody owes anything any more. */
   #settle(name: string, reader: Reader): void {
     const { subscriber, progress, ending } = reader;
-    if (!ending?.asked) return;
-    // A server that has sent something may have more, also where it does not answer.
-    if (![...ending.awaited, ...progress.keys()].every((from) => progress.get(from)?.over)) return;
+    if (!ending?.asked || !isOver(reader)) return;
     this.#readers.delete(name);
     for (const from of progress.keys()) this.#wiring.mention(from, { type: "left", reader: name });
     subscriber.end();
@@ -194,6 +195,12 @@ export class Inbox {
       this.#wiring.insist(from, packet, this.#scopeOf(key) ?? this.#wiring.root);
     });
   }
+}
+
+/** Whether every server that may have something has said that nothing follows. */
+function isOver({ progress, ending }: Reader): boolean {
+  // A server that has sent something may have more, also where it does not answer.
+  return [...(ending?.awaited ?? []), ...progress.keys()].every((from) => progress.get(from)?.over);
 }
 
 function hear(ending: Ending): void {

@@ -17,6 +17,8 @@ export interface Query<A> {
   askOnce(publish: (id: string) => Promise<number>): Promise<A | undefined>;
   /** Notes an answer; undefined means that the server has nothing. */
   note(id: string, answer: A | undefined): void;
+  /** Whether pub/sub was interrupted lately: other servers may not receive queries yet. */
+  unsure(): boolean;
   /** Notes that pub/sub was interrupted and is back. */
   interrupted(): void;
 }
@@ -61,13 +63,16 @@ export function query<A>(
     }
   }
 
+  const unsure = (): boolean => performance.now() - interruptedAt <= interruptedFor;
+
   return {
     askOnce,
+    unsure,
     async ask(publish) {
       for (;;) {
         const answer = await askOnce(publish);
         const isAnswered = answer !== undefined && answer !== unanswered;
-        if (isAnswered || performance.now() - interruptedAt > interruptedFor) return answer;
+        if (isAnswered || !unsure()) return answer;
         await new Promise<void>((resolve, reject) => {
           root.timeout(REPEAT_AFTER, resolve);
           if (root.closed) reject(root.reason);

@@ -160,9 +160,12 @@ export class ClusterSessions implements SessionStore {
   /** Asks every server to send readers what it still has for them, again and again until they have their end. */
   async #inquireOwed(key: string, readers: readonly string[]): Promise<void> {
     const { root, limits } = this.#wiring;
+    const began = performance.now();
     while (this.#inbox.isWaiting(readers)) {
+      // Others may be interrupted as this server was. Interruptions that go on do not put the end off.
+      const sure = !this.#queries.unsure() || performance.now() - began > limits.interruptedFor / 2;
       const answer = await this.#inquire(key, (id) => this.#owed(key, readers, id)).catch(() => UNANSWERED);
-      this.#inbox.asked(readers, answer !== UNANSWERED);
+      this.#inbox.asked(readers, answer !== UNANSWERED, sure);
       const pause = Math.min(limits.queryWithin, limits.interruptedFor / 4);
       await new Promise<void>((resolve) => root.timeout(pause, resolve));
     }
