@@ -72,7 +72,7 @@ export interface Subscriber {
 
 /** An open ask that an operation decides. */
 export interface Claimed extends Pick<Waiting, "message"> {
-  /** Lets another decision in, where this one was not made. Absent for an ask of another server. */
+  /** Lets another decision in, where this one was not made. Absent where a second answer is for the next ask. */
   release?(): void;
 }
 
@@ -87,6 +87,11 @@ export interface SessionStore {
    * to what was sent until then.
    */
   attend(key: string, onEnd: () => void, scope: Scope): () => void;
+  /**
+   * Resolves once other servers know that this one reads the session or sends to it, or pub/sub has failed. A
+   * reader is let in then, and an operation answered: what its caller does next on another server comes after it.
+   */
+  joined?(key: string): Promise<unknown> | undefined;
   /**
    * Finds the open ask that an operation answers, and keeps other decisions about it out. Throws `Refusal` (409) where it is settled or
    * another call decides it: the first answer counts.

@@ -1,20 +1,35 @@
-import type { Scope } from "@parlance/wire/scope";
+import { type Scope, until } from "@parlance/wire/scope";
+import type { Limits } from "../limits.js";
+import type { Sent } from "../ports.js";
 import type { Wiring } from "./publish.js";
 import { subscribe } from "./subscriptions.js";
 
 /** A session that this server is subscribed to. */
 export interface Followed {
   readonly scope: Scope;
+  /** This server knows how often each had ended the session before it came, unless pub/sub has failed. */
+  readonly joined: boolean;
+  /** Resolves once the others know of this server and its readers, or do not within a limit. */
+  joining: Promise<unknown>;
+  /** How often each server has ended the session, as a version vector. */
+  readonly ends: Map<string, number>;
+  /** What no reader had confirmed when the session ended here. */
+  rest?: Rest;
+}
+
+/** What a server still has for the readers of a session that has ended. */
+export interface Rest {
+  /** The last confirmed place before it. */
+  readonly begin: number;
+  readonly sent: readonly Sent[];
 }
 
 /** The sessions that this server is subscribed to. */
 export interface FollowedSessions {
-  /** Subscribes to a session. False where it is subscribed already. */
-  follow(key: string): boolean;
-  /** Unsubscribes after `lingerFor`, because a decision may come late. */
+  /** Subscribes to a session, unless it is subscribed already. */
+  follow(key: string): Followed;
+  /** Unsubscribes after `lingerFor`: a decision may come late, or a reader that has missed the end. */
   unsubscribe(key: string): void;
-  /** Cancels a pending `unsubscribe`. */
-  stay(key: string): void;
   get(key: string): Followed | undefined;
   keys(): Iterable<string>;
 }
@@ -22,55 +37,72 @@ export interface FollowedSessions {
 export interface FollowOptions<M> {
   readonly topicOf: (key: string) => string;
   readonly receive: (message: M) => void;
-  /** Called when a session's packets are received, and each time that some may have been missed. */
-  readonly introduce: (key: string) => void;
-  /** Resolves when answers to an introduction can be received. */
+  /** Asks the other servers what they know of a session. Called once its packets are received. */
+  readonly ask: (key: string) => Promise<unknown>;
+  /**
+   * Says what this server knows, each time that packets may have been missed, and when it has joined; `asked` says that they know of it then.
+   * Resolves once pub/sub has taken it.
+   */
+  readonly introduce: (key: string, asked: boolean) => Promise<void>;
+  /** Resolves when answers can be received. */
   readonly ready: () => Promise<void>;
+}
+
+/** How long the end of a session is remembered: a server that is interrupted now has to learn of it later. */
+export function rememberFor({ lingerFor, interruptedFor }: Limits): number {
+  return Math.max(lingerFor, 2 * interruptedFor);
 }
 
 export function followSessions<M>(
   wiring: Wiring,
-  { topicOf, receive, introduce, ready }: FollowOptions<M>,
+  { topicOf, receive, ask, introduce, ready }: FollowOptions<M>,
 ): FollowedSessions {
   const { root, limits } = wiring;
-  const sessions = new Map<string, Followed & { stay: () => void; subscribed: boolean }>();
-
-  function stay(key: string): void {
-    sessions.get(key)?.stay();
-  }
+  const sessions = new Map<string, Followed & { stay: () => void; joined: boolean }>();
 
   return {
-    stay,
     follow(key) {
       const known = sessions.get(key);
-      if (known) {
-        known.stay();
-        // Its introduction is still to come.
-        return !known.subscribed;
-      }
-      if (root.closed) return true;
+      known?.stay();
+      if (known) return known;
       const scope = root.child();
-      const session = { scope, stay: () => {}, subscribed: false };
+      const session = {
+        scope,
+        stay: () => {},
+        joined: false,
+        joining: Promise.resolve() as Promise<unknown>,
+        ends: new Map<string, number>(),
+      };
       sessions.set(key, session);
       scope.add(() => {
         if (sessions.get(key) === session) sessions.delete(key);
       });
-      const introduced = (): void => {
-        session.subscribed = true;
-        introduce(key);
-      };
       // A failure is reported and retried by `subscribe`, which then introduces the session.
-      Promise.all([
+      const onInterrupted = (): void => void introduce(key, false);
+      session.joining = Promise.all([
         ready().catch(() => {}),
-        subscribe(wiring, { topic: topicOf(key), scope, receive, onInterrupted: introduced }),
-      ]).then(introduced, () => {});
-      return true;
+        subscribe(wiring, { topic: topicOf(key), scope, receive, onInterrupted }),
+      ]).then(
+        async () => {
+          const asked = await ask(key).then(
+            () => true,
+            () => false,
+          );
+          session.joined = true;
+          await until(scope.child(), limits.interruptedFor, introduce(key, asked));
+        },
+        () => {
+          session.joined = true;
+        },
+      );
+      return session;
     },
     unsubscribe(key) {
       const session = sessions.get(key);
       if (!session) return;
       session.stay();
-      session.stay = session.scope.timeout(limits.lingerFor, () => session.scope.close());
+      const linger = session.ends.size === 0 ? limits.lingerFor : rememberFor(limits);
+      session.stay = session.scope.timeout(linger, () => session.scope.close());
     },
     get: (key) => sessions.get(key),
     keys: () => sessions.keys(),

@@ -15,15 +15,19 @@ interface Reader {
   ending?: Ending;
 }
 
-/** A reader whose session has ended. It ends after the last message of every server that owes it some. */
+/** A reader whose session has ended. It ends after the last message of every server that may have some for it. */
 interface Ending {
-  readonly owing: Set<string>;
-  /** Servers that owe nothing. */
-  readonly free: Set<string>;
-  /** Whether all servers have said what they owe. */
+  /** The servers that ended the session, and those that have said that they send what they have. */
+  readonly awaited: Set<string>;
+  /** Whether all servers have answered. */
   asked: boolean;
-  stop: () => void;
+  /** When one of them last sent something new, and how often they were asked since. */
+  heard: number;
+  rounds: number;
 }
+
+/** How often servers are asked, at least, before they count as silent: a busy process receives nothing for seconds. */
+const ROUNDS = 3;
 
 interface Progress {
   /** Where it began. */
@@ -68,7 +72,7 @@ export class Inbox {
   readonly #inquire: (key: string, readers: readonly string[]) => void;
   readonly #readers = new Map<string, Reader>();
 
-  /** `scopeOf` finds the scope of a followed session; `inquire` asks all servers what they owe readers, and calls `owes` and `asked`. */
+  /** `scopeOf` finds the scope of a followed session; `inquire` asks all servers for what they have for readers, and calls `owes` and `asked`. */
   constructor(
     wiring: Wiring,
     scopeOf: (key: string) => Scope | undefined,
@@ -84,56 +88,65 @@ export class Inbox {
     scope.add(() => this.#readers.delete(name));
   }
 
-  namesOf(key: string): string[] {
-    return [...this.#readers].filter(([, reader]) => reader.key === key).map(([name]) => name);
+  /** The readers of a session. Those whose session has ended are to be asked for, not introduced. */
+  namesOf(key: string): { readonly reading: readonly string[]; readonly ending: readonly string[] } {
+    const names = [...this.#readers].filter(([, reader]) => reader.key === key).map(([name]) => name);
+    const isEnding = (name: string): boolean => this.#readers.get(name)!.ending !== undefined;
+    return { reading: names.filter((name) => !isEnding(name)), ending: names.filter(isEnding) };
   }
 
-  /** Notes that a session has ended. Returns its readers: each ends after what other servers owe it. */
-  end(key: string): Set<Subscriber> {
-    const names = this.namesOf(key);
-    this.#begin(
-      key,
-      names.filter((name) => !this.#readers.get(name)!.ending),
-    );
-    return new Set(names.map((name) => this.#readers.get(name)!.subscriber));
+  /** Notes that servers have ended a session. Returns its readers: each ends after what other servers have for it. */
+  end(key: string, enders: readonly string[]): Set<Subscriber> {
+    const { reading, ending } = this.namesOf(key);
+    this.#begin(key, reading, enders);
+    return new Set([...reading, ...ending].map((name) => this.#readers.get(name)!.subscriber));
   }
 
-  #begin(key: string, names: readonly string[]): void {
+  #begin(key: string, names: readonly string[], enders: readonly string[]): void {
     if (names.length === 0) return;
     for (const name of names) {
       const reader = this.#readers.get(name)!;
-      reader.ending = { owing: new Set(), free: new Set(), asked: false, stop: () => {} };
-      this.#wait(reader, reader.ending);
+      reader.ending = { awaited: new Set(enders), asked: false, heard: performance.now(), rounds: 0 };
     }
     this.#inquire(key, names);
   }
 
-  /** Notes which of a session's readers a server has more for. */
-  owes(key: string, from: string, names: readonly string[]): void {
-    for (const name of this.namesOf(key)) {
-      const { ending } = this.#readers.get(name)!;
-      (names.includes(name) ? ending?.owing : ending?.free)?.add(from);
+  /** Whether one of these readers still waits for its end. */
+  isWaiting(names: readonly string[]): boolean {
+    return names.some((name) => this.#readers.has(name));
+  }
+
+  /** Notes that a server sends its last messages to the readers of a session that has ended. */
+  owes(key: string, from: string): void {
+    for (const name of this.namesOf(key).ending) {
+      const ending = this.#readers.get(name)!.ending!;
+      if (!ending.awaited.has(from)) hear(ending);
+      ending.awaited.add(from);
     }
   }
 
-  /** Notes that all servers have said what they owe. `answered` is false where one did not: it may have lost messages. */
-  asked(names: readonly string[], answered: boolean): void {
+  /**
+   * Notes that servers were asked what they have for readers, whether all have answered, and whether all surely were asked. What silent ones
+   * have is lost.
+   */
+  asked(names: readonly string[], answered: boolean, sure: boolean): void {
     for (const name of names) {
       const reader = this.#readers.get(name);
-      if (!reader?.ending) continue;
-      if (!answered) reader.subscriber.end(lost(reader.key));
-      reader.ending.asked = true;
+      const ending = reader?.ending;
+      if (!ending) continue;
+      ending.asked ||= answered && sure;
       this.#settle(name, reader);
+      ending.rounds++;
+      const silent = performance.now() - ending.heard > this.#wiring.limits.interruptedFor && ending.rounds > ROUNDS;
+      if (silent && !(answered && isOver(reader)) && this.#readers.has(name)) reader.subscriber.end(lost(reader.key));
     }
   }
 
   deliver({ key, from, reader: name, begin = -1, last, messages }: Extract<Packet, { type: "messages" }>): void {
     const reader = this.#readers.get(name);
     const known = reader?.progress.get(from);
-    const { ending } = reader ?? {};
-    // It came after the session's end, or once more.
-    if (!reader || known?.over || (ending?.asked && !ending.owing.has(from)))
-      return this.#wiring.mention(from, { type: "left", reader: name });
+    // It came after the reader's end, or once more.
+    if (!reader || known?.over) return this.#wiring.mention(from, { type: "left", reader: name });
     if (known && begin > Math.max(known.begin, known.place)) return reader.subscriber.end(lost(key));
     const progress: Progress = known ?? { begin, place: -1, had: 0, due: false, full: 0, over: false };
     reader.progress.set(from, progress);
@@ -157,27 +170,18 @@ export class Inbox {
     }
     confirm();
     progress.over = last === true;
-    if (ending) this.#wait(reader, ending);
-    else if (last) this.#begin(key, [name]);
+    if (reader.ending) hear(reader.ending);
+    else if (last) this.#begin(key, [name], [from]);
     this.#settle(name, reader);
   }
 
   /** Ends a reader to which nobody owes anything any more. */
   #settle(name: string, reader: Reader): void {
     const { subscriber, progress, ending } = reader;
-    if (!ending?.asked || ![...ending.owing].every((from) => progress.get(from)?.over)) return;
-    // One that has sent something, and says nothing now, may have more.
-    if ([...progress].some(([from, { over }]) => !over && !ending.free.has(from))) return;
-    ending.stop();
+    if (!ending?.asked || !isOver(reader)) return;
     this.#readers.delete(name);
     for (const from of progress.keys()) this.#wiring.mention(from, { type: "left", reader: name });
     subscriber.end();
-  }
-
-  /** Those of a silent server are lost. */
-  #wait({ key, subscriber, scope }: Reader, ending: Ending): void {
-    ending.stop();
-    ending.stop = scope.timeout(this.#wiring.limits.interruptedFor, () => subscriber.end(lost(key)));
   }
 
   /** Confirms in one packet what was received here and what the reader has. */
@@ -191,6 +195,17 @@ export class Inbox {
       this.#wiring.insist(from, packet, this.#scopeOf(key) ?? this.#wiring.root);
     });
   }
+}
+
+/** Whether every server that may have something has said that nothing follows. */
+function isOver({ progress, ending }: Reader): boolean {
+  // A server that has sent something may have more, also where it does not answer.
+  return [...(ending?.awaited ?? []), ...progress.keys()].every((from) => progress.get(from)?.over);
+}
+
+function hear(ending: Ending): void {
+  ending.heard = performance.now();
+  ending.rounds = 0;
 }
 
 function lost(key: string): Disconnected {

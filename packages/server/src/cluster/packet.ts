@@ -2,10 +2,18 @@ import type { AnyMessage } from "@parlance/wire";
 
 /** What servers send to each other about sessions. `from` is the sender's inbox. */
 export type Packet =
-  /** On the session's topic: asks for its readers elsewhere, and names those that are here. */
-  | { readonly type: "who"; readonly key: string; readonly from: string; readonly readers: readonly string[] }
-  /** These readers are here: on the topic when they come, to an inbox as the answer to "who". */
-  | { readonly type: "reads"; readonly key: string; readonly from: string; readonly readers: readonly string[] }
+  /**
+   * What a server knows of a session: its readers there, and how often each server has ended it. "who" goes to the session's topic, and is
+   * answered with "reads" to the sender's inbox. "reads" goes to the topic when a reader comes.
+   */
+  | {
+      readonly type: "who" | "reads";
+      readonly key: string;
+      readonly from: string;
+      readonly readers: readonly string[];
+      readonly ends: Ends;
+      readonly id?: string | undefined;
+    }
   | { readonly type: "left"; readonly reader: string }
   /**
    * Messages of one server to one reader. Pub/sub may deliver them twice, or late: the reader drops duplicates. The first packet is empty
@@ -36,7 +44,10 @@ export type Packet =
       readonly id: string;
       readonly reply: AnyMessage;
     }
-  /** The session has ended, and these readers are to get what was sent before: who has more for them? */
+  /**
+   * The session has ended for these readers. A server that receives this sends them what it has for them, and a `last` packet. Its "owes" says that
+   * it will.
+   */
   | {
       readonly type: "owed";
       readonly key: string;
@@ -44,16 +55,13 @@ export type Packet =
       readonly id: string;
       readonly readers: readonly string[];
     }
-  | {
-      readonly type: "owes";
-      readonly key: string;
-      readonly id: string;
-      readonly from: string;
-      readonly readers: readonly string[];
-    }
-  | { readonly type: "answer"; readonly id: string; readonly answer?: Answer | undefined }
-  | { readonly type: "end"; readonly key: string; readonly from: string };
+  | { readonly type: "owes"; readonly key: string; readonly id: string; readonly from: string }
+  | { readonly type: "answer"; readonly id: string; readonly answer?: Answer | undefined };
+
+/** How often each server has ended a session since all that follow it began to. */
+export type Ends = readonly (readonly [server: string, count: number])[];
 
 export type Answer =
   | { readonly is: "decided" | "settled" | "unanswered" }
-  | { readonly is: "found"; readonly message: AnyMessage };
+  /** `alone`: one decision at a time. */
+  | { readonly is: "found"; readonly message: AnyMessage; readonly alone: boolean };

@@ -14,8 +14,8 @@ export interface Wiring {
   publish(topic: string, message: object, scope?: Scope): Promise<number>;
   /** Publishes a message that may be lost, because it is repeated or harmless to miss. */
   mention(topic: string, message: object): void;
-  /** Publishes until pub/sub takes it, or the scope closes. */
-  insist(topic: string, message: object, scope: Scope): void;
+  /** Publishes until pub/sub takes it, and resolves then, or the scope closes. */
+  insist(topic: string, message: object, scope: Scope): Promise<void>;
 }
 
 /** The wait before something is tried again: doubled each time, up to the cap. */
@@ -53,10 +53,10 @@ export function wiring(
     }
   }
 
-  function insist(topic: string, message: object, scope: Scope, wait = RETRY.first): void {
+  function insist(topic: string, message: object, scope: Scope, onTaken: () => void, wait = RETRY.first): void {
     if (scope.closed) return;
-    publish(topic, message, scope).catch(() => {
-      scope.timeout(wait, () => insist(topic, message, scope, Math.min(RETRY.cap, 2 * wait)));
+    publish(topic, message, scope).then(onTaken, () => {
+      scope.timeout(wait, () => insist(topic, message, scope, onTaken, Math.min(RETRY.cap, 2 * wait)));
     });
   }
 
@@ -66,7 +66,7 @@ export function wiring(
     root,
     report,
     publish,
-    insist: (topic, message, scope) => insist(topic, message, scope),
+    insist: (topic, message, scope) => new Promise((resolve) => insist(topic, message, scope, resolve)),
     mention(topic, message) {
       if (!root.closed) publish(topic, message).catch(() => {});
     },

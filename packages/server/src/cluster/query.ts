@@ -1,4 +1,4 @@
-import { newKey } from "@parlance/wire";
+import { Disconnected, newKey } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
 import type { Limits } from "../limits.js";
 
@@ -13,8 +13,12 @@ export interface Query<A> {
    * surely receive it.
    */
   ask(publish: (id: string) => Promise<number>): Promise<A | undefined>;
+  /** Publishes a query once, and does not repeat it. */
+  askOnce(publish: (id: string) => Promise<number>): Promise<A | undefined>;
   /** Notes an answer; undefined means that the server has nothing. */
   note(id: string, answer: A | undefined): void;
+  /** Whether pub/sub was interrupted lately: other servers may not receive queries yet. */
+  unsure(): boolean;
   /** Notes that pub/sub was interrupted and is back. */
   interrupted(): void;
 }
@@ -59,12 +63,16 @@ export function query<A>(
     }
   }
 
+  const unsure = (): boolean => performance.now() - interruptedAt <= interruptedFor;
+
   return {
+    askOnce,
+    unsure,
     async ask(publish) {
       for (;;) {
         const answer = await askOnce(publish);
         const isAnswered = answer !== undefined && answer !== unanswered;
-        if (isAnswered || performance.now() - interruptedAt > interruptedFor) return answer;
+        if (isAnswered || !unsure()) return answer;
         await new Promise<void>((resolve, reject) => {
           root.timeout(REPEAT_AFTER, resolve);
           if (root.closed) reject(root.reason);
@@ -81,4 +89,8 @@ export function query<A>(
       interruptedAt = performance.now();
     },
   };
+}
+
+export function unanswered(key: string): Disconnected {
+  return new Disconnected(`a server did not answer for session ${key}`, { code: "timeout", retryable: true });
 }

@@ -1,23 +1,18 @@
-import { type AnyContract, type AnyMessage, Disconnected, newKey, Refusal } from "@parlance/wire";
-import type { Scope } from "@parlance/wire/scope";
-import type { AnySession, Claimed, Sent, SessionStore, Subscriber } from "../ports.js";
-import { type LocalSessions, SETTLED } from "../session/local.js";
-import { type FollowedSessions, followSessions } from "./follow.js";
+import { type AnyContract, type AnyMessage, newKey } from "@parlance/wire";
+import { type Scope, until } from "@parlance/wire/scope";
+import type { AnySession, Claimed, SessionStore, Subscriber } from "../ports.js";
+import type { LocalSessions } from "../session/local.js";
+import { Decisions } from "./decisions.js";
+import { DistantReaders } from "./distant.js";
+import { type FollowedSessions, followSessions, rememberFor } from "./follow.js";
 import { Inbox } from "./inbox.js";
-import { Outbox } from "./outbox.js";
-import type { Answer, Packet } from "./packet.js";
+import type { Answer, Ends, Packet } from "./packet.js";
 import type { Wiring } from "./publish.js";
-import { type Query, query } from "./query.js";
+import { type Query, query, unanswered } from "./query.js";
 import { subscribe } from "./subscriptions.js";
 
-/** A reader on another server. */
-interface Distant {
-  readonly scope: Scope;
-  readonly out: Outbox;
-}
-
 /** Queries, which a server answers also where it asks itself. */
-const ASKED: ReadonlySet<Packet["type"]> = new Set(["find", "settle", "owed", "owes"]);
+const ASKED: ReadonlySet<Packet["type"]> = new Set(["who", "find", "settle", "owed", "owes"]);
 /** Not every server has answered. */
 const UNANSWERED: Answer = { is: "unanswered" };
 
@@ -25,6 +20,10 @@ const UNANSWERED: Answer = { is: "unanswered" };
  * Sessions shared by several servers. A reader on another server is a subscriber like any other, reached through pub/sub. A message
  * stays with the server that it was sent on until a reader anywhere has it, so each reader gets it once and in that server's order. An
  * ask stays there too, and the other servers query that server.
+ *
+ * The end of a session is no message that may be missed: each server counts its ends, and says them whenever it introduces itself or is
+ * asked. A server that has joined ends its readers for each end that is new to it, after what every server has for them. Those of which it
+ * learns while it joins were before: nobody reads here yet.
  */
 export class ClusterSessions implements SessionStore {
   readonly #name: string;
@@ -33,13 +32,11 @@ export class ClusterSessions implements SessionStore {
   readonly #followed: FollowedSessions;
   /** This server's own topic. */
   readonly #me: string;
-  /** Operations that answer an ask. */
-  readonly #answering: ReadonlySet<string>;
+  readonly #decisions: Decisions;
   readonly #inbox: Inbox;
-  /** Messages of sessions that have ended lately, which no reader had confirmed. */
-  readonly #left = new Map<string, readonly Sent[]>();
-  /** Readers on other servers. */
-  readonly #distant = new Map<string, Distant>();
+  readonly #distant: DistantReaders;
+  /** How often this server has ended a session. */
+  #ended = 0;
   readonly #queries: Query<Answer>;
   #listening: Promise<void> | undefined;
 
@@ -52,7 +49,12 @@ export class ClusterSessions implements SessionStore {
     this.#wiring = wiring;
     this.#me = `${name}/server/${newKey()}`;
     this.#local = makeLocal((key) => this.#followed.unsubscribe(key));
-    this.#answering = new Set(exchanges.flatMap(({ answers }) => answers.flatMap(({ operation }) => operation ?? [])));
+    this.#decisions = new Decisions({
+      local: this.#local,
+      answering: new Set(exchanges.flatMap(({ answers }) => answers.flatMap(({ operation }) => operation ?? []))),
+      inquire: (type, key, reply) =>
+        this.#inquire(key, (id) => ({ type, key, from: this.#me, id, reply }), this.#queries.ask),
+    });
     this.#queries = query<Answer>(wiring.limits, wiring.root, UNANSWERED);
     this.#inbox = new Inbox(
       wiring,
@@ -62,8 +64,16 @@ export class ClusterSessions implements SessionStore {
     this.#followed = followSessions<Packet>(wiring, {
       topicOf: (key) => this.#topicOf(key),
       receive: (packet) => this.#receive(packet),
-      introduce: (key) => this.#introduce(key),
+      ask: (key) => this.#inquire(key, (id) => this.#known("who", key, [], id)),
+      introduce: (key, asked) => this.#introduce(key, asked),
       ready: () => this.#listen(),
+    });
+    this.#distant = new DistantReaders({
+      me: this.#me,
+      wiring,
+      local: this.#local,
+      followed: this.#followed,
+      onLost: (key) => void this.#introduce(key),
     });
   }
 
@@ -72,8 +82,8 @@ export class ClusterSessions implements SessionStore {
     return {
       send: (message) => {
         const room = send(message);
-        this.#followed.follow(key);
-        return room;
+        const { joined, joining } = this.#followed.follow(key);
+        return joined ? room : joining.then(() => room);
       },
       ask: (message, options) => {
         const answer = ask(message, options);
@@ -83,15 +93,21 @@ export class ClusterSessions implements SessionStore {
     };
   }
 
+  joined(key: string): Promise<unknown> | undefined {
+    return this.#followed.get(key)?.joining;
+  }
+
   subscribe(key: string, subscriber: Subscriber, scope: Scope): void {
     if (scope.closed) return;
     const name = newKey();
     this.#local.subscribe(key, subscriber, scope);
     this.#inbox.add(name, key, subscriber, scope);
     scope.add(() => this.#mention(this.#topicOf(key), { type: "left", reader: name }));
-    // A newly followed session introduces all its readers.
-    if (!this.#followed.follow(key))
-      this.#insist(this.#topicOf(key), { type: "reads", key, from: this.#me, readers: [name] }, scope);
+    const session = this.#followed.follow(key);
+    // When it joins it introduces all its readers.
+    if (!session.joined) return;
+    const introduced = this.#insist(this.#topicOf(key), this.#known("reads", key, [name]), scope);
+    session.joining = until(scope.child(), this.#wiring.limits.interruptedFor, introduced);
   }
 
   attend(key: string, onEnd: () => void, scope: Scope): () => void {
@@ -99,60 +115,60 @@ export class ClusterSessions implements SessionStore {
   }
 
   claim(key: string, reply: AnyMessage): Claimed | undefined | Promise<Claimed | undefined> {
-    const found = this.#local.claim(key, reply);
-    if (found || !this.#answering.has(reply.type)) return found;
-    return this.#inquire("find", key, reply).then((answer) => {
-      if (answer?.is === "decided") throw new Refusal(SETTLED, { status: 409 });
-      return answer?.is === "found" ? answer : undefined;
-    });
+    return this.#decisions.claim(key, reply);
   }
 
   settle(key: string, reply: AnyMessage): void | Promise<void> {
-    if (this.#local.find(key, reply)) return this.#local.settle(key, reply);
-    return this.#inquire("settle", key, reply).then((answer) => {
-      if (answer?.is === "decided") throw new Refusal(SETTLED, { status: 409 });
-      // The server that has the ask was there a moment ago: its subscription is interrupted, or it is gone.
-      if (answer?.is !== "settled") throw unanswered(key);
-    });
+    return this.#decisions.settle(key, reply);
   }
 
   end(key: string): void {
-    this.#endHere(key);
-    this.#insist(this.#topicOf(key), { type: "end", key, from: this.#me }, this.#followed.get(key)?.scope);
+    const { ends } = this.#followed.follow(key);
+    ends.set(this.#me, ++this.#ended);
+    this.#endHere(key, []);
+    void this.#introduce(key);
+  }
+
+  /** Learns how often others have ended a session. */
+  #learn(key: string, ends: Ends): void {
+    const session = this.#followed.get(key);
+    if (!session) return;
+    const newer = ends.filter(([server, count]) => count > (session.ends.get(server) ?? 0));
+    for (const [server, count] of newer) session.ends.set(server, count);
+    if (newer.length > 0 && session.joined)
+      this.#endHere(
+        key,
+        newer.map(([server]) => server),
+      );
   }
 
   /** Ends a session here. What no reader has confirmed is kept for those on other servers. */
-  #endHere(key: string): void {
-    const left = this.#local.unconfirmed(key);
-    if (left.length > 0) {
-      this.#left.set(key, left);
-      this.#wiring.root.timeout(this.#wiring.limits.interruptedFor, () => {
-        if (this.#left.get(key) === left) this.#left.delete(key);
+  #endHere(key: string, enders: readonly string[]): void {
+    const session = this.#followed.get(key);
+    if (session) {
+      const [begin, sent] = [this.#local.confirmed(key), this.#local.unconfirmed(key)];
+      const rest = { begin: session.rest?.begin ?? begin, sent: [...(session.rest?.sent ?? []), ...sent] };
+      session.rest = rest;
+      session.scope.timeout(rememberFor(this.#wiring.limits), () => {
+        if (session.rest === rest) session.rest = undefined;
       });
     }
-    this.#local.end(key, () => this.#inbox.end(key));
+    this.#local.end(key, () => this.#inbox.end(key, enders));
+    this.#followed.unsubscribe(key);
   }
 
-  /** Asks every server what it owes readers whose session has ended. */
+  /** Asks every server to send readers what it still has for them, again and again until they have their end. */
   async #inquireOwed(key: string, readers: readonly string[]): Promise<void> {
-    const ask = (id: string) =>
-      this.#wiring.publish(this.#topicOf(key), { type: "owed", key, from: this.#me, id, readers } satisfies Packet);
-    const answer = await this.#listen()
-      .then(() => this.#queries.ask(ask))
-      .catch(() => UNANSWERED);
-    this.#inbox.asked(readers, answer !== UNANSWERED);
-  }
-
-  /** Sends readers the rest of a session that has ended, and its end. Returns those that get more than that they have. */
-  #give(key: string, readers: readonly string[], from: string): readonly string[] {
-    const left = this.#left.get(key) ?? this.#local.unconfirmed(key);
-    return readers.filter((reader) => {
-      if (left.length > 0 && !this.#distant.has(reader)) this.#open(key, reader, from);
-      const out = this.#distant.get(reader)?.out;
-      for (const sent of left) void out?.send(sent, true);
-      out?.finish();
-      return out !== undefined;
-    });
+    const { root, limits } = this.#wiring;
+    const began = performance.now();
+    while (this.#inbox.isWaiting(readers)) {
+      // Others may be interrupted as this server was. Interruptions that go on do not put the end off.
+      const sure = !this.#queries.unsure() || performance.now() - began > limits.interruptedFor / 2;
+      const answer = await this.#inquire(key, (id) => this.#owed(key, readers, id)).catch(() => UNANSWERED);
+      this.#inbox.asked(readers, answer !== UNANSWERED, sure);
+      const pause = Math.min(limits.queryWithin, limits.interruptedFor / 4);
+      await new Promise<void>((resolve) => root.timeout(pause, resolve));
+    }
   }
 
   #topicOf(key: string): string {
@@ -163,8 +179,8 @@ export class ClusterSessions implements SessionStore {
     this.#wiring.mention(topic, packet);
   }
 
-  #insist(topic: string, packet: Packet, scope = this.#wiring.root): void {
-    this.#wiring.insist(topic, packet, scope);
+  #insist(topic: string, packet: Packet, scope = this.#wiring.root): Promise<void> {
+    return this.#wiring.insist(topic, packet, scope);
   }
 
   /** Receives what is sent to this server alone. */
@@ -173,7 +189,7 @@ export class ClusterSessions implements SessionStore {
       // The first try may have failed, and a later one has not.
       this.#listening = Promise.resolve();
       this.#queries.interrupted();
-      for (const key of this.#followed.keys()) this.#introduce(key);
+      for (const key of this.#followed.keys()) void this.#introduce(key);
     };
     this.#listening ??= subscribe<Packet>(this.#wiring, {
       topic: this.#me,
@@ -184,131 +200,92 @@ export class ClusterSessions implements SessionStore {
     return this.#listening;
   }
 
-  #introduce(key: string): void {
+  /** What this server knows of a session. */
+  #known(type: "who" | "reads", key: string, readers: readonly string[], id?: string): Packet {
+    return { type, key, from: this.#me, readers, ends: [...(this.#followed.get(key)?.ends ?? [])], id };
+  }
+
+  /** Asks a server to send readers what it still has for them. */
+  #owed(key: string, readers: readonly string[], id = ""): Packet {
+    return { type: "owed", key, from: this.#me, id, readers };
+  }
+
+  /** Tells all servers what this one knows of a session that it has joined. `asked` says that they know of it. */
+  async #introduce(key: string, asked = false): Promise<void> {
     const session = this.#followed.get(key);
-    const packet: Packet = { type: "who", key, from: this.#me, readers: this.#inbox.namesOf(key) };
-    if (session) this.#insist(this.#topicOf(key), packet, session.scope);
+    if (!session?.joined) return;
+    const { reading, ending } = this.#inbox.namesOf(key);
+    if (asked && reading.length + session.ends.size === 0) return;
+    const introduced = this.#insist(this.#topicOf(key), this.#known("who", key, reading), session.scope);
+    if (ending.length > 0) this.#insist(this.#topicOf(key), this.#owed(key, ending), session.scope);
+    await introduced;
+  }
+
+  /** What another server knows of a session. */
+  #meet({ type, key, from, readers, ends, id }: Extract<Packet, { type: "who" | "reads" }>): void {
+    if (from !== this.#me) this.#learn(key, ends);
+    if (id !== undefined && (type === "reads" || from === this.#me)) this.#queries.note(id, undefined);
+    if (from === this.#me) return;
+    const session = this.#followed.get(key);
+    const there = new Map(ends);
+    // Where it does not know of an end its readers have missed it. Told of that, it asks for the rest.
+    const missed = [...(session?.ends ?? [])].some(([server, count]) => count > (there.get(server) ?? 0));
+    if (session && !missed) for (const reader of readers) this.#distant.meet(key, reader, from);
+    const { reading, ending } = this.#inbox.namesOf(key);
+    const scope = session?.scope;
+    if (type === "who" || missed) this.#insist(from, this.#known("reads", key, reading, id), scope);
+    if (type === "who" && ending.length > 0) this.#insist(from, this.#owed(key, ending), scope);
+    if (type === "who") for (const reader of [...reading, ...ending]) this.#inbox.confirm(key, from, reader);
   }
 
   #receive(packet: Packet): void {
     if ("from" in packet && packet.from === this.#me && !ASKED.has(packet.type)) return;
     switch (packet.type) {
       case "who":
-      case "reads": {
-        const { key, from } = packet;
-        for (const reader of packet.readers) this.#meet(key, reader, from);
-        const readers = packet.type === "who" ? this.#inbox.namesOf(key) : [];
-        const scope = this.#followed.get(key)?.scope;
-        if (readers.length > 0) this.#insist(from, { type: "reads", key, from: this.#me, readers }, scope);
-        for (const reader of readers) this.#inbox.confirm(key, from, reader);
+      case "reads":
+        this.#meet(packet);
         break;
-      }
       case "left":
-        this.#distant.get(packet.reader)?.scope.close();
+        this.#distant.left(packet.reader);
         break;
       case "messages":
         this.#inbox.deliver(packet);
         break;
       case "received":
-        this.#distant.get(packet.reader)?.out.received(packet.place);
+        this.#distant.received(packet.reader, packet.place);
         this.#local.confirm(packet.key, packet.had);
         break;
       case "find":
       case "settle": {
-        const answer = this.#answerFor(packet.type, packet.key, packet.reply);
+        const answer = this.#decisions.answerTo(packet.type, packet.key, packet.reply);
         this.#mention(packet.from, { type: "answer", id: packet.id, answer });
         break;
       }
       case "owed": {
         const { key, from, id, readers } = packet;
-        const owed = from === this.#me ? [] : this.#give(key, readers, from);
-        this.#mention(from, { type: "owes", key, id, from: this.#me, readers: owed });
+        if (from !== this.#me) for (const reader of readers) this.#distant.give(key, reader, from);
+        this.#mention(from, { type: "owes", key, id, from: this.#me });
         break;
       }
       case "owes":
-        this.#inbox.owes(packet.key, packet.from, packet.readers);
+        if (packet.from !== this.#me) this.#inbox.owes(packet.key, packet.from);
         this.#queries.note(packet.id, undefined);
         break;
       case "answer":
         this.#queries.note(packet.id, packet.answer);
         break;
-      case "end":
-        this.#endHere(packet.key);
-        break;
-    }
-  }
-
-  /** Subscribes a reader on another server: unconfirmed messages and open asks first, then new messages. */
-  #meet(key: string, reader: string, from: string): void {
-    const known = this.#distant.get(reader);
-    if (known) return known.out.repeat();
-    const session = this.#followed.get(key);
-    if (!session) return;
-    this.#followed.stay(key);
-    const { scope, out } = this.#open(key, reader, from);
-    let joining = true;
-    const send = (sent: Sent): Promise<void> | undefined => {
-      // The sender's mistake must not reach a reader on another server.
-      this.#local.check(sent.message, sent);
-      return out.send(sent, joining);
-    };
-    this.#local.subscribe(key, { end: () => out.finish(), send }, scope);
-    joining = false;
-  }
-
-  /** Begins to send to a reader on another server. */
-  #open(key: string, reader: string, from: string): Distant {
-    const { limits, publish, root } = this.#wiring;
-    const scope = (this.#followed.get(key)?.scope ?? root).child("readers");
-    const begin = this.#local.confirmed(key);
-    const out = new Outbox({
-      scope,
-      limits,
-      publish: (sent, { first, last }) => {
-        const messages = sent.map(({ place, message }) => [place, message] as const);
-        const packet: Packet = { type: "messages", key, from: this.#me, reader, messages };
-        return publish(from, { ...packet, ...(first && { begin }), ...(last && { last }) });
-      },
-      onLost: () => {
-        scope.close();
-        // It may have reconnected before we noticed the loss.
-        this.#introduce(key);
-      },
-    });
-    const distant: Distant = { scope, out };
-    this.#distant.set(reader, distant);
-    scope.add(() => {
-      if (this.#distant.get(reader) === distant) this.#distant.delete(reader);
-    });
-    scope.measure("queued", () => out.size);
-    return distant;
-  }
-
-  #answerFor(what: "find" | "settle", key: string, reply: AnyMessage): Answer | undefined {
-    try {
-      // Not while a call of this server decides it.
-      if (what === "find") this.#local.claim(key, reply)?.release?.();
-      const found = this.#local.find(key, reply);
-      if (!found) return undefined;
-      if (what === "find") return { is: "found", message: found.ask.message };
-      this.#local.settle(key, reply);
-      return { is: "settled" };
-    } catch {
-      return { is: "decided" };
     }
   }
 
   /** Queries every server that follows the session. Rejects where one does not answer: it may hold the ask, or have settled it. */
-  async #inquire(type: "find" | "settle", key: string, reply: AnyMessage): Promise<Answer | undefined> {
+  async #inquire(
+    key: string,
+    packet: (id: string) => Packet,
+    ask: Query<Answer>["ask"] = this.#queries.askOnce,
+  ): Promise<Answer | undefined> {
     await this.#listen();
-    const ask = (id: string) =>
-      this.#wiring.publish(this.#topicOf(key), { type, key, from: this.#me, id, reply } satisfies Packet);
-    const answer = await this.#queries.ask(ask);
+    const answer = await ask((id) => this.#wiring.publish(this.#topicOf(key), packet(id)));
     if (answer !== UNANSWERED) return answer;
     throw unanswered(key);
   }
-}
-
-function unanswered(key: string): Disconnected {
-  return new Disconnected(`a server did not answer for session ${key}`, { code: "timeout", retryable: true });
 }

@@ -15,7 +15,7 @@ export async function operate(
   const { handlers, limits, sessions, root } = context;
   const { operation: name, input } = called;
   const { settles, endsSession, answer } = context.operations.get(name)!;
-  const session = settles || endsSession ? sessionOf(context, called) : undefined;
+  const session = settles || endsSession || sessions.joined ? sessionOf(context, called) : undefined;
   const reply = { ...(settles && input), type: name } as AnyMessage;
   const claimed = session !== undefined && settles ? await sessions.claim(session, reply) : undefined;
   let settled: { readonly done: Promise<void> | void } | undefined;
@@ -36,6 +36,7 @@ export async function operate(
     // Another server may hold the ask; it reports whether this answer was the first.
     await settled?.done;
     if (session !== undefined && endsSession) sessions.end(session);
+    if (session !== undefined) await sessions.joined?.(session);
     return answered;
   } finally {
     claimed?.release?.();

@@ -18,7 +18,7 @@ import {
 import { type SettledAsks, settledAsks } from "./settled.js";
 
 export const SETTLED = "this was decided already: the first answer counts";
-const CLAIMED = "another call decides this now: the first answer counts";
+export const CLAIMED = "another call decides this now: the first answer counts";
 
 /** The shared promise that `send` returns while every reader has room. */
 const ROOM = Promise.resolve();

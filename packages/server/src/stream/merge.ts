@@ -69,7 +69,6 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
 
   next(): Promise<IteratorResult<Encoded>> {
     if (this.#stage === "new") return this.#begin();
-    if (this.#stage === "begun") this.#join(() => this.#own.next());
     return this.#inbox.next();
   }
 
@@ -114,9 +113,12 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
     this.#wake = () => waiting.close();
     // Undefined where the handler takes too long, or the session ends before.
     const first = await until(waiting, headersDueAfter(this.#context.limits), coming);
-    if (first && !first.done) return { done: false, value: this.#encode(first.value) };
+    const value = first && !first.done ? this.#encode(first.value) : undefined;
+    this.#join(value ? () => this.#own.next() : first ? undefined : () => coming);
+    // Its caller may end the session on another server as soon as it is let in.
+    await this.#context.sessions.joined?.(this.#key);
+    if (value) return { done: false, value };
     if (first) this.onHandlerDone?.();
-    this.#join(first ? undefined : () => coming);
     return this.#inbox.next();
   }
 
