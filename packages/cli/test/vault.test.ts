@@ -93,7 +93,7 @@ const app = (handlers: Partial<VaultHandlers>, options: ServeOptions = {}): App 
 const carriers = {
   "in memory": async (app: App): Promise<ConnectOptions> => ({ fetch: app.fetch }),
   "over a socket": async (app: App): Promise<ConnectOptions> => {
-    const server = await listen(app, { port: 0 });
+    const server = await listen(app, { port: 0, closeAfter: 0 });
     onTestFinished(() => server.close());
     return { baseUrl: server.url };
   },

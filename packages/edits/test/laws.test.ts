@@ -50,7 +50,7 @@ describe("the laws of a patch", () => {
     const source = random(seed);
     const draw = () =>
       Array.from({ length: source.below(40) }, () => source.pick(["", "a", "b", "}", "  a"])).join("\n");
-    for (let i = 0; i < 1500; i++) {
+    for (let i = 0; i < 700; i++) {
       const [before, after] = [draw(), draw()];
       expectLaws(createPatch(before, after, { context: source.below(5) }), before, after);
       const near = editText(source, before, 1);

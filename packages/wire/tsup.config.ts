@@ -1,0 +1,30 @@
+import { defineConfig } from "tsup";
+
+export default defineConfig({
+  entry: [
+    "src/index.ts",
+    "src/bind.ts",
+    "src/bytes.ts",
+    "src/durable.ts",
+    "src/errors.ts",
+    "src/fault.ts",
+    "src/header.ts",
+    "src/json.ts",
+    "src/link.ts",
+    "src/message.ts",
+    "src/message-decoder.ts",
+    "src/notify.ts",
+    "src/reading.ts",
+    "src/resume.ts",
+    "src/resume-key.ts",
+    "src/scope.ts",
+    "src/sse.ts",
+  ],
+  format: ["esm", "cjs"],
+  dts: true,
+  clean: true,
+  target: "es2022",
+  minifyWhitespace: true,
+  sourcemap: true,
+  splitting: true,
+});
