@@ -33,7 +33,8 @@ export function pets({ set = {}, unset = [], text = {}, line }: Edit = {}): Cont
   }
   for (const [place, value] of Object.entries(set)) {
     const [owner, key] = reach(place);
-    owner[key] = value;
+    // A later place may lead into this value, and edits are shared by tests.
+    owner[key] = structuredClone(value);
   }
   const texts: Record<string, string> = {};
   for (const [file, value] of Object.entries(files)) {

@@ -46,9 +46,12 @@ export function judge(outcome: Outcome, excuses: Excuses = {}): string[] {
 /** An error that says what happened: a gap right after what was got, or a request that never reached its handler. */
 function excused(error: unknown, got: number, begun: number, { logFailed = false }: Excuses): boolean {
   // 400 is what a server answers to a request of which it got the beginning, and 503 what it answers without its log: also to the second GET of a client
-  // whose first one began the handler and was cut before it was answered.
+  // whose first one began the handler and was cut before it was answered. 409: a full log has kept the name of what it failed to keep.
   if (error instanceof Refusal)
-    return got === 0 && ((error.status === 400 && begun === 0) || (error.status === 503 && logFailed));
+    return (
+      got === 0 &&
+      ((error.status === 400 && begun === 0) || ((error.status === 503 || error.status === 409) && logFailed))
+    );
   if (!(error instanceof Disconnected)) return false;
   // Messages before those that are counted here are counted there: a greeting, or the agent's state.
   if (error.code === "gap") return (error.missing?.after ?? -1) >= got && error.missing!.after <= got + 1;
