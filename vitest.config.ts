@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
@@ -14,8 +15,8 @@ export default defineConfig({
   },
   test: {
     testTimeout: 30_000,
-    // By default one core is left idle: on two that is half of the machine.
-    maxWorkers: "100%",
+    // Many tests wait for timers and other programs: half as many workers again as cores keep the machine at work.
+    maxWorkers: Math.ceil(1.5 * availableParallelism()),
     // Files of one worker share their modules: most of the time of a small file went into loading them again.
     isolate: false,
     projects: [
