@@ -1,7 +1,7 @@
 import type { Contract } from "@parlance/contract";
 import { isObject } from "@parlance/wire";
 import { encodingOf, packedAs } from "./encoding.js";
-import { Known, SHORTEST } from "./known.js";
+import { Placeholders } from "./placeholders.js";
 import type { Entry, HeaderList } from "./recording.js";
 import { bare, kindOfName } from "./secret-names.js";
 import { isSecretHeader, isSecretName, looksSecret, merged, type Span, secretsIn } from "./secrets.js";
@@ -13,21 +13,13 @@ export interface RedactOptions {
   readonly patterns?: readonly RegExp[];
 }
 
-/** The maximum number of secrets searched for in other texts. The oldest is dropped first. */
-const MOST = 1000;
-
-/** The placeholder of a secret in a recording. */
-export const PLACEHOLDER = /__redacted_\d+__/g;
-
 /** Replaces secrets in a recording. A secret keeps its placeholder, and is also replaced in every later text. */
 export class Redactor {
   readonly #names: ReadonlySet<string>;
   readonly #patterns: readonly RegExp[];
-  readonly #placeholders = new Map<string, string>();
-  readonly #known = new Known();
+  readonly #placeholders = new Placeholders();
   /** Of bodies that are not read yet, by side and connection. */
   readonly #encodings = new Map<string, string>();
-  #count = 0;
 
   constructor({ contract, patterns = [] }: RedactOptions = {}) {
     const own = [...(contract?.secrets ?? []), ...(contract?.auth?.header ? [contract.auth.header] : [])];
@@ -79,12 +71,14 @@ export class Redactor {
     const patterns = this.#patterns.flatMap((pattern) =>
       [...text.matchAll(pattern)].map(({ index, 0: found }) => ({ from: index, to: index + found.length })),
     );
-    return [...secretsIn(text), ...patterns, ...this.#known.find(text)].filter(({ from, to }) => to > from);
+    return [...secretsIn(text), ...patterns, ...this.#placeholders.known.find(text)].filter(
+      ({ from, to }) => to > from,
+    );
   }
 
   /** The position from which the end of a text begins a secret that was seen; the text's length if it begins none. */
   unfinished(text: string): number {
-    return this.#known.unfinished(text);
+    return this.#placeholders.known.unfinished(text);
   }
 
   #forms(text: string): string {
@@ -102,7 +96,7 @@ export class Redactor {
     let clean = text;
     for (const pattern of this.#patterns)
       clean = clean.replace(pattern, (found) => (found === "" ? "" : this.replace(found)));
-    return this.#known.replace(clean);
+    return this.#placeholders.known.replace(clean);
   }
 
   /** A line of a recording that somebody else may have made. Call it for each line, because the headers name the encoding of a body. */
@@ -280,44 +274,8 @@ export class Redactor {
 
   /** Returns the placeholder of a secret or of a piece of one, and searches for it from now on. */
   replace(secret: string): string {
-    if (new RegExp(`^${PLACEHOLDER.source}$`).test(secret)) return secret;
-    const found = this.#placeholders.get(secret);
-    if (found !== undefined) return found;
-    const placeholder = `__redacted_${++this.#count}__`;
-    this.#placeholders.set(secret, placeholder);
-    // A shorter secret is replaced only in its own place: elsewhere it may be a word.
-    for (const form of secret.length < SHORTEST ? [] : formsOf(secret)) this.#known.add(form, placeholder);
-    if (this.#placeholders.size > MOST) this.#forget();
-    return placeholder;
+    return this.#placeholders.of(secret);
   }
-
-  #forget(): void {
-    const [oldest, placeholder] = this.#placeholders.entries().next().value!;
-    this.#placeholders.delete(oldest);
-    for (const form of formsOf(oldest)) this.#known.delete(form, placeholder);
-  }
-}
-
-/** The encodings of a secret in a text: plain, in a URL, in JSON, in JSON within JSON, in base64. */
-function formsOf(secret: string): Set<string> {
-  const json = JSON.stringify(secret).slice(1, -1);
-  const base64 = toBase64(secret);
-  const url = encodeURIComponent(secret.replace(/\p{Surrogate}/gu, ""));
-  return new Set([
-    secret,
-    url,
-    url.replaceAll("%20", "+"),
-    json,
-    JSON.stringify(json).slice(1, -1),
-    // Its last characters depend on what follows the secret.
-    ...(base64.length > 12
-      ? [base64, base64.replace(/=+$/, ""), base64.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")]
-      : []),
-  ]);
-}
-
-function toBase64(text: string): string {
-  return btoa(String.fromCharCode(...new TextEncoder().encode(text.slice(0, 10_000))));
 }
 
 function split(text: string, by: string): [string, string | undefined] {

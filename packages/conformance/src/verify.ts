@@ -10,8 +10,8 @@ import {
 } from "@parlance/wire";
 import { isCut } from "@parlance/wire/durable";
 import { bodyOf, type Conversations } from "./conversation.js";
+import { PLACEHOLDER } from "./placeholders.js";
 import type { Entry, Header } from "./recording.js";
-import { PLACEHOLDER } from "./redact.js";
 import { isPath, notPath } from "./target.js";
 import { type OpenAsk, SessionAsks } from "./verify/asks.js";
 import { type Find, type Finding, type Open, RULES, type Rule } from "./verify/finding.js";
