@@ -1,7 +1,9 @@
 import { connect } from "@parlance/client";
+import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
 import { serve } from "@parlance/server";
 import { type EventLog, type EventWriter, memoryLog, testEventLog } from "@parlance/server/resume";
+import { newKey, RESUME } from "@parlance/wire";
 import { describe, expect, test } from "vitest";
 
 describe("memoryLog", () => testEventLog(async () => ({ log: memoryLog(), stop() {} }), test));
@@ -64,6 +66,29 @@ describe("A log that fails", () => {
     if (!all) expect(got).toEqual(["1", "2", "3"]);
     expect(reason).toBe(full);
   });
+});
+
+test("a full log that holds nothing of a stream refuses a request with its key for now (503), not as a key in use", async () => {
+  const kept = memoryLog();
+  const full = () => Promise.reject(new Error("OOM command not allowed"));
+  const log: EventLog = {
+    ...kept,
+    async open(stream) {
+      const writer = await kept.open(stream);
+      return writer && { ...writer, append: full, close: full };
+    },
+  };
+  const handlers: Partial<EmacsAgentHandlers> = {
+    async *events() {
+      yield { type: "agent.state", state: "idle" };
+    },
+  };
+  const app = serve(emacsAgent, handlers, { partial: true, log, onError: false, tombstoneLife: 50, grace: 50 });
+  const headers = { [RESUME]: newKey() };
+  const ask = () => app.fetch(new Request("http://localhost/api/sessions/s/events", { headers }));
+  expect(await (await ask()).text()).toBe("");
+  expect((await ask()).status).toBe(503);
+  app.close();
 });
 
 test("a stream that its log has closed under its handler is a gap for its reader, is reported, and aborts the handler", async () => {

@@ -4,11 +4,11 @@ import { type Context, refusalOf } from "../call.js";
 import type { Answer } from "../http/answer.js";
 import type { HttpRequest } from "../http/request.js";
 import { STREAM_HEADERS } from "../http/response.js";
-import { headersDueAfter } from "../limits.js";
 import type { Called } from "../options.js";
 import type { Produce, StreamDelivery } from "../ports.js";
 import { cancelled, closing, gone } from "../reason.js";
 import { BlockWriter } from "../stream/writer.js";
+import { beginsElsewhere } from "./elsewhere.js";
 import type { EventLog, EventWriter } from "./event-log.js";
 import { gapAnswer } from "./gap.js";
 import { conversationName } from "./key.js";
@@ -48,6 +48,8 @@ export class ResumableStreams implements StreamDelivery {
     // Of two copies each may be the one that its caller reads, so the later one joins what the first has begun.
     const joined = await this.#joinCopy(name, called, request, call);
     if (joined) return joined;
+    // Its first message may have been one of those that the log has refused.
+    if (this.#running.get(name)?.lost) throw failed();
     throw new Refusal("this resume key is in use, over or cancelled: join it by GET", { status: 409 });
   }
 
@@ -69,7 +71,8 @@ export class ResumableStreams implements StreamDelivery {
     if (!state && isOurs && run?.production)
       return gapAnswer(this.#context, request, { after: 0 }, "messages", operation);
     if (!state || (state.closed && state.last === 0)) return undefined;
-    if (!isOurs && state.last === 0 && !(await this.#beginsElsewhere(name, call))) return undefined;
+    if (!isOurs && state.last === 0 && !(await beginsElsewhere(this.#context, this.#remote, this.#readers, name, call)))
+      return undefined;
     const joined = await this.join(name, undefined, call);
     return joined && !("gap" in joined) ? joined : undefined;
   }
@@ -79,28 +82,6 @@ export class ResumableStreams implements StreamDelivery {
     const waiting = call.child("readers");
     this.#attend(run, waiting);
     await until(waiting, Number.POSITIVE_INFINITY, run.begun);
-  }
-
-  /** The same for another server's stream, which reports a refusal. Returns false where the stream ends without a message. */
-  async #beginsElsewhere(name: string, call: Scope): Promise<boolean> {
-    const { limits } = this.#context;
-    const waiting = call.child("readers");
-    let refuse = (_: Refusal): void => {};
-    const refused = new Promise<never>((_, reject) => {
-      refuse = reject;
-    });
-    refused.catch(() => {});
-    try {
-      await this.#remote?.listen(name, waiting, { refused: refuse });
-      const first = this.#readers.read(undefined, name, 0, waiting).next();
-      const over = first.catch(() => ({ done: true }));
-      const step = await until(waiting.child(), headersDueAfter(limits), Promise.race([over, refused]));
-      // The refusal is on its way.
-      if (step?.done) await until(waiting.child(), limits.queryWithin, refused);
-      return !step?.done;
-    } finally {
-      waiting.close();
-    }
   }
 
   /** Answers a reader that joins a stream after a cursor; undefined where there is no such stream. */
@@ -164,7 +145,7 @@ export class ResumableStreams implements StreamDelivery {
       return await within(scope, this.#context.limits.storeWithin, "the event log", start, late);
     } catch (error) {
       if (scope.closed || error instanceof Disconnected) throw error;
-      throw new Disconnected("the event log failed", { code: "unreachable", retryable: true, cause: error });
+      throw failed(error);
     }
   }
 
@@ -308,4 +289,8 @@ export class ResumableStreams implements StreamDelivery {
     run.life.close();
     if (writer) await this.#store(this.#context.root, () => this.#tombstones.mark(writer, run.last));
   }
+}
+
+function failed(cause?: unknown): Disconnected {
+  return new Disconnected("the event log failed", { code: "unreachable", retryable: true, cause });
 }
