@@ -6,7 +6,6 @@ import { fork } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
-import { build } from "esbuild";
 import type { Row } from "./packages/server/bench/row.js";
 
 const programs = [
@@ -28,6 +27,7 @@ const programs = [
   "edits/bench/speed.ts",
 ];
 
+const LOADER = new URL("bench-loader.js", import.meta.url).href;
 const MARKED = 0.15;
 /** In docs/bench.md, before the figures. */
 const FIGURES = "## Figures\n";
@@ -62,19 +62,8 @@ if (values.docs) {
   writeFileSync("docs/bench.md", `${about}${FIGURES}\n${markdown(figures)}`);
 }
 
-/** Runs a program as plain JavaScript: what runs TypeScript as it is names every function when it is made, which falls on the figures. */
 async function run(program: string): Promise<void> {
-  const outfile = `node_modules/.bench/${program.replace(".ts", ".mjs")}`;
-  await build({
-    entryPoints: [`packages/${program}`],
-    outfile,
-    bundle: true,
-    packages: "external",
-    platform: "node",
-    format: "esm",
-    logLevel: "error",
-  });
-  const child = fork(outfile, values.quick ? ["--quick"] : []);
+  const child = fork(`packages/${program}`, values.quick ? ["--quick"] : [], { execArgv: ["--import", LOADER] });
   child.on("message", (message: { readonly row?: Row }) => message.row && rows.push(message.row));
   const status = await new Promise((resolve) => child.on("exit", resolve));
   if (status !== 0) process.exit(1);
