@@ -121,8 +121,8 @@ export class PacedPort implements Port {
   }
 
   #look(): void {
+    // It keeps the process: in memory no socket does, and frames are still to be sent.
     this.#timer = setTimeout(() => this.#pass(), this.#wait);
-    (this.#timer as { unref?: () => void }).unref?.();
   }
 
   /** Writes as much to the socket as it has room for. */

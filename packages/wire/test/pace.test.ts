@@ -221,3 +221,15 @@ describe("sendAll", () => {
     expect(log).toEqual(["closed", "no"]);
   });
 });
+
+test("frames that wait keep the process until they are sent, because in memory no socket does", async () => {
+  vi.useRealTimers();
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+  const { paced, take } = socket();
+  const before = timers();
+  paced.send("x".repeat(500));
+  expect(timers()).toBe(before + 1);
+  take();
+  await paced.flushed();
+  expect(timers()).toBe(before);
+});
