@@ -1,6 +1,6 @@
 import { memoryPubSub, type PubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
-import { expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { agentOn, call, numbers, say } from "./cluster.js";
 
 /** A server's connection to a pub/sub: its calls take a time each, and wait while it is cut; what others publish then is lost to it. */
@@ -8,7 +8,7 @@ function connection(shared: PubSub, latency: number) {
   interface Held {
     readonly topic: string;
     readonly receive: (text: string) => void;
-    readonly onInterrupted: () => void;
+    readonly onInterrupted: (missing?: number) => void;
     unsubscribe(): void;
   }
   const held = new Set<Held>();
@@ -41,7 +41,7 @@ function connection(shared: PubSub, latency: number) {
         setTimeout(async () => {
           for (const one of held) one.unsubscribe = await shared.subscribe(one.topic, one.receive);
           resolve();
-          for (const one of held) one.onInterrupted();
+          for (const one of held) one.onInterrupted(milliseconds);
         }, milliseconds);
       });
     },
@@ -104,3 +104,51 @@ async function run({ does, ends, cut, when, latency }: Case): Promise<void> {
     app.close();
   }
 }
+
+/** Ends are remembered for 200 ms here, and a server is away for longer than that. */
+describe("a server that is away for longer than ends are remembered", () => {
+  const limits = { queryWithin: 50, storeWithin: 50, interruptedFor: 100, lingerFor: 10, onError: false } as const;
+  const AWAY = 350;
+
+  function three() {
+    const [shared, log] = [memoryPubSub(), memoryLog()];
+    const made = ROLES.map(() => connection(shared, 0));
+    const agents = made.map(({ pubSub }) => agentOn(pubSub, log, limits));
+    onTestFinished(() => {
+      for (const { app } of agents) app.close();
+    });
+    return { made, agents };
+  }
+
+  test.each([0, 1])("says the end that was made there, and what was sent before, when it is back: %i", async (sent) => {
+    const { made, agents } = three();
+    const [reading, ending] = agents;
+    const reader = await reading!.reader("s");
+    const session = await ending!.session("s");
+    made[1]!.cut(AWAY);
+    if (sent > 0) session.send(say("1"));
+    await ending!.client.endSession({ session_id: "s" });
+    expect(await reader.take(sent)).toEqual(numbers(1, sent));
+    expect(["done", "ended_early"]).toContain(await reader.end());
+  });
+
+  test("ends its readers with the protocol's error, because their session may be over", async () => {
+    const { made, agents } = three();
+    const [reading, sending] = agents;
+    const reader = await reading!.reader("s");
+    await sending!.session("s");
+    made[0]!.cut(AWAY);
+    await sending!.client.endSession({ session_id: "s" });
+    expect(await reader.take(1)).toEqual(["error"]);
+  });
+
+  test("keeps its readers when it was away for less than half of that", async () => {
+    const { made, agents } = three();
+    const [reading, sending] = agents;
+    const reader = await reading!.reader("s");
+    const session = await sending!.session("s");
+    made[0]!.cut(50);
+    session.send(say("1"));
+    expect(await reader.take(1)).toEqual(["1"]);
+  });
+});

@@ -2,8 +2,8 @@ import type { Link } from "./link.js";
 
 export interface Subscriber {
   receive(text: string): void;
-  /** Texts may have been missed; from now on they are received again. */
-  onInterrupted(): void;
+  /** Texts of so many milliseconds may be missing; from now on they are received again. */
+  onInterrupted(missing: number): void;
 }
 
 export interface Subscription {
@@ -20,6 +20,8 @@ export interface Channel {
   link: Link | undefined;
   /** Everything published from now on is received. */
   ready: boolean;
+  /** When everything was received for the last time. */
+  wholeAt: number;
 }
 
 /** The channels of one log or pub/sub, and which of them are interrupted. */
@@ -61,7 +63,13 @@ export function makeChannels(): Channels {
     get: (name) => channels.get(name),
     isCurrent,
     add(name) {
-      const channel: Channel = { name, subscriptions: new Set(), link: undefined, ready: false };
+      const channel: Channel = {
+        name,
+        subscriptions: new Set(),
+        link: undefined,
+        ready: false,
+        wholeAt: performance.now(),
+      };
       channels.set(name, channel);
       return channel;
     },
@@ -78,6 +86,7 @@ export function makeChannels(): Channels {
       for (const channel of moving) channel.link = undefined;
       for (const channel of lost) {
         channel.ready = false;
+        channel.wholeAt = link.aliveAt();
         interrupted.add(channel);
       }
       return lost;
@@ -89,7 +98,7 @@ export function makeChannels(): Channels {
         const { wait } = subscription;
         subscription.wait = undefined;
         if (wait) wait.resolve();
-        else subscription.subscriber.onInterrupted();
+        else subscription.subscriber.onInterrupted(performance.now() - channel.wholeAt);
       }
     },
     isWhole: () => interrupted.size === 0,

@@ -16,6 +16,8 @@ export interface Link {
   /** Resolves once everything published on these channels from now on is received. */
   join(channels: readonly string[]): Promise<void>;
   unsubscribe(channel: string): void;
+  /** Everything published until then was received. */
+  aliveAt(): number;
   close(): void;
 }
 
@@ -35,6 +37,7 @@ export function openLink(node: RedisConnection, { calls, sharded, heartbeat, rec
   const channels = new Set<string>();
   let closed = false;
   let cancelBeat = () => {};
+  let aliveAt = performance.now();
 
   function close(): void {
     closed = true;
@@ -48,11 +51,21 @@ export function openLink(node: RedisConnection, { calls, sharded, heartbeat, rec
     onLost();
   }
 
+  /** What was published before a question comes before its answer. */
+  async function answered<T>(answer: Promise<T>): Promise<T> {
+    const asked = performance.now();
+    const value = await answer;
+    aliveAt = asked;
+    return value;
+  }
+
   /** A node that hangs keeps its connections, so its silence has to be noticed. */
   function beat(): void {
     cancelBeat();
     if (channels.size === 0 || closed) return;
-    cancelBeat = calls.after(heartbeat, () => calls.within("PING", connection.ping()).then(beat, lose));
+    cancelBeat = calls.after(heartbeat, () => {
+      calls.within("PING", answered(connection.ping())).then(beat, lose);
+    });
   }
 
   connection.on(sharded ? "smessage" : "message", (channel, text) => {
@@ -72,7 +85,7 @@ export function openLink(node: RedisConnection, { calls, sharded, heartbeat, rec
       const subscribed = sharded
         ? Promise.all(names.map((name) => connection.ssubscribe(name)))
         : connection.subscribe(...names);
-      await calls.within(`subscribe to ${names.length} channels`, subscribed);
+      await calls.within(`subscribe to ${names.length} channels`, answered<unknown>(subscribed));
     },
     unsubscribe(name) {
       channels.delete(name);
@@ -80,6 +93,7 @@ export function openLink(node: RedisConnection, { calls, sharded, heartbeat, rec
       // When the connection breaks the server forgets the subscription anyway.
       (sharded ? connection.sunsubscribe(name) : connection.unsubscribe(name)).catch(() => {});
     },
+    aliveAt: () => aliveAt,
     close,
   };
 }

@@ -44,6 +44,24 @@ describe.runIf(hasRedis)("two apps, joined by redisPubSub and redisLog on one Re
     reader.detach();
     for (const { app } of [a, b]) app.close();
   });
+
+  test("when Redis is back, a subscription says for how long texts may be missing: since its last sign of life", async () => {
+    const pubSub = made.pubSub({ redis: server.client() });
+    const told: (number | undefined)[] = [];
+    const began = performance.now();
+    await pubSub.subscribe(
+      "topic",
+      () => {},
+      (missing) => void told.push(missing),
+    );
+    const subscribed = performance.now();
+    await server.kill();
+    const killed = performance.now();
+    await server.start();
+    const [missing] = await vi.waitUntil(() => told.length > 0 && told, { timeout: 10_000 });
+    expect(missing).toBeGreaterThan(killed - subscribed);
+    expect(missing).toBeLessThan(performance.now() - began);
+  });
 });
 
 describe.runIf(hasRedis)("two apps, joined by redisPubSub and redisLog on a Redis Cluster of three nodes", () => {

@@ -13,6 +13,8 @@ export interface Followed {
   joining: Promise<unknown>;
   /** How often each server has ended the session, as a version vector. */
   readonly ends: Map<string, number>;
+  /** When pub/sub took the last end of this server: never before the first one, and in the future until it does. */
+  saidAt: number;
   /** What no reader had confirmed when the session ended here. */
   rest?: Rest;
 }
@@ -46,6 +48,8 @@ export interface FollowOptions<M> {
   readonly introduce: (key: string, asked: boolean) => Promise<void>;
   /** Resolves when answers can be received. */
   readonly ready: () => Promise<void>;
+  /** Ends the readers of a session that may have ended so long ago that no server remembers it. */
+  readonly lose: (key: string) => void;
 }
 
 /** How long the end of a session is remembered: a server that is interrupted now has to learn of it later. */
@@ -53,9 +57,20 @@ export function rememberFor({ lingerFor, interruptedFor }: Limits): number {
   return Math.max(lingerFor, 2 * interruptedFor);
 }
 
+/** Runs a function after a time in which every server could learn of this server's last end. Returns a function that cancels it. */
+export function onceSaid(session: Followed, after: number, run: () => void): () => void {
+  let cancel = session.scope.timeout(after, check);
+  function check(): void {
+    const left = after - (performance.now() - session.saidAt);
+    if (left > 0) cancel = session.scope.timeout(Math.min(left, after), check);
+    else run();
+  }
+  return () => cancel();
+}
+
 export function followSessions<M>(
   wiring: Wiring,
-  { topicOf, receive, ask, introduce, ready }: FollowOptions<M>,
+  { topicOf, receive, ask, introduce, ready, lose }: FollowOptions<M>,
 ): FollowedSessions {
   const { root, limits } = wiring;
   const sessions = new Map<string, Followed & { stay: () => void; joined: boolean }>();
@@ -72,13 +87,18 @@ export function followSessions<M>(
         joined: false,
         joining: Promise.resolve() as Promise<unknown>,
         ends: new Map<string, number>(),
+        saidAt: Number.NEGATIVE_INFINITY,
       };
       sessions.set(key, session);
       scope.add(() => {
         if (sessions.get(key) === session) sessions.delete(key);
       });
       // A failure is reported and retried by `subscribe`, which then introduces the session.
-      const onInterrupted = (): void => void introduce(key, false);
+      const onInterrupted = (missing: number): void => {
+        // Half, because what is missing may have begun before anyone noticed.
+        if (missing > rememberFor(limits) / 2) lose(key);
+        void introduce(key, false);
+      };
       session.joining = Promise.all([
         ready().catch(() => {}),
         subscribe(wiring, { topic: topicOf(key), scope, receive, onInterrupted }),
@@ -102,7 +122,7 @@ export function followSessions<M>(
       if (!session) return;
       session.stay();
       const linger = session.ends.size === 0 ? limits.lingerFor : rememberFor(limits);
-      session.stay = session.scope.timeout(linger, () => session.scope.close());
+      session.stay = onceSaid(session, linger, () => session.scope.close());
     },
     get: (key) => sessions.get(key),
     keys: () => sessions.keys(),

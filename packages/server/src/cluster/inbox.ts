@@ -111,6 +111,11 @@ export class Inbox {
     this.#inquire(key, names);
   }
 
+  /** Ends the readers of a session that may have ended unnoticed. */
+  lose(key: string): void {
+    for (const reader of [...this.#readers.values()]) if (reader.key === key) reader.subscriber.end(lost(key));
+  }
+
   /** Whether one of these readers still waits for its end. */
   isWaiting(names: readonly string[]): boolean {
     return names.some((name) => this.#readers.has(name));

@@ -7,9 +7,13 @@ export interface PubSub {
   publish(topic: string, text: string): Promise<number>;
   /**
    * Resolves once the subscription receives every text published from then on. `onInterrupted` is called when it was interrupted and is
-   * active again.
+   * active again, with the milliseconds of which texts may be missing; without them it counts as a short interruption.
    */
-  subscribe(topic: string, receive: (text: string) => void, onInterrupted?: () => void): Promise<() => void>;
+  subscribe(
+    topic: string,
+    receive: (text: string) => void,
+    onInterrupted?: (missing?: number) => void,
+  ): Promise<() => void>;
 }
 
 /** Joins apps of one process, as tests do. */

@@ -4,7 +4,7 @@ import type { AnySession, Claimed, SessionStore, Subscriber } from "../ports.js"
 import type { LocalSessions } from "../session/local.js";
 import { Decisions } from "./decisions.js";
 import { DistantReaders } from "./distant.js";
-import { type FollowedSessions, followSessions, rememberFor } from "./follow.js";
+import { type FollowedSessions, followSessions, onceSaid, rememberFor } from "./follow.js";
 import { Inbox } from "./inbox.js";
 import type { Answer, Ends, Packet } from "./packet.js";
 import type { Wiring } from "./publish.js";
@@ -67,6 +67,7 @@ export class ClusterSessions implements SessionStore {
       ask: (key) => this.#inquire(key, (id) => this.#known("who", key, [], id)),
       introduce: (key, asked) => this.#introduce(key, asked),
       ready: () => this.#listen(),
+      lose: (key) => this.#inbox.lose(key),
     });
     this.#distant = new DistantReaders({
       me: this.#me,
@@ -123,8 +124,9 @@ export class ClusterSessions implements SessionStore {
   }
 
   end(key: string): void {
-    const { ends } = this.#followed.follow(key);
-    ends.set(this.#me, ++this.#ended);
+    const session = this.#followed.follow(key);
+    session.ends.set(this.#me, ++this.#ended);
+    session.saidAt = Number.POSITIVE_INFINITY;
     this.#endHere(key, []);
     void this.#introduce(key);
   }
@@ -149,7 +151,7 @@ export class ClusterSessions implements SessionStore {
       const [begin, sent] = [this.#local.confirmed(key), this.#local.unconfirmed(key)];
       const rest = { begin: session.rest?.begin ?? begin, sent: [...(session.rest?.sent ?? []), ...sent] };
       session.rest = rest;
-      session.scope.timeout(rememberFor(this.#wiring.limits), () => {
+      onceSaid(session, rememberFor(this.#wiring.limits), () => {
         if (session.rest === rest) session.rest = undefined;
       });
     }
@@ -218,7 +220,9 @@ export class ClusterSessions implements SessionStore {
     if (asked && reading.length + session.ends.size === 0) return;
     const introduced = this.#insist(this.#topicOf(key), this.#known("who", key, reading), session.scope);
     if (ending.length > 0) this.#insist(this.#topicOf(key), this.#owed(key, ending), session.scope);
+    const said = session.ends.get(this.#me);
     await introduced;
+    if (session.saidAt > performance.now() && session.ends.get(this.#me) === said) session.saidAt = performance.now();
   }
 
   /** What another server knows of a session. */

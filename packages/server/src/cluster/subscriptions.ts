@@ -7,8 +7,8 @@ export interface SubscribeOptions<M> {
   /** Owns the subscription: it ends with the scope. */
   readonly scope: Scope;
   readonly receive: (message: M) => void;
-  /** Called whenever messages may have been missed, also after a first subscription that took several tries. */
-  readonly onInterrupted?: () => void;
+  /** Called whenever messages of so many milliseconds may be missing, also after a first subscription that took several tries. */
+  readonly onInterrupted?: (missing: number) => void;
 }
 
 /**
@@ -27,9 +27,10 @@ export function subscribe<M>(wiring: Wiring, options: SubscribeOptions<M>): Prom
       report(error);
     }
   }
-  const interrupted = (): void => {
-    if (!scope.closed) onInterrupted?.();
+  const interrupted = (missing = 0): void => {
+    if (!scope.closed) onInterrupted?.(missing);
   };
+  const began = performance.now();
 
   async function attempt(): Promise<void> {
     const own = (unsubscribe: () => void): void => {
@@ -49,7 +50,10 @@ export function subscribe<M>(wiring: Wiring, options: SubscribeOptions<M>): Prom
 
   function retry(wait: number): void {
     scope.timeout(wait, () => {
-      attempt().then(interrupted, () => retry(Math.min(RETRY.cap, 2 * wait)));
+      attempt().then(
+        () => interrupted(performance.now() - began),
+        () => retry(Math.min(RETRY.cap, 2 * wait)),
+      );
     });
   }
 
