@@ -2,9 +2,11 @@ import { connect } from "@parlance/client";
 import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
 import { serve } from "@parlance/server";
+import { memoryPubSub } from "@parlance/server/cluster";
 import { type EventLog, type EventWriter, memoryLog, testEventLog } from "@parlance/server/resume";
 import { newKey, RESUME } from "@parlance/wire";
 import { describe, expect, test } from "vitest";
+import { agentOn, numbers, say } from "./cluster.js";
 
 describe("memoryLog", () => testEventLog(async () => ({ log: memoryLog(), stop() {} }), test));
 
@@ -66,6 +68,32 @@ describe("A log that fails", () => {
     if (!all) expect(got).toEqual(["1", "2", "3"]);
     expect(reason).toBe(full);
   });
+
+  test.each(["the reader", "another client"])(
+    "loses what a session sent before its end: its reader gets a gap, also where %s ended the session",
+    async (who) => {
+      const log = memoryLog();
+      const full: EventLog = {
+        ...log,
+        async open(stream) {
+          const writer = await log.open(stream);
+          const append = (seq: number, text: string) =>
+            seq > 3 ? Promise.reject(new Error("OOM command not allowed")) : writer!.append(seq, text);
+          return writer && { ...writer, append };
+        },
+      };
+      const { app, client, reader, session } = agentOn(memoryPubSub(), full, { onError: false });
+      const other = connect(emacsAgent, { fetch: app.fetch });
+      const reading = await reader("s");
+      const sending = await session("s");
+      for (const word of numbers(1, 8)) sending.send(say(word));
+      await (who === "the reader" ? client : other).endSession({ session_id: "s" });
+      // The first message is what the handler yields.
+      expect(await reading.take(2)).toEqual(numbers(1, 2));
+      expect(await reading.end()).toBe("gap");
+      app.close();
+    },
+  );
 });
 
 test("a full log that holds nothing of a stream refuses a request with its key for now (503), not as a key in use", async () => {

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { agentOn, call, numbers, say } from "./cluster.js";
 
 /** A server's connection to a pub/sub: its calls take a time each, and wait while it is cut; what others publish then is lost to it. */
-function connection(shared: PubSub, latency: number) {
+function connection(shared: PubSub, latency: number, delivery = 0) {
   interface Held {
     readonly topic: string;
     readonly receive: (text: string) => void;
@@ -23,8 +23,12 @@ function connection(shared: PubSub, latency: number) {
       await ready();
       return shared.publish(topic, text);
     },
-    async subscribe(topic, receive, onInterrupted = () => {}) {
+    async subscribe(topic, take, onInterrupted = () => {}) {
       await ready();
+      const receive = (text: string): void => {
+        if (delivery === 0) take(text);
+        else setTimeout(() => take(text), delivery);
+      };
       const one: Held = { topic, receive, onInterrupted, unsubscribe: await shared.subscribe(topic, receive) };
       held.add(one);
       return () => {
@@ -104,6 +108,23 @@ async function run({ does, ends, cut, when, latency }: Case): Promise<void> {
     app.close();
   }
 }
+
+test.each([0, 1])(
+  "a reader that is opened gets what any server sends from then on, however late packets come, and though %i others have it before",
+  async (others) => {
+    const [shared, log] = [memoryPubSub(), memoryLog()];
+    const [reading, sending] = [30, 30].map((delivery) => agentOn(connection(shared, 0, delivery).pubSub, log));
+    const before = await Promise.all(Array.from({ length: others }, () => sending!.reader("s")));
+    const session = await sending!.session("s");
+    const reader = await reading!.reader("s");
+    for (const word of numbers(1, 20)) session.send(say(word));
+    for (const one of before) expect(await one.take(20)).toEqual(numbers(1, 20));
+    await sending!.client.endSession({ session_id: "s" });
+    expect(await reader.take(20)).toEqual(numbers(1, 20));
+    expect(await reader.end()).toBe("ended_early");
+    for (const { app } of [reading!, sending!]) app.close();
+  },
+);
 
 /** Ends are remembered for 200 ms here, and a server is away for longer than that. */
 describe("a server that is away for longer than ends are remembered", () => {

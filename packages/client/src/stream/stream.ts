@@ -164,8 +164,7 @@ export class StreamReader {
     try {
       await this.#attach(await this.#resumed.join(lost, this.#retry));
     } catch (error) {
-      // The cut may have hidden the end of a session that this client ended.
-      this.close((await this.#source.sessionEnded()) ? {} : { error }, error);
+      this.close({ error }, error);
     }
   }
 

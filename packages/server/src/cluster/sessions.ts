@@ -107,7 +107,7 @@ export class ClusterSessions implements SessionStore {
     const session = this.#followed.follow(key);
     // When it joins it introduces all its readers.
     if (!session.joined) return;
-    const introduced = this.#insist(this.#topicOf(key), this.#known("reads", key, [name]), scope);
+    const introduced = this.#say(key, [name], scope);
     session.joining = until(scope.child(), this.#wiring.limits.interruptedFor, introduced);
   }
 
@@ -218,11 +218,18 @@ export class ClusterSessions implements SessionStore {
     if (!session?.joined) return;
     const { reading, ending } = this.#inbox.namesOf(key);
     if (asked && reading.length + session.ends.size === 0) return;
-    const introduced = this.#insist(this.#topicOf(key), this.#known("who", key, reading), session.scope);
+    const introduced = this.#say(key, reading, session.scope);
     if (ending.length > 0) this.#insist(this.#topicOf(key), this.#owed(key, ending), session.scope);
     const said = session.ends.get(this.#me);
     await introduced;
     if (session.saidAt > performance.now() && session.ends.get(this.#me) === said) session.saidAt = performance.now();
+  }
+
+  /** Says what this server knows of a session. Resolves once the others have met its readers: what they send then reaches these too. */
+  #say(key: string, readers: readonly string[], scope: Scope): Promise<unknown> {
+    return this.#inquire(key, (id) => this.#known("who", key, readers, id)).catch(() =>
+      this.#insist(this.#topicOf(key), this.#known("who", key, readers), scope),
+    );
   }
 
   /** What another server knows of a session. */

@@ -1,5 +1,5 @@
-import { misuse } from "@parlance/wire";
-import type { Scope } from "@parlance/wire/scope";
+import { Disconnected, misuse } from "@parlance/wire";
+import { type Scope, within } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
 import { invoke } from "../callback.js";
 import type { BlockSource, Push } from "../stream/writer.js";
@@ -30,6 +30,13 @@ export function readers(
     run.wake();
   }
 
+  /** The last message that was written to a stream which is over. */
+  async function lastOf({ run, name, reader, taken }: Reading): Promise<number> {
+    if (run) return run.last;
+    const state = await within(reader, limits.storeWithin, "the event log", () => log.state(name));
+    return state?.last ?? taken;
+  }
+
   return {
     advance,
     read(run, name, after, reader) {
@@ -53,7 +60,11 @@ export function readers(
           }
           reading.waiting = true;
           const { done, value: entries } = await step(reading.taken);
-          if (done) return { done, value: undefined };
+          if (done) {
+            const missing = (await lastOf(reading)) - reading.taken;
+            if (missing > 0) throw cut(name, missing);
+            return { done, value: undefined };
+          }
           reading.taken = entries.at(-1)!.seq;
           reading.waiting = false;
           reading.late = 0;
@@ -65,6 +76,14 @@ export function readers(
 }
 
 const NOTHING: readonly string[] = [];
+
+/** The body of a stream whose last messages the log has lost is cut: its end would say that it is whole. */
+function cut(name: string, missing: number): Disconnected {
+  return new Disconnected(`the event log has lost the last ${missing} messages of ${name}`, {
+    code: "ended_early",
+    retryable: true,
+  });
+}
 
 /** Whether a reader has everything that is written, and the log does not delay what is to come. */
 function isLive(run: Run, taken: number): boolean {
