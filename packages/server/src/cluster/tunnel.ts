@@ -23,8 +23,8 @@ export interface TunnelOptions {
   readonly here: string;
   readonly there: string;
   /**
-   * `socket` sends how the client's socket was closed, and is done. `conversation` waits to receive it, because the side that closes must
-   * know whether the last frames have arrived.
+   * `socket` sends how the client's socket was closed. `conversation` waits to receive it, because the side that closes must know whether the
+   * last frames have arrived: so must a client, which is answered when the conversation has received its close.
    */
   readonly end: "socket" | "conversation";
 }
@@ -50,6 +50,8 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
   let sending = false;
   const credit = new Credit(limits.maxQueued);
   let over = false;
+  /** This side has closed, and the other one. */
+  let [closed, toldOf] = [false, false];
 
   function end(code: number, reason: string): void {
     if (over) return;
@@ -75,7 +77,8 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
       sending = false;
       for (const frame of frames) size -= frame.length;
       if (receivers === 0) cut();
-      else if (close && side === "socket") end(close.code, close.reason);
+      else if (close && side === "socket" && toldOf) end(close.code, close.reason);
+      else if (close && side === "socket") scope.timeout(limits.queryWithin, cut);
       else if (unsent.length > 0 || closing || credit.due) flush();
     }, cut);
   }
@@ -87,7 +90,9 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
     credit.receive(frames, taken);
     for (const frame of frames) deliver((events) => events.frame(frame));
     if (!close) return;
-    if (side === "conversation") end(close.code, close.reason);
+    toldOf = true;
+    if (side === "conversation" && !closed) wiring.mention(there, { n: ++sent, close } satisfies Packet);
+    if (side === "conversation" || closed) end(close.code, close.reason);
     else deliver((events) => events.close(close.code, close.reason));
   }
 
@@ -106,6 +111,8 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
       queueMicrotask(() => unsent.length > 0 && flush());
     },
     close(code, reason) {
+      if (closed) return;
+      closed = true;
       closing = { code, reason };
       flush();
     },
@@ -166,5 +173,6 @@ export function joinPorts(client: Port, far: Tunnel, limits: Limits): void {
       if ((far.buffered?.() ?? 0) > pace.most) socket.close(1013, "the server is too far behind");
     },
     close: (code, reason) => far.close(code, reason),
+    closing: (code, reason) => far.close(code, reason),
   });
 }

@@ -8,6 +8,9 @@ import { encodeFrames } from "./frames.js";
 /** Characters that are written without waiting for the end of the tick. */
 const FULL = 64 * 1024;
 
+/** A close frame without a code (RFC 6455, section 7.1.5). */
+const NO_CODE = 1005;
+
 /** Frames as one text of bytes. */
 interface Joined {
   readonly frames: readonly string[];
@@ -102,8 +105,10 @@ export class ServerPort implements Port {
 
   close(code: number, reason: string): void {
     this.flush();
+    Reflect.deleteProperty(this.#opened, "close");
     try {
-      this.#opened.close(code, reason);
+      if (code === NO_CODE) this.#opened.close();
+      else this.#opened.close(code, reason);
     } catch {
       // A code that must not be sent (RFC 6455, section 7.4).
       this.#opened.close(4000 + (code % 1000), reason);
@@ -125,7 +130,16 @@ export class ServerPort implements Port {
     const early = this.#early ?? [];
     this.#early = undefined;
     for (const frame of early) on.frame(frame);
+    if (on.closing) this.#deferAnswer(on.closing);
     if (this.#over) on.close(this.#over.code, this.#over.reason);
+  }
+
+  /** `ws` answers a close frame by calling the socket's own `close`. */
+  #deferAnswer(closing: (code: number, reason: string) => void): void {
+    this.#opened.close = (code = NO_CODE, reason = "") => {
+      Reflect.deleteProperty(this.#opened, "close");
+      closing(code, String(reason));
+    };
   }
 
   #receive(frame: string): void {
