@@ -306,7 +306,9 @@ export function testCluster(make: () => Promise<Pair>): void {
       expect(seen.asked).toEqual(["GET A", "socket B"]);
       // As if A were killed: it sends nothing, and nothing that is sent to it arrives.
       for (const unsubscribe of heldBy(pair.pubSubs[0])) unsubscribe();
-      await expect(session.closed).rejects.toMatchObject({ name: "Disconnected", code: "gap" });
+      const unconfirmed = ["2", "3"].map((filename) => ({ type: "upload_file", filename, content: "" }) as const);
+      for (const message of unconfirmed) session.send(message).catch(() => {});
+      await expect(session.closed).rejects.toMatchObject({ name: "Disconnected", code: "gap", unconfirmed });
     } finally {
       for (const server of servers) server.close();
       pair.stop();

@@ -1,6 +1,6 @@
-import type { Disconnected, DisconnectedCode, Port } from "@parlance/wire";
+import type { DisconnectedCode, Port } from "@parlance/wire";
 import { durable } from "@parlance/wire/durable";
-import { disconnected, Refusal } from "@parlance/wire/errors";
+import { Disconnected, disconnected, Refusal } from "@parlance/wire/errors";
 import type { AnyChannel, Link, Pace, PacedPort } from "@parlance/wire/link";
 import { type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
@@ -161,9 +161,8 @@ export class ReconnectingChannel {
     // A refusal does not list the unconfirmed messages.
     const how = `${this.#options.what} was cut${closing ? " before its close was confirmed" : ""}`;
     const lost =
-      cause instanceof Refusal || closing
-        ? disconnected(how, "closed", !(cause instanceof Refusal), cause, unconfirmed)
-        : cause;
+      cause instanceof Refusal || closing ? disconnected(how, "closed", !(cause instanceof Refusal), cause) : cause;
+    if (lost instanceof Disconnected) Object.assign(lost, { unconfirmed });
     this.#linked.fail(lost, 1000, "not joined again");
   }
 }
