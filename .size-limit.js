@@ -49,6 +49,16 @@ const edits = (entry, what, limit, names) => ({
   gzip: true,
 });
 
+const loosely = (what, limit, names) => ({
+  name: `edits, ${what}`,
+  import: {
+    "packages/edits/dist/unified.js": "{ parsePatch, applyPatch, formatPatch }",
+    "packages/edits/dist/loose.js": names,
+  },
+  limit,
+  gzip: true,
+});
+
 export default [
   client("fold-gateway", "at once", "4.42 kB", atOnce),
   client("based", "at once", "4.89 kB", atOnce),
@@ -59,10 +69,12 @@ export default [
   client("fold-gateway", "with resume", "13.2 kB", resumed.streams),
   client("based", "with resume", "17.4 kB", resumed.channelsAlone),
   client("loco", "with resume", "20.5 kB", resumed.channels),
-  edits("index", "whole", "53.9 kB"),
-  edits("unified", "unified diffs", "15.7 kB", "{ parsePatch, applyPatch, formatPatch }"),
-  edits("unified", "unified diffs, applied strictly", "13.1 kB", "{ parsePatch, applyStrictly, formatPatch }"),
-  edits("stream", "stream of all formats", "26.4 kB", "{ readEdits }"),
+  edits("index", "whole", "54.2 kB"),
+  edits("unified", "unified diffs", "13.3 kB", "{ parsePatch, applyPatch, formatPatch }"),
+  edits("unified", "unified diffs, applied strictly", "10.9 kB", "{ parsePatch, applyStrictly, formatPatch }"),
+  loosely("unified diffs, with repairs", "15.8 kB", "{ repairs }"),
+  loosely("unified diffs, with repairs and all rungs", "26.3 kB", "{ repairs, rungs }"),
+  edits("stream", "stream of all formats", "26.7 kB", "{ readEdits }"),
   edits("merge", "merge", "6.5 kB"),
   edits("lsp", "lsp", "23.2 kB"),
 ];

@@ -15,6 +15,8 @@ const figures: readonly (readonly [path: string, words: RegExp, limit: string])[
   ["packages/edits/README.md", /the whole ([\d.]+) kB/, "edits, whole"],
   ["packages/edits/README.md", /`\/unified` ([\d.]+) kB/, "edits, unified diffs"],
   ["packages/edits/README.md", /([\d.]+) kB with `applyStrictly`/, "edits, unified diffs, applied strictly"],
+  ["packages/edits/README.md", /([\d.]+) kB with `repairs`/, "edits, unified diffs, with repairs"],
+  ["packages/edits/README.md", /([\d.]+) kB with `rungs` too/, "edits, unified diffs, with repairs and all rungs"],
   ["packages/edits/README.md", /`readEdits` ([\d.]+) kB/, "edits, stream of all formats"],
   ["packages/edits/README.md", /`\/merge` ([\d.]+) kB/, "edits, merge"],
   ["packages/edits/README.md", /`\/lsp` ([\d.]+) kB/, "edits, lsp"],

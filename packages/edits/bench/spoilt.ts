@@ -3,8 +3,9 @@ import { parseBeginPatch } from "../src/formats/begin-patch.js";
 import { parseSearchReplace } from "../src/formats/search-replace.js";
 import { parseStrReplace } from "../src/formats/str-replace.js";
 import type { ApplyOptions } from "../src/match/aligner.js";
+import { parsePatch } from "../src/parse.js";
 import type { Reading } from "../src/reading.js";
-import { parsePatch } from "../src/unified/parse.js";
+import { applyPatch as applyUnified, parsePatch as parseUnified, type UnifiedOptions } from "../src/unified.js";
 import { random } from "../test/random.js";
 import type { SourcePair } from "./pairs.js";
 import { chooseChange, type Meant, rediff, type Spoil, type SpoiltCase } from "./spoil.js";
@@ -76,6 +77,16 @@ export function parlance(format: FormatOfCase, options?: ApplyOptions): Program 
     const reading = readers[format](item);
     if (!reading.ok || reading.patch.files.length !== 1) return null;
     const result = applyPatch(reading.patch, item.text, options);
+    return result.ok ? result.text : null;
+  };
+}
+
+/** What `./unified` makes of a case without the looser rungs. */
+export function unifiedAlone(options?: UnifiedOptions): Program {
+  return ({ input, text }) => {
+    const reading = parseUnified(input, options);
+    if (!reading.ok || reading.patch.files.length !== 1) return null;
+    const result = applyUnified(reading.patch, text);
     return result.ok ? result.text : null;
   };
 }

@@ -19,18 +19,27 @@ export function needPatch(values: Readonly<Record<string, unknown>>): void {
 /** Whether a value, perhaps of untrusted JSON, has what every function reads. */
 function isFile(file: Partial<FilePatch> | null): boolean {
   const { before, after, hunks } = file ?? {};
-  return [before, after].every((path) => path === null || typeof path === "string") && areAll(hunks, isHunk);
+  return (
+    [before, after].every((path) => path === null || typeof path === "string") &&
+    Array.isArray(hunks) &&
+    hunks.every(isHunk)
+  );
 }
 
 function isHunk(hunk: Partial<Hunk> | null): boolean {
   const { oldStart, newStart, lines, anchors = [] } = hunk ?? {};
-  const isText = (line: unknown) => typeof line === "string";
-  const isPlace = (place: unknown) => place === null || typeof place === "number";
-  return [oldStart, newStart].every(isPlace) && areAll(lines, isText) && areAll(anchors, isText);
+  return isPlace(oldStart) && isPlace(newStart) && areTexts(lines) && areTexts(anchors);
 }
 
-function areAll(values: unknown, are: (value: never) => boolean): boolean {
-  return Array.isArray(values) && values.every(are as (value: unknown) => boolean);
+function isPlace(place: unknown): boolean {
+  return place === null || typeof place === "number";
+}
+
+/** A loop, because a call for each line took a third of the time to invert a patch. */
+function areTexts(values: unknown): boolean {
+  if (!Array.isArray(values)) return false;
+  for (const value of values) if (typeof value !== "string") return false;
+  return true;
 }
 
 /** What an option may be: of a type, or one of the values. */

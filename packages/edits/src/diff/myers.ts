@@ -132,34 +132,53 @@ function findMiddle(
       if (!odd && fLow <= d && d <= fHigh && x <= forward[offset + d]!) return found(search, x, y, 3);
     }
     if (minimal) continue;
-    if (landmark && steps > EXACT_COST) {
-      let best = 4 * steps;
-      let side = 0;
-      for (let d = fHigh; d >= fLow; d -= 2) {
-        const x = forward[offset + d]!;
-        const y = x - d;
-        const gain = x - aStart + (y - bStart) - Math.abs(d - first);
-        if (gain <= best || x < aStart + SNAKE || x >= aEnd || y < bStart + SNAKE || y >= bEnd) continue;
-        if (!isSnake(a, b, x - SNAKE, y - SNAKE)) continue;
-        best = gain;
-        side = 1;
-        found(search, x, y, 1);
-      }
-      if (side > 0) return;
-      for (let d = bHigh; d >= bLow; d -= 2) {
-        const x = backward[offset + d]!;
-        const y = x - d;
-        const gain = aEnd - x + (bEnd - y) - Math.abs(d - last);
-        if (gain <= best || x <= aStart || x > aEnd - SNAKE || y <= bStart || y > bEnd - SNAKE) continue;
-        if (!isSnake(a, b, x, y)) continue;
-        best = gain;
-        side = 2;
-        found(search, x, y, 2);
-      }
-      if (side > 0) return;
-    }
+    if (
+      landmark &&
+      steps > EXACT_COST &&
+      findLandmark(search, aStart, aEnd, bStart, bEnd, fLow, fHigh, bLow, bHigh, steps)
+    )
+      return;
     if (steps >= cost) return giveUp(search, aStart, aEnd, bStart, bEnd, fLow, fHigh, bLow, bHigh);
   }
+}
+
+/** Whether a landmark lies so far ahead of the steps taken that it is good enough: the best one of the first side that has any. */
+function findLandmark(
+  search: Search,
+  aStart: number,
+  aEnd: number,
+  bStart: number,
+  bEnd: number,
+  fLow: number,
+  fHigh: number,
+  bLow: number,
+  bHigh: number,
+  steps: number,
+): boolean {
+  const { a, b, offset, forward, backward } = search;
+  const [first, last] = [aStart - bStart, aEnd - bEnd];
+  const least = 4 * steps;
+  let best = least;
+  for (let d = fHigh; d >= fLow; d -= 2) {
+    const x = forward[offset + d]!;
+    const y = x - d;
+    const gain = x - aStart + (y - bStart) - Math.abs(d - first);
+    if (gain <= best || x < aStart + SNAKE || x >= aEnd || y < bStart + SNAKE || y >= bEnd) continue;
+    if (!isSnake(a, b, x - SNAKE, y - SNAKE)) continue;
+    best = gain;
+    found(search, x, y, 1);
+  }
+  if (best > least) return true;
+  for (let d = bHigh; d >= bLow; d -= 2) {
+    const x = backward[offset + d]!;
+    const y = x - d;
+    const gain = aEnd - x + (bEnd - y) - Math.abs(d - last);
+    if (gain <= best || x <= aStart || x > aEnd - SNAKE || y <= bStart || y > bEnd - SNAKE) continue;
+    if (!isSnake(a, b, x, y)) continue;
+    best = gain;
+    found(search, x, y, 2);
+  }
+  return best > least;
 }
 
 function found(search: Search, at: number, on: number, thorough: number): void {

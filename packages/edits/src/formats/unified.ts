@@ -1,9 +1,10 @@
+import { parsePatch } from "../parse.js";
 import { quote, say } from "../reading.js";
 import { parseHunkHeader } from "../unified/hunk-header.js";
 import { isChanged, isItem, isListed } from "../unified/mark.js";
 import { SENTENCES } from "../unified/message.js";
 import { parseGitNames, parseNameLine } from "../unified/name.js";
-import { parsePatch } from "../unified/parse.js";
+import { tabOf } from "../unified/stamp.js";
 import type { Format, Taken } from "./block.js";
 import { closesFence, openFence } from "./fence.js";
 import { refuseDotsIn } from "./file-patch.js";
@@ -12,7 +13,7 @@ import { refuse, Unreadable } from "./message.js";
 /** The path of a `---` or `+++` line, without its prefix; null for /dev/null. */
 function pathOf(line: string): string | null {
   return (
-    parseNameLine(line.slice(4), false)
+    parseNameLine(line.slice(4), tabOf)
       .name?.replace(/^[ab]\//, "")
       .trim() ?? null
   );

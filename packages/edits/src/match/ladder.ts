@@ -10,7 +10,7 @@ import type { Address, ReadAddress } from "./section.js";
 import { settle } from "./settle.js";
 import { lastUpTo } from "./sorted.js";
 import { exactStyle, type LearnStyle, pairUp } from "./style.js";
-import { asIs, findRows, isNowhere, type Key, readTarget, type Target } from "./target.js";
+import { findRows, isNowhere, type Key, readTarget, type Target } from "./target.js";
 
 /** On each rung that compares lines as wholes: what it compares of a line of the text, and of a line of the patch. */
 export type Step = readonly [rung: Rung, text: Key, patch: Key];
@@ -38,6 +38,9 @@ export type Align = (
 /** Places a hunk that omits lines with dots; null if it has none. */
 export type Fill = (sides: Sides, target: Target, ladder: Ladder) => Candidate | Conflict | null;
 
+/** Rows at which the old text stands as a part of lines: a hunk that is nowhere may then be ambiguous. */
+export type FindFragments = (old: readonly string[], target: Target) => readonly number[];
+
 /** The ways in which a hunk may match, mildest first: a value, so that a page bundles only those it passes in. */
 export interface Ladder {
   readonly steps: readonly Step[];
@@ -45,6 +48,8 @@ export interface Ladder {
   readonly fill?: Fill;
   /** For a hunk that no step places. */
   readonly align?: Align;
+  /** For a hunk without line number that is nowhere. */
+  readonly findFragments?: FindFragments;
   readonly learnStyle: LearnStyle;
   readonly readAddress: ReadAddress;
   /** Chooses among several places if the hunks stand in the file's order. */
@@ -55,10 +60,6 @@ export interface Ladder {
 
 /** The most places of one hunk that are kept; a hunk with more is placed by its number or not at all. */
 const MOST = 200;
-/** Characters that the text is searched for, and places that one search looks at: at worst each costs as much as the whole. */
-const SOUGHT = 200;
-const LOOKS = 1000;
-
 /** Finds for every hunk the first rung with a place, and writes them all; or returns the conflicts. */
 export function climb(
   hunks: readonly Hunk[],
@@ -139,7 +140,7 @@ function findMatches(
     last = beyond?.rung ?? (loosest === "context" ? loosest : "misspelt");
   }
   const isSearched = elsewhere.length === 0 && sides.hint === null && target.effort.searches-- > 0;
-  const fragments = isSearched ? findFragments(sides.old, target) : [];
+  const fragments = (isSearched && ladder.findFragments?.(sides.old, target)) || [];
   if (fragments.length > 1) return conflict(sides, "ambiguous", last, [...new Set(fragments)], fragments.length);
   return refuse("not-found", last, elsewhere);
 }
@@ -159,30 +160,6 @@ function keepNear(rows: readonly number[], { hint }: Sides, { effort }: Target):
   effort.left -= 20 * MOST;
   const near = Math.max(0, lastUpTo(rows, hint ?? 0) - (MOST >> 1));
   return rows.slice(near, near + MOST);
-}
-
-/** Rows at which the old text stands as a part of lines, one for each place. Two are enough to know that it is ambiguous. */
-function findFragments(old: readonly string[], target: Target): number[] {
-  const { text, starts, lines } = target;
-  if (old.length > MOST) return [];
-  const sought = old.join("\n");
-  if (sought.trim() === "") return [];
-  if (old.length > 2) {
-    // All lines but the first and the last are whole: to search the text for them takes time for each of their characters.
-    const inner = findRows(old.slice(1, -1), asIs, asIs, target) ?? [];
-    return inner
-      .filter((row) => lines[row - 1]?.endsWith(old[0]!) && lines[row + old.length - 2]?.startsWith(old.at(-1)!))
-      .map((row) => row - 1)
-      .slice(0, 20);
-  }
-  const rows: number[] = [];
-  const head = sought.slice(0, SOUGHT);
-  for (let at = text.indexOf(head), looks = 0; at >= 0 && rows.length < 20 && looks < LOOKS; looks++) {
-    const found = text.startsWith(sought, at);
-    if (found) rows.push(lastUpTo(starts, at));
-    at = text.indexOf(head, at + (found ? sought.length : 1));
-  }
-  return rows;
 }
 
 /** A place where all old lines stand in a row, if there is a style for what is to be inserted. */

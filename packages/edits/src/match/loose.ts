@@ -1,6 +1,7 @@
 import { readAddress } from "./address.js";
 import { align } from "./align.js";
 import { fillDots } from "./elided.js";
+import { findFragments } from "./fragments.js";
 import type { Ladder } from "./ladder.js";
 import { learnStyle } from "./line-style.js";
 import { looseLine, plainTabs, plainTypography } from "./normal.js";
@@ -20,6 +21,7 @@ export const looseLadder: Ladder = {
   ],
   fill: fillDots,
   align,
+  findFragments,
   learnStyle,
   readAddress,
   orderRows,

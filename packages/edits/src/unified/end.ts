@@ -1,6 +1,6 @@
 import type { HunkHeader } from "./hunk-header.js";
-import { type Input, isFence } from "./input.js";
-import { isChanged, isItem, isMarked } from "./mark.js";
+import type { Input } from "./input.js";
+import { isChanged, isFence, isItem, isMarked, isNoNewline, startsFile, startsNames } from "./mark.js";
 
 /** Finds the hunk's end by the look of its lines: before the next header, the fence's end or prose. */
 export function endByMarks(input: Input, from: number, { oldCount, newCount }: HunkHeader, created: boolean): number {
@@ -65,21 +65,6 @@ function isBoundary({ lines, fence }: Input, at: number): boolean {
     // Outside a fence this is a line of the file: a patch of a markdown file would end in its middle, in silence.
     (fence > 0 ? isFence(line, fence) : lines[at - 1] === "" && isItem(line))
   );
-}
-
-/** Whether `--- ` and `+++ ` stand here. Without git's header above them an `@@` line must follow: they may be deleted lines and prose. */
-export function startsNames(lines: readonly string[], at: number): boolean {
-  return (lines[at]?.startsWith("--- ") && lines[at + 1]?.startsWith("+++ ")) ?? false;
-}
-
-/** Whether `--- `, `+++ ` and `@@` stand here: a file, and not a deleted line that starts with `-- `. */
-export function startsFile(lines: readonly string[], at: number): boolean {
-  return startsNames(lines, at) && (lines[at + 2]?.startsWith("@@") ?? false);
-}
-
-/** As git has it, in any language: a backslash, a blank, and ten characters at least. */
-export function isNoNewline(line: string | undefined): boolean {
-  return line?.startsWith("\\ ") === true && line.length > 10;
 }
 
 function isBlank(line: string): boolean {

@@ -2,9 +2,9 @@ import { ordinals } from "../hunk.js";
 import { withoutReturn } from "../lines.js";
 import type { FileKind, GitHeader } from "../patch.js";
 import { quote } from "../reading.js";
-import { startsNames } from "./end.js";
 import { impliesGitHeader } from "./format.js";
 import { type Input, type OpenFile, refuse, repair, take } from "./input.js";
+import { startsNames } from "./mark.js";
 import { dropFolder, dropFolders, type NameLine, parseGitNames, parseNameLine } from "./name.js";
 
 type Field = "before" | "after" | "oldMode" | "newMode" | "index" | "similarity" | "dissimilarity";
@@ -56,7 +56,7 @@ export function readHeader(input: Input): void {
   input.item = null;
   input.astray = false;
   // For git a `diff` line alone is no header.
-  if (input.strict && header.named === null && input.at === at + 1) return closeFile(input);
+  if (input.repairing === null && header.named === null && input.at === at + 1) return closeFile(input);
   const file = describeFile(input, at, header);
   if (file === null) return;
   closeFile(input);
@@ -89,13 +89,13 @@ function takeHeader(input: Input): Header {
 }
 
 const TWO_KINDS = "it tells of two kinds of change";
-const TWO_NAMES = "its lines name different files";
+export const TWO_NAMES = "its lines name different files";
 
 function takeName(input: Input): NameLine {
   checkGlued(input, input.at);
   const line = take(input);
   if (line.endsWith("\r") && line.startsWith("---")) repair(input, input.at - 1, "carriage-return");
-  return parseNameLine(withoutReturn(line).slice(4), input.strict);
+  return parseNameLine(withoutReturn(line).slice(4), input.repairing?.tabOf);
 }
 
 /** The file that the header at this line is about; null where it was refused. */
@@ -165,7 +165,7 @@ function contradict({ said, named, both }: Header, isMove: boolean): string {
 }
 
 /** Whether two names are equal but for a first folder that one or each of them has. */
-function agree(a: string, b: string): boolean {
+export function agree(a: string, b: string): boolean {
   const [shortA, shortB] = [dropFolder(a), dropFolder(b)];
   return a === b || shortA === b || a === shortB || shortA === shortB;
 }
@@ -198,7 +198,7 @@ export function closeFile(input: Input): void {
 
 /** The path in a line of a rename or copy; undefined where there is none. */
 function nameOf(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : parseNameLine(text, true).name || undefined;
+  return text === undefined ? undefined : parseNameLine(text).name || undefined;
 }
 
 export function checkGlued(input: Input, at: number): void {
@@ -211,43 +211,22 @@ function stripMove({ strip = 1 }: Input, before: string, after: string) {
 }
 
 /**
- * The paths behind the names of `---` and `+++`. Strict reading takes off the first folder, as `git apply` does. Lenient
- * reading takes off what was put in front (`a/` and `b/`, or two folders that differ in front of the same path) and keeps
- * the rest. Where both sides name a file they name one: of `x.orig` and `x` the shorter. Of two unlike names strict reading takes
- * the new one, as git does; lenient reading refuses them.
+ * The paths behind the names of `---` and `+++`, without the first folder, as `git apply` reads them. Where both sides name a
+ * file they name one: of `x.orig` and `x` the shorter. Of two unlike names strict reading takes the new one, as git does.
  */
 function readPaths(input: Input, at: number, old: string | null, now: string | null, isMove: boolean) {
-  const prefixed = isPrefixed(old, now);
-  const count = input.strip ?? (input.strict || prefixed ? 1 : 0);
-  let [before, after] = [old, now].map((name) => name && dropFolders(name, count, input.strip === undefined)) as [
+  const { repairing, strip } = input;
+  const count = strip ?? repairing?.foldersOf(old, now) ?? 1;
+  let [before, after] = [old, now].map((name) => name && dropFolders(name, count, strip === undefined)) as [
     string | null,
     string | null,
   ];
-  if (
-    before !== null &&
-    after !== null &&
-    !isMove &&
-    !input.strict &&
-    !isLike(before, after) &&
-    !(count === 0 && agree(before, after))
-  )
-    refuse(input, at, "bad-header", `${TWO_NAMES}: ${quote(before)}, ${quote(after)}`);
-  if (before !== null && after !== null && !isMove) before = after = after.startsWith(before) ? before : after;
+  if (before !== null && after !== null && !isMove) {
+    repairing?.checkPaths(input, at, before, after, count);
+    before = after = after.startsWith(before) ? before : after;
+  }
   const path = after ?? before ?? "";
   if (path.startsWith("/")) repair(input, at, "absolute-path", path);
-  else if (!prefixed && input.strip === undefined) repair(input, at, "missing-prefix", path);
+  else if (count === 0 && strip === undefined) repair(input, at, "missing-prefix", path);
   return { before, after };
-}
-
-/** Whether the names can be those of one file: one is that of its copy (`x.orig`, `x~`), or has folders in front that the other lacks. */
-function isLike(before: string, after: string): boolean {
-  const [short, long] = before.length < after.length ? [before, after] : [after, before];
-  const isCopy = long.startsWith(short) && !/\w/.test(long[short.length] ?? ".");
-  return isCopy || long.endsWith(`/${short}`);
-}
-
-function isPrefixed(old: string | null, now: string | null): boolean {
-  if (old === null || now === null) return /^[abciow12]\/./.test(old ?? now ?? "");
-  const differ = old !== now && old.includes("/") && now.includes("/") && dropFolder(old) === dropFolder(now);
-  return differ || (/^[ab]\//.test(old) && /^[ab]\//.test(now));
 }

@@ -9,7 +9,9 @@ import {
   type UnifiedErrorReason,
   type UnifiedRepairKind,
 } from "../reading.js";
-import { REFUSED, SENTENCES } from "./message.js";
+import type { HunkHeader } from "./hunk-header.js";
+import { SENTENCES } from "./message.js";
+import type { TabOf } from "./name.js";
 
 /** The file being read, with the hunks so far. */
 export interface OpenFile {
@@ -27,11 +29,53 @@ export type Tail =
   | "sure" // the counts of the hunk fit
   | "unsure"; // the counts do not fit, or there was no hunk
 
+/** A hunk's lines as found. */
+export interface Body {
+  readonly lines: readonly string[];
+  /** The hash of the lines, if they needed no change. */
+  readonly hash?: string;
+  /** Indexes of the lines that have no newline at the end of the file. */
+  readonly unended?: readonly number[];
+}
+
+/**
+ * What lenient reading does beside strict reading: a value, so that a page loads it only where it is passed in.
+ * Everything that it changes is listed in `Reading.repairs`.
+ */
+export interface Repairs {
+  /** The sentences of repairs that strict reading needs no word for: git reads these as they are. */
+  readonly sentences: Readonly<Record<string, string>>;
+  /** Puts right what concerns each line alone: the byte order mark, line endings. */
+  readonly clean: (source: string) => string;
+  /** Puts right what concerns all lines. */
+  readonly undouble: (input: Input) => void;
+  /** Opens a file for hunks that have no header. */
+  readonly openPath: (input: Input, path: string | undefined) => void;
+  /** Leading folders to take off names where the caller has not said how many. */
+  readonly foldersOf: (old: string | null, now: string | null) => number;
+  /** Refuses paths of a header that are not one file's. */
+  readonly checkPaths: (input: Input, at: number, before: string, after: string, count: number) => void;
+  readonly tabOf: TabOf;
+  /** Takes a hunk's lines before its counts are tried; null where nothing is to be put right. */
+  readonly takeAhead: (input: Input, header: HunkHeader) => Body | null;
+  /** Takes the lines of a hunk that has a line without a mark while its counts are open. */
+  readonly takeFenced: (input: Input, oldCount: number, newCount: number) => Body | null;
+  /** Takes the lines of a hunk that its counts do not fit. */
+  readonly takeMarked: (input: Input, header: HunkHeader, created: boolean) => Body;
+  /** Whether lines of the hunk follow although its counts are used up. */
+  readonly goesOn: (input: Input, at: number) => boolean;
+  /** Looks at a line outside of all hunks, which may name another file. */
+  readonly pass: (input: Input, line: string) => void;
+  /** Checks the whole patch. */
+  readonly check: (input: Input) => void;
+}
+
 /** The text being read, line by line, and the findings so far. */
 export interface Input {
   text: string;
   lines: readonly string[];
-  readonly strict: boolean;
+  /** Null for strict reading. */
+  readonly repairing: Repairs | null;
   /** Leading folders to take off each name, where the caller has set that. */
   readonly strip: number | undefined;
   /** The next line, and where it starts in the text. Both only grow, and only by `take` and `takeTo`. */
@@ -61,17 +105,15 @@ export interface Input {
 }
 
 /** Opens the text: line endings of the patch itself, doubled lines and the final newline are put right here. */
-export function openInput(source: string, strict: boolean, strip: number | undefined): Input {
+export function openInput(source: string, repairing: Repairs | null, strip: number | undefined): Input {
   needText({ text: source });
-  const clean = !strict && source.startsWith("\ufeff") ? source.slice(1) : source;
-  const onlyReturns = !strict && !clean.includes("\n") && clean.includes("\r");
-  const text = onlyReturns ? clean.replaceAll("\r", "\n") : clean;
+  const text = repairing?.clean(source) ?? source;
   const lines = text.split("\n");
   const ended = lines[lines.length - 1] === "";
   const input: Input = {
     text,
     lines,
-    strict,
+    repairing,
     strip,
     at: 0,
     offset: 0,
@@ -89,10 +131,10 @@ export function openInput(source: string, strict: boolean, strip: number | undef
     doubled: false,
     ended,
   };
-  if (onlyReturns) repair(input, 0, "carriage-return");
+  if (source.includes("\r") && !text.includes("\r")) repair(input, 0, "carriage-return");
   if (ended) lines.pop();
   else repair(input, lines.length - 1, "missing-final-newline");
-  if (!strict) undouble(input);
+  repairing?.undouble(input);
   return input;
 }
 
@@ -110,45 +152,22 @@ export function takeTo(input: Input, end: number): void {
 
 /** Lists a repair. Strict reading has none: what git does not read is an error, and what it reads needs no repair. */
 export function repair(input: Input, at: number, kind: UnifiedRepairKind, found?: string): void {
-  const { [kind]: reason = "bad-hunk" } = REFUSED;
-  if (!input.strict) {
-    if (input.repairs.length < MOST_REPAIRS)
-      input.repairs.push({ kind, line: lineOf(input, at), message: say(SENTENCES[kind], found) });
-  } else if (reason !== null)
-    input.errors.push({ reason, line: lineOf(input, at), message: say(SENTENCES[kind], found) });
+  const { repairing, repairs } = input;
+  const { [kind as "empty-hunk"]: sentence = repairing?.sentences[kind] } = SENTENCES;
+  if (sentence === undefined) return;
+  const message = say(sentence, found);
+  if (repairing === null) addError(input, at, kind === "absolute-path" ? "bad-header" : "bad-hunk", message);
+  else if (repairs.length < MOST_REPAIRS) repairs.push({ kind, line: lineOf(input, at), message });
 }
 
 export function refuse(input: Input, at: number, reason: UnifiedErrorReason, found?: string): void {
-  input.errors.push({ reason, line: lineOf(input, at), message: say(SENTENCES[reason], found) });
+  addError(input, at, reason, say(SENTENCES[reason], found));
+}
+
+function addError(input: Input, at: number, reason: UnifiedErrorReason, message: string): void {
+  input.errors.push({ reason, line: lineOf(input, at), message });
 }
 
 function lineOf({ numbers }: Input, at: number): number {
   return numbers?.[at] ?? at + 1;
-}
-
-/** Takes out the empty lines where one stands behind every line from the first header to the end of the fence. */
-function undouble(input: Input): void {
-  const { lines } = input;
-  const names = lines.findIndex((line) => line.startsWith("--- "));
-  if (names < 0 || lines[names + 1] !== "" || !lines[names + 2]?.startsWith("+++ ")) return;
-  let from = names;
-  while (lines[from - 1] === "" && HEADER.test(lines[from - 2]!)) from -= 2;
-  const fence = lines.findIndex((line, i) => i > from && isFence(line));
-  const isDoubled = (i: number) => i > from && (i < fence || fence < 0) && (i - from) % 2 === 1;
-  if (lines.some((line, i) => isDoubled(i) && line !== "")) return;
-  const kept = [...lines.keys()].filter((i) => !isDoubled(i));
-  repair(input, from, "doubled-lines");
-  input.doubled = true;
-  input.lines = kept.map((i) => lines[i]!);
-  input.text = input.lines.join("\n");
-  input.hash = hashParts(input.text);
-  input.numbers = kept.map((i) => i + 1);
-}
-
-/** A line of git's extended header. */
-export const HEADER = /^(diff|index|new|old|deleted|similarity|dissimilarity|rename|copy) /;
-
-/** Whether the line closes a fence, of this many characters at least. */
-export function isFence(line: string, least = 3): boolean {
-  return /^(`{3,}|~{3,})\s*$/.test(line) && line.trim().length >= least;
 }

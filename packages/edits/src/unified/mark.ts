@@ -4,6 +4,9 @@ export const SPACE = 32;
 export const PLUS = 43;
 export const MINUS = 45;
 
+/** A line of git's extended header. */
+export const HEADER = /^(diff|index|new|old|deleted|similarity|dissimilarity|rename|copy) /;
+
 export function isMarked(line: string): boolean {
   const mark = line.charCodeAt(0);
   return mark === SPACE || mark === PLUS || mark === MINUS;
@@ -25,4 +28,24 @@ export function isListed(line: string, before: string, prose: boolean, sure: boo
 /** Whether the line may be an item of a list in prose; ` * ` behind the mark is a comment's. */
 export function isItem(line: string): boolean {
   return /^[-+] (?!\* )\S/.test(line);
+}
+
+/** Whether `--- ` and `+++ ` stand here. Without git's header above them an `@@` line must follow: they may be deleted lines and prose. */
+export function startsNames(lines: readonly string[], at: number): boolean {
+  return (lines[at]?.startsWith("--- ") && lines[at + 1]?.startsWith("+++ ")) ?? false;
+}
+
+/** Whether `--- `, `+++ ` and `@@` stand here: a file, and not a deleted line that starts with `-- `. */
+export function startsFile(lines: readonly string[], at: number): boolean {
+  return startsNames(lines, at) && (lines[at + 2]?.startsWith("@@") ?? false);
+}
+
+/** As git has it, in any language: a backslash, a blank, and ten characters at least. */
+export function isNoNewline(line: string | undefined): boolean {
+  return line?.startsWith("\\ ") === true && line.length > 10;
+}
+
+/** Whether the line closes a fence, of this many characters at least. */
+export function isFence(line: string, least = 3): boolean {
+  return /^(`{3,}|~{3,})\s*$/.test(line) && line.trim().length >= least;
 }

@@ -6,29 +6,25 @@ export interface NameLine {
   readonly stamp?: string;
 }
 
+/** Where the tab or the blank stands that ends an unquoted name with a stamp behind it; negative where there is none. */
+export type TabOf = (text: string) => number;
+
+/** For git every tab ends a name. */
+const firstTab: TabOf = (text) => text.indexOf("\t");
+
 /**
  * Reads what stands behind `--- ` or `+++ `: a name, quoted or not, and perhaps a tab and a time stamp. GNU diff writes the epoch as
- * the time stamp of a file that is not there. For git every tab ends a name; elsewhere one does that has a stamp behind it.
+ * the time stamp of a file that is not there.
  */
-export function parseNameLine(text: string, strict: boolean): NameLine {
+export function parseNameLine(text: string, tabOf = firstTab): NameLine {
   const quoted = unquoteName(text);
-  let end = text.indexOf("\t", quoted?.length ?? 0);
-  if (!strict && quoted === null)
-    while (end >= 0 && !STAMP.test(text.slice(end + 1, end + 80))) end = text.indexOf("\t", end + 1);
-  if (end < 0) end = text.length;
-  // Some programs write a blank where the tab should be.
-  const blank = strict || quoted !== null || end < text.length ? -1 : text.search(TIME);
-  if (blank > 0) end = blank;
+  if (quoted === null && text[0] === '"') return { name: undefined };
+  const tab = quoted === null ? tabOf(text) : text.indexOf("\t", quoted.length);
+  const end = tab < 0 ? text.length : tab;
   const name = quoted?.name ?? text.slice(0, end);
   const stamp = text.slice(end + 1) || undefined;
-  if (quoted === null && name[0] === '"') return { name: undefined };
   return { name: name === "/dev/null" || (stamp !== undefined && isEpoch(stamp)) ? null : name, stamp };
 }
-
-/** Text that tools write behind a name and its tab: nothing, a date, a time, or a Subversion revision. */
-const STAMP = /^\s*(?:$|\(|\d{4}-|[A-Z][a-z]{2},? |\d+[:/.]\d)/;
-
-const TIME = / \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.\d]*(?: ?[-+]\d\d:?\d\d|Z)?$/;
 
 /**
  * Reads what stands behind `diff --git `. Unquoted names may contain blanks: then only the split that gives the same name

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
 import { parseStrReplace } from "../../src/formats/str-replace.js";
-import { parsePatch } from "../../src/unified/parse.js";
+import { parsePatch } from "../../src/parse.js";
 
 function apply(hunks: string, text: string) {
   const reading = parsePatch(`--- a/x\n+++ b/x\n${hunks}`);

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
 import type { ApplyOptions } from "../../src/match/aligner.js";
 import { anchored } from "../../src/match/anchored.js";
+import { parsePatch } from "../../src/parse.js";
 import type { ApplyResult, Rung } from "../../src/result.js";
-import { parsePatch } from "../../src/unified/parse.js";
 
 function apply(hunks: readonly string[], text: string, options?: ApplyOptions): ApplyResult {
   const body = hunks.join("");

@@ -24,6 +24,11 @@ describe("A changed line outside of any hunk", () => {
     expect(reading).toMatchObject({ ok: false, errors: [{ reason: "stray-line", line }] });
   });
 
+  it("is an error in strict reading as well where it is context right behind counts that are too small", () => {
+    const reading = parsePatch(`${HEAD}@@ -1,0 +1 @@\n+a\n b\n c\n`, { strict: true });
+    expect(reading).toMatchObject({ ok: false, errors: [{ reason: "stray-line", line: 5 }] });
+  });
+
   it.each<[string, string]>([
     ["alone", `${HEAD}-a\n+b\n`],
     ["behind another file", `${HEAD}@@ -1 +1 @@\n-a\n+b\n${HEAD.replaceAll("x", "y")}-a\n+b\n`],
