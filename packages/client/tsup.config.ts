@@ -9,14 +9,20 @@ type Plugin = NonNullable<Options["esbuildPlugins"]>[number];
  */
 const files: Readonly<Record<string, readonly string[]>> = {
   base: [
-    ...["./connect", "./disconnected", "./lazy", "./lifetime", "./options", "./request", "./token", "./why"],
+    ...["./client", "./disconnected", "./lazy", "./lifetime", "./options", "./request", "./token", "./why"],
     ...["@parlance/wire/bind", "@parlance/wire/errors", "@parlance/wire/reading", "@parlance/wire/resume-key"],
   ],
   conversation: [
     ...["./cancel", "./read"],
     ...["@parlance/wire/json", "@parlance/wire/message-decoder", "@parlance/wire/notify"],
   ],
+  // Some entries contain these, others load them.
+  operation: ["./operation"],
+  "open-stream": ["./stream/open-stream"],
+  channel: ["./channel/channel"],
 };
+/** Entries with the exports and the types of `index`. CommonJS has one file for the three. */
+const forPages = { streams: "src/streams.ts", channels: "src/channels.ts" };
 const source = join(import.meta.dirname, "src");
 const fileOf = new Map(Object.entries(files).flatMap(([file, modules]) => modules.map((module) => [module, file])));
 const moduleAt = (path: string) => `./${relative(source, path)}`.replace(/\.[jt]s$/, "");
@@ -30,6 +36,7 @@ const joined: Plugin = {
     const joins = Object.keys(files).map((file) => [file, `joined:${file}`] as const);
     initialOptions.entryPoints = {
       ...(initialOptions.entryPoints as Record<string, string>),
+      ...forPages,
       ...Object.fromEntries(joins),
     };
     onResolve({ filter: /^joined:/ }, ({ path }) => ({ path: path.slice("joined:".length), namespace: "joined" }));

@@ -32,13 +32,14 @@ const never = {
   channels: /^(open-stream|reopening|resuming|resumable|headers|transfer|causes)[-.]|\.accepts-/,
   channelsAlone: /^(open-stream|operation|reopening|resuming|resumable|headers|transfer|causes)[-.]|\.accepts-/,
 };
+/** What a conversation of each protocol leaves out, and the entry that contains the rest. */
 const protocols = {
-  "fold-gateway": never.streams,
-  agentsmithy: never.streams,
-  "emacs-agent": never.streams,
-  based: never.channelsAlone,
-  loco: never.channels,
-};
+  "fold-gateway": [never.streams, "streams"],
+  agentsmithy: [never.streams, "streams"],
+  "emacs-agent": [never.streams, "streams"],
+  based: [never.channelsAlone, "channels"],
+  loco: [never.channels, "channels"],
+} as const;
 
 async function byEsbuild(entry: string): Promise<Bundle> {
   const options = { bundle: true, splitting: true, format: "esm", minify: true, target: "es2022" } as const;
@@ -132,24 +133,32 @@ function loaded(bundle: Bundle, left: RegExp): number {
 const bundlers = { esbuild: byEsbuild, rollup: byRollup, webpack: byWebpack };
 const folder = await mkdtemp(join(tmpdir(), "bundles-"));
 const kilobytes = (bytes: number) => (bytes / 1000).toFixed(1);
+const topic = "what a page loads, gzipped";
+
+/** Bundles `connect` of an entry and a protocol by each bundler, and prints a line. */
+async function measure(protocol: string, left: RegExp, client: string): Promise<void> {
+  const name = protocol.replace(/-(\w)/, (_, letter: string) => letter.toUpperCase());
+  const entry = join(folder, ENTRY);
+  const module = (of: string) => JSON.stringify(fileURLToPath(import.meta.resolve(of)));
+  const imports = `import { connect } from ${module(client)};\nimport { ${name} } from ${module(`@parlance/protocols/${protocol}`)};\n`;
+  await writeFile(entry, `${imports}globalThis.client = connect(${name});\n`);
+  const shown: string[] = [];
+  const by = client.replace("@parlance/client", "");
+  for (const [bundler, bundle] of Object.entries(bundlers)) {
+    const made = await bundle(entry);
+    const [once, all] = [loaded(made, /./), loaded(made, left)];
+    row({ topic, name: `${protocol}${by}, ${bundler}, at once`, value: once / 1000, unit: "kB", less: true });
+    row({ topic, name: `${protocol}${by}, ${bundler}, in all`, value: all / 1000, unit: "kB", less: true });
+    shown.push(`${bundler} ${kilobytes(once)} / ${kilobytes(all)}`);
+  }
+  console.log(`  ${`${protocol}${by}`.padEnd(22)} ${shown.join("   ")}`);
+}
+
 console.log("what a page loads, kB gzipped: at once / in all");
 try {
-  for (const [protocol, left] of Object.entries(protocols)) {
-    const name = protocol.replace(/-(\w)/, (_, letter: string) => letter.toUpperCase());
-    const entry = join(folder, ENTRY);
-    const module = (of: string) => JSON.stringify(fileURLToPath(import.meta.resolve(of)));
-    const imports = `import { connect } from ${module("@parlance/client")};\nimport { ${name} } from ${module(`@parlance/protocols/${protocol}`)};\n`;
-    await writeFile(entry, `${imports}globalThis.client = connect(${name});\n`);
-    const shown: string[] = [];
-    for (const [bundler, bundle] of Object.entries(bundlers)) {
-      const made = await bundle(entry);
-      const [once, all] = [loaded(made, /./), loaded(made, left)];
-      const topic = "what a page loads, gzipped";
-      row({ topic, name: `${protocol}, ${bundler}, at once`, value: once / 1000, unit: "kB", less: true });
-      row({ topic, name: `${protocol}, ${bundler}, in all`, value: all / 1000, unit: "kB", less: true });
-      shown.push(`${bundler} ${kilobytes(once)} / ${kilobytes(all)}`);
-    }
-    console.log(`  ${protocol.padEnd(20)} ${shown.join("   ")}`);
+  for (const [protocol, [left, part]] of Object.entries(protocols)) {
+    await measure(protocol, left, "@parlance/client");
+    await measure(protocol, left, `@parlance/client/${part}`);
   }
 } finally {
   await rm(folder, { recursive: true });

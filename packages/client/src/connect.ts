@@ -1,23 +1,14 @@
-import type { CallOptions, ContractValue, ReopenOptions } from "@parlance/contract";
-import type { AnyContract, Input } from "@parlance/wire";
-import { bind } from "@parlance/wire/bind";
-import { misuse, Violation } from "@parlance/wire/errors";
-import { newKey } from "@parlance/wire/resume-key";
-import type { OpenOptions } from "./channel/channel.js";
+import type { ContractValue } from "@parlance/contract";
+import { client, type Parts } from "./client.js";
 import { unloaded } from "./disconnected.js";
-import { lazy } from "./lazy.js";
-import type { Operations } from "./operation.js";
 import type { ConnectOptions } from "./options.js";
-import { requests } from "./request.js";
-import type { Opening } from "./stream/opening.js";
 
-/** An open stream. It distinguishes the end of its session from a cut. */
-interface Reading {
-  readonly session: unknown;
-  readonly closedBy: string | undefined;
-  /** The operation that ended the session, once called. */
-  ending?: Promise<unknown>;
-}
+/** A page loads only what its conversations need: one that only streams never loads the code of channels. */
+const parts: Parts = {
+  operations: () => import("./operation.js").catch(unloaded),
+  streams: () => import("./stream/open-stream.js").catch(unloaded),
+  channels: () => import("./channel/channel.js").catch(unloaded),
+};
 
 /**
  * A typed client of a contract: one method for each operation and channel. Nothing is sent until a method is called.
@@ -25,95 +16,6 @@ interface Reading {
  * Errors: `Refusal` (the server refused), `Violation` (the contract was broken), `Disconnected` (no answer came, or a
  * stream stopped without one of its end messages).
  */
-export function connect<Client>(contract: ContractValue<Client, unknown>, connection: ConnectOptions = {}): Client {
-  const any = contract as unknown as AnyContract;
-  check(any);
-  const requesting = requests(any, connection);
-  let operating: Operations | undefined;
-  const readings = new Set<Reading>();
-  const resumes =
-    connection.resume ?? (typeof location === "undefined" || location.origin === new URL(requesting.url("")).origin);
-  const client: Record<string, unknown> = {};
-
-  for (const [name, operation] of Object.entries(any.operations)) {
-    const takesInput = operation.parameters !== undefined || operation.body !== undefined;
-    const run = operation.answer.stream ? stream : call;
-    client[name] = takesInput
-      ? (input: Input = {}, options?: CallOptions) => run(name, input, options)
-      : (options?: CallOptions) => run(name, {}, options);
-  }
-  for (const [name, { parameters }] of Object.entries(any.channels)) {
-    const open = async (input: Input, how: OpenOptions = {}) => {
-      // A page that only streams never loads what channels need.
-      const { openChannel } = await import("./channel/channel.js").catch(unloaded);
-      return openChannel(any, connection, requesting, name, input, { ...how, key: resumes ? newKey() : undefined });
-    };
-    client[name] = parameters ? open : (how?: OpenOptions) => open({}, how);
-  }
-  return client as Client;
-
-  function call(name: string, input: Input, options: CallOptions = {}): Promise<unknown> {
-    const answer = called(name, input, options);
-    for (const reading of readings)
-      if (reading.closedBy === name && reading.session === sessionOf(input)) reading.ending = answer;
-    return answer;
-  }
-
-  async function called(name: string, input: Input, options: CallOptions): Promise<unknown> {
-    if (any.operations[name]!.transfer)
-      return (await import("./transfer.js").catch(unloaded)).transfer(
-        (await code()).operations,
-        requesting,
-        name,
-        input,
-        options,
-      );
-    operating ??= (await code()).operations(any, connection, requesting);
-    return operating.call(name, input, options);
-  }
-
-  function stream(name: string, input: Input, how: ReopenOptions = {}) {
-    bind(any, name, input);
-    const reading: Reading = { session: sessionOf(input), closedBy: any.operations[name]!.answer.stream!.closedBy };
-    readings.add(reading);
-    const opening: Opening = {
-      input,
-      options: how,
-      key: resumes ? newKey() : undefined,
-      sessionEnded: async () =>
-        reading.ending?.then(
-          () => true,
-          () => false,
-        ) ?? false,
-      over: () => readings.delete(reading),
-    };
-    // A page that only uses channels never loads what streams need.
-    return lazy(
-      `${any.name}.${name}`,
-      Promise.all([code(), import("./stream/open-stream.js").catch(unloaded)]).then(
-        ([{ operations }, { openStream }]) => openStream(operations, any, connection, requesting, name, opening),
-      ),
-    );
-  }
-
-  /** A page that calls nothing never loads what operations need. */
-  function code() {
-    return import("./operation.js").catch(unloaded);
-  }
-
-  function sessionOf(input: Input): unknown {
-    return any.session === undefined ? undefined : input[any.session];
-  }
-}
-
-function check(contract: AnyContract | undefined): void {
-  if (!contract?.operations)
-    throw misuse("connect needs a contract, such as `foldGateway` of @parlance/protocols/fold-gateway");
-  const { format, name } = contract;
-  if (format !== 1)
-    throw new Violation(`connect needs a contract of format 1, not ${format}: update @parlance/client`, {
-      code: "format",
-      protocol: name,
-      side: "client",
-    });
+export function connect<Client>(contract: ContractValue<Client, unknown>, connection?: ConnectOptions): Client {
+  return client(parts, contract, connection);
 }

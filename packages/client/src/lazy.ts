@@ -19,26 +19,25 @@ export interface StreamSource<M> {
 /** Presents a stream whose code is still being loaded. `what` names it in errors. */
 export function lazy<M>(what: string, load: Promise<StreamSource<M>>): MessageStream<M> {
   let source: StreamSource<M> | undefined;
-  const loaded = load.then((it) => {
+  const opened = load.then((it) => {
     source = it;
-    return it;
+    return it.opened;
   });
-  const opened = loaded.then((it) => it.opened);
   opened.catch(() => {});
   const readers = reading(what, () => source?.cancelled === true);
   function cancel(): void {
     if (source) return source.close();
-    loaded.then((it) => it.close()).catch(() => {});
+    load.then((it) => it.close()).catch(() => {});
   }
   const iterable = <T>(next: (it: StreamSource<M>) => Promise<IteratorResult<T>>): AsyncIterable<T> => ({
-    [Symbol.asyncIterator]: () => readers(() => (source ? next(source) : loaded.then(next)), cancel),
+    [Symbol.asyncIterator]: () => readers(() => (source ? next(source) : load.then(next)), cancel),
   });
   const messages = iterable((it) => it.messages.next());
   const batches = iterable((it) => it.messages.batch());
   return {
     opened,
     cancel,
-    text: async () => (await loaded).text(messages),
+    text: async () => (await load).text(messages),
     batches: () => batches,
     ...messages,
   };

@@ -106,6 +106,39 @@ it("a stream that is cancelled while the code of resume is loaded ends on the se
   expect(served.open.bodies).toBe(0);
 });
 
+/** Each entry, and the parts that it contains. Every entry loads the others when a conversation first needs them. */
+const entries: Readonly<Record<string, readonly [entry: () => Promise<{ connect: Connect }>, contained: string[]]>> = {
+  "@parlance/client": [() => import("@parlance/client"), []],
+  "@parlance/client/streams": [() => import("@parlance/client/streams"), ["operation.js", "stream/open-stream.js"]],
+  "@parlance/client/channels": [() => import("@parlance/client/channels"), ["channel/channel.js"]],
+};
+
+it.each(Object.keys(entries))(
+  "%s contains its parts, and its client calls, streams and opens channels",
+  async (name) => {
+    vi.resetModules();
+    const loaded: string[] = [];
+    const all = ["channel/channel.js", "operation.js", "stream/open-stream.js"];
+    for (const part of all)
+      vi.doMock(`../src/${part}`, (original) => {
+        loaded.push(part);
+        return original();
+      });
+    const [entry, contained] = entries[name]!;
+    const { connect } = await entry();
+    expect(loaded.sort()).toEqual(contained);
+    const served = peer({ mode: "base" });
+    const gateway = connect(foldGateway, served);
+    expect(await gateway.listAgents()).toEqual([]);
+    expect(await last(gateway.send({ content: "x" }))).toEqual(["text", "done"]);
+    const channel = await connect(based, served).session();
+    expect(await channel.ask({ type: "list_files" })).toEqual({ type: "file_list", files: [], activeFile: null });
+    await channel.close();
+    expect(loaded.sort()).toEqual(all);
+    expect(served.open).toEqual({ bodies: 0, sockets: 0 });
+  },
+);
+
 it("is tested for each part of the client that is loaded late", () => {
   const source = fileURLToPath(new URL("../src", import.meta.url));
   const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts"));

@@ -152,12 +152,6 @@ export class OpenAsks {
   list(): readonly Waiting[] {
     return [...(this.#open ?? [])];
   }
-
-  /** Whether an open ask belongs to an exchange whose `busy` has this name. */
-  isBusy(name: string): boolean {
-    for (const [{ busy }, lines] of this.#lines ?? []) if (busy === name && lines.size > 0) return true;
-    return false;
-  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { disconnected } from "./errors.js";
+import { type Disconnected, disconnected } from "./errors.js";
 import type { Port, PortEvents } from "./port.js";
 
 /** How far a sender may be ahead of its peer. */
@@ -14,8 +14,9 @@ export interface Pace {
 /** Bytes written to a socket at a time. A socket reports when a write is done, but not its progress. */
 const PIECE = 256 * 1024;
 
-/** Milliseconds between two polls of a full socket: the first and the longest interval. */
-const LOOK = { first: 1, longest: 100 } as const;
+/** Milliseconds between the first two polls of a full socket. The interval doubles while the peer takes nothing. */
+const FIRST_LOOK = 1;
+const LONGEST_LOOK = 100;
 
 export interface Waiter {
   readonly promise: Promise<void>;
@@ -44,7 +45,7 @@ export class PacedPort implements Port {
   #room: Waiter | undefined;
   #flushed: Waiter | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #wait: number = LOOK.first;
+  #wait: number = FIRST_LOOK;
   /** The socket's unsent bytes at the last poll, and the time since without progress. */
   #level = 0;
   #silent = 0;
@@ -131,11 +132,11 @@ export class PacedPort implements Port {
     let level = this.#waiting();
     if (level < this.#level) {
       this.#silent = 0;
-      this.#wait = LOOK.first;
+      this.#wait = FIRST_LOOK;
     } else {
       // Polls are counted, not time, because a suspended process gives its peer no chance.
       this.#silent += this.#wait;
-      this.#wait = Math.min(LOOK.longest, 2 * this.#wait);
+      this.#wait = Math.min(LONGEST_LOOK, 2 * this.#wait);
     }
     for (; this.#held && this.#head < this.#held.length && level <= this.#piece(); level = this.#waiting()) {
       const frame = this.#held[this.#head++]!;
@@ -163,7 +164,7 @@ export class PacedPort implements Port {
     if (this.#closing) this.#port.close(this.#closing.code, this.#closing.reason);
   }
 
-  #end(...[code, reason, cause]: Parameters<PortEvents["close"]>): void {
+  #end(code: number, reason: string, cause?: Disconnected): void {
     if (this.#over) return;
     this.#over = true;
     this.#on?.close(code, reason, cause);
@@ -175,7 +176,7 @@ export class PacedPort implements Port {
     clearTimeout(this.#timer);
     this.#held = undefined;
     this.#head = this.#size = this.#silent = this.#burst = 0;
-    this.#wait = LOOK.first;
+    this.#wait = FIRST_LOOK;
     this.#flushed?.resolve();
     this.#flushed = undefined;
     this.#settle();

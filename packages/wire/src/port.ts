@@ -89,10 +89,10 @@ export function socketPort(socket: SocketLike): Port {
   let on: PortEvents | undefined;
   /** Frames that came before `listen`. */
   let early: string[] | undefined;
-  let over: { readonly code: number; readonly reason: string } | undefined;
+  let over: readonly [code: number, reason: string] | undefined;
   function end(code: number, reason: string): void {
     if (over) return;
-    over = { code, reason };
+    over = [code, reason];
     on?.close(code, reason);
   }
   function receive(data: unknown): void {
@@ -127,7 +127,7 @@ export function socketPort(socket: SocketLike): Port {
       on = events;
       for (const frame of early ?? []) events.frame(frame);
       early = undefined;
-      if (over) events.close(over.code, over.reason);
+      if (over) events.close(...over);
     },
   };
 }

@@ -18,7 +18,7 @@ export function encode({ event, data, id, retry }: SseEvent): string {
   if (event !== undefined) block += `event: ${oneLine("event name", event)}\n`;
   if (id !== undefined) block += `id: ${oneLine("id", id)}\n`;
   if (retry !== undefined) block += `retry: ${Math.trunc(retry)}\n`;
-  const lines = /[\r\n]/.test(data) ? data.replace(/\r\n?|\n/g, "\ndata: ") : data;
+  const lines = data.includes("\n") || data.includes("\r") ? data.replace(/\r\n?|\n/g, "\ndata: ") : data;
   return `${block}data: ${lines}\n\n`;
 }
 

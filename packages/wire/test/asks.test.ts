@@ -3,7 +3,7 @@ import { based } from "@parlance/protocols/based";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { loco } from "@parlance/protocols/loco";
 import type { AnyContract, AnyMessage } from "@parlance/wire";
-import { OpenAsks } from "@parlance/wire/link";
+import { Busy, OpenAsks } from "@parlance/wire/link";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { measureGrowth } from "../../edits/test/growth.js";
@@ -107,8 +107,30 @@ describe.each(cases)("The open asks of %s, by the %s", (_, side, contract) => {
           const open = asks.list();
           expect(plain.every((ask, i) => ask === open[i])).toBe(true);
           expect(asks.size).toBe(plain.length);
-          for (const name of ["operation_rejected", "none"])
-            expect(asks.isBusy(name)).toBe(plain.some(({ exchange }) => exchange.busy === name));
+        }
+      }),
+    );
+  });
+
+  it("refuse those that they exclude, and no others", () => {
+    const step = fc.oneof(
+      fc.record({ ask: messages(contract, side, false) }),
+      fc.record({ reply: messages(contract, side, true) }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const busy = new Busy(contract, side, (type) => ({ type }));
+        const asks = new OpenAsks(contract, side);
+        for (const one of steps) {
+          if ("reply" in one) {
+            busy.sent(one.reply);
+            asks.answer(one.reply);
+            continue;
+          }
+          const name = asks.exchangeOf(one.ask)?.busy;
+          const excluded = name !== undefined && asks.list().some(({ exchange }) => exchange.busy === name);
+          expect(busy.received(one.ask)?.type).toBe(excluded ? name : undefined);
+          if (!excluded) asks.open(one.ask);
         }
       }),
     );

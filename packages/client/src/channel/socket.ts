@@ -44,12 +44,12 @@ export function sockets(
 /** Wraps a user's port so that it never fails: an error, or a close not confirmed in time, counts as a cut. */
 function guarded(port: Port, signal: AbortSignal): Port {
   let on: PortEvents | undefined;
-  let over: { readonly code: number; readonly reason: string } | undefined;
+  let over: readonly [code: number, reason: string] | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   function end(code: number, reason: string): void {
     if (over) return;
-    over = { code, reason };
+    over = [code, reason];
     clearTimeout(timer);
     on?.close(code, reason);
   }
@@ -92,7 +92,7 @@ function guarded(port: Port, signal: AbortSignal): Port {
   function listen(events: PortEvents): void {
     signal.removeEventListener("abort", unused);
     on = events;
-    if (over) return events.close(over.code, over.reason);
+    if (over) return events.close(...over);
     const frame = (text: string) => over || events.frame(text);
     notify(() => port.listen({ frame, close: end }), undefined, cut);
   }
