@@ -98,6 +98,8 @@ test("guessed tickets make a server ask the others for their names once a second
   onTestFinished(() => void vi.useRealTimers());
   const guess = async () => {
     const answer = await apps[0]!.webSocket("ws://localhost/ws", {
+      headers: {},
+      maxSize: 1000,
       protocols: [formatTicket(newKey() + newKey().slice(0, 12))],
     });
     expect(answer).toMatchObject({ refused: { status: 426 } });

@@ -148,7 +148,7 @@ describe.each(Object.keys(RUNTIMES))("in %s", (name) => {
     const app = serve(
       foldGateway,
       {
-        async *send(_, { signal }) {
+        async *send(_: unknown, { signal }: { readonly signal: AbortSignal }) {
           yield { type: "text", text: "1" };
           await new Promise((resolve) => signal.addEventListener("abort", resolve));
           reason = signal.reason;
