@@ -14,7 +14,7 @@ test.each([0, 10, 49])("a log that gives nothing has its whole limit, from %i ms
   const context = {
     limits: { ...LIMITS, storeWithin: LIMIT },
     root,
-    callbacks: { report: (error: unknown) => reported.push(error) },
+    callbacks: { report: (...report: unknown[]) => reported.push(report) },
   };
   const reader = root.child();
   const run = { handler: { closed: false }, last: 0, called: { operation: "send" } };
@@ -27,5 +27,7 @@ test.each([0, 10, 49])("a log that gives nothing has its whole limit, from %i ms
   expect(reader.closed).toBe(false);
   vi.advanceTimersByTime(LIMIT / 2 + 1);
   expect(reader.closed).toBe(true);
-  expect(reported).toMatchObject([{ code: "timeout", message: `the event log gave nothing for ${LIMIT} ms` }]);
+  expect(reported).toMatchObject([
+    [{ code: "timeout", message: `the event log gave nothing for ${LIMIT} ms` }, "log", "send"],
+  ]);
 });
