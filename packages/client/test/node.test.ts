@@ -17,6 +17,18 @@ const answering = (answer: (request: IncomingMessage, response: ServerResponse) 
 
 const init = { headers: {}, protocols: [], maxSize: 1000 };
 
+test("A socket asks with its headers and protocols, and for no extension", async () => {
+  let asked: IncomingMessage["headers"] = {};
+  const at = await answering(({ headers }, response) => {
+    asked = headers;
+    response.writeHead(403).end();
+  });
+  await webSocket(`ws://${at}`, { ...init, headers: { "X-Own": "1" }, protocols: ["a", "b"] });
+  expect(asked).toMatchObject({ "x-own": "1", "sec-websocket-protocol": "a,b", "sec-websocket-version": "13" });
+  // Compression costs much memory and time for each connection.
+  expect(asked).not.toHaveProperty("sec-websocket-extensions");
+});
+
 describe("A socket that a server refuses", () => {
   const refused = async (answer: (response: ServerResponse) => void) => {
     const at = await answering((_, response) => answer(response));
