@@ -14,7 +14,7 @@ const cases: readonly (readonly [origins: Origins, yes: readonly string[], no: r
   ],
   [
     ["https://*.example.com"],
-    ["https://a.example.com", "https://a.b.example.com"],
+    ["https://a.example.com", "https://a.b.example.com", "https://A.Example.com"],
     ["https://example.com", "https://a.example.com.evil.org", "https://a-example.com", "http://a.example.com"],
   ],
   [["http://localhost:*"], ["http://localhost:5173"], ["http://localhost", "http://localhost.evil.org:80"]],
