@@ -245,6 +245,14 @@ describe.each(LISTENING)("`listen` in %s", (name) => {
   });
 });
 
+test("in Bun a socket may send and close before it is open, which is nothing to the server", async () => {
+  const runtime = start("Bun");
+  await runtime.serve(echo());
+  const { websocket } = runtime.given.at(-1) as { websocket: Record<string, (...given: unknown[]) => void> };
+  expect(() => websocket.message!({ data: {} }, "x")).not.toThrow();
+  expect(() => websocket.close!({ data: {} }, 1006, "")).not.toThrow();
+});
+
 test("a port of a runtime keeps what comes before `listen`, in order, and ends once", () => {
   const sent: unknown[] = [];
   const socket = {

@@ -68,6 +68,13 @@ const closedWith = (channel: { closed: Promise<unknown> }) => channel.closed.cat
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("A channel", () => {
+  test("that is closed is named in the errors of what still waits for it", async () => {
+    const { channel, end } = opened();
+    const asked = channel.ask(message("ask", { id: "1" }));
+    end(1000);
+    await expect(asked).rejects.toMatchObject({ code: "closed", message: expect.stringMatching(/line is closed$/) });
+  });
+
   test("gives an answer to the first of what was sent and asked, where answers come by order", async () => {
     const { channel, give } = opened();
     void channel.send(message("query"));
