@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 import { trust, webSocket } from "@parlance/client/node";
@@ -27,6 +28,19 @@ test("A socket asks with its headers and protocols, and for no extension", async
   expect(asked).toMatchObject({ "x-own": "1", "sec-websocket-protocol": "a,b", "sec-websocket-version": "13" });
   // Compression costs much memory and time for each connection.
   expect(asked).not.toHaveProperty("sec-websocket-extensions");
+});
+
+test("A handshake leaves no listener on its signal, however it ends", async () => {
+  const { signal } = new AbortController();
+  const refusing = await answering((_, response) => void response.writeHead(403).end());
+  const server = createServer();
+  new WebSocketServer({ server }).on("connection", (socket) => socket.close());
+  const opening = await listening(server);
+  const dead = await listening(createTcpServer((socket) => void socket.destroy()));
+  for (const at of [refusing, opening, dead]) {
+    await webSocket(`ws://${at}`, { ...init, signal }).catch(() => {});
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  }
 });
 
 describe("A socket that a server refuses", () => {
