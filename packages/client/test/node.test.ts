@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 import { trust, webSocket } from "@parlance/client/node";
@@ -16,6 +17,31 @@ const answering = (answer: (request: IncomingMessage, response: ServerResponse) 
   listening(createServer(answer));
 
 const init = { headers: {}, protocols: [], maxSize: 1000 };
+
+test("A socket asks with its headers and protocols, and for no extension", async () => {
+  let asked: IncomingMessage["headers"] = {};
+  const at = await answering(({ headers }, response) => {
+    asked = headers;
+    response.writeHead(403).end();
+  });
+  await webSocket(`ws://${at}`, { ...init, headers: { "X-Own": "1" }, protocols: ["a", "b"] });
+  expect(asked).toMatchObject({ "x-own": "1", "sec-websocket-protocol": "a,b", "sec-websocket-version": "13" });
+  // Compression costs much memory and time for each connection.
+  expect(asked).not.toHaveProperty("sec-websocket-extensions");
+});
+
+test("A handshake leaves no listener on its signal, however it ends", async () => {
+  const { signal } = new AbortController();
+  const refusing = await answering((_, response) => void response.writeHead(403).end());
+  const server = createServer();
+  new WebSocketServer({ server }).on("connection", (socket) => socket.close());
+  const opening = await listening(server);
+  const dead = await listening(createTcpServer((socket) => void socket.destroy()));
+  for (const at of [refusing, opening, dead]) {
+    await webSocket(`ws://${at}`, { ...init, signal }).catch(() => {});
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+  }
+});
 
 describe("A socket that a server refuses", () => {
   const refused = async (answer: (response: ServerResponse) => void) => {

@@ -95,6 +95,22 @@ async function outcome(promise: Promise<unknown>): Promise<{ value?: unknown; er
 beforeAll(async () => {
   await read(client([() => stream(block(0), "hold")]).events, 1);
 });
+describe("a stream that is opened again has its client's options", () => {
+  it.each<[option: string, ConnectOptions, Answer, wanted: object]>([
+    [
+      "maxMessageSize",
+      { maxMessageSize: 10 },
+      () => stream(block(0), "hold"),
+      { name: "Violation", code: "too_large" },
+    ],
+    ["idleTimeout", { idleTimeout: 20, reconnectFor: 1 }, () => stream("", "hold"), { code: "idle" }],
+  ])("%s", async (_, option, answer, wanted) => {
+    // Options of which the stream makes its own are there as well.
+    const { events } = client([answer], { onUnknown() {}, ...option });
+    await expect(read(events)).rejects.toMatchObject(wanted);
+  });
+});
+
 /** Nothing takes time, and nothing is left at the end. */
 function underAClockThatStands(): void {
   beforeEach(() => {

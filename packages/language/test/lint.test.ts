@@ -66,6 +66,8 @@ test("a property or parameter without a description is a warning where descripti
     "warning description messages/said.json#/properties/text",
     "warning description messages/talk.json#/properties/words",
   ]);
+  for (const { pointer, message } of findings)
+    expect(message).toBe(`${pointer.split("/").at(-1)} has no "description": say what it is in a sentence`);
 });
 
 test("a property that is judged by a condition, and described beside it, needs no second description", async () => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { assemble, ContractError, load, read } from "@parlance/language/load";
 import { inputSchema, memorySchema } from "@parlance/language/schema";
 import { describe, expect, test } from "vitest";
+import { referred } from "../src/folder.js";
 import { pets } from "./pets.js";
 
 const failure = (run: () => unknown): ContractError => {
@@ -121,4 +122,15 @@ test("the schema of a message in memory carries its name and not its tag", () =>
     required: ["type", "text"],
     examples: [{ type: "said", text: "woof" }],
   });
+});
+
+test("the files that a folder's schemas refer to are read with it, once each, and no others", () => {
+  const refer = (...refs: string[]) => JSON.stringify({ allOf: refs.map(($ref) => ({ $ref })) });
+  const files = {
+    "contract.json": refer("other.json"),
+    "messages/a.json": refer("../shared/x.json#/$defs/deep", "b.json", "#/$defs/own", "../../common/y.json", "b.json"),
+    "messages/b.json": refer("../shared/x.json", "../../../far.json", "https://example.com/z.json"),
+    "transcripts/t.jsonl": refer("../shared/t.json"),
+  };
+  expect(referred(files)).toEqual(["../common/y.json", "shared/x.json"]);
 });

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { serve } from "@parlance/server";
 import { describe, expect, test } from "vitest";
-import { LIMITS, LISTEN_LIMITS, LOG_LIMITS, resolveLimits } from "../src/limits.js";
+import { headersDueAfter, LIMITS, LISTEN_LIMITS, LOG_LIMITS, paceOf, resolveLimits } from "../src/limits.js";
 
 const page = readFileSync(new URL("../../../docs/limits.md", import.meta.url), "utf8");
 
@@ -47,4 +47,14 @@ test.each(Object.keys(LIMITS))("%s is an option that serve checks", (name) => {
     expect(() => serve(foldGateway, {} as never, { [name]: wrong } as never)).toThrow(
       `${name} is a number of at least 0`,
     );
+});
+
+test("a reader may be as far behind as the larger of its two limits", () => {
+  const most = (maxQueued: number, maxBuffered: number) => paceOf({ ...LIMITS, maxQueued, maxBuffered });
+  expect(most(1, 2)).toEqual({ room: 1, most: 2, stall: LIMITS.stall });
+  expect(most(2, 1)).toEqual({ room: 2, most: 2, stall: LIMITS.stall });
+});
+
+test("headers wait for a heartbeat, or for 5 s where there are none", () => {
+  expect([70, 0].map((heartbeat) => headersDueAfter({ ...LIMITS, heartbeat }))).toEqual([70, 5000]);
 });

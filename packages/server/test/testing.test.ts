@@ -81,6 +81,16 @@ describe.each(subjects.map((subject) => ({ name: subject.contract.name, ...subje
 );
 
 describe("a double", () => {
+  test("repeats the key of what it is asked in its answer", async () => {
+    const answers = [{ message: "file_uploaded" }];
+    const exchanges = [{ ask: "upload_file", by: "client", key: "filename", answers }];
+    const contract = { ...based, exchanges } as unknown as typeof based;
+    const session = await connect(contract, double(contract)).session();
+    for (const filename of ["one", "two"])
+      expect(await session.ask({ type: "upload_file", filename, content: "" })).toMatchObject({ filename });
+    await session.close();
+  });
+
   test("answers with a list that has something in it, where the contract has such an example", async () => {
     expect((await connect(foldGateway, double(foldGateway)).listAgents()).length).toBeGreaterThan(0);
   });

@@ -33,6 +33,7 @@ test.each(["data", "end", "close", "error"])("a %s that comes after a cancel is 
 test("the source waits while nothing is read", async () => {
   const source = Object.assign(new EventEmitter(), { pause: vi.fn(), resume: vi.fn() });
   const reader = webStream(source, () => {}).getReader();
+  await new Promise((resolve) => setImmediate(resolve));
   expect([source.pause.mock.calls.length, source.resume.mock.calls.length]).toEqual([1, 0]);
   const read = reader.read();
   await vi.waitFor(() => expect(source.resume).toHaveBeenCalledTimes(1));

@@ -65,7 +65,33 @@ const opened = (more: Partial<LinkOptions> = {}, port: Partial<Port> = {}) => {
 };
 const closedWith = (channel: { closed: Promise<unknown> }) => channel.closed.catch((error) => error);
 
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
 describe("A channel", () => {
+  test("that is closed is named in the errors of what still waits for it", async () => {
+    const { channel, end } = opened();
+    const asked = channel.ask(message("ask", { id: "1" }));
+    end(1000);
+    await expect(asked).rejects.toMatchObject({ code: "closed", message: expect.stringMatching(/line is closed$/) });
+  });
+
+  test("gives an answer to the first of what was sent and asked, where answers come by order", async () => {
+    const { channel, give } = opened();
+    void channel.send(message("query"));
+    const asked = channel.ask(message("query"));
+    let settled = false;
+    asked.then(() => {
+      settled = true;
+    });
+    // An ask is open a moment after it is made.
+    await turn();
+    give("result 1");
+    await turn();
+    expect(settled).toBe(false);
+    give("result 2");
+    expect(await asked).toEqual(message("result", { id: "2" }));
+  });
+
   test("opens with the messages of its contract, on each side", async () => {
     const client = line("client");
     expect(() => client.say(message("other"))).toThrow("line opens with hello, not with other");

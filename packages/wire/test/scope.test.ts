@@ -225,3 +225,16 @@ test.each([
     scope.close();
   },
 );
+
+test("a scope's timers keep no process alive", () => {
+  const { scope } = opened();
+  const made = [vi.spyOn(globalThis, "setTimeout"), vi.spyOn(globalThis, "setInterval")];
+  scope.timeout(1000, () => {});
+  scope.interval(1000, () => {});
+  void within(scope, 1000, "it", new Promise(() => {})).catch(() => {});
+  const timers = made.flatMap((spy) => spy.mock.results.map(({ value }) => value as NodeJS.Timeout));
+  for (const spy of made) spy.mockRestore();
+  expect(timers.length).toBeGreaterThan(1);
+  expect(timers.map((timer) => timer.hasRef())).toEqual(timers.map(() => false));
+  scope.close();
+});

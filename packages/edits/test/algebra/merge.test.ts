@@ -159,3 +159,27 @@ describe("mergePatches", () => {
     expect(applied).toMatchObject({ ok: true, text: "A\nb\nc\nd\ne\nF\n" });
   });
 });
+
+describe("mergePatches keeps what is not in the lines", () => {
+  const file = { kind: "modify", before: "f", after: "f", hunks: [] } as const;
+  const mode = { oldMode: "100644", newMode: "100755" };
+  const [lines] = createPatch("a\n", "b\n", { path: "f" }).files;
+  it.each([
+    ["a mode of the one side", { ...file, ...mode }, lines!, mode],
+    ["the same mode of both", { ...file, ...mode }, { ...lines!, ...mode }, mode],
+    [
+      "an old mode that stays",
+      { ...lines!, oldMode: "100755" },
+      { ...lines!, oldMode: "100755" },
+      { oldMode: "100755" },
+    ],
+  ])("%s", (_, ours, theirs, modes) => {
+    for (const sides of [
+      [ours, theirs],
+      [theirs, ours],
+    ] as const) {
+      const merged = mergePatches({ files: [sides[0]] }, { files: [sides[1]] });
+      expect(merged).toMatchObject({ ok: true, patch: { files: [{ ...modes, hunks: [{ lines: ["-a", "+b"] }] }] } });
+    }
+  });
+});

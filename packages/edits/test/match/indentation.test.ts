@@ -172,3 +172,7 @@ describe("levels of another width", () => {
     if (made.includes("4")) expect(made).toContain("\n  b: 4");
   });
 });
+
+test("new lines of which some are as far in as the patch has the old ones, and some as the text, are a conflict: either may be meant", () => {
+  expect(block("    a()\n    b()\n", "    c()\nd()\n", "a()\nb()\n")).toBe("ambiguous");
+});

@@ -14,6 +14,14 @@ function diffOf(path: string) {
 }
 
 describe("an absolute path in a patch", () => {
+  test("names a root in any case and with either separator on Windows alone", () => {
+    const here = (path: string) => stripRoot(path, ["/root"]);
+    const named = ["/root/x", "/ROOT/x", "\\root\\x"];
+    expect(named.map((path) => stripRoot(path, ["/root"], true))).toEqual(["x", "x", "x"]);
+    expect(named.map((path) => stripRoot(path, ["/root"], false))).toEqual(["x", ...named.slice(1)]);
+    expect(named.map(here)).toEqual(named.map((path) => stripRoot(path, ["/root"], process.platform === "win32")));
+  });
+
   test.each(["as it was given", "by its real name"])("below the root, %s, is the file there", async (how) => {
     const outer = makeWorkspace({ "real/src/a.txt": "one\n" });
     symlinkSync("real", join(outer, "link"));

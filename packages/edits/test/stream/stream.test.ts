@@ -53,6 +53,26 @@ describe("whatever the text", () => {
     );
   });
 
+  it("edits are numbered from 0 in the order in which they begin, and each is over before the next", () => {
+    const check = (whole: string, given: object) => {
+      let open = -1;
+      let count = 0;
+      for (const event of eventsOf([whole], given)) {
+        if (event.type === "text") expect(open).toBe(-1);
+        else if (event.type === "start") {
+          expect([open, event.edit]).toEqual([-1, count]);
+          open = count++;
+        } else {
+          expect(event.edit).toBe(open);
+          if (["edit", "doubtful", "error"].includes(event.type)) open = -1;
+        }
+      }
+      expect(open).toBe(-1);
+    };
+    for (const { text, options } of readAnswers()) check(text, options);
+    fc.assert(fc.property(text, options, check), { numRuns, seed });
+  });
+
   it.each([
     ["edit blocks", parseEditBlocks],
     ["SEARCH/REPLACE", parseSearchReplace],

@@ -14,7 +14,7 @@ const cases: readonly (readonly [origins: Origins, yes: readonly string[], no: r
   ],
   [
     ["https://*.example.com"],
-    ["https://a.example.com", "https://a.b.example.com"],
+    ["https://a.example.com", "https://a.b.example.com", "https://A.Example.com"],
     ["https://example.com", "https://a.example.com.evil.org", "https://a-example.com", "http://a.example.com"],
   ],
   [["http://localhost:*"], ["http://localhost:5173"], ["http://localhost", "http://localhost.evil.org:80"]],
@@ -73,3 +73,57 @@ test("a refused origin or host is reported once, with the option's name", async 
   expect(reported.length).toBeLessThanOrEqual(100);
   app.close();
 });
+
+const shown = {
+  "access-control-allow-credentials": "false",
+  "access-control-expose-headers": "Parlance-Resume, Retry-After",
+};
+const page = "https://page.example";
+
+test.each<
+  [what: string, method: string, headers: Record<string, string>, status: number, wanted: Record<string, string>]
+>([
+  ["no page", "GET", {}, 200, {}],
+  ["a page of the server's own", "GET", { Origin: "http://localhost" }, 200, { vary: "Origin" }],
+  ["an allowed page", "GET", { Origin: page }, 200, { ...shown, "access-control-allow-origin": page, vary: "Origin" }],
+  [
+    "an allowed page whose request is refused",
+    "DELETE",
+    { Origin: page },
+    405,
+    { ...shown, "access-control-allow-origin": page, vary: "Origin" },
+  ],
+  ["another page", "GET", { Origin: "https://a.example" }, 403, {}],
+  ["a page on another site, without its origin", "GET", { "Sec-Fetch-Site": "cross-site" }, 403, {}],
+  ["a page on this site, without its origin", "GET", { "Sec-Fetch-Site": "same-site" }, 200, {}],
+  [
+    "an allowed page, that asks first",
+    "OPTIONS",
+    { Origin: page, "Access-Control-Request-Method": "POST" },
+    204,
+    {
+      ...shown,
+      "access-control-allow-origin": page,
+      "access-control-allow-methods": "GET, POST, PUT, PATCH, DELETE",
+      "access-control-allow-headers": "Authorization, Content-Type, Cache-Control, Parlance-Resume, Last-Event-ID",
+      "access-control-max-age": "600",
+      vary: "Origin",
+    },
+  ],
+  [
+    "another page, that asks first",
+    "OPTIONS",
+    { Origin: "https://a.example", "Access-Control-Request-Method": "POST" },
+    403,
+    {},
+  ],
+])(
+  "the answer to %s has the headers of CORS that it needs, and no others",
+  async (_, method, headers, status, wanted) => {
+    const app = serve(foldGateway, handlers, { origins: [page], onError: false });
+    const answer = await app.fetch(new Request("http://localhost/api/agents", { method, headers }));
+    expect(answer.status).toBe(status);
+    const names = [...answer.headers.keys()].filter((name) => name === "vary" || name.startsWith("access-control-"));
+    expect(Object.fromEntries(names.map((name) => [name, answer.headers.get(name)]))).toEqual(wanted);
+  },
+);
