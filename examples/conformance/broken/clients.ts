@@ -17,7 +17,8 @@ interface Fault {
   readonly told?: (told: Told, line: ClientLine, document: ContractDocument) => Told;
   readonly line?: (line: ClientLine, document: ContractDocument) => ClientLine;
   readonly breaks?: Breaks;
-  readonly also?: readonly string[];
+  /** Cases that fail with its own. */
+  readonly also?: readonly string[] | ((document: ContractDocument) => readonly string[]);
 }
 
 /** A client that reads the blocks of an event stream in a way of its own. */
@@ -72,6 +73,9 @@ function chunked(change: (chunk: Buffer) => Buffer) {
     sent.on("error", () => {});
     sent.end(body);
     const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    const headers = answer.headers as Record<string, string>;
+    const status = answer.statusCode!;
+    if (status === 204) return new Response(null, { status, headers });
     const stream = new ReadableStream<Uint8Array>({
       start(controller) {
         const isStream = answer.headers["content-type"]?.includes("event-stream");
@@ -81,7 +85,7 @@ function chunked(change: (chunk: Buffer) => Buffer) {
       },
       cancel: () => void answer.destroy(),
     });
-    return new Response(stream, { status: answer.statusCode!, headers: answer.headers as Record<string, string> });
+    return new Response(stream, { status, headers });
   };
 }
 
@@ -91,7 +95,8 @@ const altered: Fault["told"] = (told) => ({ ...told, messages: told.messages.map
 export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
   "alter-request": {
     options: { fetch: (request) => fetch(new Request(`${request.url.split("?")[0]}/altered`, request)) },
-    also: ["client/transcript/**"],
+    // No case of a call passes a client that calls something else.
+    also: ({ contract }) => [...Object.keys(contract.operations), "transcript"].map((name) => `client/${name}/**`),
   },
   "alter-told": { told: altered, also: ["client/**"] },
   "lenient-answer": { told: (told) => (told.error?.code === "malformed_json" ? { ...told, error: null } : told) },
@@ -215,7 +220,8 @@ export function brokenClient(
     },
     close: async () => {},
   };
-  return { peer, also: fault.also ?? [] };
+  const { also = [] } = fault;
+  return { peer, also: typeof also === "function" ? also(document) : also };
 }
 
 /** A broken client may never finish: then it reports nothing. */
