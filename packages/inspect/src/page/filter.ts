@@ -19,7 +19,7 @@ export function isBeat({ kind }: Row): boolean {
 /** Texts are compared without case. Rows that hold only the beginning of theirs are searched where the whole is: `found` has them. */
 export function matcher(
   { type, text, connection, flawed, beats }: Filter,
-  found: ReadonlySet<number>,
+  found: ReadonlySet<number> = new Set(),
 ): (row: Row) => boolean {
   const kind = type.trim().toLowerCase();
   const words = text.toLowerCase();
