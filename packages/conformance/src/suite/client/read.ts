@@ -48,8 +48,9 @@ export async function succeed(kit: Kit, name: string, exchange: Exchange): Promi
     return answerWith(kit, name, exchange, example?.value);
   }
   exchange.begin(answer.status, "text/event-stream");
-  for (const message of kit.flow(name)) await exchange.write(kit.block(name, message));
-  if (answer.stream.sentinel !== undefined) await exchange.write(`data: ${answer.stream.sentinel}\n\n`);
+  const { sentinel } = answer.stream;
+  const blocks = kit.flow(name).map((message) => kit.block(name, message));
+  await exchange.write([...blocks, ...(sentinel === undefined ? [] : [`data: ${sentinel}\n\n`])].join(""));
   if (kit.ends(name)) exchange.end();
 }
 
