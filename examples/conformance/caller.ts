@@ -1,6 +1,7 @@
 import { type ConnectOptions, connect } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
 import type { ClientLine, ClientPeer, ClientStep, JsonMessage, Told, ToldError } from "@parlance/conformance/suite";
+import type { Json } from "@parlance/contract";
 import { type AnyContract, Disconnected, Refusal, Violation } from "@parlance/wire";
 
 // A client that does what a conformance case says and reports what came: what `parlance conform --client` talks to.
@@ -17,7 +18,7 @@ type Calls = Readonly<Record<string, (input: unknown, options?: object) => unkno
 /** Calls as the lines say. `options` are those of a client under test. */
 export function caller(contract: AnyContract, options: ConnectOptions = {}): ClientPeer {
   return {
-    async call({ url, token, operation, input, script }: ClientLine): Promise<Told> {
+    async call({ url, token, operation, input, script, bytes }: ClientLine): Promise<Told> {
       const calls = connect(contract, {
         baseUrl: url,
         // Node 20 has none of its own.
@@ -29,15 +30,18 @@ export function caller(contract: AnyContract, options: ConnectOptions = {}): Cli
         ...(contract.auth && { token }),
         ...options,
       }) as Calls;
-      const messages: JsonMessage[] = [];
+      const messages: Json[] = [];
       try {
         const { answer } = contract.operations[operation] ?? {};
         // The message that opens a channel is an option of its call.
         const opens = contract.channels[operation]?.open?.client;
         const opening = script.find((step) => "send" in step);
         const isOpening = opening !== undefined && opening.send.type === opens;
-        const called = calls[operation]!(input, isOpening ? { open: fieldsOf(opening.send) } : {});
-        if (answer && !answer.stream) messages.push((await called) as JsonMessage);
+        const called = calls[operation]!(input, {
+          ...(isOpening && { open: fieldsOf(opening.send) }),
+          ...(bytes !== undefined && { body: Buffer.from(bytes, "base64") }),
+        });
+        if (answer && !answer.stream) messages.push(await resultOf(await called));
         else
           await converse(
             (await called) as Open,
@@ -54,16 +58,19 @@ export function caller(contract: AnyContract, options: ConnectOptions = {}): Cli
   };
 }
 
+/** The result of an operation as JSON: bytes in base64. */
+async function resultOf(result: unknown): Promise<Json> {
+  if (result instanceof ReadableStream) return Buffer.from(await new Response(result).arrayBuffer()).toString("base64");
+  const { body } = (result ?? {}) as { readonly body?: unknown };
+  if (body instanceof ReadableStream) return { ...(result as object), body: await resultOf(body) };
+  return result as Json;
+}
+
 function fieldsOf({ type, ...fields }: JsonMessage): object {
   return fields;
 }
 
-async function converse(
-  open: Open,
-  script: readonly ClientStep[],
-  messages: JsonMessage[],
-  calls: Calls,
-): Promise<void> {
+async function converse(open: Open, script: readonly ClientStep[], messages: Json[], calls: Calls): Promise<void> {
   let wake = () => {};
   let over = false;
   let left = false;

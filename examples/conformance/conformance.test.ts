@@ -1,6 +1,5 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { fileURLToPath } from "node:url";
 import {
   type Case,
   type ClientLine,
@@ -13,18 +12,15 @@ import {
   type Told,
 } from "@parlance/conformance/suite";
 import type { ContractDocument } from "@parlance/contract";
-import { load } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { limited } from "./broken/clients.js";
 import { brokenServer } from "./broken/servers.js";
 import { caller } from "./caller.js";
 import { listenFixture } from "./fixture.js";
-import { contracts, forFixtures, long, notGreen, SEED } from "./suites.js";
+import { contracts, documentOf, forFixtures, long, notGreen, SEED } from "./suites.js";
 
 // Our server and client hold every contract's suite.
-
-const schemas = fileURLToPath(new URL("../../schemas/", import.meta.url));
 
 interface Made {
   readonly document: ContractDocument;
@@ -35,7 +31,7 @@ const made = new Map<string, Promise<Made>>();
 function suiteAt(name: string): Promise<Made> {
   const one =
     made.get(name) ??
-    load(schemas + name).then(async (document) => ({ document, suite: await suiteOf(document, contractValue) }));
+    documentOf(name).then(async (document) => ({ document, suite: await suiteOf(document, contractValue) }));
   made.set(name, one);
   return one;
 }

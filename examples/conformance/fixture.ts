@@ -39,11 +39,13 @@ export class Fixture {
   /** The handlers of every operation and channel. */
   handlers(): Record<string, (...args: never[]) => unknown> {
     const { operations, channels } = this.#contract;
-    const plain = Object.entries(operations).map(([name, { answer }]) => [
+    const plain = Object.entries(operations).map(([name, { answer, binary }]) => [
       name,
       answer.stream
         ? (input: Input, call: Call) => this.#stream(name, input, call)
-        : (input: Input, call: Call) => this.#answer(name, input, call),
+        : binary === undefined
+          ? (input: Input, call: Call) => this.#answer(name, input, call)
+          : (input: Input, body: ReadableStream, call: Call) => this.#answer(name, input, call, body),
     ]);
     const sockets = Object.keys(channels).map((name) => [
       name,
@@ -74,10 +76,16 @@ export class Fixture {
     return { steps: acts[Math.min(before, acts.length - 1)]?.steps ?? [], note };
   }
 
-  async #answer(name: string, input: Input, call: Call): Promise<unknown> {
-    const [step] = this.#called(name, input, call).steps;
+  async #answer(name: string, input: Input, call: Call, upload?: ReadableStream): Promise<unknown> {
+    const { steps, note } = this.#called(name, input, call);
+    const [step] = steps;
+    if (upload) note.bytes = Buffer.from(await new Response(upload).arrayBuffer()).toString("base64");
     if (step && "refuse" in step) throw refusalOf(step.refuse);
-    if (step && "answer" in step) return step.answer ?? undefined;
+    if (step && "answer" in step) {
+      const { binary, headers } = this.#contract.operations[name]!.answer;
+      const body = binary === undefined ? (step.answer ?? undefined) : Buffer.from(String(step.answer), "base64");
+      return headers ? { headers: step.headers, body } : body;
+    }
     throw new Refusal("the script has no answer", { status: 501 });
   }
 

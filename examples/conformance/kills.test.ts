@@ -1,19 +1,17 @@
-import { fileURLToPath } from "node:url";
 import { anyOf, type Case, ordered, type Result, runCases, suiteOf } from "@parlance/conformance/suite";
-import { load } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
 import { describe, expect, test } from "vitest";
 import { brokenClient } from "./broken/clients.js";
 import { brokenServer } from "./broken/servers.js";
-import { contracts, forFixtures, long, SEED } from "./suites.js";
+import { contracts, documentOf, forFixtures, long, SEED } from "./suites.js";
 
 // For each fault that a case names there is a peer that has it: its cases turn red, and no others.
 
 /**
- * By default a few cases of one contract. `PARLANCE_LONG` has every fault of every contract with all of its own cases and some of the others;
+ * By default a few cases of two contracts. `PARLANCE_LONG` has every fault of every contract with all of its own cases and some of the others;
  * `PARLANCE_LONG=whole` has every case with every fault. `PARLANCE_CONTRACT=based,loco` names the contracts.
  */
-const names = process.env.PARLANCE_CONTRACT?.split(",") ?? (long ? contracts : ["based"]);
+const names = process.env.PARLANCE_CONTRACT?.split(",") ?? (long ? contracts : ["based", "vault"]);
 const whole = process.env.PARLANCE_LONG === "whole";
 const ALL = Number.POSITIVE_INFINITY;
 const FAULTS = long ? ALL : 6;
@@ -31,7 +29,7 @@ describe.each(names)("a broken peer of %s:", (name) => {
   test.each(["server", "client"] as const)(
     "a %s with one fault turns the cases of this fault red, and no others",
     async (side) => {
-      const document = await load(fileURLToPath(new URL(`../../schemas/${name}`, import.meta.url)));
+      const document = await documentOf(name);
       const suite = await suiteOf(document, contractValue);
       const all: readonly Case[] = side === "server" ? forFixtures(suite.server) : suite.client;
       const kills = few([...new Set(all.map(({ kill }) => kill))], FAULTS);

@@ -1,15 +1,25 @@
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type Case, type RunOptions, runCases, type Suite } from "@parlance/conformance/suite";
+import type { ContractDocument } from "@parlance/contract";
+import { assemble, load } from "@parlance/language/load";
+import { vaultFiles } from "../../packages/cli/test/vault-files.js";
 
 // What the tests of the suite share.
 
 const schemas = fileURLToPath(new URL("../../schemas/", import.meta.url));
 
-/** Every contract of this repository. */
-export const contracts = readdirSync(schemas, { withFileTypes: true }).flatMap((entry) =>
-  entry.isDirectory() ? [entry.name] : [],
-);
+/** The contract of the guide has what no other one has: bytes, and headers of requests and answers. */
+const VAULT = "vault";
+
+/** Every contract of this repository, and that of the guide. */
+export const contracts = readdirSync(schemas, { withFileTypes: true })
+  .flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
+  .concat(VAULT);
+export function documentOf(name: string): Promise<ContractDocument> {
+  return name === VAULT ? Promise.resolve(assemble({ name, files: vaultFiles })) : load(schemas + name);
+}
+
 export const long = process.env.PARLANCE_LONG !== undefined;
 export const SEED = 13;
 

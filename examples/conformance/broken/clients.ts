@@ -3,21 +3,22 @@ import { type IncomingMessage, request } from "node:http";
 import type { ConnectOptions } from "@parlance/client";
 import type { ClientLine, ClientPeer, Told } from "@parlance/conformance/suite";
 import { withoutKeyword } from "@parlance/conformance/suite";
-import type { ContractDocument } from "@parlance/contract";
+import type { ContractDocument, Json } from "@parlance/contract";
 import { contractValue } from "@parlance/language/value";
 import { Refusal } from "@parlance/wire";
 import { caller } from "../caller.js";
 import { type Breaks, proxy } from "./proxy.js";
-import { alsoOf } from "./servers.js";
+import { alsoOf, alteredHeaders } from "./servers.js";
 
 /** One fault of a client, by the name that cases know it by. */
 interface Fault {
   readonly reads?: (document: ContractDocument) => ContractDocument;
-  readonly options?: ConnectOptions;
+  readonly options?: ConnectOptions | ((document: ContractDocument) => ConnectOptions);
   readonly told?: (told: Told, line: ClientLine, document: ContractDocument) => Told;
   readonly line?: (line: ClientLine, document: ContractDocument) => ClientLine;
   readonly breaks?: Breaks;
-  readonly also?: readonly string[];
+  /** Cases that fail with its own. */
+  readonly also?: readonly string[] | ((document: ContractDocument) => readonly string[]);
 }
 
 /** A client that reads the blocks of an event stream in a way of its own. */
@@ -72,6 +73,9 @@ function chunked(change: (chunk: Buffer) => Buffer) {
     sent.on("error", () => {});
     sent.end(body);
     const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    const headers = answer.headers as Record<string, string>;
+    const status = answer.statusCode!;
+    if (status === 204) return new Response(null, { status, headers });
     const stream = new ReadableStream<Uint8Array>({
       start(controller) {
         const isStream = answer.headers["content-type"]?.includes("event-stream");
@@ -81,19 +85,54 @@ function chunked(change: (chunk: Buffer) => Buffer) {
       },
       cancel: () => void answer.destroy(),
     });
-    return new Response(stream, { status: answer.statusCode!, headers: answer.headers as Record<string, string> });
+    return new Response(stream, { status, headers });
   };
 }
 
 const error = (kind: "disconnected") => ({ kind });
 const altered: Fault["told"] = (told) => ({ ...told, messages: told.messages.map(() => "altered") });
 
+/** A client that loses the headers of its requests that are named so. */
+const losing = (namesIn: (document: ContractDocument) => readonly string[]): Fault => ({
+  options: (document) => ({
+    fetch: (request) => {
+      const changed = new Request(request);
+      for (const name of namesIn(document)) changed.headers.delete(name);
+      return fetch(changed);
+    },
+  }),
+  also: ["client/*/request/*", "client/*/parameter/*", "client/*/upload", "client/transcript/**"],
+});
+
+const headerNames = ({ contract }: ContractDocument) =>
+  Object.values(contract.operations).flatMap(({ parameters = {} }) =>
+    Object.keys(parameters).filter((key) => parameters[key]!.in === "header"),
+  );
+
+interface WithHeaders {
+  readonly headers?: Readonly<Record<string, Json>>;
+}
+
 export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
   "alter-request": {
     options: { fetch: (request) => fetch(new Request(`${request.url.split("?")[0]}/altered`, request)) },
-    also: ["client/transcript/**"],
+    // No case of a call passes a client that calls something else.
+    also: ({ contract }) => [...Object.keys(contract.operations), "transcript"].map((name) => `client/${name}/**`),
   },
   "alter-told": { told: altered, also: ["client/**"] },
+  "lose-header": losing(headerNames),
+  "lose-cookie": losing(() => ["Cookie"]),
+  "alter-upload": { line: (line) => (line.bytes === undefined ? line : { ...line, bytes: btoa("altered") }) },
+  "alter-answer-header": {
+    told: (told) => ({
+      ...told,
+      messages: told.messages.map((one) => {
+        const { headers } = (one ?? {}) as WithHeaders;
+        return headers ? { ...(one as object), headers: alteredHeaders(headers) } : one;
+      }),
+    }),
+    also: ["client/*/answer/*", "client/*/download", "client/transcript/**"],
+  },
   "lenient-answer": { told: (told) => (told.error?.code === "malformed_json" ? { ...told, error: null } : told) },
   "cut-as-end": { told: (told) => (told.error?.kind === "disconnected" ? { ...told, error: null } : told) },
   "lose-status": {
@@ -201,7 +240,8 @@ export function brokenClient(
           also: alsoOf(document, "client", keyword),
         };
   if (!fault) throw new Error(`no client has the fault ${kill}`);
-  const good = caller(contractValue(fault.reads?.(document) ?? document), fault.options);
+  const options = typeof fault.options === "function" ? fault.options(document) : fault.options;
+  const good = caller(contractValue(fault.reads?.(document) ?? document), options);
   const peer: ClientPeer = {
     async call(line) {
       const between = fault.breaks && (await proxy(line.url, fault.breaks));
@@ -215,7 +255,8 @@ export function brokenClient(
     },
     close: async () => {},
   };
-  return { peer, also: fault.also ?? [] };
+  const { also = [] } = fault;
+  return { peer, also: typeof also === "function" ? also(document) : also };
 }
 
 /** A broken client may never finish: then it reports nothing. */

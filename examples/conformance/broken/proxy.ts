@@ -45,8 +45,8 @@ export async function proxy(target: string, breaks: Breaks) {
     return socket;
   };
   const server = createServer(async (incoming, outgoing) => {
-    const body = await textOf(incoming).catch(() => "");
-    const asked = { method: incoming.method!, url: incoming.url!, headers: incoming.headers, body };
+    const bytes = await bytesOf(incoming).catch(() => Buffer.alloc(0));
+    const asked = { method: incoming.method!, url: incoming.url!, headers: incoming.headers, body: bytes.toString() };
     const upstream = request({
       hostname,
       port,
@@ -70,6 +70,8 @@ export async function proxy(target: string, breaks: Breaks) {
       outgoing.writeHead(status, headers);
       outgoing.flushHeaders();
       const change = (text: string) => breaks.body?.(text, status) ?? text;
+      // Bytes pass as they are.
+      if (/octet-stream/.test(answer.headers["content-type"] ?? "")) return void answer.pipe(outgoing);
       answer.setEncoding("utf8");
       const isStream = headers["content-type"]?.includes("event-stream") || breaks.type;
       let held = "";
@@ -84,7 +86,7 @@ export async function proxy(target: string, breaks: Breaks) {
       if (held !== "") outgoing.write(change(held));
       if (!(breaks.endless && isStream)) outgoing.end();
     });
-    upstream.end(body);
+    upstream.end(bytes);
   });
   server.on("connection", track);
   server.on("upgrade", (incoming: IncomingMessage, socket: Socket, head: Buffer) => {
@@ -126,10 +128,10 @@ export async function proxy(target: string, breaks: Breaks) {
   };
 }
 
-async function textOf(incoming: IncomingMessage): Promise<string> {
+async function bytesOf(incoming: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
+  return Buffer.concat(chunks);
 }
 
 function pairs({ rawHeaders }: IncomingMessage): string[] {

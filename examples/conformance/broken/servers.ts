@@ -1,5 +1,5 @@
 import { type Act, type Called, type ServerPeer, type ServerStep, withoutKeyword } from "@parlance/conformance/suite";
-import type { ContractDocument } from "@parlance/contract";
+import type { ContractDocument, Json } from "@parlance/contract";
 import { contractValue } from "@parlance/language/value";
 import { listenFixture } from "../fixture.js";
 import { type Asked, type Breaks, type Frame, proxy } from "./proxy.js";
@@ -8,8 +8,8 @@ import { type Asked, type Breaks, type Frame, proxy } from "./proxy.js";
 interface Fault {
   /** The contract that the server goes by. */
   readonly reads?: (document: ContractDocument) => ContractDocument;
-  readonly steps?: (steps: readonly ServerStep[]) => readonly ServerStep[];
-  readonly report?: (calls: readonly Called[]) => readonly Called[];
+  readonly steps?: (steps: readonly ServerStep[], call: string, document: ContractDocument) => readonly ServerStep[];
+  readonly report?: (calls: readonly Called[], document: ContractDocument) => readonly Called[];
   readonly breaks?: Breaks | ((document: ContractDocument) => Breaks);
   /** Cases that fail with its own. */
   readonly also?: readonly string[];
@@ -59,6 +59,26 @@ const changed =
     contract: { ...document.contract, ...change(document.contract) },
   });
 
+/** Other values of the same types. */
+export function alteredHeaders(headers: Readonly<Record<string, Json>>): Record<string, Json> {
+  const entries = Object.entries(headers).map(([key, value]): [string, Json] => [
+    key,
+    typeof value === "number" ? value + 1 : typeof value === "boolean" ? !value : `${value}-altered`,
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** A server that loses the parameters of a place. */
+const loses = (place: "header" | "cookie"): Fault => ({
+  report: (calls, { contract }) =>
+    calls.map((one) => {
+      const { parameters = {} } = contract.operations[one.call] ?? {};
+      const kept = Object.entries(one.input).filter(([key]) => parameters[key]?.in !== place);
+      return { ...one, input: Object.fromEntries(kept) };
+    }),
+  also: ["server/*/input/**", "server/transcript/**"],
+});
+
 const STREAMS = [
   "server/**/message/**",
   "server/*/order",
@@ -84,6 +104,21 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
   "alter-input": {
     report: (calls) => calls.map((one) => ({ ...one, input: { ...one.input, altered: true } })),
     also: ["server/transcript/**"],
+  },
+  "lose-header": loses("header"),
+  "lose-cookie": loses("cookie"),
+  "alter-upload": { report: (calls) => calls.map((one) => (one.bytes ? { ...one, bytes: btoa("altered") } : one)) },
+  "alter-download": {
+    steps: (steps, call, { contract }) =>
+      contract.operations[call]?.answer.binary === undefined
+        ? steps
+        : steps.map((step) => ("answer" in step ? { ...step, answer: btoa("altered") } : step)),
+  },
+  "alter-answer-header": {
+    steps: (steps) =>
+      steps.map((step) =>
+        "answer" in step && step.headers ? { ...step, headers: alteredHeaders(step.headers) } : step,
+      ),
   },
   "wrong-status": { breaks: { status: (status) => (status < 300 ? 299 : status) } },
   "wrong-type": { breaks: { type: "application/octet-stream" } },
@@ -151,8 +186,14 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
   },
   "swap-messages": { steps: swapped, also: STREAMS },
   buffer: { breaks: { buffers: true }, also: STREAMS },
+  "no-sentinel": {
+    breaks: ({ contract }) => {
+      const sentinels = Object.values(contract.operations).flatMap(({ answer }) => answer.stream?.sentinel ?? []);
+      return { body: (body) => sentinels.reduce((text, one) => text.replace(`data: ${one}\n\n`, ""), body) };
+    },
+  },
   "no-cancel": { breaks: { keeps: true } },
-  "no-end": { breaks: { endless: true } },
+  "no-end": { breaks: { endless: true }, also: ["server/*/sentinel"] },
   "hang-on-failure": { steps: (steps) => steps.map((step) => ("fail" in step ? { hold: true } : step)) },
   "forget-stream": {
     breaks: { status: (status, { headers }) => (headers["last-event-id"] === undefined ? status : 404) },
@@ -216,7 +257,8 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
 };
 
 /** Cases of a keyword that may fall with another: one that holds schemas falls with a keyword inside them, and they with it. */
-export function alsoOf({ contract, schemas }: ContractDocument, side: "server" | "client", keyword: string): string[] {
+export function alsoOf(document: ContractDocument, side: "server" | "client", keyword: string): string[] {
+  const { contract, schemas } = document;
   if (keyword === "anyOf" || keyword === "oneOf") return [`${side}/*/schema/**`];
   const ends = [keyword, "anyOf", "additionalProperties"].flatMap((one) => [one, `${one}/**`]);
   // What breaks one form of an answer may then fit another.
@@ -225,7 +267,33 @@ export function alsoOf({ contract, schemas }: ContractDocument, side: "server" |
   return [
     ...[...ends, "then/**", "else/**"].map((end) => `${side}/*/schema/**/${end}`),
     ...ofForms.map(([name]) => `${side}/${name}/schema/**`),
+    ...[...alternatives(document)].map((form) => `${side}/*/schema/${form}/**`),
   ];
+}
+
+/** The forms that stand for one of several, by file and pointer as cases name them, and those inside them: what breaks one may fit another. */
+function alternatives({ schemas, files }: ContractDocument): ReadonlySet<string> {
+  const found = new Set<string>();
+  const refs = (schema: unknown, title: string, isOne: boolean): void => {
+    if (typeof schema !== "object" || schema === null) return;
+    for (const [key, value] of Object.entries(schema))
+      if (key === "$ref" && isOne) {
+        const [path = "", pointer = ""] = String(value).split("#");
+        const file = path === "" ? files[title]! : `messages/${path.split("/").at(-1)}`;
+        const form = `${file.replace(/^messages\/|\.json$/g, "")}${pointer}`;
+        if (found.has(form)) continue;
+        found.add(form);
+        const target = Object.keys(files).find((one) => files[one] === file);
+        const inside = pointer.split("/").slice(1).reduce(stepInto, schemas[target!]);
+        refs(inside, target!, true);
+      } else refs(value, title, isOne || key === "anyOf" || key === "oneOf");
+  };
+  for (const [title, schema] of Object.entries(schemas)) refs(schema, title, false);
+  return found;
+}
+
+function stepInto(schema: unknown, step: string): unknown {
+  return (schema as Readonly<Record<string, unknown>> | undefined)?.[step];
 }
 
 /** A server with one fault, and the patterns of the cases that may fail with its own. */
@@ -252,11 +320,14 @@ export async function brokenServer(
       begin: (line) =>
         good.fixture!.begin({
           ...line,
-          script: (line.script as Act[]).map((act) => ({ ...act, steps: fault.steps?.(act.steps) ?? act.steps })),
+          script: (line.script as Act[]).map((act) => ({
+            ...act,
+            steps: fault.steps?.(act.steps, act.call, document) ?? act.steps,
+          })),
         }),
       report: async (id) => {
         const calls = await good.fixture!.report(id);
-        return fault.report?.(calls) ?? calls;
+        return fault.report?.(calls, document) ?? calls;
       },
     },
     async close() {

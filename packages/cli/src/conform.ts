@@ -92,7 +92,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   if (path === undefined || more.length > 0) throw new UsageError("name the folder of one contract");
   const reports = (values.report ?? []).map(reportOf);
   const level = levelOf(values.level);
-  const { document, digest } = await documentAt(path, io, undefined, { isLinted: true });
+  const { document, digest } = await documentAt(path, io);
   const suite = await suiteOf(document, contractValue);
   const ids = [...suite.server, ...suite.client].map(({ id }) => id);
   meetPatterns("--only", values.only ?? [], ids);

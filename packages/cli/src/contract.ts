@@ -17,8 +17,8 @@ export async function contractAt(path: string, io: Io, name?: string): Promise<L
   return { contract: contractValue(document), digest };
 }
 
-/** The same with its schemas, examples and transcripts. Linted, it throws lint's sentences for a contract with an error. */
-export async function documentAt(path: string, io: Io, name?: string, { isLinted = false } = {}) {
+/** The same with its schemas, examples and transcripts. No command goes by a contract with an error: it throws lint's sentences. */
+export async function documentAt(path: string, io: Io, name?: string) {
   const { places } = await contractsAt(path, io);
   const all = places.map((place) => ({ place, document: assemble(place.folder) }));
   const documents = all.map(({ document }) => document);
@@ -34,7 +34,7 @@ export async function documentAt(path: string, io: Io, name?: string, { isLinted
     );
   }
   const document = found[0]!;
-  if (isLinted) await meetLint(path, all.find((one) => one.document === document)!.place);
+  await meetLint(path, all.find((one) => one.document === document)!.place);
   const digest = createHash("sha256")
     .update(canonical([document.source, document.schemas]))
     .digest("hex");

@@ -27,7 +27,8 @@ report. A cut or altered file is written up to there, with a warning; both forms
   --contract DIR  ${contractHelp}
   --json          with -o: one JSON document, { "file", "out", "state", "reason"?, "connections" }
 
-Exit codes: 0 written, 1 the recording is cut or altered and was written up to there, 2 usage, or a file that cannot be read or written.
+Exit codes: 0 written, 1 the recording is cut or altered and was written up to there, 2 usage, a contract that parlance lint refuses, or
+a file that cannot be read or written.
 `;
 
 export const options = {

@@ -25,7 +25,7 @@ the page's. Both are on the loopback interface; the page's address has a token.
 
 What recordings leave out never reaches the page: docs/recordings.md has the rules, docs/inspect.md the page.
 
-Exit codes: 0 interrupted, 2 usage, or a file or port that cannot be used.
+Exit codes: 0 interrupted, 2 usage, a contract that parlance lint refuses, or a file or port that cannot be used.
 `;
 
 export const options = {

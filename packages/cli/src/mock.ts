@@ -24,7 +24,7 @@ the file does not have is answered from the examples. It prints each request, an
 
 MS and STEP are a number or a range such as 2-5, from which each stream draws its own. A stream that a client resumes has no second fault.
 
-Exit codes: 0 ended by Ctrl-C, 2 usage, or a contract or file that cannot be read.
+Exit codes: 0 ended by Ctrl-C, 2 usage, a contract that parlance lint refuses, or a file that cannot be read.
 `;
 
 export const options = {

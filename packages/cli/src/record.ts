@@ -24,7 +24,8 @@ Left out by default: credentials in headers, cookies and queries, tickets, prope
 such names in any text (API_KEY=…), also when they are sent in pieces, and the same values wherever they stand in a later text.
 docs/recordings.md has the rules.
 
-Exit codes: 0 the recording is complete, 1 it could not be written to its end, 2 usage, or a file that cannot be written.
+Exit codes: 0 the recording is complete, 1 it could not be written to its end, 2 usage, a contract that parlance lint refuses, or a
+file that cannot be written.
 `;
 
 export const options = {

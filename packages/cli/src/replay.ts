@@ -25,7 +25,7 @@ not replayed.
   --json               one JSON document at the end, { "file", "as", "state", "problems": [{ kind, message, differences? }] }; as the
                        server, before it one line when it listens, { "url", "file" }
 
-Exit codes: 0 everything as recorded, 1 not everything, 2 usage, or a file that cannot be replayed.
+Exit codes: 0 everything as recorded, 1 not everything, 2 usage, a contract that parlance lint refuses, or a file that cannot be replayed.
 `;
 
 export const options = {

@@ -17,7 +17,8 @@ recording with metadata only, no texts are checked.
                   "messages", "unknown", "findings": [{ line, connection, rule, message, at? }], "more" }; state is complete, cut or
                   altered; checked is empty without a contract; changed: the contract is another than when it was recorded
 
-Exit codes: 0 nothing that was checked is wrong, 1 cut, altered, or not as the contract says, 2 usage, or a file that cannot be read.
+Exit codes: 0 nothing that was checked is wrong, 1 cut, altered, or not as the contract says, 2 usage, a contract that parlance lint refuses,
+or a file that cannot be read.
 `;
 
 export const options = {

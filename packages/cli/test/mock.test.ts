@@ -298,8 +298,8 @@ describe("a file that is no complete recording", () => {
 describe("a transcript", () => {
   test("of a contract is verified, exported, replayed and mocked from its own folder, as it is", async () => {
     const cwd = await folder();
-    cpSync(join(root, "schemas/fold-gateway"), join(cwd, "fold"), { recursive: true });
-    const file = "fold/transcripts/complete-flow.jsonl";
+    cpSync(join(root, "schemas/fold-gateway"), join(cwd, "fold-gateway"), { recursive: true });
+    const file = "fold-gateway/transcripts/complete-flow.jsonl";
     const verified = await parlance(cwd, `verify ${file} --json`);
     expect({ code: verified.code, ...JSON.parse(verified.out) }).toMatchObject({
       code: 0,
@@ -312,7 +312,7 @@ describe("a transcript", () => {
       code: 0,
       out: expect.stringContaining("POST /api/send"),
     });
-    const mocking = running(cwd, `mock fold --from ${file} --json`);
+    const mocking = running(cwd, `mock fold-gateway --from ${file} --json`);
     const { url } = await mocking.next();
     const client = running(cwd, `replay ${file} --as client --target ${url} --json`);
     const replayed = await client.ended();

@@ -12,35 +12,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { elsewhere } from "./elsewhere.js";
 import { compile } from "./fences.js";
 import { parlance, write } from "./terminal.js";
+import { vaultFiles as files } from "./vault-files.js";
 
 // The example of the guide, as its readers would run it: the contract is read from docs/contract.md.
-
-const guide = readFileSync(new URL("../../../docs/contract.md", import.meta.url), "utf8");
-const [contractJson] = [...guide.matchAll(/```json\n([\s\S]*?)```/g)].flatMap(([, text]) =>
-  text!.includes('"name": "vault"') ? text! : [],
-);
-
-const schema = (title: string, properties: Record<string, object>, example: object) =>
-  JSON.stringify({
-    title,
-    description: title,
-    type: "object",
-    required: Object.keys(properties),
-    properties,
-    examples: [example],
-  });
-const string = { type: "string" };
-const files = {
-  "contract.json": contractJson!,
-  "messages/word.json": schema("WordMessage", { type: { const: "word" }, text: string }, { type: "word", text: "a" }),
-  "messages/error.json": schema(
-    "ErrorMessage",
-    { type: { const: "error" }, error: string },
-    { type: "error", error: "gone" },
-  ),
-  "messages/rename.json": schema("RenameBody", { to: string }, { to: "b.txt" }),
-  "messages/fault.json": schema("FaultBody", { error: string }, { error: "no such file" }),
-};
 
 interface RenameInput {
   name: string;

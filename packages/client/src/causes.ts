@@ -1,6 +1,7 @@
 import type { AnyContract, SocketRefused } from "@parlance/wire";
 import { misuse, type Refusal } from "@parlance/wire/errors";
 import { unfault } from "@parlance/wire/fault";
+import { parseRetryAfter } from "./retry-after.js";
 
 /** The known facts of a failure. */
 export interface Failure {
@@ -135,17 +136,10 @@ export function refusal(contract: AnyContract, { status, type, token, body, retr
     contract,
     status,
     body,
-    typeof retryAfter === "string" ? seconds(retryAfter) : (retryAfter ?? undefined),
+    typeof retryAfter === "string" ? parseRetryAfter(retryAfter) : (retryAfter ?? undefined),
   );
   refusal.message += causeOf({ status, type, token }).says;
   return refusal;
-}
-
-/** Either form of Retry-After (RFC 9110, section 10.2.3) in seconds. */
-function seconds(value: string): number | undefined {
-  if (/^\d+$/.test(value)) return Number(value);
-  const date = Date.parse(value);
-  return Number.isNaN(date) ? undefined : Math.max(0, (date - Date.now()) / 1000);
 }
 
 /** The names, codes and messages of an error and its causes. Node has one error for each address in `errors`. */

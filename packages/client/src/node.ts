@@ -6,6 +6,7 @@ import type { OpenSocket } from "@parlance/wire";
 import { webStream } from "@parlance/wire/bytes";
 import { socketPort } from "@parlance/wire/link";
 import { WebSocket } from "ws";
+import { parseRetryAfter } from "./retry-after.js";
 
 export { type EnsuredServer, ensureServer, type ServerCommand } from "./ensure-server.js";
 
@@ -64,10 +65,13 @@ function openWith(own: OwnTrust): OpenSocket {
         response.on("close", () => {
           settled();
           request.destroy();
-          const after = Number(response.headers["retry-after"]);
           const body = Buffer.concat(chunks).toString();
           resolve({
-            refused: { status: response.statusCode ?? 0, body, retryAfter: Number.isFinite(after) ? after : undefined },
+            refused: {
+              status: response.statusCode ?? 0,
+              body,
+              retryAfter: parseRetryAfter(response.headers["retry-after"]),
+            },
           });
         });
       });

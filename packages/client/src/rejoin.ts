@@ -6,6 +6,7 @@ import { timedOut } from "./disconnected.js";
 import { type Lifetime, lifetime, pause, within } from "./lifetime.js";
 import { ANSWER_WITHIN, type ConnectOptions, RECONNECT_FOR } from "./options.js";
 import { discard } from "./request.js";
+import { parseRetryAfter } from "./retry-after.js";
 
 /** The backoff in milliseconds: the longest first wait, doubled for each further one up to the cap. */
 const BACKOFF = { base: 250, cap: 30_000 };
@@ -110,5 +111,5 @@ export function judge(response: Response, lost: Disconnected): Resumable | numbe
   const { status } = response;
   if (status === 401 || status === 403) throw new Refusal(`the join was refused: ${status}`, { status });
   if (status < 500 && !PASSING.has(status)) throw lost;
-  return Number(response.headers.get("Retry-After")) * 1000 || 0;
+  return (parseRetryAfter(response.headers.get("Retry-After")) ?? 0) * 1000;
 }

@@ -49,13 +49,9 @@ describe("A socket that a server refuses", () => {
     return (await webSocket(`ws://${at}`, init)) as { refused: { status: number; body: string; retryAfter?: number } };
   };
 
-  test.each([
-    ["7", 7],
-    ["soon", undefined],
-    [undefined, undefined],
-  ])("with Retry-After %s has its status, its body and %s seconds", async (after, retryAfter) => {
-    const headers = after === undefined ? {} : { "Retry-After": after };
+  test.each([{}, { "Retry-After": "7" }])("with %o has its status and its body", async (headers) => {
     const found = await refused((response) => response.writeHead(503, headers).end("no, späte"));
+    const retryAfter = "Retry-After" in headers ? 7 : undefined;
     expect(found).toEqual({ refused: { status: 503, body: "no, späte", retryAfter } });
   });
 

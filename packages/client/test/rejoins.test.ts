@@ -41,14 +41,6 @@ describe("The answer to a join", () => {
     }
   });
 
-  test.each([
-    ["3", 3000],
-    ["0.5", 500],
-    ["soon", 0],
-  ])("that asks for a wait of %s is a retry after %d ms", (after, expected) => {
-    expect(judged(503, { "Retry-After": after })).toBe(expected);
-  });
-
   test("says where the conversation goes on, only with a success", () => {
     const headers = { [RESUME]: "e; grace=20; beat=5" };
     expect(judged(200, headers)).toEqual({ epoch: "e", grace: 20, beat: 5 });

@@ -172,25 +172,6 @@ test.each([
   await expect(client.listAgents()).rejects.toMatchObject({ name: "Disconnected", code: "timeout", retryable });
 });
 
-test.each([
-  ["120", 120],
-  ["soon", undefined],
-  [new Date(Date.now() - 5000).toUTCString(), 0],
-])("a refusal with Retry-After %j may be repeated after %s seconds", async (after, retryAfter) => {
-  const fetch = async () => new Response("no", { status: 503, headers: { "Retry-After": after } });
-  await expect(connect(foldGateway, { fetch }).listAgents()).rejects.toMatchObject({ status: 503, retryAfter });
-});
-
-test("a refusal that names a date may be repeated at that time", async () => {
-  const after = new Date(Date.now() + 60_000).toUTCString();
-  const fetch = async () => new Response("no", { status: 503, headers: { "Retry-After": after } });
-  const error = await connect(foldGateway, { fetch })
-    .listAgents()
-    .catch((refusal) => refusal);
-  expect(error.retryAfter).toBeGreaterThan(50);
-  expect(error.retryAfter).toBeLessThanOrEqual(60);
-});
-
 test("an answer is read whole, wherever its bytes are cut", async () => {
   const agents = [{ id: "1", name: "ä€😀", capabilities: ["\u2028"] }];
   const bytes = new TextEncoder().encode(JSON.stringify(agents));

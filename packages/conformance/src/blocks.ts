@@ -4,6 +4,8 @@ import { decoder, encode, type SseEvent } from "@parlance/wire";
 export interface Block {
   readonly raw: string;
   readonly event?: SseEvent;
+  /** The fields give the same bytes as the block, so that `raw` is not needed. */
+  readonly isUsual: boolean;
 }
 
 /** Cuts the text of an event stream into blocks; a line ends with CR, LF or both. Joined, the blocks are the text again. */
@@ -67,9 +69,10 @@ export class Blocks {
     this.#size = 0;
     if (size > this.#maxSize) return this.#onTooLarge(size);
     if (size === 0) return;
-    const event = eventIn(this.#first ? raw.replace(/^\uFEFF/, "") : raw);
+    const usual = usualEvent(raw);
+    const event = usual ?? eventIn(this.#first ? raw.replace(/^\uFEFF/, "") : raw);
     this.#first = false;
-    this.#onBlock(event ? { raw, event } : { raw });
+    this.#onBlock(event ? { raw, event, isUsual: event === usual || givesBytes(event, raw) } : { raw, isUsual: false });
   }
 }
 
@@ -80,15 +83,20 @@ function nextLineEnd(text: string, from: number): number {
 }
 
 /** A block as most servers write it, which needs no decoder. */
-const USUAL = /^(?:event: ([^\r\n\0]+)\n)?(?:id: ([^\r\n\0]+)\n)?data: ([^\r\n]*)\n\n$/;
+const USUAL = /^(?:event: ([^\r\n\0]+)\n)?(?:id: ([^\r\n\0]+)\n)?data: ([^\r\n\0]*)\n\n$/;
+
+function usualEvent(raw: string): SseEvent | undefined {
+  const usual = USUAL.exec(raw);
+  return usual ? eventOf(usual[1], usual[2], usual[3]!) : undefined;
+}
+
+function eventOf(event: string | undefined, id: string | undefined, data: string): SseEvent {
+  if (id === undefined) return event === undefined ? { data } : { event, data };
+  return event === undefined ? { id, data } : { event, id, data };
+}
 
 /** The event of one block, with the id that the block itself names. */
 function eventIn(raw: string): SseEvent | undefined {
-  const usual = USUAL.exec(raw);
-  if (usual) {
-    const [, event, id, data] = usual;
-    return { ...(event !== undefined && { event }), ...(id !== undefined && { id }), data: data! };
-  }
   let found: SseEvent | undefined;
   const events = decoder({
     onEvent: (event) => {
@@ -100,7 +108,7 @@ function eventIn(raw: string): SseEvent | undefined {
   events.push(raw);
   if (!found) return undefined;
   const { event, id, data } = found;
-  return { ...(event !== undefined && { event }), ...(id !== undefined && { id }), data };
+  return eventOf(event, id, data);
 }
 
 /** The bytes of an event or block as they were sent. */
@@ -113,7 +121,6 @@ export function rawOf(line: {
   return line.raw ?? encode({ event: line.event, id: line.id, data: line.text ?? "" });
 }
 
-/** Whether the fields give the same bytes as the block, so that `raw` is not needed. */
-export function isUsual({ raw, event }: Block): boolean {
-  return event !== undefined && !/[\r\0]/.test(`${event.event}${event.id}${event.data}`) && encode(event) === raw;
+function givesBytes(event: SseEvent, raw: string): boolean {
+  return !/[\r\0]/.test(`${event.event}${event.id}${event.data}`) && encode(event) === raw;
 }

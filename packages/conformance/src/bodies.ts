@@ -1,5 +1,5 @@
 import type { Side } from "@parlance/contract";
-import { Blocks, isUsual } from "./blocks.js";
+import { Blocks } from "./blocks.js";
 import { packedAs } from "./encoding.js";
 import type { Content, Happening } from "./recording.js";
 
@@ -55,11 +55,10 @@ export class EventBody implements Body {
   constructor(texts: Texts, messages: Messages, note: (happening: Happening) => void, keepRaw: boolean) {
     this.#blocks = new Blocks(
       MAX_CONTENT,
-      (block) => {
-        const { event, raw } = block;
+      ({ event, raw, isUsual }) => {
         if (!event) return note({ kind: "comment", ...texts(raw) });
         messages("server", event.data, (content) => {
-          const keep = (keepRaw || !isUsual(block)) && content.text === event.data;
+          const keep = (keepRaw || !isUsual) && content.text === event.data;
           const exact = keep ? texts(raw, "part").text : undefined;
           return {
             kind: "event",

@@ -1,5 +1,5 @@
 import { isObject } from "@parlance/wire";
-import type { Redactor } from "./redact.js";
+import { jsonIn, type Redactor } from "./redact.js";
 import { merged, type Span, unfinished } from "./secrets.js";
 
 /** The maximum number of characters of one property in which a secret is searched for across messages. */
@@ -39,8 +39,10 @@ export class Pieces {
 
   /** `settle` is called with the message's text without its secrets: now, by a later message, or by `settle`. */
   add(text: string, settle: (clean: string) => void): void {
-    const waiting: Waiting = { text, clean: this.#redactor.text(text), settle, open: 1, cuts: new Map() };
-    for (const [key, value] of leaves(text)) this.#join(key, value, waiting);
+    const json = jsonIn(text);
+    const waiting: Waiting = { text, clean: this.#redactor.text(text, json), settle, open: 1, cuts: new Map() };
+    if (json === undefined) this.#join("", text, waiting);
+    else eachText(json, "", (value, key) => this.#join(key, value, waiting));
     this.#release(waiting);
   }
 
@@ -97,32 +99,20 @@ export class Pieces {
         rest = rest.slice(0, from) + this.#redactor.replace(rest.slice(from, to)) + rest.slice(to);
       return rest;
     };
-    const json = parsed(text);
+    const json = jsonIn(text);
     return json === undefined ? clean(text, "") : JSON.stringify(mapped(json, "", clean));
   }
 }
 
-/** The texts in a message, by their place in it. */
-function leaves(text: string): [key: string, value: string][] {
-  const json = parsed(text);
-  if (json === undefined) return [["", text]];
-  const found: [string, string][] = [];
-  mapped(json, "", (value, key) => {
-    found.push([key, value]);
-    return value;
-  });
-  return found;
+/** Calls `visit` for each text in a message, with its place in it. */
+function eachText(value: unknown, at: string, visit: (value: string, at: string) => void, depth = 0): void {
+  if (typeof value === "string") visit(value, at);
+  else if (depth <= 64 && typeof value === "object" && value !== null)
+    for (const key of Object.keys(value))
+      eachText((value as Readonly<Record<string, unknown>>)[key], `${at}/${key}`, visit, depth + 1);
 }
 
-function parsed(text: string): object | undefined {
-  if (!/^\s*[[{]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
+/** The same value with each text changed. */
 function mapped(value: unknown, at: string, map: (value: string, at: string) => string, depth = 0): unknown {
   if (typeof value === "string") return map(value, at);
   if (depth > 64) return value;

@@ -52,11 +52,10 @@ export class Redactor {
     return this.scrub(query === undefined ? path : `${path}?${this.#pairs(query)}`);
   }
 
-  /** A body or message: properties of JSON, fields of a form, and then as `scrub`. */
-  text(text: string): string {
-    const json = this.#json(text);
+  /** A body or message: properties of JSON, fields of a form, and then as `scrub`. `json` is what `jsonIn` reads in it. */
+  text(text: string, json = jsonIn(text)): string {
     // The texts in it are clean of known forms; what was seen before may be encoded.
-    if (json !== undefined) return this.#seen(json);
+    if (json !== undefined) return this.#seen(this.#cleaned(text, json));
     if (/^[\w.%+[\]-]+=[^\s{}]*$/.test(text)) return this.scrub(this.#pairs(text));
     return this.scrub(/^--\S/.test(text) ? this.#parts(text) : text);
   }
@@ -144,7 +143,7 @@ export class Redactor {
   }
 
   #isSecret(name: string, value: unknown): boolean {
-    return this.#names.has(bare(name)) || isSecretName(name, value);
+    return (this.#names.size > 0 && this.#names.has(bare(name))) || isSecretName(name, value);
   }
 
   #header(name: string, value: string): string {
@@ -233,16 +232,14 @@ export class Redactor {
 
   /** JSON without its secrets; undefined if the text is not JSON. */
   #json(text: string): string | undefined {
-    if (!/^\s*[[{]/.test(text)) return undefined;
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      return undefined;
-    }
-    const clean = this.#walk(value, false, 0);
+    const json = jsonIn(text);
+    return json === undefined ? undefined : this.#cleaned(text, json);
+  }
+
+  #cleaned(text: string, json: object): string {
+    const clean = this.#walk(json, false, 0);
     // A text without secrets keeps its own spaces and numbers.
-    return clean === value ? text : JSON.stringify(clean);
+    return clean === json ? text : JSON.stringify(clean);
   }
 
   /** Returns the same value if nothing was replaced in it. */
@@ -260,21 +257,34 @@ export class Redactor {
       return items.some((item, at) => item !== value[at]) ? items : value;
     }
     if (!isObject(value)) return value;
-    let changed = false;
-    const entries = Object.entries(value).map(([key, inner]) => {
+    const object: Readonly<Record<string, unknown>> = value;
+    const keys = Object.keys(object);
+    /** The entries so far, once one of them has changed. */
+    let entries: [string, unknown][] | undefined;
+    for (const [at, key] of keys.entries()) {
+      const inner = object[key];
       const suspects = Array.isArray(inner) && kindOfName(key) === "suspect";
       const clean = this.#walk(inner, secret || this.#isSecret(key, inner), depth + 1, suspects);
-      changed ||= clean !== inner;
       const name = this.#forms(key);
-      changed ||= name !== key;
-      return [name, clean] as const;
-    });
-    return changed ? Object.fromEntries(entries) : value;
+      if (clean !== inner || name !== key) entries ??= keys.slice(0, at).map((one) => [one, object[one]]);
+      entries?.push([name, clean]);
+    }
+    return entries ? Object.fromEntries(entries) : value;
   }
 
   /** Returns the placeholder of a secret or of a piece of one, and searches for it from now on. */
   replace(secret: string): string {
     return this.#placeholders.of(secret);
+  }
+}
+
+/** The object or list that a text is as JSON; undefined for any other text. */
+export function jsonIn(text: string): object | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 

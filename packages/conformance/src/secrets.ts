@@ -52,7 +52,7 @@ export function secretsIn(text: string): Span[] {
   if (text.length < 5 || !HINT.test(text)) return [];
   const found: Span[] = [];
   for (const form of FORMS)
-    for (const match of text.matchAll(form)) {
+    for (const match of matches(text, form)) {
       const secret = match.slice(1).find((group) => group !== undefined) ?? match[0];
       // "Basic authentication" is prose.
       if (/^B(earer|asic)/.test(match[0]) && !looksSecret(secret)) continue;
@@ -60,7 +60,7 @@ export function secretsIn(text: string): Span[] {
         match.index + match[0].indexOf(secret, match[1] === undefined ? 0 : match[0].length - secret.length - 1);
       found.push({ from, to: from + secret.length });
     }
-  for (const match of text.matchAll(ASSIGNED)) {
+  for (const match of matches(text, ASSIGNED)) {
     const { name = "", between = "", double, single, bare: plain, flag } = match.groups!;
     const value = double ?? single ?? plain!;
     if (!isAssigned(name.split(".").at(-1)!, between, value, plain === undefined, flag !== undefined)) continue;
@@ -69,6 +69,18 @@ export function secretsIn(text: string): Span[] {
   }
   return found;
 }
+
+/** As `matchAll`, which makes a copy of the expression for each text. */
+function matches(text: string, form: RegExp): readonly RegExpExecArray[] {
+  form.lastIndex = 0;
+  let match = form.exec(text);
+  if (!match) return NONE;
+  const found: RegExpExecArray[] = [];
+  for (; match; match = form.exec(text)) found.push(match);
+  return found;
+}
+
+const NONE: readonly RegExpExecArray[] = [];
 
 /** `password: string` is code, and so is `password = read()`: a value without quotes must look like one, or stand right behind `=`. */
 function isAssigned(name: string, between: string, value: string, quoted: boolean, isFlag: boolean): boolean {

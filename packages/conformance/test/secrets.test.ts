@@ -261,19 +261,24 @@ describe("the time for a hostile text grows with its length, not faster:", () =>
     "password=abcd ",
     "--a\ncontent-disposition: form-data; name=a\n\n",
   ];
+  /** Processor time in milliseconds, which others on the machine do not lengthen. */
   const timeOf = (text: string) => {
-    const times = Array.from({ length: 5 }, () => {
-      const began = performance.now();
-      new Redactor().text(text);
-      return performance.now() - began;
-    });
-    // The least, because other processes only add to it.
-    return Math.min(...times);
+    const before = process.cpuUsage();
+    new Redactor().text(text);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000;
+  };
+  /** How much longer four times the text takes, by the least of three times each. A time that is too short to compare does not matter. */
+  const growthOf = (text: string) => {
+    const times = [text, text.repeat(4)].map((one) => Math.min(...[0, 1, 2].map(() => timeOf(one))));
+    return times[1]! / Math.max(10, times[0]!);
   };
   test.each(hostile)("%j again and again", (piece) => {
-    const text = piece.repeat(Math.ceil(40_000 / piece.length));
+    const text = piece.repeat(Math.ceil(10_000 / piece.length));
     timeOf(text);
-    // A time that is too short to compare does not matter.
-    expect(timeOf(text.repeat(4)) / Math.max(10, timeOf(text))).toBeLessThan(10);
+    let best = growthOf(text);
+    // What disturbs a measurement makes it worse.
+    for (let tries = 1; tries < 4 && best >= 10; tries++) best = Math.min(best, growthOf(text));
+    expect(best).toBeLessThan(10);
   });
 });

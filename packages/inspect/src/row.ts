@@ -58,6 +58,12 @@ export type FeedLine =
   /** The log's state at the end of an opened file. */
   | { readonly ending: string };
 
+/** The long rows whose whole text holds the words that were searched for, up to a row's number. */
+export interface Found {
+  readonly rows: readonly number[];
+  readonly last: number;
+}
+
 /** A log that the page can show. */
 export interface LogInfo {
   readonly id: string;

@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { type Entry, read, tapeOf } from "@parlance/conformance";
 import { lint } from "@parlance/language/lint";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { routesOf } from "../src/node/routes.js";
 import { contract, ended, files, inspected, temporary } from "./harbour.js";
 
@@ -189,6 +189,23 @@ describe("the feed", () => {
   });
 });
 
+test("a search finds words anywhere in a text that is longer than its row, from a row on, and leaves the others to the page", async () => {
+  const say = async function* () {
+    for (const text of ["NEEDLE", `${"x".repeat(5000)} a Needle`, "y".repeat(5000), `needle${"z".repeat(5000)}`])
+      yield { type: "word", text };
+    yield { type: "over" };
+  };
+  const { client, rows, get } = await inspected({ say });
+  for await (const _ of client().say({ ship: "otter", text: "hi" }));
+  const seen = await rows(ended);
+  const [, second, , fourth] = seen.filter(({ type }) => type === "word").map(({ n }) => n);
+  const { n: last } = seen.at(-1)!;
+  const search = async (query: string) => (await get(`/api/search?log=live&${query}`)).json();
+  expect(await search("text=needle")).toEqual({ rows: [second, fourth], last });
+  expect(await search(`text=needle&from=${second! + 1}`)).toEqual({ rows: [fourth], last });
+  expect(await search("text=nothing")).toEqual({ rows: [], last });
+});
+
 describe("what the page sends", () => {
   test("is refused where it breaks the contract, and sent although it is wrong when the user insists", async () => {
     const { post, rows } = await inspected();
@@ -306,6 +323,78 @@ describe("a connection that is disturbed", () => {
     expect(await next).toEqual(["1"]);
     await post("/api/fault", { connection: 1, fault: "cut" });
     await expect(stream.next()).rejects.toMatchObject({ name: "Disconnected" });
+  });
+});
+
+describe("a WebSocket that is disturbed", () => {
+  /** A conversation of which the harbour has got nothing. */
+  async function aboard() {
+    const { client, got, post } = await inspected();
+    const radio = await client().radio({ ship: "otter" });
+    onTestFinished(async () => {
+      await post("/api/fault", { connection: 1, fault: "cut" });
+      await radio.closed.catch(() => {});
+    });
+    const asked: unknown[] = [];
+    const reading = (async () => {
+      for await (const message of radio) asked.push(message);
+    })();
+    reading.catch(() => {});
+    const fault = (name: string, from: string) => post("/api/fault", { connection: 1, fault: name, from });
+    /** Several turns of both ends and of the proxy. */
+    const turns = async () => {
+      for (let at = 0; at < 5; at++)
+        await post("/api/check", { name: "say", parameters: { ship: "a" }, body: '{"text":"a"}' });
+    };
+    return { radio, got, asked, fault, turns };
+  }
+  const hail = { type: "hail", name: "Otter" };
+  const ask = { type: "mayEnter", berth: 7 };
+  const yes = { type: "yes", of: 7, allowed: true };
+
+  test("takes nothing of a client that is stalled, and everything after that", async () => {
+    const { radio, got, asked, fault, turns } = await aboard();
+    await fault("stall", "client");
+    await radio.send(hail);
+    await turns();
+    expect(got).toEqual([]);
+    await fault("release", "client");
+    await expect.poll(() => [got, asked]).toEqual([[hail], [ask]]);
+  });
+
+  test("brings nothing of a server that is stalled, and everything after that", async () => {
+    const { radio, got, asked, fault, turns } = await aboard();
+    await fault("stall", "server");
+    await radio.send(hail);
+    await expect.poll(() => got).toEqual([hail]);
+    await turns();
+    expect(asked).toEqual([]);
+    await fault("release", "server");
+    await expect.poll(() => asked).toEqual([ask]);
+  });
+
+  test.each(["client", "server"])("waits behind each message of a %s that is slow", async (from) => {
+    const { radio, got, asked, fault, turns } = await aboard();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const came = () => (from === "client" ? got : asked);
+    const send = async () => {
+      const before = came().length;
+      await radio.send(hail);
+      return before;
+    };
+    await fault("slow", from);
+    await send();
+    await expect.poll(() => asked).toEqual([ask]);
+    if (from === "client") vi.advanceTimersByTime(500);
+    await radio.send(yes);
+    await expect.poll(() => got).toEqual([hail, yes]);
+    // Behind what has just come.
+    const waits = await send();
+    await turns();
+    expect(came()).toHaveLength(waits);
+    vi.advanceTimersByTime(500);
+    await expect.poll(() => came().length).toBe(waits + 1);
   });
 });
 

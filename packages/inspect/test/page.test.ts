@@ -232,10 +232,11 @@ describe.skipIf(!hasBrowser)("the page, driven in Chromium,", () => {
     const count = isLong ? 100_000 : 5_000;
     const texts = function* () {
       for (let at = 0; at < count; at++) yield word(`message ${at}`);
+      yield word(`${"long ".repeat(2000)}behind it all`);
     };
     await dropped(page, recording(texts()));
-    await page.locator("output", { hasText: `${count + 3} rows` }).waitFor();
-    await page.locator("#rows .row", { hasText: `message ${count - 1}` }).waitFor();
+    await page.locator("output", { hasText: `${count + 4} rows` }).waitFor();
+    await page.locator("#rows .row", { hasText: "long long" }).waitFor();
     expect(await page.locator("#rows .row").count()).toBeLessThan(100);
     const frames = await page.evaluate(async () => {
       const box = document.querySelector("#rows")!;
@@ -255,7 +256,11 @@ describe.skipIf(!hasBrowser)("the page, driven in Chromium,", () => {
         `frames of a scroll through ${count} rows: median ${frames[60]!.toFixed(1)} ms, p95 ${frames[114]!.toFixed(1)} ms`,
       );
     await page.getByLabel("Text").fill(`message ${count - 7}`);
-    await page.locator("output", { hasText: `1 of ${count + 3} rows` }).waitFor();
+    await page.locator("output", { hasText: `1 of ${count + 4} rows` }).waitFor();
+    // Behind the part of the text that the timeline has.
+    await page.getByLabel("Text").fill("BEHIND IT all");
+    await page.locator("#rows .row", { hasText: "long long" }).waitFor();
+    await page.locator("output", { hasText: `1 of ${count + 4} rows` }).waitFor();
     await page.getByRole("button", { name: "Clear" }).click();
     await page.locator("#rows").press("Home");
     await page.locator("#rows .row", { hasText: "POST /say/otter" }).waitFor();

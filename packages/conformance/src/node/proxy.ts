@@ -115,8 +115,9 @@ function lanesOf(
 function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: ProxyOptions, root: Scope): void {
   const seen = options.recorder.connection();
   const call = root.child();
-  const method = incoming.method ?? "GET";
-  seen.request(method, incoming.url ?? "/", pairs(incoming.rawHeaders));
+  // The connection is made while the request is recorded.
+  const upstream = send(options, incoming, {});
+  seen.request(incoming.method ?? "GET", incoming.url ?? "/", pairs(incoming.rawHeaders));
   let over = false;
   const lose: Lose = (from, text) => {
     if (over) return;
@@ -128,7 +129,6 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Prox
     lose("server", "the proxy has cut the connection");
     outgoing.destroy();
   });
-  const upstream = send(options, incoming, {});
   // The time limit is for the connection only; the client limits the wait for an answer.
   connecting(upstream, call, options.connectWithin, () => fail(new Error("no connection within the limit")));
   call.add(() => upstream.destroy());
@@ -152,7 +152,9 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Prox
   upstream.on("response", (answer) => {
     const headers = pairs(answer.rawHeaders);
     outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, flat(passed(headers)));
-    outgoing.flushHeaders();
+    // With the first chunk if that is here already: headers alone are a packet of their own.
+    const headed = setImmediate(() => outgoing.flushHeaders());
+    for (const event of ["data", "end", "close"]) answer.once(event, () => clearImmediate(headed));
     seen.response(answer.statusCode ?? 502, headers);
     const cut = isEventStream(headers) ? cutEvents() : cutChunks;
     forward(answer, outgoing, (chunk) => seen.body("server", chunk), lanes && { lane: lanes.server, cut });

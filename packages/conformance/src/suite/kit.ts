@@ -1,11 +1,15 @@
 import type { Accepts, ContractDocument, Json, Parameter, SchemaObject, Side } from "@parlance/contract";
 import { type AnyContract, bind, bindHeaders, type Codec, encode, isObject } from "@parlance/wire";
 import { Conversations } from "../conversation.js";
-import type { JsonMessage } from "./script.js";
+import { BYTES } from "./carried.js";
+import type { ClientStep, JsonMessage } from "./script.js";
 import type { Asking } from "./stage.js";
 
 /** A contract's folder as a value with checks, such as `contractValue` of `@parlance/language/value`. */
 export type ValueOf = (document: ContractDocument) => AnyContract;
+
+/** Keywords of a parameter that do not limit its text. */
+const PLAIN = new Set(["in", "type", "required", "description", "examples", "default"]);
 
 /** A form with its place in the contract's folder. */
 export interface Placed<T> {
@@ -75,6 +79,32 @@ export class Kit {
     return Object.fromEntries(needed.map(([key, schema]) => [key, this.#read(key, schema)]));
   }
 
+  /** A value for a parameter, needed or not. */
+  parameter(name: string, key: string): Json {
+    return this.#read(key, this.#schemaOf(name, key));
+  }
+
+  /** Whether a parameter may hold any text. */
+  isFree(name: string, key: string): boolean {
+    return Object.keys(this.#schemaOf(name, key)).every((keyword) => PLAIN.has(keyword));
+  }
+
+  #schemaOf(name: string, key: string): Parameter & SchemaObject {
+    return (this.prose(name).parameters as Record<string, Parameter & SchemaObject>)[key]!;
+  }
+
+  /** A value for a declared header of an answer. */
+  answerHeader(name: string, key: string): Json {
+    const { headers } = this.prose(name).answer as { headers: Record<string, Parameter & SchemaObject> };
+    return this.#read(key, headers[key]!);
+  }
+
+  /** What a client does so that a stream without an end is left after its messages. */
+  leaving(name: string): ClientStep[] {
+    const isEndless = this.contract.operations[name]?.answer.stream !== undefined && !this.ends(name);
+    return isEndless ? [{ receive: this.flow(name).length }, { close: true }] : [];
+  }
+
   #read(key: string, schema: Parameter & SchemaObject): Json {
     const told = (schema.examples?.[0] ?? (schema.enum as Json[] | undefined)?.[0] ?? schema.default) as
       | Json
@@ -91,6 +121,8 @@ export class Kit {
   asking(name: string, input: FlatInput): Asking {
     const { method, target, body } = bind(this.contract, name, input);
     const own = this.contract.operations[name] ? bindHeaders(this.contract, name, input, {}) : {};
+    const { binary } = this.contract.operations[name] ?? {};
+    if (binary !== undefined) return { method, target, headers: { "Content-Type": binary, ...own }, body: BYTES };
     if (body === undefined) return { method, target, headers: own };
     return { method, target, headers: { "Content-Type": "application/json", ...own }, body: JSON.stringify(body) };
   }

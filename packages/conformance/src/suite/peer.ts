@@ -17,6 +17,8 @@ export interface ServerLine {
   readonly script: readonly unknown[];
   /** The only token to let in. */
   readonly token?: string;
+  /** The body of an upload, in base64. */
+  readonly bytes?: string;
 }
 
 export interface ClientPeer {

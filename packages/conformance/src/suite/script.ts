@@ -11,7 +11,8 @@ export interface Act {
 
 /** One step of a handler. After the last one the handler returns. */
 export type ServerStep =
-  | { readonly answer: Json }
+  /** Bytes are base64. The headers are those that the contract declares. */
+  | { readonly answer: Json; readonly headers?: Readonly<Record<string, Json>> }
   | { readonly refuse: Refused }
   | { readonly send: JsonMessage }
   /** Sends a message and waits for its answer, which goes into the report. */
@@ -37,6 +38,8 @@ export interface Refused {
 export interface Called {
   readonly call: string;
   readonly input: Readonly<Record<string, Json>>;
+  /** The body of an upload, in base64. */
+  readonly bytes?: string;
   /** What the client sent on the channel. */
   readonly messages?: readonly JsonMessage[];
   /** What answered each `ask`, in their order. */
@@ -62,7 +65,10 @@ export interface ClientCall {
   readonly script: readonly ClientStep[];
 }
 
-/** What a client reports. The result of an operation is the only message. */
+/**
+ * What a client reports. The result of an operation is the only message: bytes in base64, and where the answer declares headers
+ * `{ headers, body }`.
+ */
 export interface Told {
   readonly messages: readonly Json[];
   readonly error: ToldError | null;

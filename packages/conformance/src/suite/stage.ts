@@ -6,7 +6,7 @@ export interface Asking {
   readonly target: string;
   /** A header given as undefined is left out. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array;
 }
 
 export interface Head {
@@ -17,6 +17,11 @@ export interface Head {
 
 export interface Whole extends Head {
   readonly text: string;
+}
+
+/** A whole answer to the byte. */
+export interface Answered extends Whole {
+  readonly bytes: Uint8Array;
 }
 
 /** An answer whose body is read as it comes. */
@@ -53,12 +58,14 @@ export interface ServerStage {
   /** Milliseconds that something expected may take. */
   readonly wait: number;
   /** Sends a request, with the token where the contract has one. */
-  request(asking: Asking): Promise<Whole>;
+  request(asking: Asking): Promise<Answered>;
   open(asking: Asking): Promise<Opened>;
   socket(asking: Asking): Promise<Frames | Whole>;
   /** What the handlers were given since the case began. */
   report(): Promise<readonly Called[]>;
 }
+
+type Texts = Readonly<Record<string, string>>;
 
 /** A request of the client under test. */
 export interface Exchange {
@@ -66,10 +73,12 @@ export interface Exchange {
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** The body to the byte. */
+  readonly bytes: Uint8Array;
   readonly isSocket: boolean;
-  answer(status: number, type: string | undefined, body: string): void;
+  answer(status: number, type: string | undefined, body: string | Uint8Array, headers?: Texts): void;
   /** Begins a streamed answer. */
-  begin(status: number, type: string): void;
+  begin(status: number, type: string, headers?: Texts): void;
   /** One chunk of a streamed answer. Resolves when it was handed to the network alone. */
   write(bytes: string | Uint8Array): Promise<void>;
   end(): void;

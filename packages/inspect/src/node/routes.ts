@@ -12,6 +12,7 @@ import type { Log } from "./log.js";
 import { exported, type openRecording, type Replays } from "./recordings.js";
 import { Review } from "./review.js";
 import { streamRows } from "./row-stream.js";
+import { searchRows } from "./search.js";
 import type { RouteHandler, Routes } from "./site.js";
 
 /** What the routes of an inspector work on. */
@@ -69,6 +70,8 @@ export function routesOf(inspected: Inspected): Routes {
       if (!entry) throw new BadRequest("this entry is no longer held");
       return entry;
     },
+    "GET /api/search": async (_, { searchParams }) =>
+      searchRows(logAt(searchParams.get("log")), searchParams.get("text") ?? "", Number(searchParams.get("from") ?? 1)),
     "POST /api/open": async (request, { searchParams }) => {
       const log = await inspected.open(searchParams.get("name") ?? "recording", request);
       logs.set(log.id, log);

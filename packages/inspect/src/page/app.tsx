@@ -1,8 +1,8 @@
 import { useEffect, useReducer, useRef, useState } from "preact/hooks";
 import type { ReviewView } from "../review.js";
-import type { LogInfo, Row } from "../row.js";
+import type { Found, LogInfo, Row } from "../row.js";
 import type { PageState } from "../state.js";
-import { post, readFeed } from "./api.js";
+import { get, post, readFeed } from "./api.js";
 import { Asks } from "./asks.js";
 import { Calls } from "./calls-list.js";
 import { Detail } from "./detail.js";
@@ -55,12 +55,39 @@ function useLog(log: LogInfo | undefined): LogView {
   return view.current;
 }
 
+/** Milliseconds between two looks for rows that are still to be searched. */
+const SEARCHED_EVERY = 150;
+
+/** While the filter has a text: searches the whole texts of the rows that hold only their beginning, also of those that come later. */
+function useSearch(log: LogInfo | undefined, view: LogView, draw: () => void): void {
+  const { text } = view.filter;
+  useEffect(() => {
+    if (!log || text === "") return;
+    let left = false;
+    const search = async () => {
+      while (!left) {
+        await new Promise((resolve) => setTimeout(resolve, SEARCHED_EVERY));
+        const due = left ? undefined : view.unsearched();
+        if (!due) continue;
+        view.find(due.text, await get<Found>("/api/search", { log: log.id, ...due }));
+        if (!left) draw();
+      }
+    };
+    // Without the inspector, the end of the feed says so.
+    search().catch(() => {});
+    return () => {
+      left = true;
+    };
+  }, [log?.id, view, text]);
+}
+
 export function App({ state: first }: { readonly state: PageState }) {
   const [logs, setLogs] = useState(first.logs);
   // A recording that was named is what its user wants to see.
   const [log, setLog] = useState<LogInfo | undefined>(first.logs.at(-1));
   const view = useLog(log);
   const [, redraw] = useReducer((count: number) => count + 1, 0);
+  useSearch(log, view, () => redraw(undefined));
   const [row, setRow] = useState<Row>();
   const [panel, setPanel] = useState<Panel>("message");
   const [review, setReview] = useState<ReviewView>();

@@ -16,8 +16,11 @@ export function isBeat({ kind }: Row): boolean {
   return kind === "ping" || kind === "pong" || kind === "comment";
 }
 
-/** Texts are compared without case, in what the timeline has of them. */
-export function matcher({ type, text, connection, flawed, beats }: Filter): (row: Row) => boolean {
+/** Texts are compared without case. Rows that hold only the beginning of theirs are searched where the whole is: `found` has them. */
+export function matcher(
+  { type, text, connection, flawed, beats }: Filter,
+  found: ReadonlySet<number> = new Set(),
+): (row: Row) => boolean {
   const kind = type.trim().toLowerCase();
   const words = text.toLowerCase();
   return (row) =>
@@ -25,5 +28,5 @@ export function matcher({ type, text, connection, flawed, beats }: Filter): (row
     (!flawed || row.flaws !== undefined || row.unknown === true || row.kind === "error") &&
     (beats || !isBeat(row)) &&
     (kind === "" || `${row.type ?? ""} ${row.kind} ${row.call ?? ""}`.toLowerCase().includes(kind)) &&
-    (words === "" || row.text.toLowerCase().includes(words));
+    (words === "" || row.text.toLowerCase().includes(words) || found.has(row.n));
 }

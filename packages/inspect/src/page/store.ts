@@ -1,4 +1,4 @@
-import type { FeedLine, Row } from "../row.js";
+import type { FeedLine, Found, Row } from "../row.js";
 import { addRow, type Call } from "./calls.js";
 import { everything, type Filter, matcher } from "./filter.js";
 
@@ -21,6 +21,11 @@ export class LogView {
   /** The rows that pass the filter. */
   shown: Row[] = [];
   #seen = 0;
+  /** The last row that holds only the beginning of its text. */
+  #lastLong = 0;
+  /** Of the filter's text: the long rows that hold it, and how far they have been searched. */
+  #found = new Set<number>();
+  #searched = 0;
 
   take(lines: readonly FeedLine[]): void {
     for (const line of lines) {
@@ -37,7 +42,27 @@ export class LogView {
   }
 
   set(filter: Filter): void {
+    if (filter.text !== this.filter.text) {
+      this.#found = new Set();
+      this.#searched = 0;
+    }
     this.filter = filter;
+    this.#restart();
+    this.#filter();
+  }
+
+  /** The text that long rows are still to be searched for, and from which row on. */
+  unsearched(): { readonly text: string; readonly from: number } | undefined {
+    const { text } = this.filter;
+    return text === "" || this.#searched >= this.#lastLong ? undefined : { text, from: this.#searched + 1 };
+  }
+
+  /** Takes the answer of a search for a text, unless another one is in the filter by now. */
+  find(text: string, { rows, last }: Found): void {
+    if (text !== this.filter.text) return;
+    this.#searched = last;
+    if (rows.length === 0) return;
+    for (const n of rows) this.#found.add(n);
     this.#restart();
     this.#filter();
   }
@@ -48,6 +73,7 @@ export class LogView {
 
   #add(row: Row): void {
     this.rows.push(row);
+    if (row.size > row.text.length) this.#lastLong = row.n;
     const gap = addRow(this.calls, row);
     if (gap !== undefined) this.gaps.set(row.n, gap);
     if (row.ask?.by === "server") this.asks.set(row.n, row);
@@ -62,7 +88,7 @@ export class LogView {
   }
 
   #filter(): void {
-    const fits = matcher(this.filter);
+    const fits = matcher(this.filter, this.#found);
     for (; this.#seen < this.rows.length; this.#seen++) {
       const row = this.rows[this.#seen]!;
       if (fits(row)) this.shown.push(row);

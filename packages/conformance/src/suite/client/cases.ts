@@ -2,6 +2,7 @@ import type { ClientCase } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { Lenient } from "../mutant.js";
 import { takesOf } from "../take.js";
+import { carriedCases } from "./carried.js";
 import { channelCases } from "./channels.js";
 import { operationCases } from "./operations.js";
 import { streamCases } from "./streams.js";
@@ -11,6 +12,7 @@ import { takeCase } from "./takes.js";
 export async function clientCases(kit: Kit, lenient: Lenient): Promise<ClientCase[]> {
   return [
     ...(await operationCases(kit, lenient)),
+    ...carriedCases(kit),
     ...(await streamCases(kit, lenient)),
     ...(await channelCases(kit, lenient)),
     ...takesOf(kit).flatMap((take) => takeCase(kit, take) ?? []),

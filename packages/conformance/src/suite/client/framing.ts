@@ -107,13 +107,7 @@ export function framingCases(kit: Kit, name: string): ClientCase[] {
       ]),
     );
   cases.push(
-    read(
-      "bytes",
-      "a stream byte by byte",
-      "sse-split",
-      messages,
-      [...bytes].map((byte) => Uint8Array.of(byte)),
-    ),
+    read("bytes", "a stream byte by byte, but for the middle of long lines", "sse-split", messages, byteByByte(text)),
   );
   const wide = wideMessage(kit, name);
   if (wide) {
@@ -128,6 +122,19 @@ export function framingCases(kit: Kit, name: string): ClientCase[] {
     );
   }
   return cases;
+}
+
+/** Bytes of a line at each of its ends that are a chunk each. */
+const ENDS = 12;
+
+/** A chunk for each byte, and one for the middle of a long line: there a split changes nothing that another does not. */
+function byteByByte(text: string): Uint8Array[] {
+  return text.split(/(?<=\n)/).flatMap((line) => {
+    const bytes = Buffer.from(line);
+    const singly = (part: Uint8Array) => [...part].map((byte) => Uint8Array.of(byte));
+    if (bytes.length <= 2 * ENDS) return singly(bytes);
+    return [...singly(bytes.subarray(0, ENDS)), bytes.subarray(ENDS, -ENDS), ...singly(bytes.subarray(-ENDS))];
+  });
 }
 
 const WIDE = "😀";

@@ -1,3 +1,4 @@
+import { resultOf } from "../carried.js";
 import { type ClientCase, meet } from "../case.js";
 import type { Kit } from "../kit.js";
 import { type Lenient, mutantsOf } from "../mutant.js";
@@ -6,9 +7,7 @@ import { answerWith, meetError, meetMessages, meetRequest, refuse, succeed } fro
 
 /** Requests, answers and refusals. */
 export async function operationCases(kit: Kit, lenient: Lenient): Promise<ClientCase[]> {
-  const names = Object.keys(kit.contract.operations).filter(
-    (name) => kit.contract.operations[name]!.binary === undefined,
-  );
+  const names = Object.keys(kit.contract.operations);
   const cases = names.flatMap((name) => [
     ...requests(kit, name),
     ...answers(kit, name),
@@ -23,12 +22,6 @@ function about(kit: Kit, name: string, id: string) {
   return { id: `client/${name}/${id}`, side: "client", level: "must", at: kit.placeOf(name) } as const;
 }
 
-/** A stream without an end is left after its messages. */
-function reading(kit: Kit, name: string) {
-  const isEndless = kit.contract.operations[name]?.answer.stream !== undefined && !kit.ends(name);
-  return isEndless ? ([{ receive: kit.flow(name).length }, { close: true }] as const) : [];
-}
-
 function requests(kit: Kit, name: string): ClientCase[] {
   return kit.inputs(name).map(({ value, at, name: which }) => ({
     ...about(kit, name, `request/${which}`),
@@ -37,7 +30,7 @@ function requests(kit: Kit, name: string): ClientCase[] {
     kill: "alter-request",
     async run(stage) {
       const hasBody = kit.contract.operations[name]!.body !== undefined;
-      await stage.call({ operation: name, input: value, script: reading(kit, name) }, async (exchange) => {
+      await stage.call({ operation: name, input: value, script: kit.leaving(name) }, async (exchange) => {
         meetRequest(kit, name, value, exchange);
         const type = mediaType(exchange.headers);
         meet(!hasBody || type === "application/json", "Content-Type application/json", type ?? "none");
@@ -59,7 +52,7 @@ function answers(kit: Kit, name: string): ClientCase[] {
       const call = { operation: name, input: kit.input(name), script: [] };
       const told = await stage.call(call, async (exchange) => answerWith(kit, name, exchange, value));
       meetError(told, undefined);
-      meetMessages(told, [value]);
+      meetMessages(told, [resultOf(kit, name, value)]);
     },
   }));
 }
@@ -170,7 +163,7 @@ function tokens(kit: Kit): ClientCase[] {
       at: "contract.json#/auth",
       kill: "no-token",
       async run(stage) {
-        await stage.call({ operation: name, input: kit.input(name), script: reading(kit, name) }, async (exchange) => {
+        await stage.call({ operation: name, input: kit.input(name), script: kit.leaving(name) }, async (exchange) => {
           meet(exchange.headers[header] === value, `${header}: ${value}`, exchange.headers[header] ?? "none");
           await succeed(kit, name, exchange);
         });

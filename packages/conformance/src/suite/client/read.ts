@@ -1,5 +1,6 @@
 import { fault, Refusal, type RefusalDetails } from "@parlance/wire";
 import { alike, equal } from "../alike.js";
+import { answerHeaders, BYTES } from "../carried.js";
 import { meet, Unmet } from "../case.js";
 import type { FlatInput, Kit } from "../kit.js";
 import type { JsonMessage, Told, ToldError } from "../script.js";
@@ -19,7 +20,8 @@ export function meetMessages(told: Told, expected: readonly unknown[]): void {
 /** The request of a call: its operation and its input, however it is written. */
 export function meetRequest(kit: Kit, name: string, input: FlatInput, exchange: Exchange): void {
   const { method, target, headers, body } = exchange;
-  const asked = kit.talk.asked(method, target, Object.entries(headers), body === "" ? undefined : jsonOf(body));
+  const isJson = body !== "" && kit.contract.operations[name]?.binary === undefined;
+  const asked = kit.talk.asked(method, target, Object.entries(headers), isJson ? jsonOf(body) : undefined);
   meet(asked?.name === name, `a request of ${name}`, `${method} ${target}`);
   meet(equal(input, asked.input), `the input ${JSON.stringify(input)}`, asked.input);
 }
@@ -46,15 +48,23 @@ export async function succeed(kit: Kit, name: string, exchange: Exchange): Promi
     return answerWith(kit, name, exchange, example?.value);
   }
   exchange.begin(answer.status, "text/event-stream");
-  for (const message of kit.flow(name)) await exchange.write(kit.block(name, message));
-  if (answer.stream.sentinel !== undefined) await exchange.write(`data: ${answer.stream.sentinel}\n\n`);
+  const { sentinel } = answer.stream;
+  const blocks = kit.flow(name).map((message) => kit.block(name, message));
+  await exchange.write([...blocks, ...(sentinel === undefined ? [] : [`data: ${sentinel}\n\n`])].join(""));
   if (kit.ends(name)) exchange.end();
 }
 
+/** Headers as HTTP has them. */
+export function textsOf(values: Readonly<Record<string, unknown>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, String(value)]));
+}
+
 export function answerWith(kit: Kit, name: string, exchange: Exchange, value: unknown): void {
-  const { status, json, text } = kit.contract.operations[name]!.answer;
-  if (json !== undefined) exchange.answer(status, "application/json", JSON.stringify(value));
-  else exchange.answer(status, text, text === undefined ? "" : String(value));
+  const { status, json, text, binary } = kit.contract.operations[name]!.answer;
+  const headers = textsOf(answerHeaders(kit, name));
+  if (json !== undefined) exchange.answer(status, "application/json", JSON.stringify(value), headers);
+  else if (binary !== undefined) exchange.answer(status, binary, BYTES, headers);
+  else exchange.answer(status, text, text === undefined ? "" : String(value), headers);
 }
 
 /** Opens the socket of a channel. A plain request before it, such as one for a ticket, is refused. */

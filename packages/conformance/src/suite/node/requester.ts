@@ -2,8 +2,9 @@ import { randomBytes } from "node:crypto";
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { request as secureRequest } from "node:https";
 import type { Socket } from "node:net";
+import { StringDecoder } from "node:string_decoder";
 import { Unmet } from "../case.js";
-import type { Asking, Frames, Head, Opened, Whole } from "../stage.js";
+import type { Answered, Asking, Frames, Head, Opened, Whole } from "../stage.js";
 import type { Trace } from "../trace.js";
 import { framesOf } from "./frames.js";
 import { traced } from "./traced.js";
@@ -26,16 +27,21 @@ export class Requester {
     this.#trace = trace;
   }
 
-  async open(asking: Asking): Promise<Opened> {
+  open(asking: Asking): Promise<Opened> {
+    return this.#read(asking);
+  }
+
+  async #read(asking: Asking): Promise<Reading> {
     const { wait } = this.#target;
     const sent = this.#send(asking);
     const response = await within(wait, "an answer", answered(sent));
     return opened(sent, response, wait);
   }
 
-  async request(asking: Asking): Promise<Whole> {
-    const opened = await this.open(asking);
-    return { status: opened.status, headers: opened.headers, text: await opened.rest() };
+  async request(asking: Asking): Promise<Answered> {
+    const opened = await this.#read(asking);
+    const text = await opened.rest();
+    return { status: opened.status, headers: opened.headers, text, bytes: opened.bytes() };
   }
 
   async socket(asking: Asking): Promise<Frames | Whole> {
@@ -103,8 +109,14 @@ function headOf({ statusCode = 0, headers }: IncomingMessage): Head {
   return { status: statusCode, headers: Object.fromEntries(flat) };
 }
 
-function opened(sent: ClientRequest, response: IncomingMessage, wait: number): Opened {
-  response.setEncoding("utf8");
+/** An answer that is being read, with the bytes so far. */
+interface Reading extends Opened {
+  bytes(): Uint8Array;
+}
+
+function opened(sent: ClientRequest, response: IncomingMessage, wait: number): Reading {
+  const decoder = new StringDecoder("utf8");
+  const received: Buffer[] = [];
   response.on("error", () => {});
   const chunks = response[Symbol.asyncIterator]();
   async function next(): Promise<string | undefined> {
@@ -112,7 +124,9 @@ function opened(sent: ClientRequest, response: IncomingMessage, wait: number): O
       throw new Unmet("more of the body, or its end", `a lost connection (${error.message})`);
     });
     const { done, value } = await within(wait, "more of the body, or its end", read);
-    return done ? undefined : (value as string);
+    if (done) return decoder.end() || undefined;
+    received.push(value);
+    return decoder.write(value);
   }
   return {
     ...headOf(response),
@@ -123,6 +137,7 @@ function opened(sent: ClientRequest, response: IncomingMessage, wait: number): O
       return text;
     },
     abort: () => void sent.destroy(),
+    bytes: () => Buffer.concat(received),
   };
 }
 

@@ -66,6 +66,7 @@ export class Responder {
       target: incoming.url ?? "",
       headers: Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)])),
       body: Buffer.concat(chunks).toString(),
+      bytes: Buffer.concat(chunks),
       isSocket: socket !== undefined,
       gone,
       ...plain,
@@ -89,12 +90,12 @@ type Answering = Pick<Exchange, "answer" | "begin" | "write" | "end">;
 function answering(outgoing: ServerResponse): Answering {
   outgoing.on("error", () => {});
   return {
-    answer(status, type, body) {
-      outgoing.writeHead(status, type === undefined ? {} : { "Content-Type": type });
+    answer(status, type, body, headers) {
+      outgoing.writeHead(status, { ...headers, ...(type !== undefined && { "Content-Type": type }) });
       outgoing.end(body);
     },
-    begin(status, type) {
-      outgoing.writeHead(status, { "Content-Type": type, "Cache-Control": "no-store" });
+    begin(status, type, headers) {
+      outgoing.writeHead(status, { ...headers, "Content-Type": type, "Cache-Control": "no-store" });
       outgoing.flushHeaders();
     },
     async write(bytes) {

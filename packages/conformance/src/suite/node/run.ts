@@ -1,4 +1,5 @@
 import { Violation } from "@parlance/wire";
+import { BYTES, base64 } from "../carried.js";
 import { type Case, type ClientCase, meet, NotOffered, type ServerCase, Unmet } from "../case.js";
 import type { Suite } from "../cases.js";
 import type { ClientPeer, ServerPeer } from "../peer.js";
@@ -179,6 +180,8 @@ async function clientCase(
       let failure: unknown;
       const exchanges: Promise<void>[] = [];
       let didCall = false;
+      const isUpload = kit.contract.operations[call.operation]?.binary !== undefined;
+      const uploaded = isUpload && { bytes: base64(BYTES) };
       responder.serve = (exchange) => {
         didCall ||= isCall(kit, call.operation, exchange);
         const served = serve(exchange, exchanges.length).catch((error) => {
@@ -188,7 +191,7 @@ async function clientCase(
         exchanges.push(served);
         return served;
       };
-      const line = { case: one.id, url: responder.url, ...call, token: options.token ?? "conformance" };
+      const line = { case: one.id, url: responder.url, ...call, token: options.token ?? "conformance", ...uploaded };
       try {
         const told = await hearing(heard, options.client!.call(line));
         // What a case expects of the request, or of what follows it, was never asked of a client that made none.

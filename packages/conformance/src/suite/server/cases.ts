@@ -2,6 +2,7 @@ import type { ServerCase } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { Lenient } from "../mutant.js";
 import { takesOf } from "../take.js";
+import { carriedCases } from "./carried.js";
 import { channelCases } from "./channels.js";
 import { exchangeCases } from "./exchanges.js";
 import { operationCases } from "./operations.js";
@@ -15,6 +16,7 @@ import { takeCase } from "./takes.js";
 export async function serverCases(kit: Kit, lenient: Lenient): Promise<ServerCase[]> {
   return [
     ...operationCases(kit),
+    ...carriedCases(kit),
     ...requestCases(kit),
     ...(await schemaCases(kit, lenient)),
     ...streamCases(kit),

@@ -1,6 +1,7 @@
 import type { Json } from "@parlance/contract";
 import { unfault } from "@parlance/wire";
 import { alike, equal } from "../alike.js";
+import { answerHeaders, BYTES, base64 } from "../carried.js";
 import { meet, NotOffered, type ServerCase } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { Act, Refused, ServerStep } from "../script.js";
@@ -15,9 +16,16 @@ export function success(kit: Kit, name: string, answer?: Json): Act {
     return { call: name, steps: [...steps, { hold: true }] };
   }
   if (kit.contract.operations[name]!.answer.stream === undefined)
-    return { call: name, steps: [{ answer: answer ?? kit.answers(name)[0]?.value ?? null }] };
+    return { call: name, steps: [answering(kit, name, answer)] };
   const sends = kit.flow(name).map((send) => ({ send }));
   return { call: name, steps: kit.ends(name) ? sends : [...sends, { hold: true }] };
+}
+
+function answering(kit: Kit, name: string, answer: Json | undefined): ServerStep {
+  const isBinary = kit.contract.operations[name]!.answer.binary !== undefined;
+  const headers = answerHeaders(kit, name);
+  const value = isBinary ? base64(BYTES) : (answer ?? kit.answers(name)[0]?.value ?? null);
+  return { answer: value, ...(headers && { headers }) };
 }
 
 /** Inputs reach the handler, answers reach the caller, refusals keep their status and body. */

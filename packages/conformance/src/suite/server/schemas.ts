@@ -27,7 +27,7 @@ function isRefused(kit: Kit, { method, target, headers = {}, body }: Asking): bo
     const list = Object.entries(headers).flatMap(([key, value]) =>
       value === undefined ? [] : [[key, value] as const],
     );
-    kit.talk.asked(method, target, list, body === undefined ? undefined : JSON.parse(body));
+    kit.talk.asked(method, target, list, typeof body === "string" ? JSON.parse(body) : undefined);
     return false;
   } catch (error) {
     if (error instanceof Violation) return true;

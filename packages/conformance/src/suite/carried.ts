@@ -1,0 +1,44 @@
+import type { Json } from "@parlance/contract";
+import type { Kit } from "./kit.js";
+
+/** The bytes of every upload and download: each value of a byte, so that no text encoding leaves them as they are. */
+export const BYTES = Uint8Array.from({ length: 512 }, (_, at) => at % 256);
+
+/** The form of bytes in a line of a fixture or a client. */
+export function base64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes));
+}
+
+/** An optional or required parameter in a header or a cookie, with a value that an encoding would change. */
+export interface CarriedParameter {
+  readonly key: string;
+  readonly place: "header" | "cookie";
+  readonly value: Json;
+}
+
+/** Characters that a header may hold as they are, and that a cookie holds only encoded. */
+const HARD = { header: 'one "two"; three, %41', cookie: 'ä=;, "%41"' } as const;
+
+export function carriedParameters(kit: Kit, name: string): CarriedParameter[] {
+  const { parameters = {} } = kit.contract.operations[name]!;
+  return Object.entries(parameters).flatMap(([key, { in: place, type }]) => {
+    if (place !== "header" && place !== "cookie") return [];
+    const free = type === "string" && kit.isFree(name, key);
+    return { key, place, value: free ? HARD[place] : kit.parameter(name, key) };
+  });
+}
+
+/** The declared headers of an answer, each with a value. */
+export function answerHeaders(kit: Kit, name: string): Readonly<Record<string, Json>> | undefined {
+  const { headers } = kit.contract.operations[name]!.answer;
+  if (headers === undefined) return undefined;
+  return Object.fromEntries(Object.keys(headers).map((key) => [key, kit.answerHeader(name, key)]));
+}
+
+/** What a client returns for an answer: beside headers, the value is its `body`. */
+export function resultOf(kit: Kit, name: string, value: Json | undefined): Json {
+  const headers = answerHeaders(kit, name);
+  if (headers === undefined) return value ?? null;
+  const { json, text, binary } = kit.contract.operations[name]!.answer;
+  return { headers, ...((json ?? text ?? binary) !== undefined && { body: value ?? null }) };
+}
