@@ -19,7 +19,7 @@ const OWN = long ? ALL : 1;
 const OTHERS = whole ? ALL : long ? 60 : 1;
 /** Milliseconds for what should fail, often by waiting for something in vain, and for what should pass. */
 const RED = 500;
-const GREEN = 10_000;
+const GREEN = 20_000;
 /** Faults that are tried side by side, because most of their time is waiting. */
 const SIDE_BY_SIDE = 6;
 

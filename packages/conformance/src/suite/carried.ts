@@ -1,14 +1,6 @@
 import type { Json } from "@parlance/contract";
 import type { Kit } from "./kit.js";
 
-/** The bytes of every upload and download: each value of a byte, so that no text encoding leaves them as they are. */
-export const BYTES = Uint8Array.from({ length: 512 }, (_, at) => at % 256);
-
-/** The form of bytes in a line of a fixture or a client. */
-export function base64(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes));
-}
-
 /** An optional or required parameter in a header or a cookie, with a value that an encoding would change. */
 export interface CarriedParameter {
   readonly key: string;

@@ -1,7 +1,7 @@
 import type { Accepts, ContractDocument, Json, Parameter, SchemaObject, Side } from "@parlance/contract";
 import { type AnyContract, bind, bindHeaders, type Codec, encode, isObject } from "@parlance/wire";
 import { Conversations } from "../conversation.js";
-import { BYTES } from "./carried.js";
+import { BYTES } from "./bytes.js";
 import type { ClientStep, JsonMessage } from "./script.js";
 import type { Asking } from "./stage.js";
 

@@ -16,7 +16,7 @@ export function isBeat({ kind }: Row): boolean {
   return kind === "ping" || kind === "pong" || kind === "comment";
 }
 
-/** Texts are compared without case. Rows that hold only the beginning of theirs are searched where the whole is: `found` has them. */
+/** Texts are compared without case. Of texts that are longer than their row, the server searches the rest: `found` has the rows. */
 export function matcher(
   { type, text, connection, flawed, beats }: Filter,
   found: ReadonlySet<number> = new Set(),

@@ -1,6 +1,7 @@
 import type { Json } from "@parlance/contract";
 import { equal } from "../alike.js";
-import { answerHeaders, BYTES, base64, carriedParameters, resultOf } from "../carried.js";
+import { BYTES, base64 } from "../bytes.js";
+import { answerHeaders, carriedParameters, resultOf } from "../carried.js";
 import { type ClientCase, meet } from "../case.js";
 import type { Kit } from "../kit.js";
 import { mediaType } from "../server/operations.js";

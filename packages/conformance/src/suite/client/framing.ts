@@ -125,7 +125,7 @@ export function framingCases(kit: Kit, name: string): ClientCase[] {
 }
 
 /** Bytes of a line at each of its ends that are a chunk each. */
-const ENDS = 12;
+const ENDS = 8;
 
 /** A chunk for each byte, and one for the middle of a long line: there a split changes nothing that another does not. */
 function byteByByte(text: string): Uint8Array[] {

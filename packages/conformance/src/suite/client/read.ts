@@ -1,6 +1,7 @@
 import { fault, Refusal, type RefusalDetails } from "@parlance/wire";
 import { alike, equal } from "../alike.js";
-import { answerHeaders, BYTES } from "../carried.js";
+import { BYTES } from "../bytes.js";
+import { answerHeaders } from "../carried.js";
 import { meet, Unmet } from "../case.js";
 import type { FlatInput, Kit } from "../kit.js";
 import type { JsonMessage, Told, ToldError } from "../script.js";

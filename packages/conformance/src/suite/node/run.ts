@@ -1,5 +1,5 @@
 import { Violation } from "@parlance/wire";
-import { BYTES, base64 } from "../carried.js";
+import { BYTES, base64 } from "../bytes.js";
 import { type Case, type ClientCase, meet, NotOffered, type ServerCase, Unmet } from "../case.js";
 import type { Suite } from "../cases.js";
 import type { ClientPeer, ServerPeer } from "../peer.js";

@@ -1,5 +1,6 @@
 import { equal } from "../alike.js";
-import { answerHeaders, BYTES, base64, carriedParameters } from "../carried.js";
+import { BYTES, base64 } from "../bytes.js";
+import { answerHeaders, carriedParameters } from "../carried.js";
 import { meet, type ServerCase } from "../case.js";
 import type { Kit } from "../kit.js";
 import { mediaType, success } from "./operations.js";

@@ -1,7 +1,8 @@
 import type { Json } from "@parlance/contract";
 import { unfault } from "@parlance/wire";
 import { alike, equal } from "../alike.js";
-import { answerHeaders, BYTES, base64 } from "../carried.js";
+import { BYTES, base64 } from "../bytes.js";
+import { answerHeaders } from "../carried.js";
 import { meet, NotOffered, type ServerCase } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { Act, Refused, ServerStep } from "../script.js";
