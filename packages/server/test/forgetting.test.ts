@@ -1,6 +1,6 @@
 import { connect } from "@parlance/client";
 import { play } from "@parlance/client/testing";
-import { type LocoHandlers, loco } from "@parlance/protocols/loco";
+import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { serve } from "@parlance/server";
 import type { AnyContract } from "@parlance/wire";
 import { Scope } from "@parlance/wire/scope";
@@ -57,13 +57,13 @@ test.each([true, false])(
   "what one channel of a session has got the next one does not get (resume: %s)",
   async (resume) => {
     let send = (_: string): void => {};
-    const stream: LocoHandlers["stream"] = async ({ session_id }, channel, { session }) => {
+    const stream: LoCoHandlers["stream"] = async ({ session_id }, channel, { session }) => {
       channel.send({ type: "server.hello", server_info: { version: "1" } });
       const all = session(session_id) as unknown as { send(message: object): void };
       send = (token) => all.send({ type: "assistant.token", token });
       for await (const _ of channel);
     };
-    const app = serve(loco, { stream } as Partial<LocoHandlers> as LocoHandlers, { authenticate: () => "me" });
+    const app = serve(loco, { stream } as Partial<LoCoHandlers> as LoCoHandlers, { authenticate: () => "me" });
     const open = async () => {
       const client_info = { name: "t", version: "0", capabilities: [] };
       const channel = await connect(loco, { ...app, resume, token: "t" }).stream(

@@ -173,7 +173,7 @@ describe.each(Object.keys(RUNTIMES))("in %s", (name) => {
 });
 
 describe.each(LISTENING)("`listen` in %s", (name) => {
-  test("binds loopback and the contract's port unless told otherwise, and gives certificates on", async () => {
+  test("binds loopback and the contract's port by default, and passes certificates on", async () => {
     const runtime = start(name);
     const plain = (await runtime.serve(fold()))!;
     expect(runtime.given.at(-1)).toMatchObject({ port: 8080, hostname: "127.0.0.1" });

@@ -212,7 +212,7 @@ export function worker(): Runtime {
             if (!accepted) throw new Error("not accepted");
             send(frame);
           },
-          // A worker's socket does not say what waits.
+          // A worker's socket has no count of queued bytes.
           bufferedAmount: undefined,
         });
       },

@@ -104,7 +104,7 @@ describe.each(["browser", "ws"] as const)("a port of a socket as %s has it", (ki
     expect(heard(late)).toEqual([[1001, "away"]]);
   });
 
-  test("sends, says what waits, and cuts", () => {
+  test("sends, counts queued bytes, and cuts", () => {
     const socket = fake(kind);
     const port = socketPort(socket);
     port.send("1");

@@ -112,7 +112,7 @@ describe("a server", () => {
   const status = async (of: App, url: string, headers: Record<string, string> = {}) =>
     (await of.fetch(asking(headers, url))).status;
 
-  test("answers to loopback names, and to no other unless it is told its own", async () => {
+  test("answers to loopback names by default, and to no others than its hosts where it has some", async () => {
     const [plain, own] = [app(), app({ hosts: ["a.example"] })];
     for (const host of ["localhost", "127.0.0.1", "[::1]", "sub.localhost", "localhost:99"])
       expect([host, await status(plain, `http://${host}/health`), await status(own, `http://${host}/health`)]).toEqual([
