@@ -10,15 +10,15 @@ import { numbers } from "./cluster.js";
 
 /** How a server's connection to pub/sub can be away. */
 const AWAY = {
-  "is told of nothing, and does not know it": { counted: true, publishes: true },
-  "is told of nothing, which pub/sub counts": { counted: false, publishes: true },
-  "is told of nothing, and can say nothing": { counted: true, publishes: false },
+  "receives nothing, and does not know it": { counted: true, publishes: true },
+  "receives nothing, which pub/sub counts": { counted: false, publishes: true },
+  "receives nothing, and can send nothing": { counted: true, publishes: false },
 } as const;
 
 /** A connection to a pub/sub that a test takes away, and gives back. */
 function connection(shared: PubSub, { counted, publishes }: (typeof AWAY)[keyof typeof AWAY]) {
   let away = false;
-  const held = new Set<{ leave: () => void; back: () => Promise<void> }>();
+  const held = new Set<{ unsubscribe: () => void; back: () => Promise<void> }>();
   const pubSub: PubSub = {
     publish: (topic, text) =>
       away && !publishes ? Promise.reject(new Error("connection is closed")) : shared.publish(topic, text),
@@ -27,16 +27,16 @@ function connection(shared: PubSub, { counted, publishes }: (typeof AWAY)[keyof 
         if (!away) take(text);
       };
       const one = {
-        leave: await shared.subscribe(topic, receive),
+        unsubscribe: await shared.subscribe(topic, receive),
         async back() {
-          if (!counted) one.leave = await shared.subscribe(topic, receive);
+          if (!counted) one.unsubscribe = await shared.subscribe(topic, receive);
           onInterrupted();
         },
       };
       held.add(one);
       return () => {
         held.delete(one);
-        one.leave();
+        one.unsubscribe();
       };
     },
   };
@@ -44,7 +44,7 @@ function connection(shared: PubSub, { counted, publishes }: (typeof AWAY)[keyof 
     pubSub,
     take(): void {
       away = true;
-      if (!counted) for (const { leave } of held) leave();
+      if (!counted) for (const { unsubscribe } of held) unsubscribe();
     },
     give(): void {
       away = false;

@@ -110,7 +110,7 @@ export class PacedPort implements Port {
     this.#port.listen({
       frame: (text) => on.frame(text),
       close: (code, reason, cause) => this.#end(code, reason, cause),
-      ...(on.closing && { closing: on.closing }),
+      closing: on.closing,
     });
   }
 

@@ -23,7 +23,7 @@ export interface PortEvents {
   /** The socket is closed; nothing follows. 1006 means that it was cut (RFC 6455, section 7.1.5); `cause` is the reason when this side cut it. */
   close(code: number, reason: string, cause?: Disconnected): void;
   /** The peer has closed, and waits for `close` to be called. Without this, or where a runtime answers by itself, it is answered at once. */
-  closing?(code: number, reason: string): void;
+  readonly closing?: ((code: number, reason: string) => void) | undefined;
 }
 
 /** Creates two connected ports in memory. Frames arrive later, in order, and before the close that follows them. */

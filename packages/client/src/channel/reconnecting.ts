@@ -98,7 +98,7 @@ export class ReconnectingChannel {
     const [how, code]: [string, DisconnectedCode] = connecting
       ? ["could not be opened", "unreachable"]
       : ["was cut", "closed"];
-    const lost = disconnected(`${what} ${how}`, code, true, undefined, this.#linked.unconfirmed());
+    const lost = disconnected(`${what} ${how}`, code, true);
     let refusals = 0;
     const attempt = async (request: Lifetime): Promise<true | number> => {
       try {

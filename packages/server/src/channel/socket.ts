@@ -47,7 +47,7 @@ export class SafePort implements Port {
         if (!this.#over) on.frame(text);
       },
       close: (code, reason) => this.#end(code, reason),
-      ...(on.closing && { closing: on.closing }),
+      closing: on.closing,
     };
     this.#call(() => this.#port.listen(events));
   }

@@ -51,7 +51,7 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
   const credit = new Credit(limits.maxQueued);
   let over = false;
   /** This side has closed, and the other one. */
-  let [closed, toldOf] = [false, false];
+  let [closed, closedThere] = [false, false];
 
   function end(code: number, reason: string): void {
     if (over) return;
@@ -67,17 +67,11 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
     sending = true;
     const [frames, close] = [unsent, closing];
     [unsent, closing] = [[], undefined];
-    const packet: Packet = {
-      n: ++sent,
-      ...(frames.length > 0 && { frames }),
-      ...credit.tell(),
-      ...(close && { close }),
-    };
-    publish(there, packet, scope).then((receivers) => {
+    publish(there, packetOf(++sent, frames, credit, close), scope).then((receivers) => {
       sending = false;
       for (const frame of frames) size -= frame.length;
       if (receivers === 0) cut();
-      else if (close && side === "socket" && toldOf) end(close.code, close.reason);
+      else if (close && side === "socket" && closedThere) end(close.code, close.reason);
       else if (close && side === "socket") scope.timeout(limits.queryWithin, cut);
       else if (unsent.length > 0 || closing || credit.due) flush();
     }, cut);
@@ -90,7 +84,7 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
     credit.receive(frames, taken);
     for (const frame of frames) deliver((events) => events.frame(frame));
     if (!close) return;
-    toldOf = true;
+    closedThere = true;
     if (side === "conversation" && !closed) wiring.mention(there, { n: ++sent, close } satisfies Packet);
     if (side === "conversation" || closed) end(close.code, close.reason);
     else deliver((events) => events.close(close.code, close.reason));
@@ -125,6 +119,10 @@ export async function tunnel({ wiring, scope, here, there, end: side }: TunnelOp
     cut,
     listen,
   };
+}
+
+function packetOf(n: number, frames: readonly string[], credit: Credit, close: Packet["close"]): Packet {
+  return { n, ...(frames.length > 0 && { frames }), ...credit.tell(), ...(close && { close }) };
 }
 
 /** Port events, queued until `listen` is called. */
