@@ -5,8 +5,8 @@ import { contractHelp, describeState, recordingAt } from "./recording.js";
 
 export const help = `parlance verify FILE [--contract DIR] [--json]
 
-Checks that a recording is whole (neither cut nor altered) and that it fits its contract: schemas, order, exchanges, ends. A contract's
-transcript is checked the same way. Memory does not grow with the file.
+Checks that a recording is whole (neither cut nor altered) and that it fits its contract: schemas, order, exchanges, ends,
+statuses, headers. A contract's transcript is checked the same way. Memory does not grow with the file.
 
 Without a contract only the file is checked, and no message in it: the output says so, and the exit code is about the file alone. Of a
 recording with metadata only, no texts are checked.
