@@ -295,3 +295,36 @@ test("a token that the server repeats, whole or in two pieces, is in no report a
     expect(texts[0]).toContain("__redacted_1__");
   }
 });
+
+test("a live stream may end with its sentinel, and not without it", async () => {
+  const cwd = await folder();
+  await parlance(cwd, "init --example sse");
+  const file = join(cwd, "schemas/my-agent/contract.json");
+  const contract = JSON.parse(await readFile(file, "utf8"));
+  const { stream } = contract.operations.prompt.answer;
+  stream.sentinel = "[DONE]";
+  await writeFile(file, JSON.stringify(contract));
+  for (const [body, code] of [
+    ["data: [DONE]\n\n", 0],
+    [": no\n\n", 1],
+  ] as const) {
+    const server = createServer((_, answer) => {
+      answer.writeHead(200, { "Content-Type": "text/event-stream" });
+      answer.end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const told = await conform(
+      cwd,
+      "schemas/my-agent",
+      "--server",
+      url,
+      "--allow-writes",
+      "--only",
+      "server/prompt/live",
+    );
+    server.close();
+    expect(told).toMatchObject({ code });
+    if (code === 1) expect(told.out).toContain("or [DONE]");
+  }
+});
