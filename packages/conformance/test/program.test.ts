@@ -109,7 +109,7 @@ read line; if [ $n = 1 ]; then exit 4; fi; echo '{"ready":"b"}'; read line; echo
   expect(await server.fixture!.report("b")).toEqual([]);
 });
 
-test("a program that prints another line than its URL is told so at once, and in what came", async () => {
+test("a program that prints another line than its URL is reported at once, and in what came", async () => {
   let told = "";
   const write = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
     told += text;
