@@ -13,6 +13,7 @@ import {
   formatResult,
   isFine,
   type Level,
+  Mask,
   ordered,
   type Report,
   type Result,
@@ -114,12 +115,14 @@ export async function command(argv: string[], io: Io): Promise<number> {
   if (cases.length === 0) throw new UsageError(`no case of a ${side} fits ${filtersOf(values, level)}`);
 
   const began = performance.now();
-  const { results, early, defect } = await play(suite, cases, { path, values, known, flaky, wait }, io);
+  const token = values.token ?? io.env.PARLANCE_TOKEN;
+  const mask = new Mask(document.contract, token);
+  const { results, early, defect } = await play(suite, cases, { path, values, token, mask, known, flaky, wait }, io);
   const report: Report = {
     suite: 1,
     contract: { name: document.contract.name, digest },
     kit: packageJson.version,
-    peers: { [side]: values.server ?? values["server-cmd"] ?? values.client ?? "" },
+    peers: { [side]: mask.text(values.server ?? values["server-cmd"] ?? values.client ?? "") },
     ...(seed !== undefined && { seed }),
     ms: Math.round(performance.now() - began),
     totals: totalsOf(results),
@@ -165,6 +168,8 @@ function list(cases: readonly Case[], { json }: Values, io: Io): number {
 interface Playing {
   readonly path: string;
   readonly values: Values;
+  readonly token: string | undefined;
+  readonly mask: Mask;
   readonly known: ListFile;
   readonly flaky: ListFile;
   readonly wait: number;
@@ -174,14 +179,13 @@ interface Playing {
 async function play(
   suite: Suite,
   cases: readonly Case[],
-  { path, values, known, flaky, wait }: Playing,
+  { path, values, token, mask, known, flaky, wait }: Playing,
   io: Io,
 ): Promise<{ readonly results: readonly Result[]; readonly early?: string; readonly defect?: unknown }> {
   const interrupt = io.interrupt?.();
-  const peer = await peerOf(values, io, wait);
+  const peer = await peerOf(values, io, wait, mask);
   const close = () => ("server" in peer ? peer.server : peer.client).close();
   interrupt?.addEventListener("abort", () => void close(), { once: true });
-  const token = values.token ?? io.env.PARLANCE_TOKEN;
   const results: Result[] = [];
   try {
     await runCases(suite, cases, {
@@ -200,7 +204,7 @@ async function play(
     });
     return interrupt?.aborted ? { results, early: "it was interrupted" } : { results };
   } catch (error) {
-    if (error instanceof Broken) return { results, early: error.message };
+    if (error instanceof Broken) return { results, early: mask.text(error.message) };
     return { results, defect: error };
   } finally {
     await close();
@@ -214,14 +218,19 @@ function meetPeer(values: Values): void {
     throw new UsageError(`${visible(values.server)} is not an http or https URL`);
 }
 
-async function peerOf(values: Values, io: Io, wait: number): Promise<{ server: ServerPeer } | { client: ClientPeer }> {
+async function peerOf(
+  values: Values,
+  io: Io,
+  wait: number,
+  mask: Mask,
+): Promise<{ server: ServerPeer } | { client: ClientPeer }> {
   const start = { cwd: io.cwd, wait };
   if (values.client !== undefined) return { client: clientCommand(values.client, start) };
   if (values.server !== undefined) return { server: { url: values.server, close: async () => {} } };
   try {
     return { server: await serverCommand(values["server-cmd"]!, start) };
   } catch (error) {
-    if (error instanceof Broken) throw new UsageError(visible(error.message));
+    if (error instanceof Broken) throw new UsageError(visible(mask.text(error.message)));
     throw error;
   }
 }

@@ -5,17 +5,18 @@ import { contractHelp, describeState, recordingAt } from "./recording.js";
 
 export const help = `parlance verify FILE [--contract DIR] [--json]
 
-Checks that a recording is whole (neither cut nor altered) and that it fits its contract: schemas, order, exchanges, ends. A contract's
-transcript is checked the same way. Memory does not grow with the file.
+Checks that a recording is whole (neither cut nor altered) and that it fits its contract: schemas, order, exchanges, ends,
+statuses, headers. A contract's transcript is checked the same way. Memory does not grow with the file.
 
 Without a contract only the file is checked, and no message in it: the output says so, and the exit code is about the file alone. Of a
 recording with metadata only, no texts are checked.
 
   --contract DIR  ${contractHelp}
                   (default ./schemas, if it has the contract that the recording names)
-  --json          one JSON document: { "file", "state", "reason"?, "lines", "checked": [rule], "contract"?, "changed"?, "connections",
+  --json          one JSON document: { "file", "state", "reason"?, "lines", "checked": [rule], "contract"?, "changed"?, "of"?, "connections",
                   "messages", "unknown", "findings": [{ line, connection, rule, message, at? }], "more" }; state is complete, cut or
-                  altered; checked is empty without a contract; changed: the contract is another than when it was recorded
+                  altered; checked is empty without a contract; changed: the contract is another than when it was recorded;
+                  of: the contract that the recording names, if it is another
 
 Exit codes: 0 nothing that was checked is wrong, 1 cut, altered, or not as the contract says, 2 usage, a contract that parlance lint refuses,
 or a file that cannot be read.
@@ -53,11 +54,13 @@ export async function command(argv: string[], io: Io): Promise<number> {
 
   const digest = header?.contract?.digest;
   const changed = loaded !== undefined && digest !== undefined && digest !== loaded.digest;
+  const own = header?.contract?.name;
+  const of = loaded !== undefined && own !== undefined && own !== loaded.contract.name ? own : undefined;
   const report = {
     file: name,
     ...ending,
     checked: verifier?.checked ?? [],
-    ...(loaded && { contract: loaded.contract.name, changed, ...verifier!.totals }),
+    ...(loaded && { contract: loaded.contract.name, changed, ...(of !== undefined && { of }), ...verifier!.totals }),
     findings,
     more: left,
   };
@@ -66,7 +69,8 @@ export async function command(argv: string[], io: Io): Promise<number> {
     for (const { line, rule, message } of findings) io.out(`${name}:${line}: ${visible(message)} [${rule}]\n`);
     if (left > 0) io.out(`and ${left} more\n`);
     io.err(`${name}: the file is ${describeState(ending)}, ${ending.lines} lines\n`);
-    if (changed) io.err(`${name}: ${loaded.contract.name} has changed since the recording was made\n`);
+    if (of !== undefined) io.err(`${name}: the recording is of ${visible(of)}, not of ${loaded!.contract.name}\n`);
+    else if (changed) io.err(`${name}: ${loaded.contract.name} has changed since the recording was made\n`);
     io.err(`${name}: ${summary(loaded?.contract.name, verifier, findings.length + left, ending)}\n`);
   }
   return ending.state === "complete" && findings.length === 0 ? exit.fine : exit.findings;

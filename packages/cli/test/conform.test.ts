@@ -2,6 +2,8 @@ import { spawnSync } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Outcome, Result } from "@parlance/conformance/suite";
@@ -240,3 +242,89 @@ test.runIf(foreign.length > 0).each(foreign)(
   },
   600_000,
 );
+
+test("a token that the server repeats, whole or in two pieces, is in no report and on no terminal", async () => {
+  const cwd = await folder();
+  await parlance(cwd, "init --example both");
+  const file = join(cwd, "schemas/my-agent/contract.json");
+  const contract = JSON.parse(await readFile(file, "utf8"));
+  const header = { apiKey: "required", header: "X-Harbor-Key" };
+  const runs = [
+    [{ bearer: "required" }, "RealTok-9f8e7d6c5b4a3b2c1d"],
+    [header, 'quo"ted/9f8e+7d6c'],
+    [header, "dev-7!"],
+  ] as const;
+  for (const [auth, token] of runs) {
+    await writeFile(file, JSON.stringify({ ...contract, auth }));
+    const wrong = `{"parlance":${JSON.stringify(token)},"url":"/?x=${encodeURIComponent(token)}"} ${token}`;
+    const server = createServer((_, answer) => {
+      answer.writeHead(200, { "Content-Type": "application/json", "X-Echo": token });
+      answer.write(wrong.slice(0, -3));
+      setTimeout(() => answer.end(wrong.slice(-3)), 20);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const formats = ["junit", "json", "ndjson", "html"];
+    const reports = formats.flatMap((format) => ["--report", `${format}=${format}`]);
+    const url = `http://127.0.0.1:${port}/?key=${encodeURIComponent(token)}`;
+    const told = await conform(
+      cwd,
+      "schemas/my-agent",
+      "--server",
+      url,
+      "--token",
+      token,
+      "--allow-writes",
+      "--only",
+      "server/*/live",
+      "--only",
+      "server/*/wrong-token",
+      ...reports,
+    );
+    server.close();
+    expect(told).toMatchObject({ code: 1 });
+    const texts = [told.out, told.err, ...(await Promise.all(formats.map((one) => readFile(join(cwd, one), "utf8"))))];
+    for (const text of texts)
+      for (const form of [
+        token,
+        encodeURIComponent(token),
+        JSON.stringify(token).slice(1, -1),
+        token.slice(0, Math.max(8, token.length - 3)),
+      ])
+        expect(text).not.toContain(form);
+    expect(texts[0]).toContain("__redacted_1__");
+  }
+});
+
+test("a live stream may end with its sentinel, and not without it", async () => {
+  const cwd = await folder();
+  await parlance(cwd, "init --example sse");
+  const file = join(cwd, "schemas/my-agent/contract.json");
+  const contract = JSON.parse(await readFile(file, "utf8"));
+  const { stream } = contract.operations.prompt.answer;
+  stream.sentinel = "[DONE]";
+  await writeFile(file, JSON.stringify(contract));
+  for (const [body, code] of [
+    ["data: [DONE]\n\n", 0],
+    [": no\n\n", 1],
+  ] as const) {
+    const server = createServer((_, answer) => {
+      answer.writeHead(200, { "Content-Type": "text/event-stream" });
+      answer.end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const told = await conform(
+      cwd,
+      "schemas/my-agent",
+      "--server",
+      url,
+      "--allow-writes",
+      "--only",
+      "server/prompt/live",
+    );
+    server.close();
+    expect(told).toMatchObject({ code });
+    if (code === 1) expect(told.out).toContain("or [DONE]");
+  }
+});

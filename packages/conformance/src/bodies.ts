@@ -103,6 +103,22 @@ export class EncodedBody implements Body {
   }
 }
 
+/** The text of a body as replays compare it: of bytes that are not UTF-8, their base64 in a `data:` URL. */
+export function comparable(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return dataOf(btoa(latin1(bytes)));
+  }
+}
+
+/** The comparable text of bytes that are given as base64. */
+export const dataOf = (base64: string) => `data:;base64,${base64}`;
+
+export function bytesIn(base64: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
+}
+
 /** Writes bytes that are not UTF-8 as base64; secrets are redacted in them too. Of packed ones, only the size is kept. */
 export function contentOf(bytes: Uint8Array, texts: Texts, keepPacked = false): Content {
   try {

@@ -75,13 +75,18 @@ export class Conversations {
 }
 
 /** A value from JSON text; throws `Violation` as the runtime does. */
-export function bodyOf(text: string | undefined, headers: HeaderList, contract: AnyContract): unknown {
+export function bodyOf(
+  text: string | undefined,
+  headers: HeaderList,
+  contract: AnyContract,
+  side: Side = "client",
+): unknown {
   if (text === undefined || text === "") return undefined;
   try {
     return JSON.parse(text);
   } catch {
     if (!/\bjson\b/i.test(headerOf(headers, "content-type") ?? "")) return undefined;
-    throw new Violation("the body is not JSON", { code: "malformed_json", protocol: contract.name, side: "client" });
+    throw new Violation("the body is not JSON", { code: "malformed_json", protocol: contract.name, side });
   }
 }
 

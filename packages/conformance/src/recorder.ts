@@ -222,8 +222,8 @@ export class Connection {
     if (from === "server") this.#note(from, { kind: "end" });
   }
 
-  frame(from: Side, data: string | Uint8Array): void {
-    const size = typeof data === "string" ? data.length : data.byteLength;
+  /** `size` is that of the message, if its bytes were dropped. */
+  frame(from: Side, data: string | Uint8Array, size = typeof data === "string" ? data.length : data.byteLength): void {
     if (size > MAX_CONTENT) return this.#note(from, { kind: "frame", size });
     if (typeof data !== "string")
       return this.#note(from, { kind: "frame", ...contentOf(data, this.#text, !this.#redactor) });

@@ -15,6 +15,8 @@ export interface Header {
   readonly redacted: readonly string[];
   /** Texts and header values were left out. */
   readonly metadataOnly?: true;
+  /** Read from a transcript, which has no headers of answers. */
+  readonly transcript?: true;
 }
 
 /** Names and values in the order received, with repeated ones. */

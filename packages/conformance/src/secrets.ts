@@ -28,9 +28,11 @@ const FORMS = [
 /** A substring of each of them, or the separator of a name and its value. */
 const HINT =
   /[=:]|B(?:earer|asic)|eyJ|[sprk]k[-_]|gh[opsur]_|github_pat_|gl[prfd]|xox|xapp|AKIA|ASIA|AIza|ya29|GOCSPX|hf_|npm_|pypi-|dop_v1_|SG\.|shp[a-z]|--/;
-/** `NAME=value`, `"name": "value"`, `--name value`: in text, in JSON, in JSON within a text. */
-const ASSIGNED =
-  /(?<![\w.-])(?<flag>--)?(?<name>[A-Za-z_][\w.-]{1,80})(?<between>\\{0,3}["']?[ \t]{0,3}(?:=>|:=|[=:])[ \t]{0,3}|\s(?<=--[\w.-]{2,80}\s))(?:\\{0,3}"(?<double>[^"\\\r\n]{3,})|\\{0,3}'(?<single>[^'\\\r\n]{3,})|(?<bare>[^\s"'`,;&<>(){}[\]\\]{3,}))/g;
+/** The part before the value in `NAME=value`, `"name": "value"`, `--name value`: in text, in JSON, in JSON within a text. */
+const NAMED =
+  /(?<![\w.-])(?<flag>--)?(?<name>[A-Za-z_][\w.-]{1,80})(?<between>\\{0,7}["']?[ \t]{0,3}(?:=>|:=|[=:])[ \t]{0,3}|\s(?<=--[\w.-]{2,80}\s))/g;
+const VALUE =
+  /\\{0,7}"(?<double>[^"\\\r\n]{3,})|\\{0,7}'(?<single>[^'\\\r\n]{3,})|(?<bare>[^\s"'`,;&<>(){}[\]\\]{3,})/y;
 
 export function isSecretName(name: string, value: unknown): boolean {
   const kind = kindOfName(name);
@@ -60,12 +62,30 @@ export function secretsIn(text: string): Span[] {
         match.index + match[0].indexOf(secret, match[1] === undefined ? 0 : match[0].length - secret.length - 1);
       found.push({ from, to: from + secret.length });
     }
-  for (const match of matches(text, ASSIGNED)) {
-    const { name = "", between = "", double, single, bare: plain, flag } = match.groups!;
-    const value = double ?? single ?? plain!;
-    if (!isAssigned(name.split(".").at(-1)!, between, value, plain === undefined, flag !== undefined)) continue;
-    const to = match.index + match[0].length;
-    found.push({ from: to - value.length, to });
+  return assignedIn(text, found);
+}
+
+/** Adds the values behind names. The value of another name is searched too: `note: password=…`, `"text": "login with password=…"`. */
+function assignedIn(text: string, found: Span[]): Span[] {
+  /** Up to here no value without quotes looks like a secret, so that a long one is not read again for each name in it. */
+  let plainTo = 0;
+  NAMED.lastIndex = 0;
+  for (let named = NAMED.exec(text); named; named = NAMED.exec(text)) {
+    const { name: names = "", between = "", flag } = named.groups!;
+    const name = names.split(".").at(-1)!;
+    const from = NAMED.lastIndex;
+    const isSecret = isNameOfSecret(name, between);
+    if (!isSecret && kindOfName(name) !== "suspect") continue;
+    if (from < plainTo && !(isSecret && (flag !== undefined || (between === "=" && !isCode(text, from))))) continue;
+    VALUE.lastIndex = from;
+    const { double, single, bare: plain } = VALUE.exec(text)?.groups ?? {};
+    const value = double ?? single ?? plain;
+    if (value === undefined) continue;
+    const to = VALUE.lastIndex;
+    if (isAssigned(isSecret, between, value, plain === undefined, flag !== undefined)) {
+      found.push({ from: to - value.length, to });
+      NAMED.lastIndex = to;
+    } else if (plain !== undefined && !looksSecret(plain)) plainTo = Math.max(plainTo, to);
   }
   return found;
 }
@@ -82,13 +102,23 @@ function matches(text: string, form: RegExp): readonly RegExpExecArray[] {
 
 const NONE: readonly RegExpExecArray[] = [];
 
+function isNameOfSecret(name: string, between: string): boolean {
+  return kindOfName(name) === "secret" || VARIABLE.test(name) || (bare(name) === "pwd" && between === "=");
+}
+
 /** `password: string` is code, and so is `password = read()`: a value without quotes must look like one, or stand right behind `=`. */
-function isAssigned(name: string, between: string, value: string, quoted: boolean, isFlag: boolean): boolean {
+function isAssigned(isSecret: boolean, between: string, value: string, quoted: boolean, isFlag: boolean): boolean {
   if (/^[$%<]|^__redacted_\d+__/.test(value)) return false;
-  const kind = kindOfName(name);
-  const isSecret = kind === "secret" || VARIABLE.test(name) || (bare(name) === "pwd" && between === "=");
-  if (isSecret && (quoted || isFlag || (between === "=" && !/^[a-z]+\./.test(value)))) return true;
-  return (isSecret || kind === "suspect") && looksSecret(value);
+  if (isSecret && (quoted || isFlag || (between === "=" && !isCode(value, 0)))) return true;
+  return looksSecret(value);
+}
+
+const CODE = /[a-z]+\./y;
+
+/** Whether a property is read at a position, as in `password=process.env`. */
+function isCode(text: string, at: number): boolean {
+  CODE.lastIndex = at;
+  return CODE.test(text);
 }
 
 /** What stands before a secret, as a word or at a word's end: a name's separator, a scheme, a flag. */

@@ -31,6 +31,10 @@ const headers = shape(
   "a list of pairs, the name and value of a header that can be sent",
   (value) => Array.isArray(value) && value.every(isPair),
 );
+/** The value of a field of an event stream is one line. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
+const FIELD = /^[^\r\n\u0000]*$/;
+const field = shape("a text without a line end or NUL, as an event can carry it", (value) => isText(FIELD, value));
 const method = shape("a method of HTTP", (value) => isText(TOKEN, value));
 const base64 = shape("base64", (value) => typeof value === "string" && value.length % 4 === 0 && BASE64.test(value));
 const status = shape(
@@ -47,7 +51,7 @@ const KINDS: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
   request: { from: one("client"), method, target: text, headers, socket: optional(flag) },
   response: { from: one("server"), status, headers },
   body: { from: either, ...content },
-  event: { from: one("server"), event: optional(text), id: optional(text), raw: optional(text), ...content },
+  event: { from: one("server"), event: optional(field), id: optional(field), raw: optional(text), ...content },
   comment: { from: one("server"), ...content },
   frame: { from: either, ...content },
   ping: { from: either },

@@ -1,6 +1,7 @@
 export type { Case, ClientCase, Level, ServerCase } from "./suite/case.js";
 export { type Suite, suiteOf } from "./suite/cases.js";
 export type { ValueOf } from "./suite/kit.js";
+export { Mask } from "./suite/mask.js";
 export { KEYWORDS, withoutKeyword } from "./suite/mutant.js";
 export { clientCommand, serverCommand } from "./suite/node/commands.js";
 export { Broken } from "./suite/node/program.js";

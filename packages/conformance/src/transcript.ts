@@ -5,7 +5,7 @@ import type { Entry, Happening, Header } from "./recording.js";
 /** The header of a transcript that is read as a recording. */
 export function transcriptHeader(contract: AnyContract): Header {
   const began = new Date(0).toISOString();
-  return { recording: 1, contract: { name: contract.name }, versions: {}, began, redacted: [] };
+  return { recording: 1, contract: { name: contract.name }, versions: {}, began, redacted: [], transcript: true };
 }
 
 /** Parses a line of a contract's transcript; undefined if the text is none. */

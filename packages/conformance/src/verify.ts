@@ -1,13 +1,5 @@
-import {
-  type AnyContract,
-  type AnyMessage,
-  type Flaw,
-  isObject,
-  Refusal,
-  type Unknown,
-  unfault,
-  Violation,
-} from "@parlance/wire";
+import type { Side } from "@parlance/contract";
+import { type AnyContract, type AnyMessage, type Flaw, isObject, type Unknown, Violation } from "@parlance/wire";
 import { isCut } from "@parlance/wire/durable";
 import { bodyOf, type Conversations } from "./conversation.js";
 import { PLACEHOLDER } from "./placeholders.js";
@@ -15,6 +7,7 @@ import type { Entry, Header } from "./recording.js";
 import { isPath, notPath } from "./target.js";
 import { type OpenAsk, SessionAsks } from "./verify/asks.js";
 import { type Find, type Finding, type Open, RULES, type Rule } from "./verify/finding.js";
+import { checkAnswerHeaders, checkRefusal, checkRefusedStatus, checkRequestType } from "./verify/headers.js";
 import { checkOrder, isSentinel, missingEnd } from "./verify/order.js";
 import { Resumptions } from "./verify/resume.js";
 
@@ -59,6 +52,8 @@ export class Verifier {
   readonly #asks: SessionAsks;
   readonly #resumptions: Resumptions;
   #metadataOnly = false;
+  /** A transcript has neither the headers of answers nor the types of all of them. */
+  #hasHeaders = true;
 
   /** `noted` is called for every call and message that the contract reads. */
   constructor(talk: Conversations, found: (finding: Finding) => void, noted?: (note: Note) => void) {
@@ -82,6 +77,7 @@ export class Verifier {
 
   header(header: Header): void {
     this.#metadataOnly = header.metadataOnly === true;
+    this.#hasHeaders = !this.#metadataOnly && !header.transcript;
   }
 
   entry(entry: Entry, line: number): void {
@@ -97,17 +93,35 @@ export class Verifier {
         find("order", `${entry.kind} of a connection that is not open`);
       return;
     }
+    this.#meet(
+      entry.from,
+      "text" in entry ? entry.text : undefined,
+      find,
+      () => this.#happened(open, entry, line, find),
+      (error) => {
+        if (entry.kind === "event" || entry.kind === "frame") this.#note(open, error.subject);
+      },
+    );
+  }
+
+  /** Reports what breaks a schema, as a fault of the side that sent it. */
+  #meet(
+    from: Side,
+    text: string | undefined,
+    find: Find,
+    check: () => void,
+    failed: (error: Violation) => void = () => {},
+  ): void {
     try {
-      this.#happened(open, entry, line, find);
+      check();
     } catch (error) {
       if (!(error instanceof Violation)) throw error;
-      if (entry.kind === "event" || entry.kind === "frame") this.#note(open, error.subject);
-      const text = "text" in entry ? entry.text : open.body;
+      failed(error);
       const flaws = error.flaws.filter((flaw) => !isRedacted(flaw, text));
       if (error.flaws.length > 0 && flaws.length === 0) return;
       find(
         error.code === "opening" ? "order" : "schema",
-        `${entry.from}: ${error.message}`,
+        `${from}: ${error.message}`,
         flaws.map(({ at }) => at),
       );
     }
@@ -129,7 +143,6 @@ export class Verifier {
     const resumption = this.#resumptions.of(request);
     const sent = { client: 0, server: 0 };
     const bound = resumption.resuming !== undefined;
-    if (!isPath(target)) this.#found({ line, connection: c, rule: "route", message: notPath(target) });
     this.#open.set(c, { c, method, target, headers, socket, ...resumption, bound, sent });
     if (!isPath(target)) this.#found({ line, connection: c, rule: "route", message: notPath(target) });
     else if (!bound && this.#talk.namesAt(method, target) === undefined && !isPreflight(method))
@@ -140,8 +153,9 @@ export class Verifier {
     switch (entry.kind) {
       case "body":
         if (entry.from === "client") {
-          open.body = entry.text!;
-          if (entry.text === undefined) open.bound = true;
+          open.hasBody = true;
+          if (entry.text !== undefined) open.body = entry.text;
+          else if (!this.#isUpload(open)) open.bound = true;
         } else this.#answer(open, entry.text, find);
         return;
       case "response":
@@ -149,7 +163,7 @@ export class Verifier {
         open.answer = entry.headers;
         if (entry.status < 400 && (open.resuming === "stream" || open.socket)) this.#resumptions.resumed(open);
         // What a server refuses may be a request that breaks the contract.
-        if (entry.status < 400) this.#bind(open);
+        if (entry.status < 400) this.#bind(open, find);
         return this.#status(open, find);
       case "event":
       case "frame":
@@ -184,7 +198,13 @@ export class Verifier {
     if (due) this.#found(due);
   }
 
-  #bind(open: Open): void {
+  #bind(open: Open, find: Find): void {
+    this.#meet("client", open.body, find, () => this.#read(open));
+    if (open.asked && this.#hasHeaders && !open.socket && (open.body !== undefined || open.hasBody))
+      checkRequestType(this.#contract, open.asked.name, open.headers, find);
+  }
+
+  #read(open: Open): void {
     if (open.bound || isPreflight(open.method)) return;
     open.bound = true;
     const { method, target, headers, body } = open;
@@ -200,8 +220,19 @@ export class Verifier {
     this.#asks.operation(open, open.asked);
   }
 
-  #status({ asked, status = 0, socket }: Open, find: Find): void {
+  /** Whether the request's body is bytes, which no schema describes. */
+  #isUpload({ method, target }: Open): boolean {
+    const names = this.#talk.namesAt(method, target) ?? [];
+    return names.some((name) => this.#contract.operations[name]?.binary !== undefined);
+  }
+
+  #status(open: Open, find: Find): void {
+    const { asked, status = 0, socket, method, target, resuming, answer = [] } = open;
     const operation = asked && this.#contract.operations[asked.name];
+    const names = this.#talk.namesAt(method, target);
+    if (status >= 400 && names && resuming === undefined) checkRefusedStatus(this.#contract, open, names, find);
+    if (operation && this.#hasHeaders && status === operation.answer.status)
+      checkAnswerHeaders(this.#contract, asked.name, answer, find);
     if (operation && status < 400 && status !== operation.answer.status)
       find("status", `${asked.name} answers ${operation.answer.status}, not ${status}`);
     if (socket && status < 400 && status !== 101) find("status", `a WebSocket is opened with 101, not ${status}`);
@@ -209,18 +240,19 @@ export class Verifier {
   }
 
   #answer(open: Open, text: string | undefined, find: Find): void {
-    if (text === undefined) return;
     const { asked, status = 0, answer = [], method, target, resuming } = open;
     // Another server answers such a request in words of its own.
+    const expected = asked && this.#contract.operations[asked.name]?.answer;
+    const hasBody = expected && (expected.json ?? expected.text ?? expected.binary ?? expected.stream) !== undefined;
+    if (expected && resuming === undefined && status < 400 && (status === 204 || !hasBody))
+      return find("schema", `server: ${asked.name} is answered with ${status} and a body, and has none`);
+    if (text === undefined) return;
     if (resuming === "cancel" || (resuming === "offer" && status >= 400)) return;
-    if (resuming === "offer") return this.#resumptions.offered(open, bodyOf(text, answer, this.#contract));
-    if (status >= 400) {
-      const refusal = unfault(this.#contract, status, text);
-      if (!(refusal instanceof Refusal)) find("schema", `the refusal of ${method} ${target} is not readable`);
-      return;
-    }
+    if (resuming === "offer") return this.#resumptions.offered(open, bodyOf(text, answer, this.#contract, "server"));
+    const names = this.#talk.namesAt(method, target);
+    if (status >= 400) return names && checkRefusal(this.#contract, open, names, text, find);
     if (asked && this.#contract.operations[asked.name]?.answer.json !== undefined)
-      this.#talk.checkAnswer(asked.name, bodyOf(text, answer, this.#contract));
+      this.#talk.checkAnswer(asked.name, bodyOf(text, answer, this.#contract, "server"));
   }
 
   #message(open: Open, entry: Extract<Entry, { kind: "event" | "frame" }>, find: Find): void {

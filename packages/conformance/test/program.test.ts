@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { clientCommand, serverCommand } from "../src/suite/node/commands.js";
 import type { ClientLine } from "../src/suite/peer.js";
 
@@ -107,4 +107,20 @@ read line; if [ $n = 1 ]; then exit 4; fi; echo '{"ready":"b"}'; read line; echo
   await server.fixture!.begin({ case: "b", script: [] });
   expect(server.url).toBe("http://127.0.0.1:2");
   expect(await server.fixture!.report("b")).toEqual([]);
+});
+
+test("a program that prints another line than its URL is reported at once, and in what came", async () => {
+  let told = "";
+  const write = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+    told += text;
+    return true;
+  });
+  onTestFinished(() => write.mockRestore());
+  const began = serverCommand("echo listening on 8080; echo again; exec sleep 30", {
+    cwd: ".",
+    wait: 10,
+    startWithin: 1000,
+  });
+  await expect(began).rejects.toMatchObject({ came: expect.stringContaining('but "listening on 8080"') });
+  expect(told).toBe('the program printed "listening on 8080", which is no line { "url": … }: waiting for one\n');
 });

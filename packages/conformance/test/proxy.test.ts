@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, request, type Server } from "node:http";
-import { type AddressInfo, createServer as createTcpServer, connect as dial } from "node:net";
+import { type AddressInfo, createServer as createTcpServer, connect as dial, type Server as TcpServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
@@ -15,6 +15,7 @@ import { listen } from "@parlance/server/node";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { forward } from "../src/node/forward.js";
+import { frames } from "../src/node/frames.js";
 import { proxy } from "../src/node/proxy.js";
 import { Recorder, type RecorderOptions } from "../src/recorder.js";
 import { type Entry, type Line, parseLine } from "../src/recording.js";
@@ -31,11 +32,11 @@ async function before(target: string, options: RecorderOptions = {}) {
   return { ...between, entries, kinds: () => entries().map(({ from, kind }) => `${from} ${kind}`) };
 }
 
-async function listening(server: Server): Promise<string> {
+async function listening(server: Server | TcpServer): Promise<string> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => {
-    server.closeAllConnections();
+    if ("closeAllConnections" in server) server.closeAllConnections();
     server.close();
   });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -349,6 +350,70 @@ test("a proxy that is killed leaves a recording that is cut, and readable up to 
   const ending = await read([readFileSync(file)], { onEntry: ({ kind }) => void (kind === "event" && events++) });
   expect({ state: ending.state, events }).toEqual({ state: "cut", events: 50 });
 });
+
+test("headers beyond ASCII pass to the byte, both ways", async () => {
+  for (const [upgrade, status] of [
+    ["", "200 OK"],
+    ["", "204 No"],
+    ["Connection: Upgrade\r\nUpgrade: websocket\r\n", "101 Yes"],
+    ["Connection: Upgrade\r\nUpgrade: websocket\r\n", "403 No"],
+  ]) {
+    const received = deferred<string>();
+    const server = createTcpServer((socket) => {
+      socket.on("error", () => {});
+      socket.setEncoding("latin1").once("data", (text: string) => {
+        received.resolve(text);
+        socket.end(Buffer.from(`HTTP/1.1 ${status}\r\n${upgrade}X-A: \xe9\xff\r\n\r\n`, "latin1"));
+      });
+    });
+    const { url } = await before(await listening(server));
+    const client = dial(Number(new URL(url).port), "127.0.0.1").setEncoding("latin1");
+    let answer = "";
+    client.on("data", (text) => {
+      answer += text;
+    });
+    const connection = upgrade === "" ? "Connection: close\r\n" : upgrade;
+    client.write(Buffer.from(`GET / HTTP/1.1\r\nHost: localhost\r\n${connection}X-B: \xe9\xff\r\n\r\n`, "latin1"));
+    await once(client, "close");
+    expect(answer).toContain("X-A: \xe9\xff\r\n");
+    expect(await received.promise).toContain("X-B: \xe9\xff\r\n");
+  }
+});
+
+test.each(["client", "server"] as const)(
+  "a message of the %s over the limit is recorded by its size, and what follows it is recorded",
+  (from) => {
+    const lines: Line[] = [];
+    const recorder = new Recorder((line) => void lines.push(parseLine(line) as Line));
+    const read = frames(from, recorder.connection(), () => {});
+    const mask = from === "client" ? [0, 0, 0, 0] : [];
+    const frame = (opcode: number, payload: Buffer) => {
+      const size = Buffer.alloc(8);
+      size.writeBigUInt64BE(BigInt(payload.length));
+      return Buffer.concat([Buffer.from([opcode, from === "client" ? 255 : 127]), size, Buffer.from(mask), payload]);
+    };
+    const [text, more, last, binary, pong, close] = [0x01, 0x00, 0x80, 0x82, 0x8a, 0x88];
+    const half = Buffer.alloc(9 << 20, "a");
+    const small = (opcode: number, payload: string) =>
+      Buffer.concat([
+        Buffer.from([opcode, payload.length | (from === "client" ? 128 : 0), ...mask]),
+        Buffer.from(payload),
+      ]);
+    const all = Buffer.concat([
+      small(0x81, "before"),
+      ...[frame(text, half), small(pong, ""), frame(more, half), frame(last, half)],
+      frame(binary, Buffer.alloc(17 << 20)),
+      ...[small(text, "af"), small(last, "ter")],
+      Buffer.from([close, from === "client" ? 130 : 2, ...mask, 3, 232]),
+    ]);
+    for (let at = 0; at < all.length; at += 1_000_003) read(all.subarray(at, at + 1_000_003));
+    recorder.flush();
+    const told = lines
+      .slice(1)
+      .map((line) => ("text" in line ? line.text : "size" in line ? line.size : (line as Entry).kind));
+    expect(told).toEqual(["before", "pong", 27 << 20, 17 << 20, "after", "close"]);
+  },
+);
 
 test("a request for a name that was made to point here is refused, and never reaches the server", async () => {
   const reached: string[] = [];

@@ -9,6 +9,7 @@ import { RecordingFile } from "../src/node/file.js";
 import { type Ending, read } from "../src/read.js";
 import { Recorder } from "../src/recorder.js";
 import type { Entry } from "../src/recording.js";
+import { parseLine } from "../src/recording.js";
 
 const fail = (what: unknown) => expect.fail(String(what));
 const folder = () => {
@@ -160,4 +161,11 @@ test("a block in its usual form is the event that a decoder reads", () => {
     return JSON.stringify(found) !== JSON.stringify(expected);
   });
   expect(different).toEqual([]);
+});
+
+test.each(["a\nb", "a\rb", "a\u0000b"])("an event whose name or id is %j is no line of a recording", (text) => {
+  for (const field of ["event", "id"]) {
+    const line = JSON.stringify({ t: 1, c: 1, from: "server", kind: "event", [field]: text, text: "{}" });
+    expect(parseLine(line)).toEqual({ flaw: expect.stringContaining(`\`${field}\` is `) });
+  }
 });

@@ -253,3 +253,24 @@ test("equal requests are answered in the order in which they were recorded, and 
   );
   expect(replay.close().map(({ kind }) => kind)).toEqual(["miss"]);
 });
+
+test("a body of bytes is replayed by both sides", async () => {
+  const bytes = new Uint8Array([0, 255, 254, 1]);
+  const put = (own = bytes) => new Request("http://localhost/papers/a", { method: "PUT", body: own });
+  const received: string[] = [];
+  const fetch = async (request: Request) => {
+    received.push(Buffer.from(await request.arrayBuffer()).toString("hex"));
+    return new Response(bytes, { status: 201 });
+  };
+  const recording = record({ fetch });
+  await (await recording.fetch(put())).arrayBuffer();
+  const tape = await loadTape(recording.bytes());
+  expect(await replayClient(tape, { fetch })).toEqual([]);
+  expect(received).toEqual(["00fffe01", "00fffe01"]);
+  const server = new ReplayServer(tape);
+  const answer = await server.fetch(put());
+  expect([answer.status, new Uint8Array(await answer.arrayBuffer())]).toEqual([201, bytes]);
+  expect(server.close()).toEqual([]);
+  const other = new ReplayServer(tape);
+  expect((await other.fetch(put(new Uint8Array([0, 255, 254, 2])))).status).toBe(501);
+});

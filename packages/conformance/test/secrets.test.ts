@@ -20,6 +20,13 @@ const texts: [what: string, text: string, secret: string][] = [
   ["a flag with =", `login --api-key=${WORD}`, WORD],
   ["curl's user", `curl -u me:${WORD} http://a/`, WORD],
   ["a query in text", `GET http://a/x?page=2&access_token=${WORD}&z=1`, WORD],
+  ...["access_token", "api_key", "client_secret", "X-Amz-Signature"].map((name): [string, string, string] => [
+    `a URL with ${name}`,
+    `see https://a.example/cb?x=1&${name}=${KEY}&y=2 for it`,
+    KEY,
+  ]),
+  ["a URL with a fragment", `https://a.example/cb#access_token=${WORD}&x=1`, WORD],
+  ["a URL in a query", `GET /go?to=https://a.example/?password=${WORD}`, WORD],
   ["a connection string", `postgres://me:${WORD}@db.example:5432/app`, WORD],
   ["a connection string without a user", `redis://:${WORD}@cache:6379/0`, WORD],
   ["a password with @ and /", `mysql://me:p@ss/${WORD}@db/app`, WORD],
@@ -55,6 +62,28 @@ const texts: [what: string, text: string, secret: string][] = [
   ].map((prefix): [string, string, string] => [`a key with ${prefix}`, `it is ${prefix}${KEY}, see`, KEY]),
   ["an AWS key", "id AKIAIOSFODNN7EXAMPLE is ours", "AKIAIOSFODNN7EXAMPLE"],
 ];
+
+/** Places of a text within others, and in lines of a recording. */
+const within: Record<string, (text: string) => string> = {
+  "a text behind a name": (text) => `note: ${text}`,
+  "a text behind =": (text) => `x=${text}`,
+  "JSON within a text": (text) => `Result: ${JSON.stringify({ msg: `it is ${text} ok` })} done`,
+  "JSON within JSON within a text": (text) => `Result: ${JSON.stringify({ msg: JSON.stringify({ text }) })} done`,
+  "JSON that is cut": (text) => JSON.stringify({ ok: 1, text: `my ${text}` }).slice(0, -2),
+};
+const lines: Record<string, (text: string, seen: Seen) => void> = {
+  "the name of an event": (text, seen) => sends(seen, `event: ${text}\r\ndata: {}\r\n\r\n`),
+  "the id of an event": (text, seen) => sends(seen, `id: ${text}\r\ndata: {}\r\n\r\n`),
+  "an unknown field of an event": (text, seen) => sends(seen, `foo: ${text}\ndata: {}\n\n`),
+  "a comment": (text, seen) => sends(seen, `: ${text}\n\n`),
+  "a close": (text, seen) => seen.close("server", 1008, text),
+  "an error": (text, seen) => seen.error("server", text),
+  "a header": (text, seen) => seen.request("GET", "/", [["X-Note", text]]),
+};
+function sends(seen: Seen, text: string): void {
+  seen.response(200, headers);
+  seen.body("server", bytes(text));
+}
 
 type Seen = ReturnType<Recorder["connection"]>;
 
@@ -138,6 +167,14 @@ describe.each(texts)("%s", (_, text, secret) => {
       seen.end("server");
     });
     expect(said).not.toContain(secret);
+  });
+
+  test("is in no place of another text, and on no line", () => {
+    const clean = Object.entries(within).map(([place, put]) => [place, new Redactor().text(put(text))]);
+    if (!text.includes("\n"))
+      for (const [place, put] of Object.entries(lines))
+        for (const raw of [false, true]) clean.push([place, linesOf((seen) => put(text, seen), { raw })]);
+    expect(clean.flatMap(([place, one]) => (one!.includes(secret) ? [place] : []))).toEqual([]);
   });
 
   test.each(Object.keys(carriers))(
@@ -259,6 +296,12 @@ describe("the time for a hostile text grows with its length, not faster:", () =>
     "\\",
     "a.-_",
     "password=abcd ",
+    "password=a.",
+    "password:",
+    "token=",
+    "token='",
+    "token = a1",
+    "?key=",
     "--a\ncontent-disposition: form-data; name=a\n\n",
   ];
   /** Processor time in milliseconds, which others on the machine do not lengthen. */

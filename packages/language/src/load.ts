@@ -50,10 +50,13 @@ async function texts(path: string): Promise<ContractFolder["files"]> {
     ...(await inside("messages", ".json")),
     ...(await inside("transcripts", ".jsonl")),
   ].sort();
-  const read = await Promise.all(files.map((file) => readFile(join(path, file), "utf8")));
+  const read = await Promise.all(files.map((file) => textAt(join(path, file))));
   const own = Object.fromEntries(files.map((file, index) => [file, read[index]!]));
-  return withReferred(own, (file) => readFile(join(path, file), "utf8"));
+  return withReferred(own, (file) => textAt(join(path, file)));
 }
+
+/** Some editors begin a file with a byte order mark. */
+const textAt = async (file: string) => (await readFile(file, "utf8")).replace(/^\uFEFF/, "");
 
 /** Adds the files beside `messages/` that a folder's schemas refer to. Lint reports missing ones. */
 export async function withReferred(

@@ -134,3 +134,13 @@ test("the files that a folder's schemas refer to are read with it, once each, an
   };
   expect(referred(files)).toEqual(["../common/y.json", "shared/x.json"]);
 });
+
+test("a file of a contract may begin with a byte order mark", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "parlance-load-"));
+  const { files } = pets();
+  await mkdir(join(directory, "messages"));
+  for (const [file, text] of Object.entries(files))
+    if (!file.startsWith("transcripts/")) await writeFile(join(directory, file), `\uFEFF${text}`);
+  expect((await load(directory)).contract).toEqual(assemble(pets()).contract);
+  await rm(directory, { recursive: true });
+});

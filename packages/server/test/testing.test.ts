@@ -2,6 +2,7 @@ import { connect, Disconnected } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
 import { play, stopClock } from "@parlance/client/testing";
 import type { ContractDocument } from "@parlance/contract";
+import { contractValue } from "@parlance/language/value";
 import { based } from "@parlance/protocols/based";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
@@ -203,6 +204,49 @@ describe("a double", () => {
     await until("initial_state");
     kit.cut();
     await expect(over).rejects.toMatchObject({ code: "closed" });
+  });
+
+  test("answers with headers, and says what it has no example of", async () => {
+    const headers = { "X-Total": { type: "integer", required: true }, "X-Kind": { type: "string", enum: ["all"] } };
+    const answers = { ships: { json: "Ships", headers }, stored: { headers }, paper: { binary: "application/pdf" } };
+    const operations = Object.fromEntries(
+      Object.entries(answers).map(([name, answer]) => [
+        name,
+        { method: "GET", path: `/${name}`, transfer: true, answer: { status: 200, ...answer } },
+      ]),
+    );
+    const object = (title: string, more: object) => ({ $id: `/harbor/${title}`, title, type: "object", ...more });
+    const harbor = contractValue({
+      contract: {
+        name: "harbor",
+        format: 1,
+        tag: { in: "property", property: "type" },
+        messages: {},
+        operations,
+        channels: {},
+        fault: { schema: "Fault", text: ["/text"] },
+      },
+      schemas: {
+        Ships: object("Ships", { examples: [{ name: "Daphne" }] }),
+        Fault: object("Fault", { examples: [{ text: "no" }] }),
+      },
+      source: { operations },
+      transcripts: {},
+      files: {},
+    } as unknown as ContractDocument);
+    const app = double(harbor);
+    const asked = async (path: string) => {
+      const answer = await app.fetch(new Request(`http://localhost${path}`));
+      return [answer.status, answer.headers.get("x-total"), answer.headers.get("x-kind"), await answer.text()];
+    };
+    expect(await asked("/ships")).toEqual([200, "1", "all", '{"name":"Daphne"}']);
+    expect(await asked("/stored")).toEqual([200, "1", "all", ""]);
+    expect(await asked("/paper")).toMatchObject([
+      501,
+      null,
+      null,
+      expect.stringContaining("harbor has no example of the bytes that paper answers"),
+    ]);
   });
 
   test("names what it has no example of", async () => {

@@ -10,10 +10,10 @@ export function appAnswering(app: {
   close(): void;
 }): Answering {
   return {
-    async answer({ method, target, headers, body }) {
+    async answer({ method, target, headers, body, bytes = body }) {
       const url = `http://${headerOf(headers, "host") ?? "localhost"}${target}`;
       const own = headers.map(([name, value]) => [name, value] as [string, string]);
-      const request = new Request(url, { method, headers: own, ...(body !== undefined && { body }) });
+      const request = new Request(url, { method, headers: own, ...(bytes !== undefined && { body: bytes }) });
       const response = await app.fetch(request);
       return {
         status: response.status,

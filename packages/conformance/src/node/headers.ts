@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import type { HeaderList } from "../recording.js";
 
 /** These end at the next hop (RFC 9110, section 7.6.1); the two connections have their own. */
@@ -15,4 +16,9 @@ export const flat = (headers: HeaderList) => headers.flat() as unknown as Record
 /** The headers that a proxy passes on. */
 export function passed(headers: HeaderList): HeaderList {
   return headers.filter(([name]) => !HOP.test(name) && !PACKING.test(name));
+}
+
+/** Sends the headers alone, each character as one byte. `flushHeaders` sends them as UTF-8. */
+export function sendHead(outgoing: ServerResponse): void {
+  if (!outgoing.writableEnded) outgoing.write(Buffer.alloc(0));
 }

@@ -5,8 +5,9 @@ import { socketPort } from "@parlance/wire/link";
 import { WebSocketServer } from "ws";
 import { MAX_CONTENT } from "../bodies.js";
 import type { HeaderList } from "../recording.js";
-import type { Answering, Arriving } from "../replay/answering.js";
+import { type Answering, type Arriving, carried } from "../replay/answering.js";
 import { selected } from "../replay/server.js";
+import { sendHead } from "./headers.js";
 
 export interface ListeningReplay {
   readonly url: string;
@@ -70,13 +71,13 @@ export async function listenReplay(replay: Answering, { port = 0, host = "127.0.
 async function answer(replay: Answering, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk);
-  const text = Buffer.concat(chunks).toString();
-  const { status, headers, body } = await replay.answer({ ...arriving(incoming), ...(text !== "" && { body: text }) });
+  const whole = carried(new Uint8Array(Buffer.concat(chunks)));
+  const { status, headers, body } = await replay.answer({ ...arriving(incoming), ...whole });
   const left = new AbortController();
   outgoing.on("close", () => left.abort());
   outgoing.on("error", () => {});
   outgoing.writeHead(status, headers.flat() as unknown as Record<string, string>);
-  outgoing.flushHeaders();
+  sendHead(outgoing);
   for await (const bytes of body(left.signal)) {
     if (outgoing.destroyed) return;
     if (!outgoing.write(bytes)) await hasRoom(outgoing);

@@ -17,7 +17,7 @@ import { isEventStream } from "../recording.js";
 import { cutChunks, cutEvents, cutFrames } from "./cutter.js";
 import { forward, type Guided } from "./forward.js";
 import { frames } from "./frames.js";
-import { flat, pairs, passed } from "./headers.js";
+import { flat, pairs, passed, sendHead } from "./headers.js";
 import { Lane } from "./lane.js";
 
 export interface ProxyOptions {
@@ -153,7 +153,7 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Prox
     const headers = pairs(answer.rawHeaders);
     outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, flat(passed(headers)));
     // With the first chunk if that is here already: headers alone are a packet of their own.
-    const headed = setImmediate(() => outgoing.flushHeaders());
+    const headed = setImmediate(() => sendHead(outgoing));
     for (const event of ["data", "end", "close"]) answer.once(event, () => clearImmediate(headed));
     seen.response(answer.statusCode ?? 502, headers);
     const cut = isEventStream(headers) ? cutEvents() : cutChunks;
@@ -207,7 +207,8 @@ function passSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer, opt
   upstream.on("upgrade", (answer, peer, first) => {
     call.add(() => peer.destroy());
     const headers = pairs(answer.rawHeaders);
-    socket.write(`${statusLine(answer)}${headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`);
+    const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+    socket.write(`${statusLine(answer)}${lines}\r\n`, "latin1");
     seen.response(101, headers);
     join({ client: socket, server: peer }, { client: head, server: first }, lanes, seen, lose, finish);
   });
@@ -248,7 +249,7 @@ function join(
 function refuse(answer: IncomingMessage, socket: Duplex, seen: Connection, finish: () => void): void {
   const headers = passed(pairs(answer.rawHeaders));
   const kept = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-  socket.write(`${statusLine(answer)}${kept}Connection: close\r\n\r\n`);
+  socket.write(`${statusLine(answer)}${kept}Connection: close\r\n\r\n`, "latin1");
   seen.response(answer.statusCode ?? 502, headers);
   forward(answer, socket, (chunk) => seen.body("server", chunk));
   answer.on("error", () => {});

@@ -1,5 +1,6 @@
 import type { OpenSocket, Port, SocketRefused } from "@parlance/wire";
 import { pair } from "@parlance/wire/link";
+import { comparable } from "../bodies.js";
 import type { HeaderList } from "../recording.js";
 
 /** A request as a replay or a mock gets it. */
@@ -8,7 +9,14 @@ export interface Arriving {
   /** Path and query. */
   readonly target: string;
   readonly headers: HeaderList;
+  /** As `comparable` gives it. */
   readonly body?: string | undefined;
+  readonly bytes?: Uint8Array<ArrayBuffer> | undefined;
+}
+
+/** The body of a request, as text and as bytes. An empty one is none. */
+export function carried(bytes: Uint8Array<ArrayBuffer>): Pick<Arriving, "body" | "bytes"> {
+  return bytes.length === 0 ? {} : { body: comparable(bytes), bytes };
 }
 
 /** An answer of a replay or a mock, at its pace. */
@@ -38,9 +46,9 @@ export function inMemory({ answer, accept }: Pick<Answering, "answer" | "accept"
   return {
     async fetch(request) {
       const { pathname, search } = new URL(request.url);
-      const body = request.body ? await request.text() : undefined;
+      const body = request.body ? carried(new Uint8Array(await request.arrayBuffer())) : {};
       const { method, headers } = request;
-      const replayed = await answer({ method, target: pathname + search, headers: [...headers], body });
+      const replayed = await answer({ method, target: pathname + search, headers: [...headers], ...body });
       return responseOf(replayed, request.signal);
     },
     async webSocket(url, { headers, protocols }) {

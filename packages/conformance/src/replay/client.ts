@@ -1,7 +1,7 @@
 import { formatTicket, newKey, type OpenSocket, type Port } from "@parlance/wire";
 import { Queue } from "@parlance/wire/link";
 import { Blocks } from "../blocks.js";
-import { MAX_CONTENT } from "../bodies.js";
+import { bytesIn, MAX_CONTENT } from "../bodies.js";
 import { type Entry, headerOf, isEventStream } from "../recording.js";
 import { urlAt } from "../target.js";
 import { Cursors } from "./cursors.js";
@@ -78,7 +78,9 @@ function begin(run: Replaying, cursors: Cursors, take: Take, options: ReplayClie
   if (take.request.socket) {
     one.response = openSocket(run, one, url.replace(/^http/, "ws"), headers, options);
   } else {
-    const body = take.body === undefined ? {} : { body: run.matcher.rewrite(take.body) };
+    const { base64, body: text } = take;
+    const content = base64 === undefined ? text && run.matcher.rewrite(text) : bytesIn(base64);
+    const body = content === undefined ? {} : { body: content };
     const request = new Request(url, {
       method: take.request.method,
       headers,
@@ -182,6 +184,8 @@ async function follow(run: Replaying, cursors: Cursors, one: Live, entry: Entry)
     case "body":
     case "event":
     case "frame": {
+      // It went with its request.
+      if (entry.from === "client" && entry.kind === "body" && entry.base64 !== undefined) return;
       if (entry.from === "client" && entry.text === undefined)
         return void run.found("left", `${entry.kind} of the client on ${name} is not in the recording as text`);
       if (entry.from === "client") return one.port?.send(matcher.rewrite(entry.text ?? ""));

@@ -1,6 +1,7 @@
 import type { Port } from "@parlance/wire";
 import { Queue } from "@parlance/wire/link";
 import { rawOf } from "../blocks.js";
+import { bytesIn } from "../bodies.js";
 import { type Entry, leftOutAs } from "../recording.js";
 import type { Opened, Replayed } from "./answering.js";
 import type { Gate } from "./gate.js";
@@ -90,7 +91,7 @@ export class Player {
     const { matcher } = this.#run;
     if (entry.kind === "event" && entry.size === undefined) return encoder.encode(matcher.rewrite(rawOf(entry)));
     if (entry.kind !== "body" && entry.kind !== "comment") return undefined;
-    if (entry.base64 !== undefined) return Uint8Array.from(atob(entry.base64), (one) => one.charCodeAt(0));
+    if (entry.base64 !== undefined) return bytesIn(entry.base64);
     return encoder.encode(matcher.rewrite(entry.text ?? ""));
   }
 

@@ -1,4 +1,5 @@
 import { misuse } from "@parlance/wire";
+import { dataOf } from "../bodies.js";
 import { type Ending, type ReadOptions, read } from "../read.js";
 import { type Entry, type Header, headerOf } from "../recording.js";
 import { isPath, notPath } from "../target.js";
@@ -8,8 +9,10 @@ type Request = Extract<Entry, { kind: "request" }>;
 /** One connection of a recording: its request, and what happened after it. */
 export interface Take {
   readonly request: Request;
-  /** Of the request; undefined where it had none. */
+  /** Of the request, as `comparable` gives it; undefined where it had none. */
   body: string | undefined;
+  /** The same body, where it is not text. */
+  base64?: string;
   /** The position of the request among all entries. */
   readonly at: number;
   readonly steps: Step[];
@@ -74,8 +77,10 @@ export function takesOf(entries: readonly Entry[]): Take[] {
   for (const [at, entry] of entries.entries()) {
     const take = takes.get(entry.c);
     if (entry.kind === "request") takes.set(entry.c, { request: entry, body: undefined, at, steps: [] });
-    else if (entry.kind === "body" && entry.from === "client" && take) take.body = entry.text;
-    else take?.steps.push({ entry, at });
+    else if (entry.kind === "body" && entry.from === "client" && take) {
+      take.body = entry.base64 === undefined ? entry.text : dataOf(entry.base64);
+      if (entry.base64 !== undefined) take.base64 = entry.base64;
+    } else take?.steps.push({ entry, at });
   }
   return [...takes.values()];
 }

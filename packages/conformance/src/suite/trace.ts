@@ -11,18 +11,22 @@ export interface Traced {
 
 /** Bytes that are kept of one case. */
 const MOST = 64 * 1024;
-const TOKEN = /((?:authorization|x-api-key|cookie):\s*)[^\r\n]+/gi;
+const SECRETS = ["authorization", "x-api-key", "cookie"];
 
-/** Records what passes between the kit and a peer. Tokens are left out. */
+/** Records what passes between the kit and a peer. Tokens in headers are left out. */
 export class Trace {
   readonly #now: () => number;
+  readonly #token: RegExp;
   #began = 0;
   #left = MOST;
   #connections = 0;
   #lines: Traced[] = [];
 
-  constructor(now: () => number) {
+  /** `header` is that of the contract's API key. */
+  constructor(now: () => number, header?: string) {
     this.#now = now;
+    const names = header === undefined ? SECRETS : [...SECRETS, header.replace(/[$*+.^|]/g, "\\$&")];
+    this.#token = new RegExp(`(^(?:${names.join("|")}):[ \\t]*)[^\\r\\n]+`, "gim");
   }
 
   begin(): void {
@@ -41,7 +45,7 @@ export class Trace {
     const kept = bytes.length > this.#left ? `${bytes.slice(0, this.#left)}… (${bytes.length} in all)` : bytes;
     this.#left -= kept.length;
     const t = Math.round((this.#now() - this.#began) * 10) / 10;
-    this.#lines.push({ t, c, from, bytes: kept.replace(TOKEN, "$1…") });
+    this.#lines.push({ t, c, from, bytes: kept.replace(this.#token, "$1…") });
   }
 
   get lines(): readonly Traced[] {

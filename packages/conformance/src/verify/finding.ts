@@ -2,7 +2,7 @@ import type { Asked } from "../conversation.js";
 import type { HeaderList } from "../recording.js";
 
 /** What a finding is about. */
-export const RULES = ["schema", "order", "exchange", "end", "status", "route"] as const;
+export const RULES = ["schema", "order", "exchange", "end", "status", "header", "route"] as const;
 
 export type Rule = (typeof RULES)[number];
 
@@ -37,6 +37,8 @@ export interface Open {
   /** The body of the request has been read, or there is none. */
   bound: boolean;
   body?: string;
+  /** There is a body, whether or not it is text. */
+  hasBody?: true;
   status?: number;
   answer?: HeaderList;
   /** The number of messages sent by each side. */

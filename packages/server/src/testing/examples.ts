@@ -1,5 +1,5 @@
 import type { ChannelContract, Examples, Stream } from "@parlance/contract";
-import { type AnyContract, type AnyMessage, messageDecoder, misuse, Refusal } from "@parlance/wire";
+import { type AnyContract, type AnyMessage, inputName, messageDecoder, misuse, Refusal } from "@parlance/wire";
 import type { AnyChannel } from "@parlance/wire/link";
 import type { Handlers } from "../call.js";
 
@@ -7,15 +7,10 @@ type Input = Readonly<Record<string, unknown>>;
 
 /** Handlers that answer from the contract's examples, which are loaded by the first call. */
 export function exampleHandlers(contract: AnyContract): Handlers {
-  const streams = Object.entries(contract.operations).map(([name, { answer, transfer }]) => {
+  const streams = Object.entries(contract.operations).map(([name, { answer }]) => {
     const { stream } = answer;
     if (stream) return [name, async (input: Input, call: Cancel) => play(contract, stream, input, call)] as const;
-    const refuse = () => {
-      throw new Refusal(`${contract.name} has no example of what ${name} answers: give \`double\` a handler`, {
-        status: 501,
-      });
-    };
-    return [name, transfer ? refuse : (input: Input) => answerOf(contract, name, input)] as const;
+    return [name, (input: Input) => answerOf(contract, name, input)] as const;
   });
   const channels = Object.entries(contract.channels).map(
     ([name, channel]) => [name, (input: Input, open: AnyChannel) => converse(contract, channel, input, open)] as const,
@@ -34,10 +29,23 @@ async function examplesOf({ name, accepts }: AnyContract): Promise<Examples> {
 }
 
 async function answerOf(contract: AnyContract, name: string, input: Input): Promise<unknown> {
-  const { json, text } = contract.operations[name]!.answer;
-  if (json === undefined && text === undefined) return undefined;
+  const { json, text, binary, headers } = contract.operations[name]!.answer;
+  if (binary !== undefined) throw missing(contract, `the bytes that ${name} answers`);
+  if ((json ?? text ?? headers) === undefined) return undefined;
   const { schemas, texts } = await examplesOf(contract);
-  return json === undefined ? (texts[name] ?? "") : ofSession(contract, schemas[json], input);
+  const body = json === undefined ? text && (texts[name] ?? "") : ofSession(contract, schemas[json], input);
+  if (headers === undefined) return body;
+  const example = schemas[inputName(name, "Headers")];
+  const required = Object.keys(headers).filter((key) => headers[key]!.required);
+  if (example === undefined && required.length > 0)
+    throw missing(contract, `the header ${required.join(" or ")} that ${name} answers`);
+  return { headers: example ?? {}, ...(body !== undefined && { body }) };
+}
+
+function missing({ name }: AnyContract, what: string): Refusal {
+  return new Refusal(`${name} has no example of ${what}: write one, or answer by a handler or a recording`, {
+    status: 501,
+  });
 }
 
 /** Each message that is no failure, in the contract's order, and then the first that ends the stream. */

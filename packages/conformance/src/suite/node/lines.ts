@@ -11,8 +11,11 @@ export class Lines {
   #rest: string[] = [];
   #length = 0;
 
-  /** Calls back for each line, and with a flaw where the output passes a limit. */
-  constructor(output: Readable, notify: (flaw?: string) => void) {
+  readonly #onOther: (line: string) => void;
+
+  /** Calls back for each line, and with a flaw where the output passes a limit; `onOther` for each line that is not JSON. */
+  constructor(output: Readable, notify: (flaw?: string) => void, onOther: (line: string) => void = () => {}) {
+    this.#onOther = onOther;
     output.setEncoding("utf8");
     output.on("error", () => {});
     const read = (chunk: string) => {
@@ -41,6 +44,7 @@ export class Lines {
       // Some runtimes begin their output with a byte order mark; it is white space.
       const line = this.#rest.join("").trim();
       if (line.startsWith("{")) this.#lines.push(line);
+      else if (line !== "") this.#onOther(line);
       this.#rest = [next];
       this.#length = next.length;
     }

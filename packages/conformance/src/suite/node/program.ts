@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { branded } from "../../branded.js";
 import { Unmet } from "../case.js";
+import { visible } from "../report/visible.js";
 import { Lines } from "./lines.js";
 
 /** Lines of stderr that a failure repeats. */
@@ -26,6 +27,9 @@ export class Program {
   /** Whether it has ended, and all that might still write to its output. */
   #isClosed = false;
   #stderr = "";
+  /** What is waited for, until a line that is not it has been reported. */
+  #expected: string | undefined;
+  #other = "";
 
   constructor(command: string, cwd: string) {
     // A group of its own, so that a signal reaches what the shell has started too.
@@ -33,7 +37,11 @@ export class Program {
     if (open.size === 0) process.on("exit", killAll);
     open.add(this);
     const { stdin, stdout, stderr } = this.#child;
-    this.#lines = new Lines(stdout!, (flaw) => (flaw === undefined ? this.#wake?.() : this.#end(flaw)));
+    this.#lines = new Lines(
+      stdout!,
+      (flaw) => (flaw === undefined ? this.#wake?.() : this.#end(flaw)),
+      (line) => this.#printed(line),
+    );
     stderr!.pipe(process.stderr, { end: false });
     stderr!.setEncoding("utf8").on("data", (text: string) => {
       this.#stderr = (this.#stderr + text)
@@ -64,14 +72,18 @@ export class Program {
   async ask(line: object | undefined, what: string, wait: number): Promise<Answer> {
     const early = this.#lines.next();
     if (early !== undefined) throw new Broken(what, `a line that nothing asked for: ${early.slice(0, 200)}`);
+    if (!line) this.#expected = what;
     if (line) this.#child.stdin!.write(`${JSON.stringify(line)}\n`);
     const until = Date.now() + wait;
     for (;;) {
       const text = this.#lines.next();
-      if (text !== undefined) return answerIn(text, what);
+      if (text !== undefined) {
+        this.#expected = undefined;
+        return answerIn(text, what);
+      }
       if (this.#ended !== undefined) throw new Broken(what, this.#ended);
       const left = until - Date.now();
-      if (left <= 0) throw new Unmet(what, `nothing within ${wait} ms`);
+      if (left <= 0) throw new Unmet(what, `nothing within ${wait} ms${this.#other}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, left);
         this.#wake = () => {
@@ -128,6 +140,16 @@ export class Program {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Tells of a line that is not the one waited for at once, because a program may take long to start. */
+  #printed(line: string): void {
+    if (this.#expected === undefined) return;
+    this.#other = ` but ${JSON.stringify(line.slice(0, 200))}`;
+    process.stderr.write(
+      `${visible(`the program printed${this.#other.slice(4)}, which is no line ${this.#expected}: waiting for one`)}\n`,
+    );
+    this.#expected = undefined;
   }
 
   #end(how: string): void {

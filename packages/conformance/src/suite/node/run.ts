@@ -2,6 +2,7 @@ import { Violation } from "@parlance/wire";
 import { BYTES, base64 } from "../bytes.js";
 import { type Case, type ClientCase, meet, NotOffered, type ServerCase, Unmet } from "../case.js";
 import type { Suite } from "../cases.js";
+import { Mask } from "../mask.js";
 import type { ClientPeer, ServerPeer } from "../peer.js";
 import type { Outcome, Result } from "../result.js";
 import type { Listed } from "../select.js";
@@ -39,7 +40,8 @@ const SILENT = 3;
 export async function runCases({ kit }: Suite, cases: readonly Case[], options: RunOptions): Promise<Result[]> {
   const { wait = 5000, signal } = options;
   const began = performance.now();
-  const trace = new Trace(() => performance.now() - began);
+  const trace = new Trace(() => performance.now() - began, kit.contract.auth?.header);
+  const mask = new Mask(kit.contract, options.token);
   const results: Result[] = [];
   const known = listed(options.known);
   const flaky = listed(options.flaky);
@@ -52,11 +54,12 @@ export async function runCases({ kit }: Suite, cases: readonly Case[], options: 
         : clientCase(kit, one, trace, options, wait, heard);
     const judged = await judge(one, attempt, trace, known, flaky);
     if (signal?.aborted) return results;
-    const result = { ...judged, ...("expected" in judged && options.rerun && { rerun: options.rerun(one.id) }) };
+    const rerun = "expected" in judged && options.rerun && { rerun: options.rerun(one.id) };
+    const result = mask.result({ ...judged, ...rerun });
     results.push(result);
     options.onResult?.(result);
     if (heard.answers === 0 && result.outcome === "failed" && ++silent === SILENT)
-      throw new Broken(`answer to its first ${SILENT} cases`, heard.last);
+      throw new Broken(`answer to its first ${SILENT} cases`, mask.text(heard.last));
   }
   return results;
 }

@@ -30,6 +30,9 @@ export class Messages {
   readonly #kit: Kit;
   readonly #name: string;
 
+  /** Whether the sentinel has come. */
+  hasSentinel = false;
+
   constructor(kit: Kit, name: string, opened: Opened) {
     this.#kit = kit;
     this.#name = name;
@@ -50,7 +53,11 @@ export class Messages {
   async next(): Promise<JsonMessage | undefined> {
     for (;;) {
       const event = await this.event();
-      if (event === undefined || event.data === this.#sentinel) return undefined;
+      if (event === undefined) return undefined;
+      if (event.data === this.#sentinel) {
+        this.hasSentinel = true;
+        return undefined;
+      }
       const read = this.#kit.codec(this.#name, "server").decode(event);
       if ("message" in read) return read.message as JsonMessage;
     }

@@ -198,13 +198,14 @@ function liveStream(kit: Kit, name: string): ServerCase {
         throw new NotOffered(`${name} is answered with ${opened.status}`);
       meet(opened.status === answer.status, `status ${answer.status}`, opened.status);
       const messages = new Messages(kit, name, opened);
-      const { end = [], mayEnd = [] } = answer.stream!;
+      const { end = [], mayEnd = [], sentinel } = answer.stream!;
       let last: JsonMessage | undefined;
       if (!kit.ends(name)) return opened.abort();
       for (let came = await messages.next(); came; came = await messages.next()) last = came;
       const types = [...end, ...mayEnd];
-      if (types.length > 0)
-        meet(last !== undefined && types.includes(last.type), types.join(" or "), last ?? "no message");
+      const ends = [...types, ...(sentinel === undefined ? [] : [sentinel])];
+      const isOver = messages.hasSentinel || (last !== undefined && types.includes(last.type));
+      if (ends.length > 0) meet(isOver, ends.join(" or "), last ?? "no message");
     },
   };
 }

@@ -1,0 +1,121 @@
+import { contractValue } from "@parlance/language/value";
+import type { AnyContract } from "@parlance/wire";
+import { expect, test } from "vitest";
+import { Conversations } from "../src/conversation.js";
+import type { Entry, HeaderList } from "../src/recording.js";
+import { type Finding, Verifier } from "../src/verify.js";
+
+// What an answer or request may break beside the messages in it.
+
+const object = (title: string, properties: object, required: readonly string[] = []) => ({
+  $id: `https://parlance.dev/harbor/${title}`,
+  title,
+  type: "object",
+  properties,
+  required,
+});
+const answer = (more: object, status = 200) => ({ method: "GET", answer: { status, ...more } });
+const headers = { "X-Total": { type: "integer", required: true } };
+const contract = contractValue({
+  contract: {
+    name: "harbor",
+    tag: { in: "property", property: "type" },
+    messages: { over: { schema: "Over" } },
+    operations: {
+      ships: { path: "/ships", ...answer({ json: "Ship", headers }), faults: { 409: {}, 422: { text: true } } },
+      watch: { path: "/watch", ...answer({ stream: { messages: ["over"], end: ["over"] } }) },
+      paper: { path: "/paper", ...answer({ binary: "application/pdf" }) },
+      log: { path: "/log", ...answer({ text: "text/plain" }) },
+      dock: { path: "/dock", body: "Ship", answer: { status: 204 }, method: "POST" },
+      store: { path: "/paper", binary: "application/pdf", answer: { status: 201 }, method: "PUT" },
+    },
+    channels: {},
+    fault: { schema: "Fault", text: ["/text"], codes: { lost: { status: 418 } } },
+  },
+  schemas: {
+    Ship: object("Ship", { name: { type: "string" } }, ["name"]),
+    Over: object("Over", { type: { const: "over" } }, ["type"]),
+    Fault: object("Fault", { text: { type: "string" } }, ["text"]),
+  },
+  source: { operations: { ships: { answer: { headers } }, dock: {}, watch: {}, paper: {}, log: {}, store: {} } },
+  transcripts: {},
+  files: { Ship: "messages/ship.json" },
+} as never) as unknown as AnyContract;
+
+type Line = Omit<Entry, "t" | "c">;
+const request = (method: string, target: string, headers: HeaderList = []) =>
+  ({ from: "client", kind: "request", method, target, headers }) as Line;
+const response = (status: number, ...headers: HeaderList) =>
+  ({ from: "server", kind: "response", status, headers }) as Line;
+const body = (text: string, from: "client" | "server" = "server") => ({ from, kind: "body", text }) as Line;
+const bytes = (base64: string, from: "client" | "server") => ({ from, kind: "body", base64 }) as Line;
+const event = { from: "server", kind: "event", text: '{"type":"over"}' } as Line;
+const end = { from: "server", kind: "end" } as Line;
+
+async function found(lines: readonly Line[], header?: object): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const verifier = new Verifier(new Conversations(contract, await contract.accepts()), (one) => findings.push(one));
+  if (header) verifier.header(header as never);
+  for (const [at, line] of lines.entries()) verifier.entry({ t: at, c: 1, ...line } as Entry, at + 2);
+  verifier.end(lines.length + 2, false);
+  return findings;
+}
+
+const JSON_TYPE = ["content-type", "application/json; charset=utf-8"] as const;
+const PDF = ["Content-Type", "application/pdf"] as const;
+const HTML = ["Content-Type", "text/html"] as const;
+const TOTAL = ["x-total", "1"] as const;
+const ship = body('{"name":"Daphne"}');
+const ships = (...more: Line[]) => [request("GET", "/ships"), ...more, end];
+const docks = (type: string, text = '{"name":"Daphne"}') => [
+  request("POST", "/dock", [["Content-Type", type]]),
+  body(text, "client"),
+  response(204),
+];
+const stores = (type: string) => [request("PUT", "/paper", [["Content-Type", type]]), bytes("/wA=", "client")];
+
+const cases: [what: string, lines: Line[], rules: string[], message?: RegExp][] = [
+  ["an answer with its header", ships(response(200, JSON_TYPE, TOTAL), ship), []],
+  ["a missing header", ships(response(200, JSON_TYPE), ship), ["schema"], /X-Total/],
+  ["a header of another type", ships(response(200, JSON_TYPE, ["X-Total", "many"]), ship), ["schema"], /X-Total/],
+  ["a redacted header", ships(response(200, JSON_TYPE, ["X-Total", "__redacted_1__"]), ship), []],
+  ["JSON as HTML", ships(response(200, HTML, TOTAL), ship), ["header"], /application\/json, not text\/html/],
+  ["JSON without a type", ships(response(200, TOTAL), ship), ["header"], /without a type/],
+  ["a stream", [request("GET", "/watch"), response(200, ["Content-Type", "text/event-stream"]), event, end], []],
+  ["a stream as JSON", [request("GET", "/watch"), response(200, JSON_TYPE), body("{}"), end], ["header"]],
+  ["bytes", [request("GET", "/paper"), response(200, PDF), bytes("/wA=", "server"), end], []],
+  ["bytes as HTML", [request("GET", "/paper"), response(200, HTML), body("<p>"), end], ["header"]],
+  ["a text of another kind", [request("GET", "/log"), response(200, HTML), body("<p>"), end], []],
+  ["a text as JSON", [request("GET", "/log"), response(200, JSON_TYPE), body("1"), end], ["header"]],
+  ["a refusal of the contract", ships(response(418, JSON_TYPE), body('{"text":"tea"}')), []],
+  ["a refusal of the operation", ships(response(409, JSON_TYPE), body('{"text":"no"}')), []],
+  ["a refusal in plain text, as declared", ships(response(422), body("no")), []],
+  ["a refusal that breaks its schema", ships(response(400, JSON_TYPE), body('{"msg":"tea"}')), ["schema"], /text/],
+  ["a refusal that is not JSON", ships(response(500, HTML), body("<p>")), ["schema"], /not JSON/],
+  ["a refusal with no body", ships(response(503)), []],
+  ["a status that nobody declares", ships(response(402, JSON_TYPE), body('{"text":"no"}')), ["status"], /402/],
+  ["an answer without a body", [...docks("application/json"), end], []],
+  ["a body where there is none", [...docks("application/json"), body("[]"), end], ["schema"], /204 and a body/],
+  ["JSON sent as text", [...docks("text/plain"), end], ["header"], /application\/json, not text\/plain/],
+  [
+    "a request that breaks its schema",
+    [...docks("application/json", "{}"), end],
+    ["schema"],
+    /^client: .*from the client/,
+  ],
+  ["an upload", [...stores("application/pdf"), response(201), end], []],
+  ["an upload as HTML", [...stores("text/html"), response(201), end], ["header"], /application\/pdf, not text\/html/],
+  ["an upload as HTML that is refused", [...stores("text/html"), response(415), end], []],
+  ["a target that is no path", [request("GET", "//a/ships"), response(200, JSON_TYPE), ship, end], ["route"]],
+];
+
+test.each(cases)("%s", async (_, lines, rules, message = /./) => {
+  const findings = await found(lines);
+  expect(findings.map(({ rule }) => rule)).toEqual(rules);
+  for (const one of findings) expect(one.message).toMatch(message);
+});
+
+test("a transcript and metadata alone have no headers to check", async () => {
+  for (const header of [{ transcript: true }, { metadataOnly: true }])
+    expect(await found(ships(response(200), ship), header)).toEqual([]);
+});
