@@ -159,6 +159,12 @@ export class Disconnected extends Error {
 }
 
 /** Creates a `Disconnected` from positional arguments, which keeps its many calls small in a page. */
-export function disconnected(what: string, code: DisconnectedCode, retryable: boolean, cause?: unknown): Disconnected {
-  return new Disconnected(what, { code, retryable, cause });
+export function disconnected(
+  what: string,
+  code: DisconnectedCode,
+  retryable: boolean,
+  cause?: unknown,
+  unconfirmed?: readonly AnyMessage[],
+): Disconnected {
+  return new Disconnected(what, { code, retryable, cause, unconfirmed });
 }
