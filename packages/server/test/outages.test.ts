@@ -91,6 +91,42 @@ test.each([2, 3, 4])("a ticket is good on a server that has not met its maker ye
   expect(refused).toEqual([]);
 });
 
+test("after an interruption of pub/sub a ticket of a server that hears nothing for a moment is good, once it does", async () => {
+  const shared = memoryPubSub();
+  const interrupted: (() => void)[] = [];
+  let deaf = false;
+  const pubSub: PubSub = {
+    publish: shared.publish,
+    subscribe(topic, receive, onInterrupted = () => {}) {
+      interrupted.push(onInterrupted);
+      return shared.subscribe(topic, (text) => {
+        if (!deaf) receive(text);
+      });
+    },
+  };
+  const [log, limits] = [memoryLog(), { queryWithin: 20, onError: false } as const];
+  const session: BasedHandlers["session"] = async (_, channel) => {
+    channel.send({ type: "initial_state", files: [], activeFile: null });
+    for await (const _ of channel);
+  };
+  const [maker, other] = [0, 1].map(() => serve(based, { session }, { pubSub, log, ...limits }));
+  await converse(maker!);
+  await converse(other!);
+  for (const back of interrupted) back();
+  await converse({
+    fetch: maker!.fetch,
+    async webSocket(url, init) {
+      deaf = true;
+      setTimeout(() => {
+        deaf = false;
+      }, 100);
+      const port = await other!.webSocket(url, init);
+      expect(port).not.toHaveProperty("refused");
+      return port;
+    },
+  });
+});
+
 test("guessed tickets make a server ask the others for their names once a second, and nothing else", async () => {
   const { apps, published } = servers(2);
   for (const app of apps) await converse(app);

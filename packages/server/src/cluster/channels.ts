@@ -151,13 +151,19 @@ export class ClusterChannels implements RemoteChannels {
     return this.#queries.ask((id) => this.#wiring.publish(topic, { ...question, from, id } satisfies Packet));
   }
 
-  /** Whether a server of this name is running. Says hello for unknown names at most once per `HELLO_AFTER`. */
+  /**
+   * Whether a server of this name is running. Says hello for unknown names at most once per `HELLO_AFTER`, and again after an interruption of
+   * pub/sub, because the others may not have heard it yet.
+   */
   async #isPeer(name: string): Promise<boolean> {
-    if (this.#peers.has(name)) return true;
     await this.listen();
-    this.#greeted ??= this.#greet();
-    await this.#greeted;
-    return this.#peers.has(name);
+    for (;;) {
+      if (this.#peers.has(name)) return true;
+      this.#greeted ??= this.#greet();
+      await this.#greeted;
+      if (this.#peers.has(name) || !this.#queries.unsure()) return this.#peers.has(name);
+      await new Promise<void>((resolve) => this.#wiring.root.timeout(HELLO_AFTER, resolve));
+    }
   }
 
   async #greet(): Promise<void> {
