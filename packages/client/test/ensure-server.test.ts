@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ensureServer } from "@parlance/client/node";
@@ -15,12 +16,19 @@ const serving = (port: number, { after = 0, health = "/health" } = {}) => {
   return [process.execPath, "-e", program] as const;
 };
 
+/** A port that no test beside this one is given: the system gives those above 32,767. */
 async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = 10_000 + Math.floor(22_000 * Math.random());
+    const server = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
 }
 
 const stopped = <S extends { stop(): Promise<void> }>(server: S): S => {

@@ -92,7 +92,7 @@ test("what the system refuses is reported in its words", async () => {
 
 test("without hard links the same holds", async () => {
   const { tree: fresh, calls } = await finished(native);
-  for (let at = 1; at <= calls + 40; at += process.env.PARLANCE_LONG === undefined ? 3 : 1) {
+  for (let at = 1; at <= calls + 40; at += process.env.PARLANCE_LONG === undefined ? 5 : 1) {
     const { root, plan, old } = await setUp();
     await applyPlan(plan, { root, files: withoutLinks(faultyFiles(at, at % 2 ? "crash-before" : "crash-within")) });
     await recover(root, { files: withoutLinks(faultyFiles(0, "crash-before")) });

@@ -13,7 +13,7 @@ import { measureGrowth } from "../growth.js";
 import { seeded } from "../seed.js";
 import { eventsOf, readAnswers } from "./answers.js";
 
-const numRuns = process.env.PARLANCE_LONG ? 20_000 : 1_000;
+const numRuns = process.env.PARLANCE_LONG ? 20_000 : 500;
 const seed = seeded(20_261_121);
 
 /** Lines that mean something to some format, so that random texts come near to every decision. */
