@@ -17,8 +17,6 @@ export interface ServerLine {
   readonly script: readonly unknown[];
   /** The only token to let in. */
   readonly token?: string;
-  /** The body of an upload, in base64. */
-  readonly bytes?: string;
 }
 
 export interface ClientPeer {
@@ -31,4 +29,6 @@ export interface ClientLine extends ClientCall {
   readonly case: string;
   readonly url: string;
   readonly token?: string;
+  /** The body of an upload, in base64. */
+  readonly bytes?: string;
 }
