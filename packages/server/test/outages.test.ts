@@ -36,7 +36,7 @@ test("an outage of pub/sub is one report, and the next outage is another", async
   expect(reports).toEqual(["pub/sub: Error: down", "pub/sub: Error: down"]);
 });
 
-/** Servers of a channel that share a pub/sub, each text of which takes a turn of the loop; the types of what was published. */
+/** Servers of a channel that share a pub/sub, each text of which takes a turn of the loop; the types of what was published of channels. */
 function servers(count: number) {
   const topics = new Map<string, Set<(text: string) => void>>();
   const published: string[] = [];
@@ -47,7 +47,7 @@ function servers(count: number) {
       return () => void receivers.delete(receive);
     },
     async publish(topic, text) {
-      published.push((JSON.parse(text) as { readonly type: string }).type);
+      if (topic.includes("/channels")) published.push((JSON.parse(text) as { readonly type: string }).type);
       const receivers = [...(topics.get(topic) ?? [])];
       setImmediate(() => {
         for (const receive of receivers) receive(text);

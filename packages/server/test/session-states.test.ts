@@ -1,7 +1,7 @@
 import { memoryPubSub, type PubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { agentOn, call, numbers, say } from "./cluster.js";
+import { agentOn, call, numbers, say, statusOf } from "./cluster.js";
 
 /** A server's connection to a pub/sub: its calls take a time each, and wait while it is cut; what others publish then is lost to it. */
 function connection(shared: PubSub, latency: number, delivery = 0) {
@@ -171,5 +171,45 @@ describe("a server that is away for longer than ends are remembered", () => {
     made[0]!.cut(50);
     session.send(say("1"));
     expect(await reader.take(1)).toEqual(["1"]);
+  });
+});
+
+describe("a decision that comes to another server than the one that asks", () => {
+  const limits = { queryWithin: 50, storeWithin: 50, interruptedFor: 200, lingerFor: 10, onError: false } as const;
+  const decision = { session_id: "s", tool_call_id: "1" };
+
+  async function asked() {
+    const [shared, log] = [memoryPubSub(), memoryLog()];
+    const made = ["asks", "decides"].map(() => connection(shared, 0));
+    const [asking, deciding] = made.map(({ pubSub }) => agentOn(pubSub, log, limits));
+    onTestFinished(() => {
+      for (const { app } of [asking!, deciding!]) app.close();
+    });
+    const session = await asking!.session("s");
+    const answer = session.ask(call("1"));
+    answer.catch(() => {});
+    const decide = () => statusOf(deciding!.client.approve(decision));
+    return { asking: asking!, cut: made[0]!.cut, answer, decide };
+  }
+
+  test("is to be tried again while that one's pub/sub is away, and counts afterwards", async () => {
+    const { cut, answer, decide } = await asked();
+    cut(150);
+    expect(await decide()).toBe(503);
+    await vi.waitFor(async () => expect(await decide()).toBe(200));
+    expect((await answer).type).toBe("approve");
+  });
+
+  test("is about no ask once that one has been away for longer than an interruption", async () => {
+    const { cut, decide } = await asked();
+    cut(10_000);
+    expect(await decide()).toBe(503);
+    await vi.waitFor(async () => expect(await decide()).toBe(404));
+  });
+
+  test("is about no ask once that one is closed", async () => {
+    const { asking, decide } = await asked();
+    asking.app.close();
+    expect(await decide()).toBe(404);
   });
 });

@@ -1,7 +1,9 @@
 import type { AnyMessage } from "@parlance/wire";
+import type { Presence } from "./members.js";
 
 /** What servers send to each other about sessions. `from` is the sender's inbox. */
 export type Packet =
+  | Presence
   /**
    * What a server knows of a session: its readers there, and how often each server has ended it. "who" goes to the session's topic, and is
    * answered with "reads" to the sender's inbox. "reads" goes to the topic when a reader comes.
@@ -56,7 +58,7 @@ export type Packet =
       readonly readers: readonly string[];
     }
   | { readonly type: "owes"; readonly key: string; readonly id: string; readonly from: string }
-  | { readonly type: "answer"; readonly id: string; readonly answer?: Answer | undefined };
+  | { readonly type: "answer"; readonly id: string; readonly from: string; readonly answer?: Answer | undefined };
 
 /** How often each server has ended a session since all that follow it began to. */
 export type Ends = readonly (readonly [server: string, count: number])[];

@@ -10,21 +10,25 @@ export interface Query<A> {
   /**
    * `publish` sends a query with its id, and resolves to the number of servers that it reached. Resolves to the first answer, to undefined when
    * all have none, or to `unanswered` when some do not answer in time. After an interruption of pub/sub the query is repeated until all servers
-   * surely receive it.
+   * surely receive it. `isMissing` says whether they may have been too few.
    */
-  ask(publish: (id: string) => Promise<number>): Promise<A | undefined>;
+  ask(publish: (id: string) => Promise<number>, isMissing?: IsMissing): Promise<A | undefined>;
   /** Publishes a query once, and does not repeat it. */
   askOnce(publish: (id: string) => Promise<number>): Promise<A | undefined>;
-  /** Notes an answer; undefined means that the server has nothing. */
-  note(id: string, answer: A | undefined): void;
+  /** Notes the answer of a server; undefined means that it has nothing. */
+  note(id: string, answer: A | undefined, server?: string): void;
   /** Whether pub/sub was interrupted lately: other servers may not receive queries yet. */
   unsure(): boolean;
   /** Notes that pub/sub was interrupted and is back. */
   interrupted(): void;
 }
 
+/** Whether servers were not reached that may have an answer, by those that have answered. */
+type IsMissing = (answered: ReadonlySet<string>) => boolean;
+
 interface Open<A> {
   answers: number;
+  readonly answered: Set<string>;
   /** Servers that were reached; unknown until the query is published. */
   reached: number;
   resolve(answer: A | undefined): void;
@@ -38,12 +42,18 @@ export function query<A>(
   const queries = new Map<string, Open<A>>();
   let interruptedAt = Number.NEGATIVE_INFINITY;
 
-  async function askOnce(publish: (id: string) => Promise<number>): Promise<A | undefined> {
+  async function askOnce(
+    publish: (id: string) => Promise<number>,
+    isMissing: IsMissing = () => false,
+  ): Promise<A | undefined> {
     const id = newKey();
     const scope = root.child();
     try {
       const answer = new Promise<A | undefined>((resolve, reject) => {
-        queries.set(id, { answers: 0, reached: Number.POSITIVE_INFINITY, resolve });
+        const answered = new Set<string>();
+        const settle = (found: A | undefined): void =>
+          resolve(found === undefined && isMissing(answered) ? unanswered : found);
+        queries.set(id, { answers: 0, answered, reached: Number.POSITIVE_INFINITY, resolve: settle });
         scope.add(() => {
           queries.delete(id);
           reject(scope.reason ?? new DOMException("the query is over", "AbortError"));
@@ -66,11 +76,11 @@ export function query<A>(
   const unsure = (): boolean => performance.now() - interruptedAt <= interruptedFor;
 
   return {
-    askOnce,
+    askOnce: (publish) => askOnce(publish),
     unsure,
-    async ask(publish) {
+    async ask(publish, isMissing) {
       for (;;) {
-        const answer = await askOnce(publish);
+        const answer = await askOnce(publish, isMissing);
         const isAnswered = answer !== undefined && answer !== unanswered;
         if (isAnswered || !unsure()) return answer;
         await new Promise<void>((resolve, reject) => {
@@ -79,10 +89,11 @@ export function query<A>(
         });
       }
     },
-    note(id, answer) {
+    note(id, answer, server) {
       const open = queries.get(id);
       if (!open) return;
       open.answers++;
+      if (server !== undefined) open.answered.add(server);
       if (answer !== undefined || open.answers === open.reached) open.resolve(answer);
     },
     interrupted() {

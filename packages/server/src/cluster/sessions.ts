@@ -6,15 +6,12 @@ import { Decisions } from "./decisions.js";
 import { DistantReaders } from "./distant.js";
 import { type FollowedSessions, followSessions, onceSaid, rememberFor } from "./follow.js";
 import { Inbox } from "./inbox.js";
-import type { Answer, Ends, Packet } from "./packet.js";
+import type { Ends, Packet } from "./packet.js";
 import type { Wiring } from "./publish.js";
-import { type Query, query, unanswered } from "./query.js";
-import { subscribe } from "./subscriptions.js";
+import { Servers } from "./servers.js";
 
-/** Queries, which a server answers also where it asks itself. */
+/** Questions, which a server answers also where it asks itself. */
 const ASKED: ReadonlySet<Packet["type"]> = new Set(["who", "find", "settle", "owed", "owes"]);
-/** Not every server has answered. */
-const UNANSWERED: Answer = { is: "unanswered" };
 
 /**
  * Sessions shared by several servers. A reader on another server is a subscriber like any other, reached through pub/sub. A message
@@ -30,15 +27,12 @@ export class ClusterSessions implements SessionStore {
   readonly #wiring: Wiring;
   readonly #local: LocalSessions;
   readonly #followed: FollowedSessions;
-  /** This server's own topic. */
-  readonly #me: string;
+  readonly #servers: Servers;
   readonly #decisions: Decisions;
   readonly #inbox: Inbox;
   readonly #distant: DistantReaders;
   /** How often this server has ended a session. */
   #ended = 0;
-  readonly #queries: Query<Answer>;
-  #listening: Promise<void> | undefined;
 
   constructor(
     { name, exchanges = [] }: AnyContract,
@@ -47,15 +41,22 @@ export class ClusterSessions implements SessionStore {
   ) {
     this.#name = name;
     this.#wiring = wiring;
-    this.#me = `${name}/server/${newKey()}`;
+    this.#servers = new Servers({
+      wiring,
+      protocol: name,
+      receive: (packet) => this.#receive(packet),
+      onInterrupted: () => {
+        for (const key of this.#followed.keys()) void this.#introduce(key);
+      },
+    });
+    const { me } = this.#servers;
+    const answering = new Set(exchanges.flatMap(({ answers }) => answers.flatMap(({ operation }) => operation ?? [])));
     this.#local = makeLocal((key) => this.#followed.unsubscribe(key));
     this.#decisions = new Decisions({
       local: this.#local,
-      answering: new Set(exchanges.flatMap(({ answers }) => answers.flatMap(({ operation }) => operation ?? []))),
-      inquire: (type, key, reply) =>
-        this.#inquire(key, (id) => ({ type, key, from: this.#me, id, reply }), this.#queries.ask),
+      answering,
+      inquire: (type, key, reply) => this.#servers.askAll(key, (id) => ({ type, key, from: me, id, reply })),
     });
-    this.#queries = query<Answer>(wiring.limits, wiring.root, UNANSWERED);
     this.#inbox = new Inbox(
       wiring,
       (key) => this.#followed.get(key)?.scope,
@@ -66,16 +67,18 @@ export class ClusterSessions implements SessionStore {
       receive: (packet) => this.#receive(packet),
       ask: (key) => this.#inquire(key, (id) => this.#known("who", key, [], id)),
       introduce: (key, asked) => this.#introduce(key, asked),
-      ready: () => this.#listen(),
+      ready: () => this.#servers.listen(),
       lose: (key) => this.#inbox.lose(key),
     });
     this.#distant = new DistantReaders({
-      me: this.#me,
+      me,
       wiring,
       local: this.#local,
       followed: this.#followed,
       onLost: (key) => void this.#introduce(key),
     });
+    // Now, so that the others know of this server before they miss it. What fails is reported, and tried again.
+    if (answering.size > 0) this.#servers.listen().catch(() => {});
   }
 
   session(key: string): AnySession {
@@ -125,7 +128,7 @@ export class ClusterSessions implements SessionStore {
 
   end(key: string): void {
     const session = this.#followed.follow(key);
-    session.ends.set(this.#me, ++this.#ended);
+    session.ends.set(this.#servers.me, ++this.#ended);
     session.saidAt = Number.POSITIVE_INFINITY;
     this.#endHere(key, []);
     void this.#introduce(key);
@@ -165,9 +168,12 @@ export class ClusterSessions implements SessionStore {
     const began = performance.now();
     while (this.#inbox.isWaiting(readers)) {
       // Others may be interrupted as this server was. Interruptions that go on do not put the end off.
-      const sure = !this.#queries.unsure() || performance.now() - began > limits.interruptedFor / 2;
-      const answer = await this.#inquire(key, (id) => this.#owed(key, readers, id)).catch(() => UNANSWERED);
-      this.#inbox.asked(readers, answer !== UNANSWERED, sure);
+      const sure = !this.#servers.unsure() || performance.now() - began > limits.interruptedFor / 2;
+      const answered = await this.#inquire(key, (id) => this.#owed(key, readers, id)).then(
+        () => true,
+        () => false,
+      );
+      this.#inbox.asked(readers, answered, sure);
       const pause = Math.min(limits.queryWithin, limits.interruptedFor / 4);
       await new Promise<void>((resolve) => root.timeout(pause, resolve));
     }
@@ -185,31 +191,14 @@ export class ClusterSessions implements SessionStore {
     return this.#wiring.insist(topic, packet, scope);
   }
 
-  /** Receives what is sent to this server alone. */
-  #listen(): Promise<void> {
-    const onInterrupted = (): void => {
-      // The first try may have failed, and a later one has not.
-      this.#listening = Promise.resolve();
-      this.#queries.interrupted();
-      for (const key of this.#followed.keys()) void this.#introduce(key);
-    };
-    this.#listening ??= subscribe<Packet>(this.#wiring, {
-      topic: this.#me,
-      scope: this.#wiring.root,
-      receive: (packet) => this.#receive(packet),
-      onInterrupted,
-    });
-    return this.#listening;
-  }
-
   /** What this server knows of a session. */
   #known(type: "who" | "reads", key: string, readers: readonly string[], id?: string): Packet {
-    return { type, key, from: this.#me, readers, ends: [...(this.#followed.get(key)?.ends ?? [])], id };
+    return { type, key, from: this.#servers.me, readers, ends: [...(this.#followed.get(key)?.ends ?? [])], id };
   }
 
   /** Asks a server to send readers what it still has for them. */
   #owed(key: string, readers: readonly string[], id = ""): Packet {
-    return { type: "owed", key, from: this.#me, id, readers };
+    return { type: "owed", key, from: this.#servers.me, id, readers };
   }
 
   /** Tells all servers what this one knows of a session that it has joined. `asked` says that they know of it. */
@@ -220,9 +209,10 @@ export class ClusterSessions implements SessionStore {
     if (asked && reading.length + session.ends.size === 0) return;
     const introduced = this.#say(key, reading, session.scope);
     if (ending.length > 0) this.#insist(this.#topicOf(key), this.#owed(key, ending), session.scope);
-    const said = session.ends.get(this.#me);
+    const said = session.ends.get(this.#servers.me);
     await introduced;
-    if (session.saidAt > performance.now() && session.ends.get(this.#me) === said) session.saidAt = performance.now();
+    if (session.saidAt > performance.now() && session.ends.get(this.#servers.me) === said)
+      session.saidAt = performance.now();
   }
 
   /** Says what this server knows of a session. Resolves once the others have met its readers: what they send then reaches these too. */
@@ -234,9 +224,9 @@ export class ClusterSessions implements SessionStore {
 
   /** What another server knows of a session. */
   #meet({ type, key, from, readers, ends, id }: Extract<Packet, { type: "who" | "reads" }>): void {
-    if (from !== this.#me) this.#learn(key, ends);
-    if (id !== undefined && (type === "reads" || from === this.#me)) this.#queries.note(id, undefined);
-    if (from === this.#me) return;
+    if (from !== this.#servers.me) this.#learn(key, ends);
+    if (id !== undefined && (type === "reads" || from === this.#servers.me)) this.#servers.note(id);
+    if (from === this.#servers.me) return;
     const session = this.#followed.get(key);
     const there = new Map(ends);
     // Where it does not know of an end its readers have missed it. Told of that, it asks for the rest.
@@ -250,7 +240,7 @@ export class ClusterSessions implements SessionStore {
   }
 
   #receive(packet: Packet): void {
-    if ("from" in packet && packet.from === this.#me && !ASKED.has(packet.type)) return;
+    if ("from" in packet && packet.from === this.#servers.me && !ASKED.has(packet.type)) return;
     switch (packet.type) {
       case "who":
       case "reads":
@@ -269,34 +259,24 @@ export class ClusterSessions implements SessionStore {
       case "find":
       case "settle": {
         const answer = this.#decisions.answerTo(packet.type, packet.key, packet.reply);
-        this.#mention(packet.from, { type: "answer", id: packet.id, answer });
+        this.#mention(packet.from, { type: "answer", id: packet.id, from: this.#servers.me, answer });
         break;
       }
       case "owed": {
         const { key, from, id, readers } = packet;
-        if (from !== this.#me) for (const reader of readers) this.#distant.give(key, reader, from);
-        this.#mention(from, { type: "owes", key, id, from: this.#me });
+        if (from !== this.#servers.me) for (const reader of readers) this.#distant.give(key, reader, from);
+        this.#mention(from, { type: "owes", key, id, from: this.#servers.me });
         break;
       }
       case "owes":
-        if (packet.from !== this.#me) this.#inbox.owes(packet.key, packet.from);
-        this.#queries.note(packet.id, undefined);
-        break;
-      case "answer":
-        this.#queries.note(packet.id, packet.answer);
+        if (packet.from !== this.#servers.me) this.#inbox.owes(packet.key, packet.from);
+        this.#servers.note(packet.id);
         break;
     }
   }
 
-  /** Queries every server that follows the session. Rejects where one does not answer: it may hold the ask, or have settled it. */
-  async #inquire(
-    key: string,
-    packet: (id: string) => Packet,
-    ask: Query<Answer>["ask"] = this.#queries.askOnce,
-  ): Promise<Answer | undefined> {
-    await this.#listen();
-    const answer = await ask((id) => this.#wiring.publish(this.#topicOf(key), packet(id)));
-    if (answer !== UNANSWERED) return answer;
-    throw unanswered(key);
+  /** Asks every server that follows the session. */
+  #inquire(key: string, packet: (id: string) => Packet): Promise<void> {
+    return this.#servers.ask(key, this.#topicOf(key), packet);
   }
 }

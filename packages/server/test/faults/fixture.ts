@@ -67,6 +67,8 @@ export function fixture(one: Case): Fixture {
   };
   const make = () => appOf(one, planted, options, asking.signal);
   const a = make();
+  // A server subscribes to what decisions need when it is made.
+  planted.armed = one.port === "pubSub.subscribe" && one.carrier === "operation";
   return {
     one,
     injection: planted,

@@ -107,5 +107,5 @@ async function rested({ apps, one }: Fixture, found: string[]): Promise<void> {
   if (!(await until(() => held().length === 0, REST))) found.push(`held at rest: ${held().join(", ")}`);
 }
 
-/** Topics that a server stays subscribed to: two for channels, and one for sessions. */
-const INBOXES = 3;
+/** Topics that a server stays subscribed to: its own and that of all servers, for channels and for sessions. */
+const INBOXES = 4;
