@@ -121,6 +121,25 @@ test.each(contracts)(
 );
 
 test.each([
+  { what: "none of what came", messages: (_all: Told["messages"]) => [], outcome: "passed" },
+  { what: "the first of what came", messages: (all: Told["messages"]) => all.slice(0, 1), outcome: "passed" },
+  { what: "the last of what came", messages: (all: Told["messages"]) => all.slice(1), outcome: "failed" },
+  { what: "more than came", messages: (all: Told["messages"]) => [...all, ...all], outcome: "failed" },
+])("the case of a cut, for a client that reports $what before it, is $outcome", async ({ messages, outcome }) => {
+  const { document, suite } = await suiteAt("fold-gateway");
+  const ours = caller(contractValue(document));
+  const client: typeof ours = {
+    ...ours,
+    async call(line) {
+      const told = await ours.call(line);
+      return { ...told, messages: messages(told.messages) };
+    },
+  };
+  const cases = suite.client.filter(({ id }) => id === "client/send/cut/3");
+  expect(await runCases(suite, cases, { client })).toMatchObject([{ outcome }]);
+});
+
+test.each([
   { fails: 0, listed: true, outcome: "passed" },
   { fails: 1, listed: true, outcome: "flaky" },
   { fails: 2, listed: true, outcome: "flaky" },

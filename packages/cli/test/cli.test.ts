@@ -3,7 +3,7 @@ import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import packageJson from "../package.json" with { type: "json" };
-import { folder, parlance, write } from "./terminal.js";
+import { COMMANDS, folder, parlance, write } from "./terminal.js";
 
 const contents = async (path: string) =>
   Object.fromEntries(
@@ -30,35 +30,10 @@ describe("parlance", () => {
   test("without a command tells what there is, as a fault", async () => {
     const { code, err } = await parlance("/", "");
     expect(code).toBe(2);
-    for (const command of [
-      "init",
-      "lint",
-      "generate",
-      "compat",
-      "docs",
-      "apply",
-      "record",
-      "verify",
-      "replay",
-      "export",
-      "completion",
-    ])
-      expect(err).toContain(`  ${command} `);
+    for (const command of COMMANDS) expect(err).toContain(`  ${command} `);
   });
 
-  test.each([
-    "init",
-    "lint",
-    "generate",
-    "compat",
-    "docs",
-    "apply",
-    "record",
-    "verify",
-    "replay",
-    "export",
-    "completion",
-  ])("%s --help tells its exit codes", async (command) => {
+  test.each(COMMANDS)("%s --help tells its exit codes", async (command) => {
     const { code, out } = await parlance("/", `${command} --help`);
     expect(code).toBe(0);
     expect(out).toMatch(new RegExp(`^parlance ${command} `));

@@ -1,23 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { parlance } from "./terminal.js";
+import { COMMANDS, parlance } from "./terminal.js";
 
-const commands = [
-  "init",
-  "lint",
-  "generate",
-  "compat",
-  "docs",
-  "apply",
-  "record",
-  "verify",
-  "replay",
-  "mock",
-  "conform",
-  "export",
-  "inspect",
-  "completion",
-];
 const script = async (shell: string) => (await parlance("/", `completion ${shell}`)).out;
 
 /** What bash offers where a line stands so far. */
@@ -31,7 +15,7 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _parlance; printf '%s\n' "\${COMPREPL
 
 describe.skipIf(process.platform === "win32")("bash offers", () => {
   const cases: [line: string, words: string[]][] = [
-    ["parlance ", [...commands, "--help", "--version"]],
+    ["parlance ", [...COMMANDS, "--help", "--version"]],
     ["parlance l", ["lint"]],
     ["parlance --v", ["--version"]],
     ["parlance lint --", ["--json", "--strict", "--watch", "--help"]],
@@ -52,7 +36,7 @@ test.each(["bash", "zsh", "fish"])(
   "the script for %s has every command and every option that its help tells",
   async (shell) => {
     const text = await script(shell);
-    for (const command of commands) {
+    for (const command of COMMANDS) {
       expect(text).toContain(command);
       const { out } = await parlance("/", `${command} --help`);
       const options = [...out.matchAll(/^ {2}--([\w-]+)/gm)].map(([, option]) => option!);

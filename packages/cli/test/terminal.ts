@@ -4,6 +4,24 @@ import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import { run } from "../src/run.js";
 
+/** Every command, in the order of the help. */
+export const COMMANDS: readonly string[] = [
+  "init",
+  "lint",
+  "generate",
+  "compat",
+  "docs",
+  "apply",
+  "record",
+  "verify",
+  "replay",
+  "mock",
+  "conform",
+  "export",
+  "inspect",
+  "completion",
+];
+
 /** A temporary folder, outside the repository, that goes when the test ends. */
 export async function folder(files: Readonly<Record<string, string>> = {}): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "parlance-cli-"));

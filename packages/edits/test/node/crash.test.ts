@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createPatch, type Patch } from "@parlance/edits";
 import { type Access, applyPlan, type Files, type Plan, planEdits, recover } from "@parlance/edits/node";
 import { describe, expect, test, vi } from "vitest";
-import { type Fault, faultyFiles, withoutLinks } from "./faulty-files.js";
+import { type Effect, type Fault, faultyFiles, withoutLinks } from "./faulty-files.js";
 import { makeWorkspace, snapshot } from "./workspace.js";
 
 // Some thousand plans are carried out here; which is slow on a busy machine.
@@ -38,11 +38,11 @@ async function setUp(): Promise<Fixture> {
   return { root, plan: { ...planned, root }, old: snapshot(root) };
 }
 
-async function finished(access: Access): Promise<{ tree: Record<string, string>; calls: number }> {
+async function finished(access: Access): Promise<{ tree: Record<string, string>; calls: readonly Effect[] }> {
   const { root, plan } = await setUp();
   const files = faultyFiles(0, "crash-before");
   expect((await applyPlan(plan, { root, files, access })).ok).toBe(true);
-  return { tree: snapshot(root), calls: files.count() };
+  return { tree: snapshot(root), calls: files.calls };
 }
 
 const native: Access = process.platform === "linux" ? "handles" : "paths";
@@ -56,14 +56,28 @@ const faults: [Fault, Access][] = [
   ["error-after", "paths"],
 ];
 
+/**
+ * The calls at which a fault is tried, counted from 1: those at which it leaves something else than another fault. A crash at a call that only
+ * reads leaves what the call before it left, bytes are written in part by writes alone, and an error after a call that only reads is
+ * one before it. With PARLANCE_LONG all calls.
+ */
+function placesOf(fault: Fault, calls: readonly Effect[]): number[] {
+  const isTold = (effect: Effect): boolean =>
+    process.env.PARLANCE_LONG !== undefined ||
+    fault === "error-before" ||
+    effect === "writes" ||
+    (effect === "changes" && fault !== "crash-within");
+  return calls.flatMap((effect, i) => (isTold(effect) ? [i + 1] : []));
+}
+
 describe("all or none", () => {
   test.each(faults)(
     "a fault (%s) at any call of applyPlan by %s leaves all old files or all new ones, and no litter",
     async (fault, access) => {
       const { tree: fresh, calls } = await finished(access);
-      expect(calls).toBeGreaterThan(100);
+      expect(calls.length).toBeGreaterThan(100);
       const outcomes = { old: 0, new: 0 };
-      for (let at = 1; at <= calls; at++) {
+      for (const at of placesOf(fault, calls)) {
         const { root, plan, old } = await setUp();
         const result = await applyPlan(plan, { root, files: faultyFiles(at, fault), access });
         const recovery = await recover(root, { access });
@@ -76,7 +90,8 @@ describe("all or none", () => {
         else if (fault.startsWith("error")) expect([at, isNew]).toEqual([at, false]);
       }
       expect(outcomes.old).toBeGreaterThan(0);
-      expect(outcomes.new).toBeGreaterThan(0);
+      // The last bytes are written before the commit.
+      if (fault !== "crash-within") expect(outcomes.new).toBeGreaterThan(0);
     },
   );
 });
@@ -92,7 +107,7 @@ test("what the system refuses is reported in its words", async () => {
 
 test("without hard links the same holds", async () => {
   const { tree: fresh, calls } = await finished(native);
-  for (let at = 1; at <= calls + 40; at += process.env.PARLANCE_LONG === undefined ? 5 : 1) {
+  for (let at = 1; at <= calls.length + 40; at += process.env.PARLANCE_LONG === undefined ? 5 : 1) {
     const { root, plan, old } = await setUp();
     await applyPlan(plan, { root, files: withoutLinks(faultyFiles(at, at % 2 ? "crash-before" : "crash-within")) });
     await recover(root, { files: withoutLinks(faultyFiles(0, "crash-before")) });
@@ -106,7 +121,7 @@ test("recovery itself may be killed at any call, again and again", async () => {
   // Deep in the swap, and right behind the commit: the longest way back and the longest way on.
   for (const share of [0.6, 0.75, 0.9]) {
     const { root, plan, old } = await setUp();
-    await applyPlan(plan, { root, files: faultyFiles(Math.round(calls * share), "crash-after") });
+    await applyPlan(plan, { root, files: faultyFiles(Math.round(calls.length * share), "crash-after") });
     for (let at = 1; ; at++) {
       const files = faultyFiles(at, at % 2 ? "crash-before" : "crash-after");
       await recover(root, { files });
@@ -119,7 +134,7 @@ test("recovery itself may be killed at any call, again and again", async () => {
 
 test("planning again after a crash sees the old files or the new ones, never a mixture", async () => {
   const { tree: fresh, calls } = await finished(native);
-  for (let at = 40; at <= calls; at += 7) {
+  for (let at = 40; at <= calls.length; at += 7) {
     const { root, plan, old } = await setUp();
     await applyPlan(plan, { root, files: faultyFiles(at, "crash-after") });
     const next = await planEdits(patches, { root });

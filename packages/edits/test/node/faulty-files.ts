@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import * as fs from "node:fs/promises";
 import type { Files, OpenFile } from "@parlance/edits/node";
 
@@ -13,7 +14,11 @@ export type Fault = "hang-after" | "crash-before" | "crash-after" | "crash-withi
 export interface FaultyFiles extends Files {
   /** Calls seen so far. */
   count(): number;
+  /** What each call does to the disk: it reads, changes something, or writes bytes that may get down in part. */
+  readonly calls: readonly Effect[];
 }
+
+export type Effect = "reads" | "changes" | "writes";
 
 class Crash extends Error {
   readonly code = "ECRASH";
@@ -21,11 +26,11 @@ class Crash extends Error {
 
 /** The real file system until call number `at`, counted from 1. */
 export function faultyFiles(at: number, fault: Fault): FaultyFiles {
-  let count = 0;
+  const calls: Effect[] = [];
   let crashed = false;
-  const call = async <T>(run: () => Promise<T>, half?: () => Promise<unknown>): Promise<T> => {
+  const call = async <T>(effect: Effect, run: () => Promise<T>, half?: () => Promise<unknown>): Promise<T> => {
     if (crashed) throw new Crash("The process is gone.");
-    if (++count !== at) return run();
+    if (calls.push(effect) !== at) return run();
     if (fault.startsWith("crash")) crashed = true;
     if (fault === "crash-within") await half?.();
     if (fault.endsWith("after")) await run().catch(() => {});
@@ -39,36 +44,40 @@ export function faultyFiles(at: number, fault: Fault): FaultyFiles {
   };
   const wrap = (handle: fs.FileHandle): OpenFile => ({
     fd: handle.fd,
-    stat: () => call(() => handle.stat()),
-    readFile: () => call(() => handle.readFile()),
+    stat: () => call("reads", () => handle.stat()),
+    readFile: () => call("reads", () => handle.readFile()),
     writeFile: (bytes) =>
       call(
+        "writes",
         () => handle.writeFile(bytes),
         () => handle.writeFile(bytes.subarray(0, bytes.length >> 1)),
       ),
-    chown: (uid, gid) => call(() => handle.chown(uid, gid)),
-    chmod: (mode) => call(() => handle.chmod(mode)),
-    sync: () => call(() => handle.sync()),
+    chown: (uid, gid) => call("changes", () => handle.chown(uid, gid)),
+    chmod: (mode) => call("changes", () => handle.chmod(mode)),
+    // A process that ends leaves what it has written to the system, which is all that a test sees.
+    sync: () => call("reads", () => handle.sync()),
     // A process that ends closes its files.
-    close: () => call(() => handle.close()).catch((error) => handle.close().then(() => Promise.reject(error))),
+    close: () => call("reads", () => handle.close()).catch((error) => handle.close().then(() => Promise.reject(error))),
   });
   return {
-    count: () => count,
+    count: () => calls.length,
+    calls,
     open: (path, flags, mode) => {
       let handle: fs.FileHandle | undefined;
-      return call(async () => {
+      const effect = flags & (constants.O_CREAT | constants.O_TRUNC) ? "changes" : "reads";
+      return call(effect, async () => {
         handle = await fs.open(path, flags, mode);
         return wrap(handle);
       }).catch((error) => (handle ? handle.close().then(() => Promise.reject(error)) : Promise.reject(error)));
     },
-    lstat: (path) => call(() => fs.lstat(path)),
-    link: (from, to) => call(() => fs.link(from, to)),
-    rename: (from, to) => call(() => fs.rename(from, to)),
-    unlink: (path) => call(() => fs.unlink(path)),
-    mkdir: (path) => call(() => fs.mkdir(path)),
-    rmdir: (path) => call(() => fs.rmdir(path)),
-    readdir: (path) => call(() => fs.readdir(path)),
-    realpath: (path) => call(() => fs.realpath(path)),
+    lstat: (path) => call("reads", () => fs.lstat(path)),
+    link: (from, to) => call("changes", () => fs.link(from, to)),
+    rename: (from, to) => call("changes", () => fs.rename(from, to)),
+    unlink: (path) => call("changes", () => fs.unlink(path)),
+    mkdir: (path) => call("changes", () => fs.mkdir(path)),
+    rmdir: (path) => call("changes", () => fs.rmdir(path)),
+    readdir: (path) => call("reads", () => fs.readdir(path)),
+    realpath: (path) => call("reads", () => fs.realpath(path)),
   };
 }
 

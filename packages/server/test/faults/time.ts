@@ -4,6 +4,10 @@ import { vi } from "vitest";
 /** Turns of the loop in one millisecond of the clock: all that is not a wait for time is done in fewer. */
 const TURNS = 3;
 
+const waiting: (() => void)[] = [];
+/** Resolves a millisecond of the clock later. Not a timer: many conversations ask each millisecond, and fake timers are searched one by one. */
+const tick = () => new Promise<void>((resolve) => void waiting.push(resolve));
+
 /** Runs work under a clock that goes on by itself, fast, as long as the work lasts: limits are exact, however slow the machine is. */
 export async function underClock<T>(work: () => Promise<T>): Promise<T> {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date", "performance"] });
@@ -15,6 +19,7 @@ export async function underClock<T>(work: () => Promise<T>): Promise<T> {
     done.catch(() => {});
     while (!over) {
       vi.advanceTimersByTime(1);
+      for (const resolve of waiting.splice(0)) resolve();
       for (let i = 0; i < TURNS; i++) await turn();
     }
     return await done;
@@ -26,9 +31,9 @@ export async function underClock<T>(work: () => Promise<T>): Promise<T> {
 export const pass = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** Waits until something is so; false after a time without it. */
+/** Waits under the clock until something is so; false after a time without it. */
 export async function until(what: () => boolean, milliseconds: number): Promise<boolean> {
-  for (let i = 0; i < milliseconds && !what(); i++) await pass(1);
+  for (let i = 0; i < milliseconds && !what(); i++) await tick();
   return what();
 }
 

@@ -18,6 +18,15 @@ export function meetMessages(told: Told, expected: readonly unknown[]): void {
   meet(alike(expected, told.messages), `the messages ${JSON.stringify(expected)}`, told.error ? told : told.messages);
 }
 
+/**
+ * The first of what came before a cut, in order. A body that fails may take with it what its reader has not yet been given (Streams,
+ * ReadableStreamDefaultControllerError), and the kit cannot see what has been read.
+ */
+export function meetFirst(told: Told, sent: readonly unknown[]): void {
+  const expected = sent.slice(0, told.messages.length);
+  meet(alike(expected, told.messages), `the messages ${JSON.stringify(sent)}, or the first of them`, told);
+}
+
 /** The request of a call: its operation and its input, however it is written. */
 export function meetRequest(kit: Kit, name: string, input: FlatInput, exchange: Exchange): void {
   const { method, target, headers, body } = exchange;

@@ -6,7 +6,7 @@ import { unknownMessage } from "../server/channels.js";
 import { isFlawed } from "../server/schemas.js";
 import type { Exchange } from "../stage.js";
 import { framingCases } from "./framing.js";
-import { meetError, meetMessages } from "./read.js";
+import { meetError, meetFirst, meetMessages } from "./read.js";
 
 /** Streams: each message, framing, ends, missing ends, cuts at each step, unknown messages and those that break their schema. */
 export async function streamCases(kit: Kit, lenient: Lenient): Promise<ClientCase[]> {
@@ -44,7 +44,7 @@ function streamCase(kit: Kit, name: string, play: Play): ClientCase {
       const told = await stage.call({ operation: name, input: kit.input(name), script }, (exchange) =>
         send(kit, name, exchange, blocks, after),
       );
-      if (play.messages) meetMessages(told, play.messages);
+      if (play.messages) (after === "cut" ? meetFirst : meetMessages)(told, play.messages);
       meetError(told, error);
     },
   };

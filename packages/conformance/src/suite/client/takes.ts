@@ -3,7 +3,7 @@ import type { Kit } from "../kit.js";
 import type { ClientStep, JsonMessage } from "../script.js";
 import type { Exchange } from "../stage.js";
 import { answerOf, type Take, type TakeStep } from "../take.js";
-import { accepting, meetError, meetHeard, meetMessages, meetRequest } from "./read.js";
+import { accepting, meetError, meetFirst, meetHeard, meetMessages, meetRequest } from "./read.js";
 
 /** The calls of the transcripts, from the server's side: the exact bytes as they stand there. */
 export function takeCase(kit: Kit, take: Take): ClientCase | undefined {
@@ -58,7 +58,7 @@ export function takeCase(kit: Kit, take: Take): ClientCase | undefined {
         if (!isSocket && !call.read) meetRequest(kit, call.call, input, exchange);
         await talk(exchange);
       });
-      meetMessages(told, messages);
+      (isCut && !isSocket ? meetFirst : meetMessages)(told, messages);
       meetError(told, isCut ? "disconnected" : undefined);
     },
   };
