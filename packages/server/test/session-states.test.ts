@@ -126,6 +126,59 @@ test.each([0, 1])(
   },
 );
 
+describe("a session that ends elsewhere", () => {
+  const limits = { queryWithin: 50, storeWithin: 2000, interruptedFor: 500, lingerFor: 10 };
+
+  /** A reader on one server, and a session on another one, whose connection takes a time. */
+  async function two(latency: number) {
+    const [shared, log] = [memoryPubSub(), memoryLog()];
+    const [near, far] = [connection(shared, 0), connection(shared, latency)];
+    const [reading, sending] = [near, far].map(({ pubSub }) => agentOn(pubSub, log, limits));
+    onTestFinished(() => {
+      for (const { app } of [reading!, sending!]) app.close();
+    });
+    const reader = await reading!.reader("s");
+    return { reader, session: await sending!.session("s"), sending: sending!, cut: far.cut, reading: reading! };
+  }
+
+  test.each([5, 20, 50])("waits for what a server sent before it was cut off: %i ms from pub/sub", async (latency) => {
+    const { reader, session, reading, cut } = await two(latency);
+    await session.send(say("1"));
+    cut(200);
+    await reading.client.endSession({ session_id: "s" });
+    expect(await reader.take(1)).toEqual(["1"]);
+    expect(await reader.end()).toBe("done");
+  });
+
+  test("is no loss where a server that sent to it has closed before", async () => {
+    const { reader, session, reading, sending } = await two(0);
+    session.send(say("1"));
+    expect(await reader.take(1)).toEqual(["1"]);
+    sending.app.close();
+    await reading.client.endSession({ session_id: "s" });
+    expect(await reader.end()).toBe("done");
+  });
+
+  test("is a loss where a server has closed that had more for it", async () => {
+    const { reader, session, reading, sending, cut } = await two(0);
+    await session.send(say("1"));
+    expect(await reader.take(1)).toEqual(["1"]);
+    cut(50);
+    session.send(say("2"));
+    sending.app.close();
+    await reading.client.endSession({ session_id: "s" });
+    expect(await reader.take(1)).toEqual(["error"]);
+  });
+
+  test("is a loss where a server was killed that had more for it", async () => {
+    const { reader, session, reading, cut } = await two(5);
+    await session.send(say("1"));
+    cut(10_000);
+    await reading.client.endSession({ session_id: "s" });
+    expect(await reader.take(1)).toEqual(["error"]);
+  });
+});
+
 /** Ends are remembered for 200 ms here, and a server is away for longer than that. */
 describe("a server that is away for longer than ends are remembered", () => {
   const limits = { queryWithin: 50, storeWithin: 50, interruptedFor: 100, lingerFor: 10, onError: false } as const;

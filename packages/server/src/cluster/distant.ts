@@ -26,9 +26,15 @@ interface DistantOptions {
 export class DistantReaders {
   readonly #options: DistantOptions;
   readonly #readers = new Map<string, Distant>();
+  readonly #owing = new Set<string>();
 
   constructor(options: DistantOptions) {
     this.#options = options;
+  }
+
+  /** The readers for which this server had more when it closed. */
+  owing(): Iterable<string> {
+    return this.#owing;
   }
 
   /** Subscribes a reader: unconfirmed messages and open asks first, then new messages. */
@@ -92,6 +98,7 @@ export class DistantReaders {
     const distant: Distant = { scope, out };
     this.#readers.set(reader, distant);
     scope.add(() => {
+      if (root.closed && out.size > 0) this.#owing.add(reader);
       if (this.#readers.get(reader) === distant) this.#readers.delete(reader);
     });
     scope.measure("queued", () => out.size);

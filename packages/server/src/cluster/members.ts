@@ -6,16 +6,21 @@ import type { Wiring } from "./publish.js";
 export type Presence =
   /** With `reply` it asks the others to say hello too. */
   | { readonly type: "hello"; readonly server: string; readonly reply?: boolean }
-  | { readonly type: "bye"; readonly server: string };
+  /** It has closed. `owing` are the readers for which it had more. */
+  | { readonly type: "bye"; readonly server: string; readonly owing: readonly string[] };
 
 /** Maximum number of servers that are known at a time: each restart adds one. */
 const MAX_MEMBERS = 1000;
 
-interface MembersOptions {
+export interface MembersOptions {
   readonly wiring: Wiring;
   /** This server's inbox, and the topic of all servers. */
   readonly me: string;
   readonly topic: string;
+  /** The readers for which this server, which closes, has more. */
+  readonly owing: () => Iterable<string>;
+  /** Called when another one has closed. */
+  readonly onBye: (server: string, owing: readonly string[]) => void;
 }
 
 /**
@@ -29,10 +34,12 @@ export class Members {
 
   constructor(options: MembersOptions) {
     this.#options = options;
-    const { wiring, me, topic } = options;
-    const bye = JSON.stringify({ type: "bye", server: me } satisfies Presence);
+    const { wiring, me, topic, owing } = options;
     // Not `mention`, which says nothing of a server that closes.
-    wiring.root.add(() => invoke(() => wiring.pubSub.publish(topic, bye), wiring.report));
+    wiring.root.add(() => {
+      const bye = JSON.stringify({ type: "bye", server: me, owing: [...owing()] } satisfies Presence);
+      invoke(() => wiring.pubSub.publish(topic, bye), wiring.report);
+    });
   }
 
   /** Says hello to all servers, and learns their names. */
@@ -42,11 +49,11 @@ export class Members {
   }
 
   receive(said: Presence): void {
-    const { wiring, me } = this.#options;
-    const { type, server } = said;
+    const { wiring, me, onBye } = this.#options;
+    const { server } = said;
     if (server === me) return;
     this.#members.delete(server);
-    if (type === "bye") return;
+    if (said.type === "bye") return onBye(server, said.owing);
     this.#members.set(server, undefined);
     if (this.#members.size > MAX_MEMBERS) this.#members.delete(this.#members.keys().next().value!);
     if (said.reply) wiring.mention(server, { type: "hello", server: me } satisfies Presence);

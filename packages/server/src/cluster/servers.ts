@@ -1,5 +1,5 @@
 import { newKey } from "@parlance/wire";
-import { Members } from "./members.js";
+import { Members, type MembersOptions } from "./members.js";
 import type { Answer, Packet } from "./packet.js";
 import type { Wiring } from "./publish.js";
 import { type Query, query, unanswered } from "./query.js";
@@ -15,6 +15,8 @@ interface ServersOptions {
   readonly receive: (packet: Packet) => void;
   /** Called when such packets may have been missed. */
   readonly onInterrupted: () => void;
+  readonly owing: MembersOptions["owing"];
+  readonly onBye: MembersOptions["onBye"];
 }
 
 /** What this server and the others of its deployment send and ask each other, beside what they say of one session. */
@@ -28,11 +30,11 @@ export class Servers {
   #listening: Promise<void> | undefined;
 
   constructor(options: ServersOptions) {
-    const { wiring, protocol } = options;
+    const { wiring, protocol, owing, onBye } = options;
     this.me = `${protocol}/server/${newKey()}`;
     this.#topic = `${protocol}/servers`;
     this.#options = options;
-    this.#members = new Members({ wiring, me: this.me, topic: this.#topic });
+    this.#members = new Members({ wiring, me: this.me, topic: this.#topic, owing, onBye });
     this.#queries = query<Answer>(wiring.limits, wiring.root, UNANSWERED);
   }
 

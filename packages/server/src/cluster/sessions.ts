@@ -48,6 +48,11 @@ export class ClusterSessions implements SessionStore {
       onInterrupted: () => {
         for (const key of this.#followed.keys()) void this.#introduce(key);
       },
+      owing: () => this.#distant.owing(),
+      onBye: (server, owing) => {
+        for (const key of this.#followed.keys()) this.#followed.get(key)!.servers.delete(server);
+        this.#inbox.depart(server, owing);
+      },
     });
     const { me } = this.#servers;
     const answering = new Set(exchanges.flatMap(({ answers }) => answers.flatMap(({ operation }) => operation ?? [])));
@@ -59,7 +64,7 @@ export class ClusterSessions implements SessionStore {
     });
     this.#inbox = new Inbox(
       wiring,
-      (key) => this.#followed.get(key)?.scope,
+      (key) => this.#followed.get(key),
       (key, readers) => void this.#inquireOwed(key, readers),
     );
     this.#followed = followSessions<Packet>(wiring, {
@@ -176,6 +181,8 @@ export class ClusterSessions implements SessionStore {
       this.#inbox.asked(readers, answered, sure);
       const pause = Math.min(limits.queryWithin, limits.interruptedFor / 4);
       await new Promise<void>((resolve) => root.timeout(pause, resolve));
+      // One that no longer follows the session hears only what is sent to itself.
+      for (const server of this.#inbox.owedBy(readers)) this.#mention(server, this.#owed(key, readers));
     }
   }
 
@@ -228,6 +235,7 @@ export class ClusterSessions implements SessionStore {
     if (id !== undefined && (type === "reads" || from === this.#servers.me)) this.#servers.note(id);
     if (from === this.#servers.me) return;
     const session = this.#followed.get(key);
+    session?.servers.add(from);
     const there = new Map(ends);
     // Where it does not know of an end its readers have missed it. Told of that, it asks for the rest.
     const missed = [...(session?.ends ?? [])].some(([server, count]) => count > (there.get(server) ?? 0));
