@@ -2,6 +2,7 @@ import { type AnyMessage, Disconnected } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import type { Sent, Subscriber } from "../ports.js";
 import type { Followed } from "./follow.js";
+import type { Owing } from "./members.js";
 import type { Packet } from "./packet.js";
 import type { Wiring } from "./publish.js";
 
@@ -128,12 +129,13 @@ export class Inbox {
     return new Set(names.flatMap((name) => (this.#readers.has(name) ? owers(this.#readers.get(name)!) : [])));
   }
 
-  /** Notes that a server has closed. It had more for some readers: they wait for it, and end as those of a server that was killed. */
-  depart(server: string, owing: readonly string[]): void {
+  /** Notes that a server has closed. Readers that lack something of it go on to wait for it, as for a server that was killed. */
+  depart(server: string, owing: Owing): void {
+    const last = new Map(owing);
     for (const [name, reader] of [...this.#readers]) {
-      if (owing.includes(name)) continue;
-      reader.ending?.awaited.delete(server);
       const progress = reader.progress.get(server);
+      if ((last.get(name) ?? -1) > (progress?.place ?? -1)) continue;
+      reader.ending?.awaited.delete(server);
       if (progress) progress.over = true;
       this.#settle(name, reader);
     }

@@ -6,8 +6,10 @@ import type { Wiring } from "./publish.js";
 export type Presence =
   /** With `reply` it asks the others to say hello too. */
   | { readonly type: "hello"; readonly server: string; readonly reply?: boolean }
-  /** It has closed. `owing` are the readers for which it had more. */
-  | { readonly type: "bye"; readonly server: string; readonly owing: readonly string[] };
+  | { readonly type: "bye"; readonly server: string; readonly owing: Owing };
+
+/** The last places of a server that has closed, for readers that had not confirmed them. */
+export type Owing = readonly (readonly [reader: string, place: number])[];
 
 /** Maximum number of servers that are known at a time: each restart adds one. */
 const MAX_MEMBERS = 1000;
@@ -17,10 +19,10 @@ export interface MembersOptions {
   /** This server's inbox, and the topic of all servers. */
   readonly me: string;
   readonly topic: string;
-  /** The readers for which this server, which closes, has more. */
-  readonly owing: () => Iterable<string>;
+  /** What this server, which closes, has not heard of. */
+  readonly owing: () => Owing;
   /** Called when another one has closed. */
-  readonly onBye: (server: string, owing: readonly string[]) => void;
+  readonly onBye: (server: string, owing: Owing) => void;
 }
 
 /**
@@ -37,7 +39,7 @@ export class Members {
     const { wiring, me, topic, owing } = options;
     // Not `mention`, which says nothing of a server that closes.
     wiring.root.add(() => {
-      const bye = JSON.stringify({ type: "bye", server: me, owing: [...owing()] } satisfies Presence);
+      const bye = JSON.stringify({ type: "bye", server: me, owing: owing() } satisfies Presence);
       invoke(() => wiring.pubSub.publish(topic, bye), wiring.report);
     });
   }
