@@ -1,5 +1,4 @@
 import { invoke } from "../callback.js";
-import { rememberFor } from "./follow.js";
 import type { Wiring } from "./publish.js";
 
 /** What servers tell each other about themselves. `server` is the sender's inbox. */
@@ -19,7 +18,7 @@ export interface MembersOptions {
   /** This server's inbox, and the topic of all servers. */
   readonly me: string;
   readonly topic: string;
-  /** What this server, which closes, has not heard of. */
+  /** What nobody has confirmed to this server, which closes. */
   readonly owing: () => Owing;
   /** Called when another one has closed. */
   readonly onBye: (server: string, owing: Owing) => void;
@@ -61,19 +60,11 @@ export class Members {
     if (said.reply) wiring.mention(server, { type: "hello", server: me } satisfies Presence);
   }
 
-  /** Whether a server that may come back is not among those that have answered. One that stays away is forgotten. */
-  isMissing(answered: ReadonlySet<string>): boolean {
+  /** Whether one that may come back is not among those that have answered. After `within` milliseconds without an answer it may not. */
+  isMissing(answered: ReadonlySet<string>, within: number): boolean {
     const now = performance.now();
-    const after = rememberFor(this.#options.wiring.limits) / 2;
-    let missing = false;
-    for (const [server, since = now] of [...this.#members]) {
-      if (answered.has(server)) this.#members.set(server, undefined);
-      else if (now - since > after) this.#members.delete(server);
-      else {
-        this.#members.set(server, since);
-        missing = true;
-      }
-    }
-    return missing;
+    for (const [server, since = now] of this.#members)
+      this.#members.set(server, answered.has(server) ? undefined : since);
+    return [...this.#members.values()].some((since) => since !== undefined && now - since <= within);
   }
 }

@@ -1,4 +1,5 @@
 import { newKey } from "@parlance/wire";
+import { rememberFor } from "./follow.js";
 import { Members, type MembersOptions } from "./members.js";
 import type { Answer, Packet } from "./packet.js";
 import type { Wiring } from "./publish.js";
@@ -64,21 +65,28 @@ export class Servers {
   async ask(key: string, topic: string, packet: (id: string) => Packet): Promise<void> {
     await this.listen();
     const answer = await this.#queries.askOnce((id) => this.#options.wiring.publish(topic, packet(id)));
-    if (answer === UNANSWERED) throw unanswered(key);
+    if (answer === UNANSWERED) throw unanswered(`session ${key}`);
   }
 
   /** Asks every server for an ask of a session. Rejects where one that is known does not answer: it may hold the ask, or have settled it. */
   async askAll(key: string, packet: (id: string) => Packet): Promise<Answer | undefined> {
     await this.listen();
     const publish = (id: string): Promise<number> => this.#options.wiring.publish(this.#topic, packet(id));
-    const answer = await this.#queries.ask(publish, (answered) => this.#members.isMissing(answered));
-    if (answer === UNANSWERED) throw unanswered(key);
+    // As long as an end is surely remembered.
+    const within = rememberFor(this.#options.wiring.limits) / 2;
+    const answer = await this.#queries.ask(publish, (answered) => this.isMissing(answered, within));
+    if (answer === UNANSWERED) throw unanswered(`session ${key}`);
     return answer;
   }
 
   /** Notes an answer to a question; undefined says that a server has nothing. */
   note(id: string, answer?: Answer, from?: string): void {
     this.#queries.note(id, answer, from);
+  }
+
+  /** Whether a server that may come back is not among those that have answered, of which none had what was asked for. */
+  isMissing(answered: ReadonlySet<string>, within: number): boolean {
+    return this.#members.isMissing(answered, within);
   }
 
   /** Whether pub/sub was interrupted lately: others may not receive questions yet. */
