@@ -111,6 +111,7 @@ function compose(contract: AnyContract, handlers: Handlers, options: ServeOption
   const root = Scope.open((error) => calling.report(error, "releasing what a call held"));
   const wires = pubSub && wiring(pubSub, limits, root, calling.report);
   const makeLocal = (onIdle?: (key: string) => void) => new LocalSessions(contract, limits, root, onIdle);
+  const shared = wires && new ClusterSessions(contract, wires, makeLocal);
   let accepts: ReturnType<Context["accepts"]> | undefined;
   const context: Context = {
     contract,
@@ -125,7 +126,7 @@ function compose(contract: AnyContract, handlers: Handlers, options: ServeOption
     callbacks: calling,
     route: router(contract),
     places: places(options, limits.maxStreams),
-    sessions: wires ? new ClusterSessions(contract, wires, makeLocal) : makeLocal(),
+    sessions: shared ?? makeLocal(),
     root,
     shutdown: shutdown(),
   };
@@ -138,7 +139,7 @@ function compose(contract: AnyContract, handlers: Handlers, options: ServeOption
     context,
     direct.channels,
     hold,
-    wires && ((local) => new ClusterChannels(contract.name, wires, local)),
+    shared && ((local) => new ClusterChannels(contract.name, wires, local, shared.servers)),
   );
   const deliveries: Deliveries = { streams, channels, resume: resumeRequests(context, log, streams, channels) };
   return { context, deliveries };

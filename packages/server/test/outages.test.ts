@@ -3,11 +3,12 @@ import { type BasedHandlers, based } from "@parlance/protocols/based";
 import { serve } from "@parlance/server";
 import { memoryPubSub, type PubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
-import { formatTicket, newKey } from "@parlance/wire";
+import { formatTicket, newKey, type Port } from "@parlance/wire";
 import { Scope } from "@parlance/wire/scope";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { wiring } from "../src/cluster/publish.js";
 import { LIMITS } from "../src/limits.js";
+import { connection } from "./connection.js";
 
 test("an outage of pub/sub is one report, and the next outage is another", async () => {
   const scope = Scope.open(() => {});
@@ -125,6 +126,43 @@ test("after an interruption of pub/sub a ticket of a server that hears nothing f
       return port;
     },
   });
+});
+
+test.each([
+  { away: 100, channel: "goes on" },
+  { away: 10_000, channel: "ends in a gap" },
+])("a channel that is asked for elsewhere while its server's pub/sub is away for $away ms $channel", async (one) => {
+  const [shared, log] = [memoryPubSub(), memoryLog()];
+  const made = [0, 1].map(() => connection(shared, 0));
+  const session: BasedHandlers["session"] = async (_, channel) => {
+    channel.send({ type: "initial_state", files: [], activeFile: null });
+    for await (const message of channel)
+      if (message.type === "upload_file")
+        channel.send({ type: "file_uploaded", filename: message.filename, files: [] });
+  };
+  const limits = { queryWithin: 50, storeWithin: 50, interruptedFor: 500, onError: false } as const;
+  const apps = made.map(({ pubSub }) => serve(based, { session }, { pubSub, log, ...limits }));
+  onTestFinished(() => {
+    for (const app of apps) app.close();
+  });
+  let app = apps[0]!;
+  const sockets: Port[] = [];
+  const channel = await connect(based, {
+    random: () => 0,
+    fetch: (request) => app.fetch(request),
+    async webSocket(url, init) {
+      const port = await app.webSocket(url, init);
+      if (!("refused" in port)) sockets.push(port);
+      return port;
+    },
+  }).session();
+  const upload = (filename: string) => channel.ask({ type: "upload_file", filename, content: "" });
+  await upload("1");
+  app = apps[1]!;
+  made[0]!.cut(one.away);
+  sockets[0]!.close(1006, "");
+  if (one.channel === "goes on") expect(await upload("2")).toMatchObject({ filename: "2" });
+  else await expect(upload("2")).rejects.toMatchObject({ code: "gap" });
 });
 
 test("guessed tickets make a server ask the others for their names once a second, and nothing else", async () => {

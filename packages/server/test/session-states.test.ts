@@ -1,56 +1,8 @@
-import { memoryPubSub, type PubSub } from "@parlance/server/cluster";
+import { memoryPubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { agentOn, call, numbers, say, statusOf } from "./cluster.js";
-
-/** A server's connection to a pub/sub: its calls take a time each, and wait while it is cut; what others publish then is lost to it. */
-function connection(shared: PubSub, latency: number, delivery = 0) {
-  interface Held {
-    readonly topic: string;
-    readonly receive: (text: string) => void;
-    readonly onInterrupted: (missing?: number) => void;
-    unsubscribe(): void;
-  }
-  const held = new Set<Held>();
-  let whole = Promise.resolve();
-  const ready = async (): Promise<void> => {
-    await whole;
-    if (latency > 0) await new Promise((resolve) => setTimeout(resolve, latency));
-    await whole;
-  };
-  const pubSub: PubSub = {
-    async publish(topic, text) {
-      await ready();
-      return shared.publish(topic, text);
-    },
-    async subscribe(topic, take, onInterrupted = () => {}) {
-      await ready();
-      const receive = (text: string): void => {
-        if (delivery === 0) take(text);
-        else setTimeout(() => take(text), delivery);
-      };
-      const one: Held = { topic, receive, onInterrupted, unsubscribe: await shared.subscribe(topic, receive) };
-      held.add(one);
-      return () => {
-        held.delete(one);
-        one.unsubscribe();
-      };
-    },
-  };
-  return {
-    pubSub,
-    cut(milliseconds: number): void {
-      for (const one of held) one.unsubscribe();
-      whole = new Promise((resolve) => {
-        setTimeout(async () => {
-          for (const one of held) one.unsubscribe = await shared.subscribe(one.topic, one.receive);
-          resolve();
-          for (const one of held) one.onInterrupted(milliseconds);
-        }, milliseconds);
-      });
-    },
-  };
-}
+import { connection } from "./connection.js";
 
 const ROLES = ["reader", "sender", "third"] as const;
 const MOMENTS = ["reading", "sending", "sending more", "ending", "ended"] as const;
@@ -125,6 +77,62 @@ test.each([0, 1])(
     for (const { app } of [reading!, sending!]) app.close();
   },
 );
+
+describe("a session that ends elsewhere", () => {
+  const limits = { queryWithin: 50, storeWithin: 2000, interruptedFor: 500, lingerFor: 10 };
+
+  /** A reader on one server, and a session on another one, whose connection takes a time. */
+  async function two(latency: number) {
+    const [shared, log] = [memoryPubSub(), memoryLog()];
+    const [near, far] = [connection(shared, 0), connection(shared, latency)];
+    const [reading, sending] = [near, far].map(({ pubSub }) => agentOn(pubSub, log, limits));
+    onTestFinished(() => {
+      for (const { app } of [reading!, sending!]) app.close();
+    });
+    const reader = await reading!.reader("s");
+    return { reader, session: await sending!.session("s"), sending: sending!, cut: far.cut, reading: reading! };
+  }
+
+  test.each([5, 20, 50])("waits for what a server sent before it was cut off: %i ms from pub/sub", async (latency) => {
+    const { reader, session, reading, cut } = await two(latency);
+    await session.send(say("1"));
+    cut(200);
+    await reading.client.endSession({ session_id: "s" });
+    expect(await reader.take(1)).toEqual(["1"]);
+    expect(await reader.end()).toBe("done");
+  });
+
+  test("is no loss where a server that sent to it has closed before", async () => {
+    const { reader, session, reading, sending } = await two(0);
+    session.send(say("1"));
+    expect(await reader.take(1)).toEqual(["1"]);
+    sending.app.close();
+    await reading.client.endSession({ session_id: "s" });
+    expect(await reader.end()).toBe("done");
+  });
+
+  test.each([2, 3])("lacks only what a server that has closed could not say: %i messages", async (sent) => {
+    const { reader, session, reading, sending, cut } = await two(0);
+    await session.send(say("1"));
+    expect(await reader.take(1)).toEqual(["1"]);
+    cut(50);
+    // The first is on its way, and the next one waits for its confirmation.
+    for (const word of numbers(2, sent)) session.send(say(word));
+    sending.app.close();
+    await reading.client.endSession({ session_id: "s" });
+    expect(await reader.take(1)).toEqual(["2"]);
+    if (sent === 2) expect(await reader.end()).toBe("done");
+    else expect(await reader.take(1)).toEqual(["error"]);
+  });
+
+  test("is a loss where a server was killed that had more for it", async () => {
+    const { reader, session, reading, cut } = await two(5);
+    await session.send(say("1"));
+    cut(10_000);
+    await reading.client.endSession({ session_id: "s" });
+    expect(await reader.take(1)).toEqual(["error"]);
+  });
+});
 
 /** Ends are remembered for 200 ms here, and a server is away for longer than that. */
 describe("a server that is away for longer than ends are remembered", () => {

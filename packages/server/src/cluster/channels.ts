@@ -3,7 +3,8 @@ import type { Scope } from "@parlance/wire/scope";
 import type { Accepted } from "../ports.js";
 import type { Asked, Found, LocalChannels, Place, RemoteChannels } from "../resume/channels.js";
 import type { Wiring } from "./publish.js";
-import { type Query, query } from "./query.js";
+import { type Query, query, unanswered } from "./query.js";
+import type { Servers } from "./servers.js";
 import { subscribe } from "./subscriptions.js";
 import { joinPorts, tunnel } from "./tunnel.js";
 
@@ -13,12 +14,12 @@ type Question =
   | { readonly type: "redeem"; readonly ticket: string; readonly place: Place; readonly tunnel: string }
   | { readonly type: "cancel"; readonly name: string };
 
-type Answer = { readonly found: Found } | { readonly done: true };
+type Answer = { readonly found: Found } | { readonly done: true } | { readonly unanswered: true };
 
 /** `from` is the inbox of the server that asks. */
 type Packet =
   | (Question & { readonly from: string; readonly id: string })
-  | { readonly type: "answer"; readonly id: string; readonly answer?: Answer }
+  | { readonly type: "answer"; readonly id: string; readonly server: string; readonly answer?: Answer }
   /** Announces a server; with `from` it asks the others to do the same. */
   | { readonly type: "hello"; readonly server: string; readonly from?: string };
 
@@ -35,6 +36,7 @@ const HELLO_AFTER = 1000;
 export class ClusterChannels implements RemoteChannels {
   readonly #wiring: Wiring;
   readonly #local: LocalChannels;
+  readonly #servers: Servers;
   /** The topic of all servers. */
   readonly #topic: string;
   readonly #server = newKey().slice(0, SERVER);
@@ -44,12 +46,13 @@ export class ClusterChannels implements RemoteChannels {
   #greeted: Promise<void> | undefined;
   #onPeer = (): void => {};
 
-  constructor(protocol: string, wiring: Wiring, local: LocalChannels) {
+  constructor(protocol: string, wiring: Wiring, local: LocalChannels, servers: Servers) {
     this.#wiring = wiring;
     this.#local = local;
+    this.#servers = servers;
     this.#topic = `${protocol}/channels`;
     // A server that is gone is counted until pub/sub notices, and has taken its channels with it.
-    this.#queries = query<Answer>(wiring.limits, wiring.root, undefined);
+    this.#queries = query<Answer>(wiring.limits, wiring.root, { unanswered: true }, undefined);
   }
 
   ticket(): string {
@@ -72,7 +75,7 @@ export class ClusterChannels implements RemoteChannels {
   }
 
   async find(asked: Asked): Promise<Found | undefined> {
-    const answer = await this.#ask(this.#topic, { type: "find", asked });
+    const answer = await this.#askAll({ type: "find", asked });
     return answer && "found" in answer ? answer.found : undefined;
   }
 
@@ -106,7 +109,7 @@ export class ClusterChannels implements RemoteChannels {
   }
 
   async cancel(name: string): Promise<boolean> {
-    return (await this.#ask(this.#topic, { type: "cancel", name })) !== undefined;
+    return (await this.#askAll({ type: "cancel", name })) !== undefined;
   }
 
   #inboxOf(server: string): string {
@@ -114,10 +117,15 @@ export class ClusterChannels implements RemoteChannels {
   }
 
   async #receive(packet: Packet): Promise<void> {
-    if (packet.type === "answer") return this.#queries.note(packet.id, packet.answer);
+    if (packet.type === "answer") return this.#queries.note(packet.id, packet.answer, packet.server);
     if (packet.type === "hello") return this.#meet(packet.server, packet.from);
     const answer = (answer?: Answer): void =>
-      this.#wiring.mention(packet.from, { type: "answer", id: packet.id, ...(answer && { answer }) } satisfies Packet);
+      this.#wiring.mention(packet.from, {
+        type: "answer",
+        id: packet.id,
+        server: this.#servers.me,
+        ...(answer && { answer }),
+      } satisfies Packet);
     if (packet.type === "find") {
       const found = this.#local.find(packet.asked);
       return answer(found && { found });
@@ -145,10 +153,25 @@ export class ClusterChannels implements RemoteChannels {
     if (from) this.#wiring.mention(from, { type: "hello", server: this.#server } satisfies Packet);
   }
 
-  async #ask(topic: string, question: Question): Promise<Answer | undefined> {
+  async #ask(
+    topic: string,
+    question: Question,
+    isMissing?: (answered: ReadonlySet<string>) => boolean,
+  ): Promise<Answer | undefined> {
     await this.listen();
     const from = this.#inboxOf(this.#server);
-    return this.#queries.ask((id) => this.#wiring.publish(topic, { ...question, from, id } satisfies Packet));
+    const publish = (id: string) => this.#wiring.publish(topic, { ...question, from, id } satisfies Packet);
+    return this.#queries.ask(publish, isMissing);
+  }
+
+  /** Asks every server. Rejects where one may have the channel that is away for a moment. */
+  async #askAll(question: Question): Promise<Answer | undefined> {
+    const { interruptedFor } = this.#wiring.limits;
+    const answer = await this.#ask(this.#topic, question, (answered) =>
+      this.#servers.isMissing(answered, interruptedFor),
+    );
+    if (answer && "unanswered" in answer) throw unanswered("a channel");
+    return answer;
   }
 
   /**

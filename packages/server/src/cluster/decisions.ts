@@ -46,7 +46,7 @@ export class Decisions {
     return inquire("settle", key, reply).then((answer) => {
       if (answer?.is === "decided") throw new Refusal(SETTLED, { status: 409 });
       // The server that has the ask was there a moment ago: its subscription is interrupted, or it is gone.
-      if (answer?.is !== "settled") throw unanswered(key);
+      if (answer?.is !== "settled") throw unanswered(`session ${key}`);
     });
   }
 

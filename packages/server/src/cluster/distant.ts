@@ -2,6 +2,7 @@ import type { Scope } from "@parlance/wire/scope";
 import type { Sent } from "../ports.js";
 import type { LocalSessions } from "../session/local.js";
 import type { FollowedSessions } from "./follow.js";
+import type { Owing } from "./members.js";
 import { Outbox } from "./outbox.js";
 import type { Packet } from "./packet.js";
 import type { Wiring } from "./publish.js";
@@ -26,9 +27,15 @@ interface DistantOptions {
 export class DistantReaders {
   readonly #options: DistantOptions;
   readonly #readers = new Map<string, Distant>();
+  readonly #owing: (readonly [reader: string, place: number])[] = [];
 
   constructor(options: DistantOptions) {
     this.#options = options;
+  }
+
+  /** What was not confirmed when this server closed. */
+  owing(): Owing {
+    return this.#owing;
   }
 
   /** Subscribes a reader: unconfirmed messages and open asks first, then new messages. */
@@ -92,6 +99,7 @@ export class DistantReaders {
     const distant: Distant = { scope, out };
     this.#readers.set(reader, distant);
     scope.add(() => {
+      if (root.closed && out.size > 0) this.#owing.push([reader, out.last]);
       if (this.#readers.get(reader) === distant) this.#readers.delete(reader);
     });
     scope.measure("queued", () => out.size);

@@ -11,6 +11,8 @@ export interface Followed {
   readonly joined: boolean;
   /** Resolves once the others know of this server and its readers, or do not within a limit. */
   joining: Promise<unknown>;
+  /** The other servers that are known to follow it, or to have followed it. */
+  readonly servers: Set<string>;
   /** How often each server has ended the session, as a version vector. */
   readonly ends: Map<string, number>;
   /** When pub/sub took the last end of this server: never before the first one, and in the future until it does. */
@@ -86,6 +88,7 @@ export function followSessions<M>(
         stay: () => {},
         joined: false,
         joining: Promise.resolve() as Promise<unknown>,
+        servers: new Set<string>(),
         ends: new Map<string, number>(),
         saidAt: Number.NEGATIVE_INFINITY,
       };

@@ -1,6 +1,8 @@
 import { type AnyMessage, Disconnected } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import type { Sent, Subscriber } from "../ports.js";
+import type { Followed } from "./follow.js";
+import type { Owing } from "./members.js";
 import type { Packet } from "./packet.js";
 import type { Wiring } from "./publish.js";
 
@@ -17,7 +19,7 @@ interface Reader {
 
 /** A reader whose session has ended. It ends after the last message of every server that may have some for it. */
 interface Ending {
-  /** The servers that ended the session, and those that have said that they send what they have. */
+  /** The servers that follow the session, or ended it, and those that have said that they send what they have. */
   readonly awaited: Set<string>;
   /** Whether all servers have answered. */
   asked: boolean;
@@ -68,18 +70,18 @@ class Received implements Sent {
 /** Readers on this server, by the names that other servers use, and what these send to them. */
 export class Inbox {
   readonly #wiring: Wiring;
-  readonly #scopeOf: (key: string) => Scope | undefined;
+  readonly #followed: (key: string) => Followed | undefined;
   readonly #inquire: (key: string, readers: readonly string[]) => void;
   readonly #readers = new Map<string, Reader>();
 
-  /** `scopeOf` finds the scope of a followed session; `inquire` asks all servers for what they have for readers, and calls `owes` and `asked`. */
+  /** `followed` finds a followed session; `inquire` asks all servers for what they have for readers, and calls `owes` and `asked`. */
   constructor(
     wiring: Wiring,
-    scopeOf: (key: string) => Scope | undefined,
+    followed: (key: string) => Followed | undefined,
     inquire: (key: string, readers: readonly string[]) => void,
   ) {
     this.#wiring = wiring;
-    this.#scopeOf = scopeOf;
+    this.#followed = followed;
     this.#inquire = inquire;
   }
 
@@ -104,9 +106,10 @@ export class Inbox {
 
   #begin(key: string, names: readonly string[], enders: readonly string[]): void {
     if (names.length === 0) return;
+    const servers = this.#followed(key)?.servers ?? [];
     for (const name of names) {
       const reader = this.#readers.get(name)!;
-      reader.ending = { awaited: new Set(enders), asked: false, heard: performance.now(), rounds: 0 };
+      reader.ending = { awaited: new Set([...enders, ...servers]), asked: false, heard: performance.now(), rounds: 0 };
     }
     this.#inquire(key, names);
   }
@@ -119,6 +122,23 @@ export class Inbox {
   /** Whether one of these readers still waits for its end. */
   isWaiting(names: readonly string[]): boolean {
     return names.some((name) => this.#readers.has(name));
+  }
+
+  /** The servers that owe one of these readers its end. */
+  owedBy(names: readonly string[]): Set<string> {
+    return new Set(names.flatMap((name) => (this.#readers.has(name) ? owers(this.#readers.get(name)!) : [])));
+  }
+
+  /** Notes that a server has closed. Readers that lack something of it go on to wait for it, as for a server that was killed. */
+  depart(server: string, owing: Owing): void {
+    const last = new Map(owing);
+    for (const [name, reader] of [...this.#readers]) {
+      const progress = reader.progress.get(server);
+      if ((last.get(name) ?? -1) > (progress?.place ?? -1)) continue;
+      reader.ending?.awaited.delete(server);
+      if (progress) progress.over = true;
+      this.#settle(name, reader);
+    }
   }
 
   /** Notes that a server sends its last messages to the readers of a session that has ended. */
@@ -143,7 +163,8 @@ export class Inbox {
       this.#settle(name, reader);
       ending.rounds++;
       const silent = performance.now() - ending.heard > this.#wiring.limits.interruptedFor && ending.rounds > ROUNDS;
-      if (silent && !(answered && isOver(reader)) && this.#readers.has(name)) reader.subscriber.end(lost(reader.key));
+      if (silent && !(answered && owers(reader).length === 0) && this.#readers.has(name))
+        reader.subscriber.end(lost(reader.key));
     }
   }
 
@@ -151,7 +172,8 @@ export class Inbox {
     const reader = this.#readers.get(name);
     const known = reader?.progress.get(from);
     // It came after the reader's end, or once more.
-    if (!reader || known?.over) return this.#wiring.mention(from, { type: "left", reader: name });
+    if (!reader || (known?.over && messages.every(([place]) => place <= known.place)))
+      return this.#wiring.mention(from, { type: "left", reader: name });
     if (known && begin > Math.max(known.begin, known.place)) return reader.subscriber.end(lost(key));
     const progress: Progress = known ?? { begin, place: -1, had: 0, due: false, full: 0, over: false };
     reader.progress.set(from, progress);
@@ -183,7 +205,7 @@ export class Inbox {
   /** Ends a reader to which nobody owes anything any more. */
   #settle(name: string, reader: Reader): void {
     const { subscriber, progress, ending } = reader;
-    if (!ending?.asked || !isOver(reader)) return;
+    if (!ending?.asked || owers(reader).length > 0) return;
     this.#readers.delete(name);
     for (const from of progress.keys()) this.#wiring.mention(from, { type: "left", reader: name });
     subscriber.end();
@@ -197,15 +219,15 @@ export class Inbox {
       progress.due = false;
       const { place, had } = progress;
       const packet: Packet = { type: "received", key, reader: name, place, had };
-      this.#wiring.insist(from, packet, this.#scopeOf(key) ?? this.#wiring.root);
+      this.#wiring.insist(from, packet, this.#followed(key)?.scope ?? this.#wiring.root);
     });
   }
 }
 
-/** Whether every server that may have something has said that nothing follows. */
-function isOver({ progress, ending }: Reader): boolean {
+/** The servers that may have something, and have not said that nothing follows. */
+function owers({ progress, ending }: Reader): string[] {
   // A server that has sent something may have more, also where it does not answer.
-  return [...(ending?.awaited ?? []), ...progress.keys()].every((from) => progress.get(from)?.over);
+  return [...(ending?.awaited ?? []), ...progress.keys()].filter((from) => !progress.get(from)?.over);
 }
 
 function hear(ending: Ending): void {

@@ -44,7 +44,6 @@ export class Outbox {
   #onTheWay: number | undefined = 0;
   #first = true;
   #ended = false;
-  /** The place of the last message. */
   #place = -1;
   #size = 0;
   /** Queued characters of messages sent before the reader came. */
@@ -61,6 +60,11 @@ export class Outbox {
     // The reader's own server cuts it when it stalls, and has as long again to report that.
     this.#gate = new Gate(scope, () => this.#size <= limits.maxQueued + this.#extra, 2 * limits.stall, onLost);
     this.#transmit();
+  }
+
+  /** The place of the last message. */
+  get last(): number {
+    return this.#place;
   }
 
   /** Queued characters. */

@@ -34,10 +34,12 @@ interface Open<A> {
   resolve(answer: A | undefined): void;
 }
 
+/** `unanswered` is the answer where somebody may have another one, and `timedOut` where servers were reached that did not answer in time. */
 export function query<A>(
   { queryWithin, storeWithin, interruptedFor }: Limits,
   root: Scope,
-  unanswered: A | undefined,
+  unanswered: A,
+  timedOut: A | undefined = unanswered,
 ): Query<A> {
   const queries = new Map<string, Open<A>>();
   let interruptedAt = Number.NEGATIVE_INFINITY;
@@ -65,7 +67,7 @@ export function query<A>(
       if (open) {
         open.reached = reached;
         if (open.answers === reached) open.resolve(undefined);
-        scope.timeout(queryWithin, () => open.resolve(unanswered));
+        scope.timeout(queryWithin, () => open.resolve(timedOut));
       }
       return await answer;
     } finally {
@@ -102,6 +104,6 @@ export function query<A>(
   };
 }
 
-export function unanswered(key: string): Disconnected {
-  return new Disconnected(`a server did not answer for session ${key}`, { code: "timeout", retryable: true });
+export function unanswered(what: string): Disconnected {
+  return new Disconnected(`a server did not answer for ${what}`, { code: "timeout", retryable: true });
 }

@@ -1,5 +1,6 @@
 import { newKey } from "@parlance/wire";
-import { Members } from "./members.js";
+import { rememberFor } from "./follow.js";
+import { Members, type MembersOptions } from "./members.js";
 import type { Answer, Packet } from "./packet.js";
 import type { Wiring } from "./publish.js";
 import { type Query, query, unanswered } from "./query.js";
@@ -15,6 +16,8 @@ interface ServersOptions {
   readonly receive: (packet: Packet) => void;
   /** Called when such packets may have been missed. */
   readonly onInterrupted: () => void;
+  readonly owing: MembersOptions["owing"];
+  readonly onBye: MembersOptions["onBye"];
 }
 
 /** What this server and the others of its deployment send and ask each other, beside what they say of one session. */
@@ -28,11 +31,11 @@ export class Servers {
   #listening: Promise<void> | undefined;
 
   constructor(options: ServersOptions) {
-    const { wiring, protocol } = options;
+    const { wiring, protocol, owing, onBye } = options;
     this.me = `${protocol}/server/${newKey()}`;
     this.#topic = `${protocol}/servers`;
     this.#options = options;
-    this.#members = new Members({ wiring, me: this.me, topic: this.#topic });
+    this.#members = new Members({ wiring, me: this.me, topic: this.#topic, owing, onBye });
     this.#queries = query<Answer>(wiring.limits, wiring.root, UNANSWERED);
   }
 
@@ -62,21 +65,28 @@ export class Servers {
   async ask(key: string, topic: string, packet: (id: string) => Packet): Promise<void> {
     await this.listen();
     const answer = await this.#queries.askOnce((id) => this.#options.wiring.publish(topic, packet(id)));
-    if (answer === UNANSWERED) throw unanswered(key);
+    if (answer === UNANSWERED) throw unanswered(`session ${key}`);
   }
 
   /** Asks every server for an ask of a session. Rejects where one that is known does not answer: it may hold the ask, or have settled it. */
   async askAll(key: string, packet: (id: string) => Packet): Promise<Answer | undefined> {
     await this.listen();
     const publish = (id: string): Promise<number> => this.#options.wiring.publish(this.#topic, packet(id));
-    const answer = await this.#queries.ask(publish, (answered) => this.#members.isMissing(answered));
-    if (answer === UNANSWERED) throw unanswered(key);
+    // As long as an end is surely remembered.
+    const within = rememberFor(this.#options.wiring.limits) / 2;
+    const answer = await this.#queries.ask(publish, (answered) => this.isMissing(answered, within));
+    if (answer === UNANSWERED) throw unanswered(`session ${key}`);
     return answer;
   }
 
   /** Notes an answer to a question; undefined says that a server has nothing. */
   note(id: string, answer?: Answer, from?: string): void {
     this.#queries.note(id, answer, from);
+  }
+
+  /** Whether a server that may come back is not among those that have answered, of which none had what was asked for. */
+  isMissing(answered: ReadonlySet<string>, within: number): boolean {
+    return this.#members.isMissing(answered, within);
   }
 
   /** Whether pub/sub was interrupted lately: others may not receive questions yet. */

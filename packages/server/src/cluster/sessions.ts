@@ -27,7 +27,7 @@ export class ClusterSessions implements SessionStore {
   readonly #wiring: Wiring;
   readonly #local: LocalSessions;
   readonly #followed: FollowedSessions;
-  readonly #servers: Servers;
+  readonly servers: Servers;
   readonly #decisions: Decisions;
   readonly #inbox: Inbox;
   readonly #distant: DistantReaders;
@@ -41,25 +41,30 @@ export class ClusterSessions implements SessionStore {
   ) {
     this.#name = name;
     this.#wiring = wiring;
-    this.#servers = new Servers({
+    this.servers = new Servers({
       wiring,
       protocol: name,
       receive: (packet) => this.#receive(packet),
       onInterrupted: () => {
         for (const key of this.#followed.keys()) void this.#introduce(key);
       },
+      owing: () => this.#distant.owing(),
+      onBye: (server, owing) => {
+        for (const key of this.#followed.keys()) this.#followed.get(key)!.servers.delete(server);
+        this.#inbox.depart(server, owing);
+      },
     });
-    const { me } = this.#servers;
+    const { me } = this.servers;
     const answering = new Set(exchanges.flatMap(({ answers }) => answers.flatMap(({ operation }) => operation ?? [])));
     this.#local = makeLocal((key) => this.#followed.unsubscribe(key));
     this.#decisions = new Decisions({
       local: this.#local,
       answering,
-      inquire: (type, key, reply) => this.#servers.askAll(key, (id) => ({ type, key, from: me, id, reply })),
+      inquire: (type, key, reply) => this.servers.askAll(key, (id) => ({ type, key, from: me, id, reply })),
     });
     this.#inbox = new Inbox(
       wiring,
-      (key) => this.#followed.get(key)?.scope,
+      (key) => this.#followed.get(key),
       (key, readers) => void this.#inquireOwed(key, readers),
     );
     this.#followed = followSessions<Packet>(wiring, {
@@ -67,7 +72,7 @@ export class ClusterSessions implements SessionStore {
       receive: (packet) => this.#receive(packet),
       ask: (key) => this.#inquire(key, (id) => this.#known("who", key, [], id)),
       introduce: (key, asked) => this.#introduce(key, asked),
-      ready: () => this.#servers.listen(),
+      ready: () => this.servers.listen(),
       lose: (key) => this.#inbox.lose(key),
     });
     this.#distant = new DistantReaders({
@@ -78,7 +83,7 @@ export class ClusterSessions implements SessionStore {
       onLost: (key) => void this.#introduce(key),
     });
     // Now, so that the others know of this server before they miss it. What fails is reported, and tried again.
-    if (answering.size > 0) this.#servers.listen().catch(() => {});
+    this.servers.listen().catch(() => {});
   }
 
   session(key: string): AnySession {
@@ -128,7 +133,7 @@ export class ClusterSessions implements SessionStore {
 
   end(key: string): void {
     const session = this.#followed.follow(key);
-    session.ends.set(this.#servers.me, ++this.#ended);
+    session.ends.set(this.servers.me, ++this.#ended);
     session.saidAt = Number.POSITIVE_INFINITY;
     this.#endHere(key, []);
     void this.#introduce(key);
@@ -168,7 +173,7 @@ export class ClusterSessions implements SessionStore {
     const began = performance.now();
     while (this.#inbox.isWaiting(readers)) {
       // Others may be interrupted as this server was. Interruptions that go on do not put the end off.
-      const sure = !this.#servers.unsure() || performance.now() - began > limits.interruptedFor / 2;
+      const sure = !this.servers.unsure() || performance.now() - began > limits.interruptedFor / 2;
       const answered = await this.#inquire(key, (id) => this.#owed(key, readers, id)).then(
         () => true,
         () => false,
@@ -176,6 +181,8 @@ export class ClusterSessions implements SessionStore {
       this.#inbox.asked(readers, answered, sure);
       const pause = Math.min(limits.queryWithin, limits.interruptedFor / 4);
       await new Promise<void>((resolve) => root.timeout(pause, resolve));
+      // One that no longer follows the session hears only what is sent to itself.
+      for (const server of this.#inbox.owedBy(readers)) this.#mention(server, this.#owed(key, readers));
     }
   }
 
@@ -193,12 +200,12 @@ export class ClusterSessions implements SessionStore {
 
   /** What this server knows of a session. */
   #known(type: "who" | "reads", key: string, readers: readonly string[], id?: string): Packet {
-    return { type, key, from: this.#servers.me, readers, ends: [...(this.#followed.get(key)?.ends ?? [])], id };
+    return { type, key, from: this.servers.me, readers, ends: [...(this.#followed.get(key)?.ends ?? [])], id };
   }
 
   /** Asks a server to send readers what it still has for them. */
   #owed(key: string, readers: readonly string[], id = ""): Packet {
-    return { type: "owed", key, from: this.#servers.me, id, readers };
+    return { type: "owed", key, from: this.servers.me, id, readers };
   }
 
   /** Tells all servers what this one knows of a session that it has joined. `asked` says that they know of it. */
@@ -209,9 +216,9 @@ export class ClusterSessions implements SessionStore {
     if (asked && reading.length + session.ends.size === 0) return;
     const introduced = this.#say(key, reading, session.scope);
     if (ending.length > 0) this.#insist(this.#topicOf(key), this.#owed(key, ending), session.scope);
-    const said = session.ends.get(this.#servers.me);
+    const said = session.ends.get(this.servers.me);
     await introduced;
-    if (session.saidAt > performance.now() && session.ends.get(this.#servers.me) === said)
+    if (session.saidAt > performance.now() && session.ends.get(this.servers.me) === said)
       session.saidAt = performance.now();
   }
 
@@ -224,10 +231,11 @@ export class ClusterSessions implements SessionStore {
 
   /** What another server knows of a session. */
   #meet({ type, key, from, readers, ends, id }: Extract<Packet, { type: "who" | "reads" }>): void {
-    if (from !== this.#servers.me) this.#learn(key, ends);
-    if (id !== undefined && (type === "reads" || from === this.#servers.me)) this.#servers.note(id);
-    if (from === this.#servers.me) return;
+    if (from !== this.servers.me) this.#learn(key, ends);
+    if (id !== undefined && (type === "reads" || from === this.servers.me)) this.servers.note(id);
+    if (from === this.servers.me) return;
     const session = this.#followed.get(key);
+    session?.servers.add(from);
     const there = new Map(ends);
     // Where it does not know of an end its readers have missed it. Told of that, it asks for the rest.
     const missed = [...(session?.ends ?? [])].some(([server, count]) => count > (there.get(server) ?? 0));
@@ -240,7 +248,7 @@ export class ClusterSessions implements SessionStore {
   }
 
   #receive(packet: Packet): void {
-    if ("from" in packet && packet.from === this.#servers.me && !ASKED.has(packet.type)) return;
+    if ("from" in packet && packet.from === this.servers.me && !ASKED.has(packet.type)) return;
     switch (packet.type) {
       case "who":
       case "reads":
@@ -259,24 +267,24 @@ export class ClusterSessions implements SessionStore {
       case "find":
       case "settle": {
         const answer = this.#decisions.answerTo(packet.type, packet.key, packet.reply);
-        this.#mention(packet.from, { type: "answer", id: packet.id, from: this.#servers.me, answer });
+        this.#mention(packet.from, { type: "answer", id: packet.id, from: this.servers.me, answer });
         break;
       }
       case "owed": {
         const { key, from, id, readers } = packet;
-        if (from !== this.#servers.me) for (const reader of readers) this.#distant.give(key, reader, from);
-        this.#mention(from, { type: "owes", key, id, from: this.#servers.me });
+        if (from !== this.servers.me) for (const reader of readers) this.#distant.give(key, reader, from);
+        this.#mention(from, { type: "owes", key, id, from: this.servers.me });
         break;
       }
       case "owes":
-        if (packet.from !== this.#servers.me) this.#inbox.owes(packet.key, packet.from);
-        this.#servers.note(packet.id);
+        if (packet.from !== this.servers.me) this.#inbox.owes(packet.key, packet.from);
+        this.servers.note(packet.id);
         break;
     }
   }
 
   /** Asks every server that follows the session. */
   #inquire(key: string, packet: (id: string) => Packet): Promise<void> {
-    return this.#servers.ask(key, this.#topicOf(key), packet);
+    return this.servers.ask(key, this.#topicOf(key), packet);
   }
 }
