@@ -230,7 +230,7 @@ export class Verifier {
     const { asked, status = 0, socket, method, target, resuming, answer = [] } = open;
     const operation = asked && this.#contract.operations[asked.name];
     const names = this.#talk.namesAt(method, target);
-    if (status >= 400 && names && resuming === undefined) checkRefusedStatus(this.#contract, open, names, find);
+    if (status >= 400 && names && resuming === undefined) checkRefusedStatus(this.#talk, open, names, find);
     if (operation && this.#hasHeaders && status === operation.answer.status)
       checkAnswerHeaders(this.#contract, asked.name, answer, find);
     if (operation && status < 400 && status !== operation.answer.status)
