@@ -258,8 +258,10 @@ export class Verifier {
   #message(open: Open, entry: Extract<Entry, { kind: "event" | "frame" }>, find: Find): void {
     this.totals.messages++;
     const { asked } = open;
-    if (!asked || entry.text === undefined) return;
     const { from, text } = entry;
+    if (asked && entry.kind === "frame" && entry.base64 !== undefined)
+      return find("schema", `${from}: a binary frame on ${asked.name}, whose messages are text frames`);
+    if (!asked || text === undefined) return;
     if (open.ended === "message") find("order", `${from} sends on ${asked.name} after its end ${open.last}`);
     if (isSentinel(this.#contract, open, text!)) return;
     const event = entry.kind === "event" ? entry.event : undefined;
