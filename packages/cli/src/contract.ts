@@ -20,25 +20,32 @@ export async function contractAt(path: string, io: Io, name?: string): Promise<L
 /** The same with its schemas, examples and transcripts. No command goes by a contract with an error: it throws lint's sentences. */
 export async function documentAt(path: string, io: Io, name?: string) {
   const { places } = await contractsAt(path, io);
-  const all = places.map((place) => ({ place, document: assemble(place.folder) }));
-  const documents = all.map(({ document }) => document);
-  const found = documents.filter(
-    ({ contract }) => name === undefined || documents.length === 1 || contract.name === name,
-  );
+  // The others in the folder may be broken.
+  const found = places.filter((place) => name === undefined || places.length === 1 || nameOf(place) === name);
   if (found.length !== 1) {
-    const names = documents.map(({ contract }) => contract.name).join(", ");
+    const folders = places.map((place) => place.path).join(", ");
     throw new UsageError(
       name === undefined
-        ? `${path} has several contracts: name the folder of one (${names})`
-        : `${path} has no contract ${name}: it has ${names}`,
+        ? `${path} has several contracts: give the folder of one in place of ${path} (${folders})`
+        : `${path} has no contract ${name}: it has ${folders}`,
     );
   }
-  const document = found[0]!;
-  await meetLint(path, all.find((one) => one.document === document)!.place);
+  const document = assemble(found[0]!.folder);
+  await meetLint(path, found[0]!);
   const digest = createHash("sha256")
     .update(canonical([document.source, document.schemas]))
     .digest("hex");
   return { document, digest: `sha256:${digest}` };
+}
+
+/** A contract's own name; of one that cannot be read, its folder's. */
+function nameOf({ folder }: Place): string {
+  try {
+    const { name } = JSON.parse(folder.files["contract.json"] ?? "");
+    return typeof name === "string" ? name : folder.name;
+  } catch {
+    return folder.name;
+  }
 }
 
 async function meetLint(path: string, place: Place): Promise<void> {

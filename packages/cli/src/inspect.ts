@@ -1,10 +1,10 @@
-import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { contractValue } from "@parlance/language/value";
 import { documentAt } from "./contract.js";
 import { isDirectory } from "./folders.js";
 import { exit, type Io, type Options, UsageError } from "./io.js";
+import { beginningOf } from "./recording.js";
 
 export const help = `parlance inspect [--target URL] [--contract DIR] [--open FILE] [options]
 
@@ -13,7 +13,7 @@ contract, a form for every call and message, the edits in them, and faults. Give
 the page's. Both are on the loopback interface; the page's address has a token.
 
   --target URL         the server, such as http://localhost:8080
-  --contract DIR       the contract, or a folder that has only it (default ./schemas)
+  --contract DIR       the contract, or a folder that has only it, or has the one that FILE names (default ./schemas)
   --open FILE          a recording to show; without --target only that
   --port N             the port for your client, on 127.0.0.1 (default: a free one)
   --page-port N        the port of the page (default: a free one)
@@ -52,12 +52,13 @@ export async function command(argv: string[], io: Io): Promise<number> {
     root: await folderOf("root", values.root, io),
     cases: await folderOf("cases", values.cases, io),
   };
-  if (paths.open !== undefined) await stat(paths.open);
+  // A recording names its contract.
+  const name = paths.open === undefined ? undefined : (await beginningOf(paths.open)).header?.contract?.name;
   const port = portOf("port", values.port);
   const pagePort = portOf("page-port", values["page-port"]);
   const headers = Object.fromEntries((values.header ?? []).map(headerOf));
   const patterns = (values.redact ?? []).map(patternOf);
-  const { document } = await documentAt(values.contract ?? "schemas", io);
+  const { document } = await documentAt(values.contract ?? "schemas", io, name);
   const contract = contractValue(document);
   const interrupt = io.interrupt?.() ?? new AbortController().signal;
 

@@ -3,7 +3,7 @@ import { type Drawn, mock } from "@parlance/conformance";
 import { listenReplay } from "@parlance/conformance/node";
 import { contractAt, type Loaded } from "./contract.js";
 import { exit, type Io, type Options, UsageError } from "./io.js";
-import { describeState, recordingAt } from "./recording.js";
+import { describeState, type OpenRecording, recordingAt } from "./recording.js";
 
 export const help = `parlance mock CONTRACT [--from FILE]... [options]
 
@@ -11,7 +11,8 @@ A server of a contract without an agent, until Ctrl-C. It answers from the contr
 no failure, and its end. With --from, a request is answered as the most similar recorded call of its operation was, again and again; what
 the file does not have is answered from the examples. It prints each request, and where its answer is from.
 
-  --from FILE       a recording, or a transcript of the contract; may be given again
+  --from FILE       a recording, or a transcript of the contract; may be given again. In a folder of several contracts, a recording chooses
+                    the one that it names
   --port N          the port to listen on, on 127.0.0.1 (default: a free one)
   --speed N         the pauses of a recording. 0: none (default), 1: the recorded ones, 2: half of them
   --latency MS      before each answer and each message
@@ -63,8 +64,13 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const { from = [], json = false } = values;
   const port = number("port", 0);
   const speed = number("speed", 0);
-  const { contract } = await contractAt(folder, io);
-  const tapes = await Promise.all(from.map((file) => tapeAt(file, folder, contract, io)));
+  const recordings = await Promise.all(from.map((file) => recordingAt([file], io, folder)));
+  const { contract } = await contractAt(
+    folder,
+    io,
+    recordings.map(contractOf).find((name) => name !== undefined),
+  );
+  const tapes = await Promise.all(recordings.map((recording) => tapeOf(recording, contract, io)));
   const interrupt = io.interrupt?.() ?? new AbortController().signal;
 
   const server = mock(contract, {
@@ -86,13 +92,15 @@ export async function command(argv: string[], io: Io): Promise<number> {
   return exit.fine;
 }
 
-async function tapeAt(file: string, folder: string, contract: Loaded["contract"], io: Io) {
-  const recording = await recordingAt([file], io, folder);
-  const other = recording.header?.contract?.name;
+const contractOf = ({ header }: OpenRecording) => header?.contract?.name;
+
+async function tapeOf(recording: OpenRecording, contract: Loaded["contract"], io: Io) {
+  const { name } = recording;
+  const other = contractOf(recording);
   if (other !== undefined && other !== contract.name)
-    throw new UsageError(`${file} is a recording of ${other}, not of ${contract.name}`);
+    throw new UsageError(`${name} is a recording of ${other}, not of ${contract.name}`);
   const tape = await recording.tape();
-  if (tape.ending.state !== "complete") io.err(`parlance mock: ${file} is ${describeState(tape.ending)}\n`);
+  if (tape.ending.state !== "complete") io.err(`parlance mock: ${name} is ${describeState(tape.ending)}\n`);
   return tape;
 }
 

@@ -60,7 +60,7 @@ export function describeState({ state, reason }: Ending): string {
 }
 
 /** The first line alone: it names the contract by which the rest is read. */
-async function beginningOf(path: string): Promise<{ header: Header | undefined; transcript: boolean }> {
+export async function beginningOf(path: string): Promise<{ header: Header | undefined; transcript: boolean }> {
   let header: Header | undefined;
   const stream = createReadStream(path);
   const first = async function* () {

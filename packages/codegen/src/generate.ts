@@ -1,4 +1,5 @@
 import type { ContractDocument } from "@parlance/contract";
+import { commonFaults } from "@parlance/language/schema";
 import { examples } from "./examples.js";
 import { interfaces } from "./interfaces.js";
 import { refuseClashes } from "./names.js";
@@ -25,7 +26,13 @@ export async function generate(document: ContractDocument): Promise<Readonly<Rec
   return {
     [`${name}.ts`]: `${header}${imports}\nimport { checks, reads } from "./${name}.validators.js";\n\n${declared}\n\n${declarations}\n`,
     [`${name}.validators.ts`]: checks(written),
-    [`${name}.accepts.ts`]: `${checks(accepted)}export const examples = () => import("./${name}.examples.js");\n`,
+    [`${name}.accepts.ts`]: `${checks(accepted)}${faults(document)}export const examples = () => import("./${name}.examples.js");\n`,
     [`${name}.examples.ts`]: `${header}import type { Examples } from "@parlance/contract";\n\n${examples(document)}`,
   };
+}
+
+/** Beside the checks that only a server loads, so that no client carries them. */
+function faults(document: ContractDocument): string {
+  const statuses = commonFaults(document);
+  return statuses.length === 0 ? "" : `export const faults = ${JSON.stringify(statuses)};\n`;
 }

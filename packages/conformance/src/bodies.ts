@@ -131,6 +131,12 @@ export function contentOf(bytes: Uint8Array, texts: Texts, keepPacked = false): 
   }
 }
 
+/** A binary frame: base64 even where its bytes are UTF-8, because a text frame is another message. */
+export function binaryOf(bytes: Uint8Array, texts: Texts, keepPacked = false): Content {
+  const content = contentOf(bytes, texts, keepPacked);
+  return content.text === undefined ? content : { base64: btoa(latin1(new TextEncoder().encode(content.text))) };
+}
+
 function latin1(bytes: Uint8Array): string {
   let text = "";
   for (let at = 0; at < bytes.length; at += 8192) text += String.fromCharCode(...bytes.subarray(at, at + 8192));

@@ -15,11 +15,14 @@ export interface Asked {
 /** Decodes a contract's conversations: the operation of a request, and the messages on it. */
 export class Conversations {
   readonly contract: AnyContract;
+  /** HTTP statuses that any operation or handshake may be refused with, beside the operation's own. */
+  readonly faults: readonly number[];
   readonly #accepts: Accepts;
   readonly #route: ReturnType<typeof router>;
   readonly #codecs = new Map<string, Codec>();
 
-  constructor(contract: AnyContract, accepts: Accepts) {
+  constructor(contract: AnyContract, accepts: Accepts & { readonly faults?: readonly number[] }) {
+    this.faults = accepts.faults ?? [];
     this.contract = contract;
     this.#accepts = accepts;
     this.#route = router(contract);

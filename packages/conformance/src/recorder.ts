@@ -1,7 +1,7 @@
 import type { Side } from "@parlance/contract";
 import {
   type Body,
-  contentOf,
+  binaryOf,
   EncodedBody,
   EventBody,
   MAX_CONTENT,
@@ -226,7 +226,7 @@ export class Connection {
   frame(from: Side, data: string | Uint8Array, size = typeof data === "string" ? data.length : data.byteLength): void {
     if (size > MAX_CONTENT) return this.#note(from, { kind: "frame", size });
     if (typeof data !== "string")
-      return this.#note(from, { kind: "frame", ...contentOf(data, this.#text, !this.#redactor) });
+      return this.#note(from, { kind: "frame", ...binaryOf(data, this.#text, !this.#redactor) });
     this.#message(from, data, (content) => ({ kind: "frame", ...content }));
   }
 

@@ -230,7 +230,7 @@ export class Verifier {
     const { asked, status = 0, socket, method, target, resuming, answer = [] } = open;
     const operation = asked && this.#contract.operations[asked.name];
     const names = this.#talk.namesAt(method, target);
-    if (status >= 400 && names && resuming === undefined) checkRefusedStatus(this.#contract, open, names, find);
+    if (status >= 400 && names && resuming === undefined) checkRefusedStatus(this.#talk, open, names, find);
     if (operation && this.#hasHeaders && status === operation.answer.status)
       checkAnswerHeaders(this.#contract, asked.name, answer, find);
     if (operation && status < 400 && status !== operation.answer.status)
@@ -258,8 +258,10 @@ export class Verifier {
   #message(open: Open, entry: Extract<Entry, { kind: "event" | "frame" }>, find: Find): void {
     this.totals.messages++;
     const { asked } = open;
-    if (!asked || entry.text === undefined) return;
     const { from, text } = entry;
+    if (asked && entry.kind === "frame" && entry.base64 !== undefined)
+      return find("schema", `${from}: a binary frame on ${asked.name}, whose messages are text frames`);
+    if (!asked || text === undefined) return;
     if (open.ended === "message") find("order", `${from} sends on ${asked.name} after its end ${open.last}`);
     if (isSentinel(this.#contract, open, text!)) return;
     const event = entry.kind === "event" ? entry.event : undefined;

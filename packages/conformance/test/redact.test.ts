@@ -255,3 +255,10 @@ describe("what cannot be read is not kept", () => {
     expect(problems).toMatchObject([{ kind: "left", message: expect.stringContaining("not in the recording") }]);
   });
 });
+
+test("a binary frame stays binary where its bytes are text, without the secrets in them", () => {
+  const [, frame] = lines((seen) => seen.frame("client", bytes(json({ password: SECRET, name: "ä" }))));
+  const { base64, ...line } = JSON.parse(frame!);
+  expect(line).not.toHaveProperty("text");
+  expect(JSON.parse(Buffer.from(base64, "base64").toString())).toEqual({ password: "__redacted_1__", name: "ä" });
+});

@@ -29,7 +29,7 @@ const contract = contractValue({
       dock: { path: "/dock", body: "Ship", answer: { status: 204 }, method: "POST" },
       store: { path: "/paper", binary: "application/pdf", answer: { status: 201 }, method: "PUT" },
     },
-    channels: {},
+    channels: { radio: { path: "/radio", client: ["over"], server: ["over"] } },
     fault: { schema: "Fault", text: ["/text"], codes: { lost: { status: 418 } } },
   },
   schemas: {
@@ -73,6 +73,11 @@ const docks = (type: string, text = '{"name":"Daphne"}') => [
   response(204),
 ];
 const stores = (type: string) => [request("PUT", "/paper", [["Content-Type", type]]), bytes("/wA=", "client")];
+const radios = (text?: string) => [
+  { ...request("GET", "/radio"), socket: true } as Line,
+  response(101),
+  { from: "server", kind: "frame", ...(text === undefined ? { base64: "/wA=" } : { text }) } as Line,
+];
 
 const cases: [what: string, lines: Line[], rules: string[], message?: RegExp][] = [
   ["an answer with its header", ships(response(200, JSON_TYPE, TOTAL), ship), []],
@@ -106,6 +111,8 @@ const cases: [what: string, lines: Line[], rules: string[], message?: RegExp][] 
   ["an upload", [...stores("application/pdf"), response(201), end], []],
   ["an upload as HTML", [...stores("text/html"), response(201), end], ["header"], /application\/pdf, not text\/html/],
   ["an upload as HTML that is refused", [...stores("text/html"), response(415), end], []],
+  ["text frames", [...radios('{"type":"over"}'), end], []],
+  ["a binary frame", [...radios(), end], ["schema"], /^server: a binary frame on radio/],
   ["a target that is no path", [request("GET", "//a/ships"), response(200, JSON_TYPE), ship, end], ["route"]],
 ];
 

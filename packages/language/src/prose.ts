@@ -38,7 +38,7 @@ export function withoutProse(
         json: operation.answer.json && title(operation.answer.json),
         headers: each(operation.answer.headers, ({ type, required }) => ({ type, required })),
       },
-      faults: each(operation.faults, documented),
+      faults: faultsOf(source.faults, operation.faults),
     })),
     channels: each(source.channels, (channel) => ({
       ...documented(channel),
@@ -77,6 +77,12 @@ const documented = (value: Source) => ({ ...value, summary: undefined, descripti
 
 const parameters = (value: Source | undefined) =>
   each(value, (parameter) => ({ in: parameter.in, type: parameter.type, required: parameter.required }));
+
+/** An operation's refusals, with those of the whole contract that are plain text. The runtime needs the form; the other statuses only tools read. */
+function faultsOf(common: Source = {}, own?: Source): Source | undefined {
+  const texts = Object.entries(common).filter(([, fault]) => fault?.text);
+  return texts.length === 0 ? each(own, documented) : each({ ...Object.fromEntries(texts), ...own }, documented);
+}
 
 function each(record: Source | undefined, change: (value: Source) => unknown): Source | undefined {
   return record && Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));

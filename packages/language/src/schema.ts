@@ -226,3 +226,8 @@ function omit(value: Json, keys: readonly string[]): Json {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
 }
+
+/** The HTTP statuses that any operation or handshake may be refused with, beside the operation's own. */
+export function commonFaults({ source }: ContractDocument): number[] {
+  return Object.keys((source.faults as object | undefined) ?? {}).map(Number);
+}

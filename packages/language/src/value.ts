@@ -3,7 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { serverExamples } from "./examples.js";
 import { readsOf } from "./reads.js";
-import { declaredFormats, headersSchema, inputSchema, uncheckedFormats } from "./schema.js";
+import { commonFaults, declaredFormats, headersSchema, inputSchema, uncheckedFormats } from "./schema.js";
 
 /** A contract loaded at run time: the compiler does not know its types. */
 // biome-ignore lint/suspicious/noExplicitAny: the interfaces are those of a contract that was read at run time
@@ -27,6 +27,7 @@ export function contractValue(document: ContractDocument): LoadedContract {
       return {
         checks: accepts,
         reads: readsOf(document.contract, "client"),
+        faults: commonFaults(document),
         examples: async () => ({ examples: serverExamples(document, forms(document, "server")) }),
       };
     },

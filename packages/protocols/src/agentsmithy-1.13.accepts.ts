@@ -80,4 +80,5 @@ var made = checked({ "ApproveSessionInput": object({ "dialog_id": all(string, mi
 var readers = {};
 export const checks: Checks = made;
 export const reads: Reads = readers;
+export const faults = [400,401,403,404,405,408,409,410,413,415,429,500,501,503];
 export const examples = () => import("./agentsmithy-1.13.examples.js");

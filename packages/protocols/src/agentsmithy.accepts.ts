@@ -128,4 +128,5 @@ var readers = { name: (body) => void 0, operations: { chat: (at) => {
 } } };
 export const checks: Checks = made;
 export const reads: Reads = readers;
+export const faults = [400,401,403,404,405,408,409,410,413,415,429,500,501,503];
 export const examples = () => import("./agentsmithy.examples.js");

@@ -80,4 +80,5 @@ var readers = { message: (at) => {
 }, name: (body) => body["action"] === "prompt" ? "prompt" : body["action"] === "apply_diff" ? "apply_diff" : body["action"] === "upload_file" ? "upload_file" : body["action"] === "list_files" ? "list_files" : body["action"] === "read_file" ? "read_file" : void 0 };
 export const checks: Checks = made;
 export const reads: Reads = readers;
+export const faults = [400,403,404,405,408,409,410,413,415,426,429,500,501,503];
 export const examples = () => import("./based.examples.js");

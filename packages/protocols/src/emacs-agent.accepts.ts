@@ -61,4 +61,5 @@ var made = checked({ "ApproveInput": object({ "session_id": string, "tool_call_i
 var readers = {};
 export const checks: Checks = made;
 export const reads: Reads = readers;
+export const faults = [400,401,403,404,405,408,409,410,413,415,429,500,501,503];
 export const examples = () => import("./emacs-agent.examples.js");

@@ -53,4 +53,5 @@ var made = checked({ "SendInput": object({ "content": all(string, minLength(1)) 
 var readers = {};
 export const checks: Checks = made;
 export const reads: Reads = readers;
+export const faults = [400,403,404,405,408,409,410,413,415,429,500,501,503];
 export const examples = () => import("./fold-gateway.examples.js");

@@ -74,4 +74,5 @@ var made = checked({ "ApprovalResponseMessage": object({ "type": constant("clien
 var readers = { name: (body) => body["type"] === "client.hello" ? "client.hello" : body["type"] === "client.user_message" ? "client.user_message" : body["type"] === "client.approval_response" ? "client.approval_response" : body["type"] === "client.cancel" ? "client.cancel" : body["type"] === "client.ping" ? "client.ping" : void 0 };
 export const checks: Checks = made;
 export const reads: Reads = readers;
+export const faults = [400,401,403,404,405,408,409,410,413,415,426,429,500,501,503];
 export const examples = () => import("./loco-app.examples.js");

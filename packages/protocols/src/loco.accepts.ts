@@ -367,4 +367,5 @@ var readers = { message: (at) => {
 } };
 export const checks: Checks = made;
 export const reads: Reads = readers;
+export const faults = [400,401,403,404,405,408,409,410,413,415,426,429,500,501,503];
 export const examples = () => import("./loco.examples.js");

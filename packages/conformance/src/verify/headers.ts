@@ -1,4 +1,5 @@
 import { type AnyContract, assertChecked, checkOf, inputName, isObject, unbindAnswer } from "@parlance/wire";
+import type { Conversations } from "../conversation.js";
 import { PLACEHOLDER } from "../placeholders.js";
 import { type HeaderList, headerOf } from "../recording.js";
 import type { Find, Open } from "./finding.js";
@@ -48,12 +49,13 @@ export function checkAnswerHeaders(contract: AnyContract, name: string, headers:
 
 /** Checks the status of a refusal. */
 export function checkRefusedStatus(
-  contract: AnyContract,
+  { contract, faults }: Conversations,
   { status = 0 }: Open,
   names: readonly string[],
   find: Find,
 ): void {
-  if (COMMON.has(status) || Object.values(contract.fault.codes ?? {}).some((code) => code.status === status)) return;
+  if (COMMON.has(status) || faults.includes(status)) return;
+  if (Object.values(contract.fault.codes ?? {}).some((code) => code.status === status)) return;
   if (names.some((name) => contract.operations[name]?.faults?.[status])) return;
   find("status", `${names.join(" or ")}: the contract has no fault with ${status}`);
 }

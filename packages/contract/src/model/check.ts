@@ -44,6 +44,8 @@ export interface ContractValue<Client, Handlers> extends Omit<Contract, "reading
   /** Checks of the client's messages and inputs, `<Operation>Input` for the flat input of an operation or channel. Only a server loads them. */
   readonly accepts: () => Promise<
     Accepts & {
+      /** HTTP statuses that any operation or handshake may be refused with, beside the operation's own. Only tools that check recordings read them. */
+      readonly faults?: readonly number[];
       /** Examples of the server's answers. Only tests load them; older generated code has none. */
       readonly examples?: () => Promise<{ readonly examples: Examples }>;
     }
