@@ -8,7 +8,7 @@ import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import type { Row } from "./packages/server/bench/row.js";
 
-/** A file, and what it is told to measure. */
+/** A file and its arguments. */
 const programs = [
   "client/bench/receive.ts fold-gateway",
   "client/bench/receive.ts emacs-agent",
