@@ -53,14 +53,9 @@ interface Refused {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** Whether nothing in a value can be refused: strings are most of a body. */
+/** Whether nothing in a value can be refused. */
 function isPlain(value: unknown): boolean {
-  return (
-    typeof value === "string" ||
-    value === null ||
-    typeof value === "boolean" ||
-    (typeof value === "number" && Number.isFinite(value))
-  );
+  return typeof value === "object" ? value === null : typeof value !== "number" || Number.isFinite(value);
 }
 
 /** Walks a parsed value that is not plain, which costs far less than a scan of its text. */
