@@ -88,7 +88,7 @@ export function decoder({ onEvent, onRetry, onComment, onTooLarge, maxSize }: Ss
         return append(value);
       case "event":
         event = value;
-        return;
+        return limit(value.length);
       case "id":
         if (!value.includes("\0")) id = value;
         return limit(value.length);
@@ -110,17 +110,12 @@ export function decoder({ onEvent, onRetry, onComment, onTooLarge, maxSize }: Ss
       let from = 0;
       for (let to = text.indexOf("\n"); to >= 0 && !tooLarge; to = text.indexOf("\n", from)) {
         if (held !== "") {
-          text = held + text;
-          to += held.length;
+          read(held + text.slice(from, to));
           held = "";
-        }
-        if (from === to) dispatch();
-        // The commonest lines are not cut twice.
+        } else if (from === to) dispatch();
+        // The commonest line is not cut twice.
         else if (text.startsWith("data:", from)) append(valueAt(text, from + 5, to));
-        else if (text.startsWith("event:", from)) {
-          event = valueAt(text, from + 6, to);
-          limit(event.length);
-        } else read(text.slice(from, to));
+        else read(text.slice(from, to));
         from = to + 1;
       }
       held += text.slice(from);
