@@ -8,8 +8,13 @@ import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import type { Row } from "./packages/server/bench/row.js";
 
+/** A file and its arguments. */
 const programs = [
-  "client/bench/receive.ts",
+  "client/bench/receive.ts fold-gateway",
+  "client/bench/receive.ts emacs-agent",
+  "client/bench/receive.ts agentsmithy",
+  "client/bench/receive.ts based",
+  "client/bench/receive.ts loco",
   "client/bench/sockets.ts",
   "server/bench/operations.ts",
   "client/bench/json.ts",
@@ -46,7 +51,7 @@ const { values, positionals } = parseArgs({
 });
 const rows: Row[] = [];
 for (const program of programs) {
-  const name = program.replace("/bench/", "/").replace(".ts", "");
+  const name = program.replace("/bench/", "/").replace(/\.ts.*/, "");
   if (positionals.length === 0 || positionals.includes(name)) await run(program);
 }
 print(rows, existsSync("bench.json") ? (JSON.parse(readFileSync("bench.json", "utf8")) as Figures) : undefined);
@@ -63,7 +68,10 @@ if (values.docs) {
 }
 
 async function run(program: string): Promise<void> {
-  const child = fork(`packages/${program}`, values.quick ? ["--quick"] : [], { execArgv: ["--import", LOADER] });
+  const [file, ...words] = program.split(" ");
+  const child = fork(`packages/${file}`, values.quick ? [...words, "--quick"] : words, {
+    execArgv: ["--import", LOADER],
+  });
   child.on("message", (message: { readonly row?: Row }) => message.row && rows.push(message.row));
   const status = await new Promise((resolve) => child.on("exit", resolve));
   if (status !== 0) process.exit(1);

@@ -1,7 +1,7 @@
 /**
  * Messages a second through the client of each protocol, beside its floor on the same bytes in the same run: eventsource-parser and
- * JSON.parse for streams, JSON.parse alone for channels. Of each protocol its deltas, and the mix of its transcripts.
- * `tsx packages/client/bench/receive.ts [--quick]`. All are of processor time, so read the ratios.
+ * JSON.parse for streams, JSON.parse alone for channels. Of each protocol its deltas, beside the readers of other packages too, and the mix of
+ * its transcripts. `tsx packages/client/bench/receive.ts [protocol] [--quick]`. All are of processor time, so read the ratios.
  */
 import { connect, type MessageStream, type OpenSocket } from "@parlance/client";
 import { load } from "@parlance/language/load";
@@ -12,8 +12,11 @@ import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { loco } from "@parlance/protocols/loco";
 import { createParser } from "eventsource-parser";
 import { row } from "../../server/bench/row.js";
+import { peers } from "./peers.js";
 
 const quick = process.argv.includes("--quick");
+/** `pnpm bench` gives each protocol a process, as a page speaks one: what V8 has learnt of another is not in its figures. */
+const protocol = process.argv.slice(2).find((word) => !word.startsWith("--"));
 const MESSAGES = quick ? 20_000 : 200_000;
 const ROUNDS = quick ? 5 : 11;
 const CHUNK = 64 * 1024;
@@ -29,12 +32,14 @@ interface Case {
   /** The conversation through the client, until it has every message. */
   client(): Promise<AsyncIterable<object> & { batches?(): AsyncIterable<object[]> }>;
   bare(onMessage: (message: unknown) => void): Promise<void>;
+  /** The answer of a stream, for the readers of other packages. */
+  answer?(): Response;
 }
 
 type OpenStream = (options: { baseUrl: string; fetch: () => Promise<Response> }) => MessageStream<object>;
 
-const blocks = (event: string, data: readonly string[]): string[] =>
-  data.map((one) => `${event && `event: ${event}\n`}data: ${one}\n\n`);
+const deltas = (event: string, of: (text: string) => object): string[] =>
+  texts(of).map((data) => `${event && `event: ${event}\n`}data: ${data}\n\n`);
 
 /** A stream of one body, 64 KiB at a time. */
 function stream(name: string, events: readonly string[], open: OpenStream): Case {
@@ -53,6 +58,7 @@ function stream(name: string, events: readonly string[], open: OpenStream): Case
   return {
     name,
     bytes: bytes.length,
+    answer,
     client: async () => open({ baseUrl: "http://localhost", fetch: async () => answer() }),
     async bare(onMessage) {
       const parser = createParser({ onEvent: ({ data }) => onMessage(JSON.parse(data)) });
@@ -119,43 +125,44 @@ const openLoco: OpenChannel = (options) =>
   connect(loco, options).stream({ session_id: "s" } as never, { open: {} } as never);
 const opened = JSON.stringify({ status: "success", action: "initial_state", files: [], activeFile: null });
 
-const cases: readonly Case[] = [
-  stream(
-    "fold-gateway, text",
-    blocks(
-      "text",
-      texts((text) => ({ text })),
+const cases: Readonly<Record<string, () => Promise<readonly Case[]>>> = {
+  "fold-gateway": async () => [
+    stream(
+      "fold-gateway, text",
+      deltas("text", (text) => ({ text })),
+      openFold,
     ),
-    openFold,
-  ),
-  stream("fold-gateway, mix", await mix("fold-gateway", ["done", "error"]), openFold),
-  stream(
-    "emacs-agent, message.delta",
-    blocks(
-      "message.delta",
-      texts((content) => ({ type: "message.delta", content, role: "assistant" })),
+    stream("fold-gateway, mix", await mix("fold-gateway", ["done", "error"]), openFold),
+  ],
+  "emacs-agent": async () => [
+    stream(
+      "emacs-agent, message.delta",
+      deltas("message.delta", (content) => ({ type: "message.delta", content, role: "assistant" })),
+      openEmacs,
     ),
-    openEmacs,
-  ),
-  stream("emacs-agent, mix", await mix("emacs-agent"), openEmacs),
-  stream(
-    "agentsmithy, content",
-    blocks(
-      "",
-      texts((content) => ({ content })),
+    stream("emacs-agent, mix", await mix("emacs-agent"), openEmacs),
+  ],
+  agentsmithy: async () => [
+    stream(
+      "agentsmithy, content",
+      deltas("", (content) => ({ content })),
+      openSmithy,
     ),
-    openSmithy,
-  ),
-  stream("agentsmithy, mix", await mix("agentsmithy", ["done"]), openSmithy),
-  channel(
-    "based, file_content",
-    [opened, ...texts((content) => ({ status: "success", action: "file_content", filename: "a.ts", content }))],
-    openBased,
-  ),
-  channel("based, mix", [opened, ...(await mix("based"))], openBased),
-  channel("loco, assistant.token", [hello, ...texts((token) => ({ type: "assistant.token", token }))], openLoco),
-  channel("loco, mix", [hello, ...(await mix("loco"))], openLoco),
-];
+    stream("agentsmithy, mix", await mix("agentsmithy", ["done"]), openSmithy),
+  ],
+  based: async () => [
+    channel(
+      "based, file_content",
+      [opened, ...texts((content) => ({ status: "success", action: "file_content", filename: "a.ts", content }))],
+      openBased,
+    ),
+    channel("based, mix", [opened, ...(await mix("based"))], openBased),
+  ],
+  loco: async () => [
+    channel("loco, assistant.token", [hello, ...texts((token) => ({ type: "assistant.token", token }))], openLoco),
+    channel("loco, mix", [hello, ...(await mix("loco"))], openLoco),
+  ],
+};
 
 /** Messages a second of processor time: what else the machine does is in neither figure. */
 async function rate(run: () => Promise<number>): Promise<number> {
@@ -189,23 +196,46 @@ async function bare(one: Case): Promise<number> {
 
 const median = (all: number[]) => all.toSorted((a, b) => a - b)[all.length >> 1]!;
 const thousands = (value: number) => `${Math.round(value / 1000).toLocaleString("en")}k/s`;
-console.log("client (decode, parse, validate, untag, iterate)");
-for (const one of cases) {
-  const readers = { client, ...("batches" in (await one.client()) && { batches }), bare };
-  const rates = Object.fromEntries(Object.keys(readers).map((name): [string, number[]] => [name, []]));
+
+async function measure(one: Case): Promise<void> {
+  const { bare: floor, ...ours } = await rates(one, {
+    bare,
+    client,
+    ...("batches" in (await one.client()) && { batches }),
+  });
+  print(one, floor!, ours);
+  const { answer } = one;
+  if (!answer || one.name.endsWith(", mix")) return;
+  const others = Object.entries(peers).map(([name, read]) => [name, () => read(answer(), MESSAGES)]);
+  // Afterwards: their garbage would slow the floor to less than half.
+  print(one, floor!, await rates(one, Object.fromEntries(others)));
+}
+
+/** The median of each reader. */
+async function rates(
+  one: Case,
+  readers: Readonly<Record<string, (one: Case) => Promise<number>>>,
+): Promise<Record<string, number>> {
+  const all = Object.fromEntries(Object.keys(readers).map((name): [string, number[]] => [name, []]));
   for (let round = 0; round <= ROUNDS; round++)
     for (const [name, read] of Object.entries(readers)) {
       const now = await rate(() => read(one));
       // The first round is warm-up.
-      if (round > 0) rates[name]!.push(now);
+      if (round > 0) all[name]!.push(now);
     }
-  const floor = median(rates.bare!);
-  for (const [name, all] of Object.entries(rates))
-    if (name !== "bare")
-      row({ topic: "client, beside its floor", name: `${one.name}, ${name}`, value: median(all) / floor });
-  const shown = Object.entries(rates).map(([name, all]) => {
-    const beside = name === "bare" ? "" : ` ${(median(all) / floor).toFixed(2)}`;
-    return `${name} ${thousands(median(all)).padStart(7)}${beside}`;
-  });
-  console.log(`  ${`${one.name}, ${Math.round(one.bytes / MESSAGES)} bytes`.padEnd(40)} ${shown.join("   ")}`);
+  return Object.fromEntries(Object.entries(all).map(([name, rates]) => [name, median(rates)]));
 }
+
+function print(one: Case, floor: number, figures: Readonly<Record<string, number>>): void {
+  for (const [name, value] of Object.entries(figures))
+    row({ topic: "client, beside its floor", name: `${one.name}, ${name}`, value: value / floor });
+  const shown = Object.entries(figures).map(
+    ([name, value]) => `${name} ${thousands(value).padStart(7)} ${(value / floor).toFixed(2)}`,
+  );
+  const about = `${one.name}, ${Math.round(one.bytes / MESSAGES)} bytes`.padEnd(40);
+  console.log(`  ${about} floor ${thousands(floor).padStart(7)}   ${shown.join("   ")}`);
+}
+
+console.log("client (decode, parse, validate, untag, iterate)");
+for (const [name, of] of Object.entries(cases))
+  if (protocol === undefined || protocol === name) for (const one of await of()) await measure(one);

@@ -104,13 +104,15 @@ function fits({ const: constants = {}, required = [], forbidden = [] }: Shape): 
     ...Object.entries(constants).map(([key, value]) =>
       isScalar(value) ? `body[${text(key)}] === ${text(value)}` : "false",
     ),
-    ...required.map((key) => has(key)),
-    ...forbidden.map((key) => `!${has(key)}`),
+    ...required.map((key) => `${own(key)} !== undefined`),
+    ...forbidden.map((key) => `${own(key)} === undefined`),
   ];
   return tests.join(" && ") || "true";
 }
 
-const has = (key: string): string => `Object.hasOwn(body, ${text(key)})`;
+/** The expression of a property, which is undefined only if it is absent: JSON has no undefined. `Object.hasOwn` would cost five times as much. */
+const own = (key: string): string =>
+  key in Object.prototype ? `reading.deep(body, ${text(key)})` : `body[${text(key)}]`;
 const text = (value: Json): string => JSON.stringify(value);
 const isScalar = (value: Json): boolean => typeof value !== "object" || value === null;
 const parts = (pointer: string): string[] =>

@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createPatch, formatPatch } from "@parlance/edits";
+import { row } from "../../server/bench/row.js";
 import { type Case, type Kind, makeFile, makeTexts, makeThree } from "./cases.js";
 import type { Task } from "./measure.js";
 import { type Operation, PEERS } from "./peers.js";
@@ -40,6 +41,9 @@ const ROWS: Record<Operation, Case[]> = {
   merge: EDITS,
 };
 
+/** Where every npm package took too long, git is the peer. */
+const TOPIC = "edits beside the best npm package";
+
 const folder = mkdtempSync(join(tmpdir(), "edits-speed-"));
 const processes = new Map<string, ChildProcess>();
 /** Peer, operation and kind that took too long: the larger rows of the kind are not tried. */
@@ -57,17 +61,20 @@ async function compare(operation: Operation): Promise<void> {
   const best = names.filter((name) => name !== "parlance" && name !== "git");
   const head = [operation.padEnd(32), ...names, "best npm : us", ...(names.includes("git") ? ["us : git"] : [])];
   console.log(`\n${head.map((name) => name.padStart(9)).join("  ")}`);
-  for (const row of ROWS[operation]) {
-    writeTexts(row);
+  for (const one of ROWS[operation]) {
+    writeTexts(one);
     const times = new Map<string, number>();
-    for (const name of names) times.set(name, await time(name, operation, row));
+    for (const name of names) times.set(name, await time(name, operation, one));
     const ours = times.get("parlance")!;
     const cells = names.map((name) => show(times.get(name)!).padStart(Math.max(9, name.length)));
     const peer = Math.min(...best.map((name) => times.get(name)!));
+    const beside = Number.isFinite(peer) ? peer : times.get("git");
     cells.push(`${Number.isFinite(peer) ? (peer / ours).toFixed(1) : "-"}`.padStart("best npm : us".length));
     if (names.includes("git")) cells.push((ours / times.get("git")!).toFixed(2).padStart(9));
-    const label = `${row.lines} ${row.kind === "edits" ? `lines, ${row.edits} edits` : row.kind}${row.file ? `, ${row.file}` : ""}`;
+    const label = `${one.lines} ${one.kind === "edits" ? `lines, ${one.edits} edits` : one.kind}${one.file ? `, ${one.file}` : ""}`;
     console.log([label.padEnd(32), ...cells].join("  "));
+    if (beside !== undefined && Number.isFinite(beside))
+      row({ topic: TOPIC, name: `${operation}, ${label}${beside === peer ? "" : ", git"}`, value: beside / ours });
   }
 }
 

@@ -77,7 +77,7 @@ var readers = { message: (at) => {
     delete at["type"];
   }
   return at;
-}, name: (body) => body["type"] === "diff" ? "diff" : body["type"] === "classification" ? "classification" : body["done"] === true ? "done" : Object.hasOwn(body, "error") && !Object.hasOwn(body, "type") ? "error" : Object.hasOwn(body, "content") && !Object.hasOwn(body, "type") && !Object.hasOwn(body, "done") && !Object.hasOwn(body, "error") ? "content" : void 0, operations: { complete: (at) => {
+}, name: (body) => body["type"] === "diff" ? "diff" : body["type"] === "classification" ? "classification" : body["done"] === true ? "done" : body["error"] !== void 0 && body["type"] === void 0 ? "error" : body["content"] !== void 0 && body["type"] === void 0 && body["done"] === void 0 && body["error"] === void 0 ? "content" : void 0, operations: { complete: (at) => {
   if (typeof at !== "object" || at === null) return at;
   if (lacks(at, "diffs")) at["diffs"] = [];
   return at;

@@ -6,15 +6,10 @@ import { connect } from "@parlance/client";
 import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { serve } from "@parlance/server";
 import { median, quick } from "./measure.js";
+import { row } from "./row.js";
 
 const ROUNDS = quick ? 3 : 7;
 const OPEN = [100, 1000, 4000] as const;
-
-export interface Row {
-  readonly open: number;
-  /** Microseconds of processor time. */
-  readonly each: number;
-}
 
 /** Opens so many asks, and then answers all of them. */
 async function answerAll(open: number): Promise<number> {
@@ -63,15 +58,19 @@ async function answerAll(open: number): Promise<number> {
   return (user + system) / open;
 }
 
-const rows: Row[] = [];
+const times: Record<number, number> = {};
+// Warm-up for all, or the first would be the slowest.
+for (const open of OPEN) await answerAll(open);
 for (const open of OPEN) {
-  await answerAll(open);
-  const times: number[] = [];
-  while (times.length < ROUNDS) times.push(await answerAll(open));
-  rows.push({ open, each: median(times) });
+  const all: number[] = [];
+  while (all.length < ROUNDS) all.push(await answerAll(open));
+  times[open] = median(all);
 }
 console.log("answering an ask, by how many are open");
-for (const { open, each } of rows)
-  console.log(
-    `  ${open.toLocaleString("en").padStart(5)} open: ${each.toFixed(1)} µs, ratio ${(each / rows[0]!.each).toFixed(2)}`,
-  );
+for (const open of OPEN) {
+  const each = times[open]!;
+  const ratio = each / times[OPEN[0]]!;
+  console.log(`  ${open.toLocaleString("en").padStart(5)} open: ${each.toFixed(1)} µs, ratio ${ratio.toFixed(2)}`);
+  const name = `${open.toLocaleString("en")} open, beside ${OPEN[0]}`;
+  if (open !== OPEN[0]) row({ topic: "processor time of answering an ask", name, value: ratio, less: true, aim: 1 });
+}

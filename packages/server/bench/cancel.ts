@@ -10,6 +10,7 @@ import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { interleave, median, milliseconds, quantile, quick } from "./measure.js";
+import { row } from "./row.js";
 
 const ROUNDS = quick ? 20 : 200;
 
@@ -91,7 +92,15 @@ const times = await interleave(Object.keys(ways), ROUNDS, async (way) => {
   });
 });
 console.log("from the caller's stop to the handler's signal (limit 100 ms)");
-for (const [way, all] of Object.entries(times))
+for (const [way, all] of Object.entries(times)) {
   console.log(`  ${way}: p50 ${milliseconds(median(all))}, p99 ${milliseconds(quantile(all, 0.99))}`);
+  row({
+    topic: "from the caller's stop to the handler's signal, p50",
+    name: way,
+    value: median(all),
+    unit: "ms",
+    less: true,
+  });
+}
 await close();
 process.exit();

@@ -1,5 +1,5 @@
 /**
- * What a session says to 1, 100 and 1,000 readers at once, over Server-Sent Events and WebSocket, beside bare `node:http` and `ws` that
+ * What a session says to 1, 100 and 1,000 readers at once, over Server-Sent Events and WebSocket, beside better-sse, and bare `node:http` and `ws` that
  * serialise once and write to each reader: messages a second, and how long a message takes. `tsx packages/server/bench/fan-out.ts`.
  * The server has a process of its own, and this one reads: each reader must get every message, and the last one last. What the machine
  * does beside is in the figures of both: read the ratios, and that of processor time where the machine is busy.
@@ -14,7 +14,10 @@ const ROUNDS = quick ? 3 : 7;
 const DELIVERIES = quick ? 16_000 : 64_000;
 /** Messages of one round by which latency is measured, one tick at a time. */
 const TIMED = quick ? 4_000 : 8_000;
-const SIDES = ["parlance", "bare"] as const;
+const SIDES: Record<Carrier, readonly Side[]> = {
+  sse: ["parlance", "better-sse", "bare"],
+  websocket: ["parlance", "bare"],
+};
 
 interface Figure {
   /** Messages a second. */
@@ -26,6 +29,7 @@ interface Figure {
 }
 
 interface Reading {
+  readonly side: Side;
   readonly carrier: Carrier;
   readonly subject: Subject;
   readonly readers: readonly RawReader[];
@@ -35,45 +39,44 @@ for (const carrier of ["sse", "websocket"] as const) {
   const names = { sse: "Server-Sent Events beside node:http", websocket: "WebSocket beside ws" };
   console.log(`one session to many readers: ${names[carrier]} (latency with one tick on its way)`);
   for (const count of [1, 100, 1000]) {
-    const sides: Record<Side, Reading> = {
-      parlance: await openAll(await start("parlance", carrier), carrier, count),
-      bare: await openAll(await start("bare", carrier), carrier, count),
-    };
+    const sides = new Map<Side, Reading>();
+    for (const side of SIDES[carrier]) sides.set(side, await openAll(side, carrier, count));
     for (const together of [1, 16]) {
-      const figures = await interleave(SIDES, ROUNDS, async (side) => {
+      const figures = await interleave(SIDES[carrier], ROUNDS, async (side) => {
         const events = together * Math.ceil(DELIVERIES / count / together);
         // So much is on its way to a reader that the server never waits, and never so much that it would be cut.
         const { rate, byCpu } = await round(
-          sides[side],
+          sides.get(side)!,
           events,
           together,
           Math.min(2048, Math.max(64, 65_536 / count)),
         );
         const timed = together * Math.ceil(TIMED / count / together);
-        return { rate, byCpu, latencies: (await round(sides[side], timed, together, together)).latencies };
+        return { rate, byCpu, latencies: (await round(sides.get(side)!, timed, together, together)).latencies };
       });
       print(carrier, count, together, figures);
     }
-    for (const side of SIDES) {
-      for (const { socket } of sides[side].readers) socket.destroy();
-      sides[side].subject.stop();
+    for (const { readers, subject } of sides.values()) {
+      for (const { socket } of readers) socket.destroy();
+      subject.stop();
     }
   }
 }
 
-async function openAll(subject: Subject, carrier: Carrier, count: number): Promise<Reading> {
+async function openAll(side: Side, carrier: Carrier, count: number): Promise<Reading> {
+  const subject = await start(side, carrier);
   const readers: RawReader[] = [];
   while (readers.length < count) readers.push(await open(carrier, subject.port));
-  return { carrier, subject, readers };
+  return { side, carrier, subject, readers };
 }
 
 async function round(
-  { carrier, subject, readers }: Reading,
+  { side, carrier, subject, readers }: Reading,
   events: number,
   together: number,
   window: number,
 ): Promise<Figure> {
-  const length = lengthOf(carrier);
+  const length = lengthOf(carrier, side);
   const total = events * length * readers.length;
   const acknowledged = Math.max(together, Math.floor(window / 4)) * length * readers.length;
   const latencies: number[] = [];
@@ -107,22 +110,18 @@ async function round(
   return { rate: messages / seconds, byCpu: (messages / (await subject.cpu())) * 1e6, latencies };
 }
 
-function print(
-  carrier: Carrier,
-  count: number,
-  together: number,
-  { parlance, bare }: Record<Side, readonly Figure[]>,
-): void {
-  const rates = (figures: readonly Figure[], of: "rate" | "byCpu") => median(figures.map((figure) => figure[of]));
-  const ratio = (of: "rate" | "byCpu") => (rates(parlance, of) / rates(bare, of)).toFixed(2);
-  const name = `${carrier}, ${count} readers, ${together} a tick`;
-  row({ topic: "fan-out beside node:http and ws, by processor time", name, value: Number(ratio("byCpu")) });
-  const times = (figures: readonly Figure[]) => {
-    const all = figures.flatMap(({ latencies }) => latencies);
-    return `${quantile(all, 0.5).toFixed(2)}/${quantile(all, 0.99).toFixed(2)} ms`;
-  };
+function print(carrier: Carrier, count: number, together: number, figures: Record<Side, readonly Figure[]>): void {
+  const rates = (side: Side, of: "rate" | "byCpu") => median(figures[side].map((figure) => figure[of]));
+  const ratio = (side: Side, of: "rate" | "byCpu") => rates(side, of) / rates("bare", of);
   const who = `${count.toLocaleString("en").padStart(5)} reader${count > 1 ? "s" : " "}, ${String(together).padStart(2)} a tick`;
-  const said = `parlance ${thousands(rates(parlance, "rate"))}   bare ${thousands(rates(bare, "rate"))}`;
-  console.log(`  ${who}: ${said}   ratio ${ratio("rate")} (by processor time ${ratio("byCpu")})`);
-  console.log(`      p50/p99: parlance ${times(parlance)}   bare ${times(bare)}`);
+  for (const side of SIDES[carrier]) {
+    const latencies = figures[side].flatMap(({ latencies }) => latencies);
+    const times = [0.5, 0.99].map((q) => quantile(latencies, q).toFixed(2)).join("/");
+    const beside = ratio(side, "byCpu").toFixed(2);
+    const shown = side === "bare" ? "" : `   ratio ${ratio(side, "rate").toFixed(2)} (by processor time ${beside})`;
+    console.log(`  ${who}: ${side} ${thousands(rates(side, "rate"))}   p50/p99 ${times} ms${shown}`);
+    const name = `${carrier}, ${count} readers, ${together} a tick${side === "parlance" ? "" : `, ${side}`}`;
+    if (side !== "bare")
+      row({ topic: "fan-out beside node:http and ws, by processor time", name, value: Number(beside) });
+  }
 }

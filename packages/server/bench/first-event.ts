@@ -8,6 +8,7 @@ import { serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { hasNginx, startNginx } from "../test/resume/nginx.js";
 import { interleave, median, milliseconds, quantile, quick } from "./measure.js";
+import { row } from "./row.js";
 
 const ROUNDS = quick ? 20 : 200;
 
@@ -41,7 +42,9 @@ const nginx = hasNginx ? await startNginx(server.url) : undefined;
 const urls = { directly: server.url, ...(nginx && { "through nginx": nginx.url }) };
 const times = await interleave(Object.keys(urls) as (keyof typeof urls)[], ROUNDS, (side) => firstEvent(urls[side]!));
 console.log("the first event of a stream, the second not said yet");
-for (const [side, all] of Object.entries(times))
+for (const [side, all] of Object.entries(times)) {
   console.log(`  ${side}: p50 ${milliseconds(median(all))}, p99 ${milliseconds(quantile(all, 0.99))}`);
+  row({ topic: "the first event of a stream, p50", name: side, value: median(all), unit: "ms", less: true });
+}
 await nginx?.stop();
 await server.close();

@@ -1,5 +1,5 @@
 /**
- * The server under test, a process of its own: Parlance or bare `node:http` and `ws`, which say the same messages to all who read one
+ * The server under test, a process of its own: Parlance, better-sse, or bare `node:http` and `ws`, which say the same messages to all who read one
  * session. Its parent reads, and says over the process's channel what is to be said: `Order`s, each answered.
  */
 import { type ChildProcess, fork } from "node:child_process";
@@ -12,10 +12,11 @@ import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-a
 import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
+import { createChannel, createEventBuffer, createSession } from "better-sse";
 import { type WebSocket, WebSocketServer } from "ws";
 import { type RawReader, readSocket, readStream } from "./raw.js";
 
-export type Side = "parlance" | "bare";
+export type Side = "parlance" | "better-sse" | "bare";
 export type Carrier = "sse" | "websocket";
 
 /** Says `events` messages, `together` in one tick, and stops while `window` of them are not acknowledged. */
@@ -82,8 +83,10 @@ export function stampOf(text: string): { readonly at: bigint; readonly number: n
 }
 
 /** Bytes of one message on the wire, framing left out. */
-export function lengthOf(carrier: Carrier): number {
-  return carrier === "sse" ? block(delta(stamp(0))).length : JSON.stringify(token(stamp(0))).length;
+export function lengthOf(carrier: Carrier, side: Side = "bare"): number {
+  const message = delta(stamp(0));
+  if (side === "better-sse") return createEventBuffer().push(message, message.type).read().length;
+  return carrier === "sse" ? block(message).length : JSON.stringify(token(stamp(0))).length;
 }
 
 const idle = { type: "agent.state", state: "idle" } as const;
@@ -98,7 +101,7 @@ interface Serving {
   readonly say: (text: string) => void;
 }
 
-const servers: Record<Side, Record<Carrier, () => Promise<Serving>>> = {
+const servers: Record<Side, Partial<Record<Carrier, () => Promise<Serving>>>> = {
   parlance: {
     async sse() {
       let say = (_: string) => {};
@@ -124,6 +127,19 @@ const servers: Record<Side, Record<Carrier, () => Promise<Serving>>> = {
       };
       const { port } = await listen(serve(loco, handlers, { partial: true, allowAnonymous: true }), { port: 0 });
       return { port, say: (text) => say(text) };
+    },
+  },
+  "better-sse": {
+    async sse() {
+      const channel = createChannel();
+      const server = createServer(async (request, response) => {
+        const session = await createSession(request, response, { keepAlive: null, retry: null });
+        session.push(idle, idle.type);
+        channel.register(session);
+      });
+      await once(server.listen(0, "127.0.0.1"), "listening");
+      const say = (text: string): void => void channel.broadcast(delta(text), "message.delta");
+      return { port: (server.address() as AddressInfo).port, say };
     },
   },
   bare: {
@@ -200,4 +216,4 @@ async function obey({ port, say }: Serving): Promise<void> {
 }
 
 const [, program, side, carrier] = process.argv;
-if (program === fileURLToPath(import.meta.url)) await obey(await servers[side as Side][carrier as Carrier]());
+if (program === fileURLToPath(import.meta.url)) await obey(await servers[side as Side][carrier as Carrier]!());

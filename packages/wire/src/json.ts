@@ -53,14 +53,9 @@ interface Refused {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
-/** Whether nothing in a value can be refused: strings are most of a body. */
+/** Whether nothing in a value can be refused. */
 function isPlain(value: unknown): boolean {
-  return (
-    typeof value === "string" ||
-    value === null ||
-    typeof value === "boolean" ||
-    (typeof value === "number" && Number.isFinite(value))
-  );
+  return typeof value === "object" ? value === null : typeof value !== "number" || Number.isFinite(value);
 }
 
 /** Walks a parsed value that is not plain, which costs far less than a scan of its text. */
@@ -68,21 +63,28 @@ function refused(value: object | number, depth: number): Refused | undefined {
   if (typeof value === "number")
     return refusal("a number is too large for a double", "malformed_json", "type", { type: "number" });
   if (depth === MAX_DEPTH) return refusal(`the body is nested deeper than ${MAX_DEPTH}`, "too_deep");
-  if (Array.isArray(value)) {
-    for (let at = 0; at < value.length; at++) {
-      const found = isPlain(value[at]) ? undefined : refused(value[at], depth + 1);
-      if (found) return below(at, found);
-    }
-    return undefined;
+  return Array.isArray(value) ? refusedIn(value, depth + 1) : refusedUnder(value as JsonObject, depth + 1);
+}
+
+// Apart, because V8 compiles a walk of both kinds to code that takes up to twice as long for what is nested.
+
+function refusedIn(list: readonly unknown[], depth: number): Refused | undefined {
+  for (let at = 0; at < list.length; at++) {
+    const found = isPlain(list[at]) ? undefined : refused(list[at] as object | number, depth);
+    if (found) return below(at, found);
   }
-  for (const key in value) {
-    const inner = (value as JsonObject)[key];
+  return undefined;
+}
+
+function refusedUnder(object: JsonObject, depth: number): Refused | undefined {
+  for (const key in object) {
+    const inner = object[key];
     if (isPlain(inner) && key !== "__proto__") continue;
     const forbidden =
       key === "__proto__" || (key === "constructor" && isObject(inner) && Object.hasOwn(inner, "prototype"));
     const found = forbidden
       ? refusal(`the key ${key} is refused`, "forbidden_key", "propertyNames", { propertyName: key })
-      : refused(inner as object | number, depth + 1);
+      : refused(inner as object | number, depth);
     if (found) return below(key, found);
   }
   return undefined;
