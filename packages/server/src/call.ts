@@ -12,6 +12,7 @@ import type { Scope } from "@parlance/wire/scope";
 import type { Callbacks } from "./callback.js";
 import type { Operation } from "./http/operation.js";
 import type { HttpRequest } from "./http/request.js";
+import type { LastCalls } from "./last-calls.js";
 import type { Limits } from "./limits.js";
 import type { Called, ServeOptions } from "./options.js";
 import { nameOf, type Places } from "./places.js";
@@ -37,6 +38,7 @@ export interface Context {
   readonly sessions: SessionStore;
   /** Closes with the app. */
   readonly root: Scope;
+  readonly lastCalls: LastCalls;
   readonly shutdown: Shutdown;
 }
 

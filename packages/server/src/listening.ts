@@ -31,7 +31,7 @@ export interface Served {
   readonly port: number;
   /**
    * Refuses new calls (503), closes channels with 1001 and ends streams that have no end of their own, gives the rest `closeAfter`
-   * to finish, and resolves when the last connection is closed. For SIGTERM: `process.once("SIGTERM", () => server.close())`.
+   * to finish, and resolves when the last connection is closed and the log and pub/sub know. For SIGTERM: `process.once("SIGTERM", () => server.close())`.
    */
   close(): Promise<void>;
 }
@@ -70,12 +70,12 @@ export async function closeWithin(
   cut: () => void,
 ): Promise<void> {
   const timer = setTimeout(() => {
-    for (const app of apps) app.close();
+    for (const app of apps) void app.close();
     cut();
   }, closeAfter);
   const finished = finish();
   for (const app of apps) app.drain();
   await finished;
   clearTimeout(timer);
-  for (const app of apps) app.close();
+  await Promise.all(apps.map((app) => app.close()));
 }

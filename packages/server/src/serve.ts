@@ -28,6 +28,7 @@ import { guard, preflight } from "./http/origin.js";
 import { matcherOf } from "./http/origins.js";
 import { type HttpRequest, httpRequest } from "./http/request.js";
 import { refuse } from "./http/response.js";
+import { lastCalls } from "./last-calls.js";
 import { type Limits, resolveLimits } from "./limits.js";
 import { inMemory } from "./memory.js";
 import type { ServeOptions } from "./options.js";
@@ -56,8 +57,8 @@ export interface App {
   stats(): Stats;
   /** Refuses new calls with 503, ends streams without an end of their own, and closes channels with 1001. The rest may finish. */
   drain(): void;
-  /** Drains the app, cancels every handler and releases everything. */
-  close(): void;
+  /** Drains the app, cancels every handler and releases everything. Resolves when the log and pub/sub have answered: stop them then. */
+  close(): Promise<void>;
   /** For adapters: whether the path is one of this contract's, whatever the method. */
   knows(pathname: string): boolean;
   /** For adapters: whether the path is a channel's. */
@@ -109,7 +110,8 @@ function compose(contract: AnyContract, handlers: Handlers, options: ServeOption
   const limits = resolveLimits(options);
   const calling = callbacks(options, limits);
   const root = Scope.open((error) => calling.report(error, "releasing what a call held"));
-  const wires = pubSub && wiring(pubSub, limits, root, calling.report);
+  const last = lastCalls();
+  const wires = pubSub && wiring(pubSub, limits, root, calling.report, last);
   const makeLocal = (onIdle?: (key: string) => void) => new LocalSessions(contract, limits, root, onIdle);
   const shared = wires && new ClusterSessions(contract, wires, makeLocal);
   let accepts: ReturnType<Context["accepts"]> | undefined;
@@ -129,6 +131,7 @@ function compose(contract: AnyContract, handlers: Handlers, options: ServeOption
     sessions: shared ?? makeLocal(),
     root,
     shutdown: shutdown(),
+    lastCalls: last,
   };
   const hold: Converse = (called, port, scope) => converse(context, called, port, scope);
   const direct = { streams: directStreams(context), channels: directChannels(context, hold) };
@@ -146,7 +149,7 @@ function compose(contract: AnyContract, handlers: Handlers, options: ServeOption
 }
 
 function appOf(context: Context, deliveries: Deliveries): App {
-  const { contract, options, limits, root, shutdown } = context;
+  const { contract, options, limits, root, shutdown, lastCalls } = context;
   const door = doorOf(context, deliveries);
   const open = () => root.child("calls");
   return {
@@ -163,6 +166,7 @@ function appOf(context: Context, deliveries: Deliveries): App {
     close() {
       shutdown.drain();
       root.close(closing());
+      return lastCalls.answered(limits.storeWithin);
     },
   };
 }

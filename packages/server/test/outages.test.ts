@@ -7,6 +7,7 @@ import { formatTicket, newKey, type Port } from "@parlance/wire";
 import { Scope } from "@parlance/wire/scope";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { wiring } from "../src/cluster/publish.js";
+import { lastCalls } from "../src/last-calls.js";
 import { LIMITS } from "../src/limits.js";
 import { connection } from "./connection.js";
 
@@ -22,7 +23,8 @@ test("an outage of pub/sub is one report, and the next outage is another", async
     },
   };
   const reports: string[] = [];
-  const { publish } = wiring(pubSub, LIMITS, scope, (error, source) => void reports.push(`${source}: ${error}`));
+  const report = (error: unknown, source: string) => void reports.push(`${source}: ${error}`);
+  const { publish } = wiring(pubSub, LIMITS, scope, report, lastCalls());
   for (const isDown of [true, true, true, false, true, true, false]) {
     down = isDown;
     const published = publish("topic", {});

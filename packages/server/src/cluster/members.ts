@@ -39,7 +39,7 @@ export class Members {
     // Not `mention`, which says nothing of a server that closes.
     wiring.root.add(() => {
       const bye = JSON.stringify({ type: "bye", server: me, owing: owing() } satisfies Presence);
-      invoke(() => wiring.pubSub.publish(topic, bye), wiring.report);
+      invoke(() => wiring.lastCalls.add(wiring.pubSub.publish(topic, bye)), wiring.report);
     });
   }
 

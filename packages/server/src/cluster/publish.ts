@@ -1,5 +1,6 @@
 import { Disconnected } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
+import type { LastCalls } from "../last-calls.js";
 import type { Limits } from "../limits.js";
 import type { PubSub } from "./pubsub.js";
 
@@ -8,6 +9,7 @@ export interface Wiring {
   readonly pubSub: PubSub;
   readonly limits: Limits;
   readonly root: Scope;
+  readonly lastCalls: LastCalls;
   /** Reports the first of several failures in a row, so that an outage is one report. */
   report(error: unknown): void;
   /** Publishes a message as JSON. Rejects with `Disconnected` when pub/sub fails or takes too long. */
@@ -32,6 +34,7 @@ export function wiring(
   limits: Limits,
   root: Scope,
   reportTo: (error: unknown, source: string) => void,
+  lastCalls: LastCalls,
 ): Wiring {
   let failing = false;
 
@@ -64,6 +67,7 @@ export function wiring(
     pubSub,
     limits,
     root,
+    lastCalls,
     report,
     publish,
     insist: (topic, message, scope) => new Promise((resolve) => insist(topic, message, scope, resolve)),

@@ -183,7 +183,7 @@ export class ResumableStreams implements StreamDelivery {
         life.close();
         return undefined;
       }
-      run.discard = () => writer.close();
+      run.discard = () => this.#context.lastCalls.add(writer.close());
       opened(writer);
       return run;
     } catch (error) {

@@ -1,10 +1,11 @@
 import { connect } from "@parlance/client";
 import { based } from "@parlance/protocols/based";
+import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
 import { serve } from "@parlance/server";
 import { memoryPubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import type { Port } from "@parlance/wire";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 
 /** A socket that is cut instead of confirming a close. */
 function unconfirming(port: Port): Port {
@@ -61,3 +62,63 @@ it.each([1, 2])(
     for (const server of servers) expect(server.stats()).toMatchObject({ calls: 0, channels: 0, places: 0 });
   },
 );
+
+describe("an app that closes", () => {
+  /** A stream that is open, in an app whose log and pub/sub answer when `answer` is called. */
+  async function open() {
+    const [log, shared] = [memoryLog(), memoryPubSub()];
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const told: string[] = [];
+    const app = serve(foldGateway, handlers, {
+      storeWithin: 20,
+      log: {
+        ...log,
+        async open(stream) {
+          const writer = (await log.open(stream))!;
+          const close = async () => {
+            await answered;
+            told.push("log");
+            return writer.close();
+          };
+          return { ...writer, append: (...entries) => writer.append(...entries), close };
+        },
+      },
+      pubSub: {
+        subscribe: shared.subscribe,
+        async publish(topic, text) {
+          if (JSON.parse(text).type !== "bye") return shared.publish(topic, text);
+          await answered;
+          told.push("pub/sub");
+          return 0;
+        },
+      },
+    });
+    const reader = connect(foldGateway, { fetch: app.fetch }).send({ content: "x" })[Symbol.asyncIterator]();
+    await reader.next();
+    return { app, answer, told };
+  }
+  const handlers = {
+    async *send(_: unknown, { signal }: { signal: AbortSignal }) {
+      yield { type: "text", text: "one" };
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    },
+  } as unknown as FoldGatewayHandlers;
+
+  it("waits until its log and pub/sub know, so that they can be stopped", async () => {
+    const { app, answer, told } = await open();
+    const closed = app.close();
+    answer();
+    await closed;
+    expect(told.sort()).toEqual(["log", "pub/sub"]);
+  });
+
+  it("waits no longer than its limit", async () => {
+    const { app, answer, told } = await open();
+    await app.close();
+    expect(told).toEqual([]);
+    answer();
+  });
+});
