@@ -195,9 +195,10 @@ export function formatStrReplace(patch: Patch): StrReplaceWriting {
       return "an insertion without a place";
     return file.hunks.map((hunk): StrReplaceCall => {
       const { old, new: now } = takeApart(hunk);
-      const new_str = asText(now);
+      // The string stands in the file as it is, which may end without a newline.
+      const new_str = asText(now, !hunk.newNoNewline);
       return old.length > 0
-        ? { command: "str_replace", path, old_str: asText(old), new_str }
+        ? { command: "str_replace", path, old_str: asText(old, !hunk.oldNoNewline), new_str }
         : { command: "insert", path, insert_line: hunk.oldStart!, new_str };
     });
   });

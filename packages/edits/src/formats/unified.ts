@@ -57,6 +57,8 @@ export const unifiedDiffs: Format = {
     /** Path of the `---` line just before; a file that is deleted has no other. */
     let dashes = first;
     let inHunk = false;
+    /** The hunk at hand has an added or deleted line. One without is not over: what follows it may be its change. */
+    let changes = false;
     /** Lines that the hunk at hand still has to have; null where its counts cannot be read. */
     let left: Counts | null = null;
     /** The same where an empty line stands behind each line of the hunk, and is none of it. */
@@ -123,6 +125,7 @@ export const unifiedDiffs: Format = {
       held = { blank: 0, fence: false, bare: 0 };
       if (left !== null) left = { ...left, old: left.old - owed, new: left.new - owed };
       if (line[0] === "\\") return;
+      changes ||= isChanged(line);
       if (single !== null && !single.first && blanks !== 1) single = null;
       for (const counts of [left, single]) {
         if (counts === null) continue;
@@ -145,6 +148,7 @@ export const unifiedDiffs: Format = {
           single = counts && { ...counts };
           held = { blank: 0, fence: false, bare: 0 };
           inHunk = true;
+          changes = false;
         } else if (startsFile(line)) {
           inHunk = false;
           if (line.startsWith("--- ")) dashes = pathOf(line);
@@ -155,8 +159,10 @@ export const unifiedDiffs: Format = {
       },
       behind(line) {
         const sure = [left, single].some((counts) => counts?.old === 0 && counts.new === 0);
-        const stray = !over && isChanged(line) && !isListed(line, above ?? "x", prose, sure);
-        const isFence = openFence(line) !== null;
+        const hollow = inHunk && !changes && !sure;
+        const stray = isChanged(line) && (hollow || (!over && !isListed(line, above ?? "x", prose, sure)));
+        // Behind one space it may be context.
+        const isFence = openFence(line) !== null && !/^ \S/.test(line);
         over ||= line === "-- " || (isFence ? above !== null && !shown : ending && !/^[ +-]/.test(line));
         ending ||= isFence && shown;
         shown ||= isFence;

@@ -25,6 +25,9 @@ export function readHunk(input: Input, { file, git, tellApart }: OpenFile): void
   if (oldCount !== null && (count.old !== oldCount || count.new !== newCount))
     repair(input, at, "wrong-count", `-${oldCount} +${newCount} for -${count.old} +${count.new}`);
   if (count.old + count.new === 2 * lines.length) return repair(input, at, "empty-hunk", quote(line));
+  // What it replaces, or stands beside, is lost: the number alone does not say where the new lines go.
+  if (file.kind === "modify" && count.old === 0 && oldCount !== null && oldCount > 0)
+    refuse(input, at, "bad-hunk", `${quote(line)} counts ${oldCount} old lines, and the hunk has none`);
   if (file.kind === "create" && count.old > 0)
     refuse(input, at, "bad-hunk", `${file.after} is created, but has old lines`);
   if (file.kind === "delete" && count.new > 0)

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createPatch, formatPatch, type ParseOptions, parsePatch, readEdits } from "@parlance/edits";
+import { createPatch, formatPatch, type ParseOptions, parseEdits, parsePatch, readEdits } from "@parlance/edits";
 import { describe, expect, it, test } from "vitest";
 import { inFolder } from "../git.js";
 import { type Random, random } from "../random.js";
@@ -175,4 +175,18 @@ test("a tab in a name without quotes belongs to it, unless a stamp is behind it"
     return reading.ok && reading.patch.files[0]!.after;
   };
   expect(["", "\t", "\t2026-11-22 10:00:00", "\t(revision 3)"].map(read)).toEqual(["a\tb", "a\tb", "a\tb", "a\tb"]);
+});
+
+test.each([
+  ["-3,1 +3,1", "bad-hunk"],
+  ["-3 +3", "bad-hunk"],
+  ["-3,1 +3,2", "bad-hunk"],
+  ["-2,3 +2,4", "bad-hunk"],
+  ["-3,0 +4,1", undefined],
+  ["-3,0 +4,2", undefined],
+])("new lines alone below a header that counts old ones have no certain place: %s", (numbers, reason) => {
+  for (const read of [parsePatch, parseEdits]) {
+    const reading = read(`${HEAD}@@ ${numbers} @@\n+c\n`);
+    expect(reading.ok ? undefined : reading.errors[0]!.reason).toBe(reason);
+  }
 });
