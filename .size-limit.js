@@ -69,7 +69,7 @@ export default [
   client("fold-gateway", "with resume", "13.22 kB", resumed.streams),
   client("based", "with resume", "17.3 kB", resumed.channelsAlone),
   client("loco", "with resume", "20.47 kB", resumed.channels),
-  edits("index", "whole", "54.2 kB"),
+  edits("index", "whole", "54.3 kB"),
   edits("unified", "unified diffs", "13.4 kB", "{ parsePatch, applyPatch, formatPatch }"),
   edits("unified", "unified diffs, applied strictly", "10.9 kB", "{ parsePatch, applyStrictly, formatPatch }"),
   loosely("unified diffs, with repairs", "15.8 kB", "{ repairs }"),

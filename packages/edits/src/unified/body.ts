@@ -26,8 +26,8 @@ export function readHunk(input: Input, { file, git, tellApart }: OpenFile): void
     repair(input, at, "wrong-count", `-${oldCount} +${newCount} for -${count.old} +${count.new}`);
   if (count.old + count.new === 2 * lines.length) return repair(input, at, "empty-hunk", quote(line));
   // What it replaces, or stands beside, is lost: the number alone does not say where the new lines go.
-  if (file.kind === "modify" && count.old === 0 && oldCount !== null && oldCount > 0)
-    refuse(input, at, "bad-hunk", `${quote(line)} counts ${oldCount} old lines, and the hunk has none`);
+  if (counted === null && oldCount! > 0 && count.old === 0 && file.kind === "modify")
+    refuse(input, at, "bad-hunk", "old lines are counted, and not there");
   if (file.kind === "create" && count.old > 0)
     refuse(input, at, "bad-hunk", `${file.after} is created, but has old lines`);
   if (file.kind === "delete" && count.new > 0)
