@@ -61,6 +61,29 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
 
+test("a POST that offers another protocol (h2c) is passed on as a plain one, and recorded", async () => {
+  const bodies: string[] = [];
+  const target = createServer(async (incoming, outgoing) => {
+    let body = "";
+    for await (const chunk of incoming) body += chunk;
+    bodies.push(body);
+    outgoing.end("got it");
+  });
+  const { url, kinds } = await before(await listening(target));
+  const socket = dial(Number(new URL(url).port), "127.0.0.1");
+  onTestFinished(() => void socket.destroy());
+  const head = ["POST / HTTP/1.1", `Host: ${new URL(url).host}`, "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c"];
+  socket.write(`${[...head, "HTTP2-Settings: AAMAAABk", "Content-Length: 5"].join("\r\n")}\r\n\r\nhello`);
+  let answer = "";
+  for await (const chunk of socket) {
+    answer += chunk;
+    if (answer.includes("got it")) break;
+  }
+  expect(answer).toMatch(/^HTTP\/1.1 200 /);
+  expect(bodies).toEqual(["hello"]);
+  expect(kinds()).toEqual(expect.arrayContaining(["client request", "client body", "server response", "server body"]));
+});
+
 test("a chunk is passed on in the tick in which it comes, and before it is shown", () => {
   const order: string[] = [];
   const [from, to] = [new PassThrough(), new PassThrough()];

@@ -21,6 +21,11 @@ test("a sound contract has no findings", async () => {
   expect(await lint(pets())).toEqual([]);
 });
 
+test("`x-secret` is no fault, in a schema or at a parameter", async () => {
+  for (const at of ["said#/properties/text", "#/operations/tell/parameters/pet_id"])
+    expect(await lint(pets({ set: { [`${at}/x-secret`]: true } }))).toEqual([]);
+});
+
 describe.each(["contract.json", "exchanges", "schemas", "tags", "transcripts"])(
   "lint of %s has one error, with place and advice, when",
   (part) => {

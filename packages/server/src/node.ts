@@ -1,3 +1,3 @@
 export { type Handler, handler } from "./node/http.js";
 export { type Listening, type ListenOptions, listen } from "./node/listen.js";
-export { upgrade } from "./node/socket.js";
+export { onWebSocket, upgrade } from "./node/socket.js";

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import { onWebSocket } from "@parlance/server/node";
 import { socketPort } from "@parlance/wire/link";
 import { WebSocketServer } from "ws";
 import { MAX_CONTENT } from "../bodies.js";
@@ -37,7 +38,7 @@ export async function listenReplay(replay: Answering, { port = 0, host = "127.0.
     if (!isKnown(incoming)) return void outgoing.writeHead(403).end("this server answers to loopback names only\n");
     void answer(replay, incoming, outgoing).catch(() => outgoing.destroy());
   });
-  server.on("upgrade", async (incoming, socket, head) => {
+  const takeSocket = onWebSocket(async (incoming, socket, head) => {
     socket.on("error", () => {});
     if (!isKnown(incoming)) return void socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n");
     try {
@@ -52,6 +53,7 @@ export async function listenReplay(replay: Answering, { port = 0, host = "127.0.
       socket.destroy();
     }
   });
+  server.on("upgrade", takeSocket);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, () => resolve());

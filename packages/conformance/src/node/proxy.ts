@@ -10,6 +10,7 @@ import { request as httpsRequest } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Side } from "@parlance/contract";
+import { onWebSocket } from "@parlance/server/node";
 import { Disconnected } from "@parlance/wire";
 import { Scope, within } from "@parlance/wire/scope";
 import type { Connection, Recorder } from "../recorder.js";
@@ -75,10 +76,11 @@ export async function proxy(options: ProxyOptions): Promise<Proxy> {
     if (isOther(incoming)) outgoing.writeHead(403, { "Content-Type": "text/plain" }).end("this is a loopback address");
     else pass(incoming, outgoing, options, root);
   });
-  server.on("upgrade", (incoming, socket, head) => {
+  const takeSocket = onWebSocket((incoming, socket, head) => {
     if (isOther(incoming)) socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
     else passSocket(incoming, socket, head, options, root);
   });
+  server.on("upgrade", takeSocket);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, () => resolve());

@@ -3,6 +3,7 @@ import type { Ajv2020, ValidateFunction } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
 import { escapePointer, subschemas } from "../walk.js";
 import { idOf, inContract, parameters, type Subject } from "./subject.js";
+import { significant } from "./vocabulary.js";
 
 /** Every file has an example, and every example and default fits its schema. */
 export function* examples(subject: Subject, ajv: Ajv2020): Generator<Finding> {
@@ -21,7 +22,7 @@ export function* examples(subject: Subject, ajv: Ajv2020): Generator<Finding> {
   }
   for (const { schema, pointer } of parameters(subject.source)) {
     try {
-      yield* misfits(schema, ajv.compile(schema), "contract.json", pointer);
+      yield* misfits(schema, ajv.compile(significant(schema) as SchemaObject), "contract.json", pointer);
     } catch (error) {
       yield inContract("keyword", pointer, (error as Error).message);
     }

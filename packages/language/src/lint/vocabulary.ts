@@ -47,5 +47,5 @@ export function vocabulary(
 }
 
 /** A schema without the keywords that have no meaning here. */
-const significant = (schema: Schema): Schema =>
+export const significant = (schema: Schema): Schema =>
   mapSchema(schema, (one) => Object.fromEntries(Object.entries(one).filter(([keyword]) => !ignored(keyword))));

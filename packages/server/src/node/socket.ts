@@ -77,6 +77,14 @@ function acceptorFor({ limits }: App): WebSocketServer {
   return new WebSocketServer(options);
 }
 
+/** A listener of a server's `upgrade` event that takes WebSockets alone: a request for another protocol (h2c) becomes a plain one. */
+export function onWebSocket(
+  take: (incoming: IncomingMessage, socket: Duplex, head: Buffer) => void,
+): (incoming: IncomingMessage, socket: Duplex, head: Buffer) => void {
+  return (incoming, socket, head) =>
+    isWebSocket(incoming) ? take(incoming, socket, head) : withoutUpgrade(incoming, socket, head);
+}
+
 function isWebSocket({ method, headers }: IncomingMessage): boolean {
   return method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
 }
