@@ -164,8 +164,11 @@ function findOnly(hunk: Hunk, text: string, effort: Effort): number {
   for (let found = text.indexOf(sought); found >= 0; found = text.indexOf(sought, found + 1)) {
     if (++looks > LOOKS) return -1;
     const at = found - before;
-    if (at < 0 || (at > 0 && text.charCodeAt(at - 1) !== LINE_FEED) || matchOld(hunk, text, at, effort) < 0) continue;
-    if (only >= 0) return -1;
+    if (at < 0 || (at > 0 && text.charCodeAt(at - 1) !== LINE_FEED)) continue;
+    const end = matchSide(hunk.lines, PLUS, text, at, effort);
+    if (end < 0 || (hunk.oldNoNewline && end <= text.length)) continue;
+    // A last line without a newline is a place too.
+    if (only >= 0 || (end > text.length && !hunk.oldNoNewline)) return -1;
     only = at;
   }
   return only;

@@ -126,7 +126,10 @@ function findMatches(
       return refuse("ambiguous", rung, fresh);
     const kept = keepNear(agreed, sides, target);
     const found = kept.flatMap((row) => readMatch(sides, row, rung, ladder, target) ?? []);
-    if (found.length > 0) return { sides, found, total: found.length + agreed.length - kept.length };
+    // A last line without a newline is a place too, unless the hunk says that its own has one or has none.
+    const others =
+      rung === "exact" && !sides.hunk.oldNoNewline ? agreed.length : found.length + agreed.length - kept.length;
+    if (found.length > 0) return { sides, found, total: others };
     // Only the final newline is to change: a text whose lines fit but not their end is already as the patch wants it.
     if (fresh.length > 0 && sides.old.join("\n") === sides.new.join("\n"))
       return refuse("already-applied", rung, fresh);

@@ -40,14 +40,16 @@ export function settle(
     const low = sure[passed - 1];
     if (candidate === sure[passed]?.candidate) passed++;
     const high = sure[passed];
-    const match = sides.hint === null ? chooseByOrder(found, inOrder[i]) : chooseByNumber(candidate, low, high, target);
+    const match =
+      sides.hint === null ? chooseByOrder(candidate, inOrder[i]) : chooseByNumber(candidate, low, high, target);
     if (match) return "reason" in match ? match : { sides, match };
     const rows = found.map(({ row }) => row);
     return conflict(sides, "ambiguous", found[0]!.rung, rows, candidate.total);
   });
 }
 
-function chooseByOrder(found: readonly Match[], rows: ReadonlySet<number> | null | undefined): Match | null {
+function chooseByOrder({ found, total = 0 }: Candidate, rows: ReadonlySet<number> | null | undefined): Match | null {
+  if (total > found.length) return null;
   if (found.length === 1) return found[0]!;
   const left = !rows ? [] : found.filter(({ row }) => rows.has(row));
   return left.length === 1 ? left[0]! : null;
