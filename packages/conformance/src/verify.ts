@@ -1,14 +1,14 @@
 import type { Side } from "@parlance/contract";
-import { type AnyContract, type AnyMessage, type Flaw, isObject, type Unknown, Violation } from "@parlance/wire";
+import { type AnyContract, type AnyMessage, isObject, type Unknown, Violation } from "@parlance/wire";
 import { isCut } from "@parlance/wire/durable";
 import { bodyOf, type Conversations } from "./conversation.js";
-import { PLACEHOLDER } from "./placeholders.js";
 import type { Entry, Header } from "./recording.js";
 import { isPath, notPath } from "./target.js";
 import { type OpenAsk, SessionAsks } from "./verify/asks.js";
 import { type Find, type Finding, type Open, RULES, type Rule } from "./verify/finding.js";
 import { checkAnswerHeaders, checkRefusal, checkRefusedStatus, checkRequestType } from "./verify/headers.js";
 import { checkOrder, isSentinel, missingEnd } from "./verify/order.js";
+import { isRedacted, isRedactedParameter } from "./verify/redacted.js";
 import { Resumptions } from "./verify/resume.js";
 
 export type { OpenAsk } from "./verify/asks.js";
@@ -111,13 +111,16 @@ export class Verifier {
     find: Find,
     check: () => void,
     failed: (error: Violation) => void = () => {},
+    request?: Open,
   ): void {
     try {
       check();
     } catch (error) {
       if (!(error instanceof Violation)) throw error;
       failed(error);
-      const flaws = error.flaws.filter((flaw) => !isRedacted(flaw, text));
+      const flaws = error.flaws.filter(
+        (flaw) => !isRedacted(flaw, text) && !(request && isRedactedParameter(flaw, request)),
+      );
       if (error.flaws.length > 0 && flaws.length === 0) return;
       find(
         error.code === "opening" ? "order" : "schema",
@@ -199,7 +202,8 @@ export class Verifier {
   }
 
   #bind(open: Open, find: Find): void {
-    this.#meet("client", open.body, find, () => this.#read(open));
+    const read = (): void => this.#read(open);
+    this.#meet("client", open.body, find, read, undefined, open);
     if (open.asked && this.#hasHeaders && !open.socket && (open.body !== undefined || open.hasBody))
       checkRequestType(this.#contract, open.asked.name, open.headers, find);
   }
@@ -291,21 +295,3 @@ export class Verifier {
 }
 
 const isPreflight = (method: string) => method === "OPTIONS" || method === "HEAD";
-
-const IS_REDACTED = new RegExp(PLACEHOLDER.source);
-
-/** Whether the value at an error, or around it, was redacted: a schema does not apply to a placeholder. */
-function isRedacted({ at }: Flaw, text: string | undefined): boolean {
-  if (text === undefined || !IS_REDACTED.test(text)) return false;
-  try {
-    let value: unknown = JSON.parse(text);
-    for (const step of at.split("/").slice(1))
-      value =
-        isObject(value) || Array.isArray(value)
-          ? (value as never)[step.replaceAll("~1", "/").replaceAll("~0", "~")]
-          : undefined;
-    return typeof value === "string" && IS_REDACTED.test(value);
-  } catch {
-    return false;
-  }
-}

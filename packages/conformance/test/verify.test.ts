@@ -16,9 +16,16 @@ const object = (title: string, properties: object, required: readonly string[] =
 });
 const answer = (more: object, status = 200) => ({ method: "GET", answer: { status, ...more } });
 const headers = { "X-Total": { type: "integer", required: true } };
+const parameters = {
+  berth: { in: "path", type: "integer" },
+  size: { in: "query", type: "integer" },
+  "X-Count": { in: "header", type: "integer" },
+  flag: { in: "cookie", type: "string", enum: ["nl", "dk"] },
+};
 const contract = contractValue({
   contract: {
     name: "harbor",
+    headers: true,
     tag: { in: "property", property: "type" },
     messages: { over: { schema: "Over" } },
     operations: {
@@ -26,6 +33,7 @@ const contract = contractValue({
       watch: { path: "/watch", ...answer({ stream: { messages: ["over"], end: ["over"] } }) },
       paper: { path: "/paper", ...answer({ binary: "application/pdf" }) },
       log: { path: "/log", ...answer({ text: "text/plain" }) },
+      moor: { path: "/moor/{berth}", parameters, ...answer({ json: "Ship" }) },
       dock: { path: "/dock", body: "Ship", answer: { status: 204 }, method: "POST" },
       store: { path: "/paper", binary: "application/pdf", answer: { status: 201 }, method: "PUT" },
     },
@@ -37,7 +45,17 @@ const contract = contractValue({
     Over: object("Over", { type: { const: "over" } }, ["type"]),
     Fault: object("Fault", { text: { type: "string" } }, ["text"]),
   },
-  source: { operations: { ships: { answer: { headers } }, dock: {}, watch: {}, paper: {}, log: {}, store: {} } },
+  source: {
+    operations: {
+      ships: { answer: { headers } },
+      dock: {},
+      moor: { parameters },
+      watch: {},
+      paper: {},
+      log: {},
+      store: {},
+    },
+  },
   transcripts: {},
   files: { Ship: "messages/ship.json" },
 } as never) as unknown as AnyContract;
@@ -79,6 +97,13 @@ const radios = (text?: string) => [
   { from: "server", kind: "frame", ...(text === undefined ? { base64: "/wA=" } : { text }) } as Line,
 ];
 
+const moors = (target: string, ...headers: HeaderList) => [
+  request("GET", target, headers),
+  response(200, JSON_TYPE),
+  ship,
+  end,
+];
+
 const cases: [what: string, lines: Line[], rules: string[], message?: RegExp][] = [
   ["an answer with its header", ships(response(200, JSON_TYPE, TOTAL), ship), []],
   ["a missing header", ships(response(200, JSON_TYPE), ship), ["schema"], /X-Total/],
@@ -113,6 +138,18 @@ const cases: [what: string, lines: Line[], rules: string[], message?: RegExp][] 
   ["an upload as HTML that is refused", [...stores("text/html"), response(415), end], []],
   ["text frames", [...radios('{"type":"over"}'), end], []],
   ["a binary frame", [...radios(), end], ["schema"], /^server: a binary frame on radio/],
+  ["parameters", moors("/moor/1?size=2", ["X-Count", "3"], ["Cookie", "a=b; flag=nl"]), []],
+  ["a parameter of another type", moors("/moor/1?size=big"), ["schema"], /size/],
+  ["a redacted parameter in a path", moors("/moor/__redacted_1__"), []],
+  ["a redacted parameter in a query", moors("/moor/1?size=__redacted_1__"), []],
+  ["a redacted parameter in a header", moors("/moor/1", ["x-count", "__redacted_1__"]), []],
+  ["a redacted cookie", moors("/moor/1", ["cookie", "a=b; flag=__redacted_1__"]), []],
+  [
+    "a redacted cookie beside a broken one",
+    moors("/moor/1", ["Cookie", "a=__redacted_1__; flag=x"]),
+    ["schema"],
+    /flag/,
+  ],
   ["a target that is no path", [request("GET", "//a/ships"), response(200, JSON_TYPE), ship, end], ["route"]],
 ];
 
