@@ -40,6 +40,8 @@ export function openLink(node: RedisConnection, { calls, sharded, heartbeat, rec
   let aliveAt = performance.now();
 
   function close(): void {
+    // Every call that failed on it says so, and each `disconnect` adds a listener.
+    if (closed) return;
     closed = true;
     cancelBeat();
     connection.disconnect();

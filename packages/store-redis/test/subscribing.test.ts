@@ -78,3 +78,38 @@ describe.runIf(hasRedis)("a tail", () => {
     },
   );
 });
+
+describe.runIf(hasRedis)("a pub/sub", () => {
+  const made = atRest();
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(() => server.remove());
+
+  test("drops a connection once, however many subscriptions fail on it", async () => {
+    const redis = server.client();
+    const drops: number[] = [];
+    const counted = new Proxy(redis, {
+      get(target, name) {
+        if (name !== "duplicate") return Reflect.get(target, name, target);
+        return (options: object) => {
+          const own = target.duplicate(options);
+          const { disconnect } = own;
+          const at = drops.push(0) - 1;
+          own.disconnect = (...how) => {
+            drops[at]!++;
+            disconnect.apply(own, how);
+          };
+          if (at === 0)
+            own.subscribe = (() => later(10).then(() => Promise.reject(new Error("Connection is closed.")))) as never;
+          return own;
+        };
+      },
+    });
+    const pubSub = made.pubSub({ redis: counted as RedisClient });
+    const topics = Array.from({ length: 20 }, (_, i) => `topic ${i}`);
+    await Promise.all(topics.map((topic) => pubSub.subscribe(topic, () => {})));
+    expect(drops).toEqual([1, 0]);
+  });
+});

@@ -162,7 +162,7 @@ export const unifiedDiffs: Format = {
         const hollow = inHunk && !changes && !sure;
         const stray = isChanged(line) && (hollow || (!over && !isListed(line, above ?? "x", prose, sure)));
         // Behind one space it may be context.
-        const isFence = openFence(line) !== null && !/^ \S/.test(line);
+        const isFence = openFence(line) !== null && !(line[0] === " " && line[1] !== " ");
         over ||= line === "-- " || (isFence ? above !== null && !shown : ending && !/^[ +-]/.test(line));
         ending ||= isFence && shown;
         shown ||= isFence;
