@@ -72,9 +72,9 @@ export default [
   edits("index", "whole", "54.3 kB"),
   edits("unified", "unified diffs", "13.4 kB", "{ parsePatch, applyPatch, formatPatch }"),
   edits("unified", "unified diffs, applied strictly", "10.9 kB", "{ parsePatch, applyStrictly, formatPatch }"),
-  loosely("unified diffs, with repairs", "15.8 kB", "{ repairs }"),
-  loosely("unified diffs, with repairs and all rungs", "26.3 kB", "{ repairs, rungs }"),
-  edits("stream", "stream of all formats", "26.7 kB", "{ readEdits }"),
+  loosely("unified diffs, with repairs", "15.9 kB", "{ repairs }"),
+  loosely("unified diffs, with repairs and all rungs", "26.4 kB", "{ repairs, rungs }"),
+  edits("stream", "stream of all formats", "26.8 kB", "{ readEdits }"),
   edits("merge", "merge", "6.6 kB"),
   edits("lsp", "lsp", "23.3 kB"),
 ];
