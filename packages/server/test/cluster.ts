@@ -299,7 +299,7 @@ export function testCluster(make: () => Promise<Pair>): void {
 
   test("a channel whose server is gone ends in a gap, and its far socket does not stay open", async () => {
     const pair = await make();
-    const { servers, client, seen } = uploaders(pair, 600);
+    const { servers, client, seen } = uploaders(pair, 600, { interruptedFor: 500 });
     try {
       const session = await client.session();
       await session.ask({ type: "upload_file", filename: "1", content: "" });
@@ -384,7 +384,7 @@ export function testCluster(make: () => Promise<Pair>): void {
 const TURNS = [0, 1, 1, 0] as const;
 
 /** An uploader on both servers, and a client that is sent to the one and the other: asks A, opens at B, asks B, opens at A. */
-function uploaders({ pubSubs, logs }: Pair, grace: number) {
+function uploaders({ pubSubs, logs }: Pair, grace: number, options: ServeOptions = {}) {
   const seen = { sessions: 0, heard: [] as string[], reasons: [] as unknown[], asked: [] as string[] };
   const servers = pubSubs.map((pubSub, i) =>
     serve(
@@ -401,7 +401,7 @@ function uploaders({ pubSubs, logs }: Pair, grace: number) {
           }
         },
       },
-      { pubSub, log: logs[i]!, grace },
+      { pubSub, log: logs[i]!, grace, ...options },
     ),
   );
   let turn = 0;
