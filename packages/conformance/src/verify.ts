@@ -119,7 +119,7 @@ export class Verifier {
       if (!(error instanceof Violation)) throw error;
       failed(error);
       const flaws = error.flaws.filter(
-        (flaw) => !isRedacted(flaw, text) && !(request && isRedactedParameter(flaw, request)),
+        (flaw) => !isRedacted(flaw, text) && !(request && isRedactedParameter(flaw, request, this.#talk)),
       );
       if (error.flaws.length > 0 && flaws.length === 0) return;
       find(

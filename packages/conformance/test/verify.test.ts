@@ -22,6 +22,7 @@ const parameters = {
   "X-Count": { in: "header", type: "integer" },
   flag: { in: "cookie", type: "string", enum: ["nl", "dk"] },
 };
+const quay = { berth: { in: "path", type: "string" } };
 const contract = contractValue({
   contract: {
     name: "harbor",
@@ -34,6 +35,7 @@ const contract = contractValue({
       paper: { path: "/paper", ...answer({ binary: "application/pdf" }) },
       log: { path: "/log", ...answer({ text: "text/plain" }) },
       moor: { path: "/moor/{berth}", parameters, ...answer({ json: "Ship" }) },
+      pay: { path: "/quay/{berth}", parameters: quay, body: "Ship", answer: { status: 204 }, method: "POST" },
       dock: { path: "/dock", body: "Ship", answer: { status: 204 }, method: "POST" },
       store: { path: "/paper", binary: "application/pdf", answer: { status: 201 }, method: "PUT" },
     },
@@ -50,6 +52,7 @@ const contract = contractValue({
       ships: { answer: { headers } },
       dock: {},
       moor: { parameters },
+      pay: { parameters: quay },
       watch: {},
       paper: {},
       log: {},
@@ -149,6 +152,17 @@ const cases: [what: string, lines: Line[], rules: string[], message?: RegExp][] 
     moors("/moor/1", ["Cookie", "a=__redacted_1__; flag=x"]),
     ["schema"],
     /flag/,
+  ],
+  [
+    "a broken body below a redacted path",
+    [
+      request("POST", "/quay/__redacted_1__", [["Content-Type", "application/json"]]),
+      body('{"name":1}', "client"),
+      response(204),
+      end,
+    ],
+    ["schema"],
+    /name/,
   ],
   ["a target that is no path", [request("GET", "//a/ships"), response(200, JSON_TYPE), ship, end], ["route"]],
 ];

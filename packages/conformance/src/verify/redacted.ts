@@ -1,5 +1,8 @@
+import type { Parameter } from "@parlance/contract";
 import { type Flaw, isObject } from "@parlance/wire";
+import type { Conversations } from "../conversation.js";
 import { PLACEHOLDER } from "../placeholders.js";
+import type { Open } from "./finding.js";
 
 const IS_REDACTED = new RegExp(PLACEHOLDER.source);
 
@@ -19,20 +22,25 @@ export function isRedacted({ at }: Flaw, text: string | undefined): boolean {
   }
 }
 
-/** Whether the value of a parameter at an error was redacted: in the path or the query, a header, or a cookie. */
+/** Whether the value of a parameter at an error was redacted. What is none of the call's parameters is in the body. */
 export function isRedactedParameter(
   { at }: Flaw,
-  { target, headers }: { readonly target: string; readonly headers: readonly (readonly [string, string])[] },
+  { method, target, headers }: Pick<Open, "method" | "target" | "headers">,
+  talk: Conversations,
 ): boolean {
-  const name = at.split("/")[1]?.replaceAll("~1", "/").replaceAll("~0", "~");
-  if (name === undefined) return false;
+  const name = at.split("/")[1]?.replaceAll("~1", "/").replaceAll("~0", "~") ?? "";
   const [path, query = ""] = target.split("?");
-  const cookies = headers.flatMap(([header, value]) => (/^cookie$/i.test(header) ? value.split("; ") : []));
-  const values = [
-    ...new URLSearchParams(query).getAll(name),
-    ...headers.flatMap(([header, value]) => (header.toLowerCase() === name.toLowerCase() ? value : [])),
-    ...cookies.flatMap((cookie) => (cookie.startsWith(`${name}=`) ? cookie : [])),
-  ];
-  // The contract says which segment of the path it is; one that is redacted is no other parameter's.
-  return (values.length > 0 ? values : [path!]).some((value) => IS_REDACTED.test(value));
+  const valuesIn: Readonly<Record<Parameter["in"], () => readonly string[]>> = {
+    path: () => [path!],
+    query: () => new URLSearchParams(query).getAll(name),
+    header: () => headers.flatMap(([header, value]) => (header.toLowerCase() === name.toLowerCase() ? value : [])),
+    cookie: () =>
+      headers
+        .flatMap(([header, value]) => (/^cookie$/i.test(header) ? value.split("; ") : []))
+        .filter((cookie) => cookie.startsWith(`${name}=`)),
+  };
+  const [call = ""] = talk.namesAt(method, target) ?? [];
+  const { parameters = {} } = talk.contract.operations[call] ?? talk.contract.channels[call] ?? {};
+  const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
+  return parameter !== undefined && valuesIn[parameter.in]().some((value) => IS_REDACTED.test(value));
 }
