@@ -126,7 +126,7 @@ function findMatches(
       return refuse("ambiguous", rung, fresh);
     const kept = keepNear(agreed, sides, target);
     const found = kept.flatMap((row) => readMatch(sides, row, rung, ladder, target) ?? []);
-    // A last line without a newline is a place too, unless the hunk says that its own has one or has none.
+    // A last line without a newline is a place too, unless the hunk says that its own has none.
     const others =
       rung === "exact" && !sides.hunk.oldNoNewline ? agreed.length : found.length + agreed.length - kept.length;
     if (found.length > 0) return { sides, found, total: others };
