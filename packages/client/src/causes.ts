@@ -29,7 +29,6 @@ export interface Why {
 
 /** A row of the table. It matches the names, codes and messages of a failure's causes, or an answer's status and type. */
 interface Cause {
-  readonly name: string;
   readonly of: RegExp;
   /** The scheme of the address, where the cause depends on it. */
   readonly scheme?: RegExp;
@@ -42,68 +41,55 @@ interface Cause {
  */
 export const CAUSES: readonly Cause[] = [
   {
-    name: "wrong port",
     of: /ECONNREFUSED|ConnectionRefused|Connection refused/,
     says: "nothing listens there. Start the server, or correct the port in `baseUrl`",
   },
   {
-    name: "unknown host",
     of: /ENOTFOUND|EAI_AGAIN|failed to lookup address|FailedToOpenSocket/,
     says: "the host name is not known. Check its spelling in `baseUrl`, and the network",
   },
   {
-    name: "certificate of another name",
     of: /ALTNAME_INVALID|NotValidForName/,
     says: "its certificate is for another name. Use a name of the certificate in `baseUrl`",
   },
   {
-    name: "expired certificate",
     of: /CERT_HAS_EXPIRED|certificate (has )?expired/i,
     says: "its certificate has expired. Renew it, or correct this machine's clock",
   },
   {
-    name: "untrusted certificate",
     of: /SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)|self.signed certificate|UnknownIssuer/,
     says: 'its certificate is not trusted. Pass `trust({ ca })` of "@parlance/client/node", or set NODE_EXTRA_CA_CERTS',
   },
   {
-    name: "https to an http port",
     of: /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|EPROTO|InvalidContentType/,
     says: "it does not speak TLS. Write http:// in `baseUrl`",
   },
   {
-    name: "no route",
     of: /ETIMEDOUT|CONNECT_TIMEOUT|EHOSTUNREACH|ENETUNREACH/,
     says: "no connection was made. Check the address, the network and the firewall",
   },
   {
-    name: "another protocol",
     of: /HPE_|HTTPParser|invalid HTTP/,
     says: "it does not speak HTTP. Another program has this port: correct `baseUrl`",
   },
   {
-    name: "http to an https port",
     of: /ECONNRESET|UND_ERR_SOCKET|socket hang up|ConnectionClosed|connection closed before/,
     scheme: /^(http|ws):/,
     says: "the connection was closed without an answer. Write https:// in `baseUrl` if the server has TLS; otherwise look at its log",
   },
   {
-    name: "a page may not",
     of: /Failed to fetch|NetworkError when|Load failed|WebSocket could not be opened/,
     says: "the runtime does not say why. The server may be down; in a browser, it may not allow this page's origin: add it to the server's `origins`",
   },
   {
-    name: "no token",
     of: /^401 .*no token$/,
     says: "no `token` was given",
   },
   {
-    name: "no upgrade",
     of: /^426 /,
     says: "the server wants a WebSocket. A proxy may drop the `Upgrade` header: let it pass, or correct `baseUrl`",
   },
   {
-    name: "HTML page",
     of: /^\d+ text\/html/,
     says: "this is a web page. `baseUrl` may lead to a proxy or a website instead of the server",
   },

@@ -44,18 +44,13 @@ export function client<Client>(
 
   for (const [name, { parameters, body, answer }] of Object.entries(any.operations)) {
     const run = answer.stream ? stream : call;
-    client[name] =
-      (parameters ?? body)
-        ? (input: Input = {}, options?: CallOptions) => run(name, input, options)
-        : (options?: CallOptions) => run(name, {}, options);
+    client[name] = method(parameters ?? body, (input, options?: CallOptions) => run(name, input, options));
   }
-  for (const [name, { parameters }] of Object.entries(any.channels)) {
-    const open = async (input: Input, how: OpenOptions = {}) => {
+  for (const [name, { parameters }] of Object.entries(any.channels))
+    client[name] = method(parameters, async (input, how?: OpenOptions) => {
       const { openChannel } = await parts.channels();
       return openChannel(any, connection, requesting, name, input, { ...how, key: resumes ? newKey() : undefined });
-    };
-    client[name] = parameters ? open : (how?: OpenOptions) => open({}, how);
-  }
+    });
   return client as Client;
 
   function call(name: string, input: Input, options: CallOptions = {}): Promise<unknown> {
@@ -102,9 +97,15 @@ export function client<Client>(
   }
 }
 
+/** A method with its options alone where nothing is declared for it to carry. */
+function method<Options>(carries: unknown, run: (input: Input, options?: Options) => unknown): unknown {
+  return carries
+    ? (input: Input = {}, options?: Options) => run(input, options)
+    : (options?: Options) => run({}, options);
+}
+
 function check(contract: AnyContract | undefined): void {
-  if (!contract?.operations)
-    throw misuse("connect needs a contract, such as `foldGateway` of @parlance/protocols/fold-gateway");
+  if (!contract?.operations) throw misuse("connect needs a contract, such as that of @parlance/protocols/based");
   const { format, name } = contract;
   if (format !== 1)
     throw new Violation(`connect needs a contract of format 1, not ${format}: update @parlance/client`, {

@@ -15,6 +15,6 @@ export const refusalOf = (contract: AnyContract, refused: Refused): Promise<Refu
     ({ refusal }) => refusal(contract, refused),
     ({ message }) => {
       const { status, body } = refused;
-      return new Refusal(`status ${status}; its reason was not read: ${message}`, { status, bare: !body });
+      return new Refusal(`status ${status}, its reason not read: ${message}`, { status, bare: !body });
     },
   );

@@ -67,7 +67,7 @@ it.skipIf(absent)(
       }
       expect(heard).toEqual([
         "server.hello",
-        { code: "usage", message: expect.stringContaining("add this page to the server's `origins`") },
+        { code: "usage", message: expect.stringContaining("add the page to the server's `origins`") },
       ]);
     } finally {
       await browser.close();

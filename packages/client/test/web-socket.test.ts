@@ -57,7 +57,7 @@ test.each([
 });
 
 test("a token, or a runtime without a WebSocket, is refused before anything is opened", async () => {
-  await expect(opened({ Authorization: "Bearer t" })).rejects.toThrow("cannot carry a token");
+  await expect(opened({ Authorization: "Bearer t" })).rejects.toThrow("carries no token");
   expect(Socket.made).toEqual([]);
   vi.stubGlobal("WebSocket", undefined);
   await expect(opened()).rejects.toThrow("this Node has no WebSocket");

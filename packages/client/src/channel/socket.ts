@@ -67,19 +67,20 @@ function guarded(port: Port, signal: AbortSignal): Port {
   function close(code: number, reason: string): void {
     if (over) return;
     timer ??= setTimeout(cut, CLOSE_WITHIN);
-    notify(() => port.close(code, reason), undefined, cut);
+    safely(() => port.close(code, reason));
+  }
+
+  /** Calls the user's port. A failure cuts it. */
+  function safely(call: () => unknown): void {
+    notify(call, undefined, cut);
   }
 
   function buffered(): number {
     let waiting: unknown;
-    notify(
-      () => {
-        waiting = port.buffered?.();
-        return waiting;
-      },
-      undefined,
-      cut,
-    );
+    safely(() => {
+      waiting = port.buffered?.();
+      return waiting;
+    });
     return typeof waiting === "number" ? waiting : 0;
   }
 
@@ -94,7 +95,7 @@ function guarded(port: Port, signal: AbortSignal): Port {
     on = events;
     if (over) return events.close(...over);
     const frame = (text: string) => over || events.frame(text);
-    notify(() => port.listen({ frame, close: end }), undefined, cut);
+    safely(() => port.listen({ frame, close: end }));
   }
 
   if (signal.aborted) unused();
@@ -103,7 +104,7 @@ function guarded(port: Port, signal: AbortSignal): Port {
     listen,
     close,
     cut,
-    send: (frame) => notify((text: string) => port.send(text), frame, cut),
+    send: (frame) => safely(() => port.send(frame)),
     buffered,
   };
 }

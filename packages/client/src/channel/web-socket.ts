@@ -9,7 +9,7 @@ export const globalWebSocket: OpenSocket = (url, { headers, protocols, signal })
       throw misuse('this Node has no WebSocket: pass `webSocket` from "@parlance/client/node"');
     if (headers.Authorization !== undefined)
       throw misuse(
-        "a browser's WebSocket cannot carry a token: add this page to the server's `origins`, or pass a `webSocket` that can",
+        "a browser's WebSocket carries no token: add the page to the server's `origins`, or pass another `webSocket`",
       );
     const socket = new WebSocket(url, [...protocols]);
     signal?.addEventListener("abort", () => socket.readyState || socket.close(), { once: true });
