@@ -172,7 +172,7 @@ it.skipIf(!hasChromium)(
     });
     const page = await answering(200, "text/html", "<!doctype html>");
     const server = await answering(200, "application/json", "[]");
-    const args = ["--no-sandbox", "--disable-quic", "--disable-background-networking"];
+    const args = ["--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-gpu"];
     const browser = await chromium.launch({ executablePath, args });
     try {
       const tab = await browser.newPage();
