@@ -85,7 +85,7 @@ const read = (path: string) => readFileSync(join(root, path), "utf8");
 describe.skipIf(!hasBrowser)("the review page, driven in Chromium", () => {
   let browser: Browser;
   beforeAll(async () => {
-    const args = ["--no-sandbox", "--disable-quic", "--disable-background-networking"];
+    const args = ["--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-gpu"];
     browser = await chromium.launch({ executablePath, args });
   }, 60_000);
   afterAll(() => browser?.close());

@@ -62,7 +62,13 @@ export class UsageError extends Error {
 
 /** Whether the caller can fix an error; then only its message is printed. Any other is a defect of this program. */
 export const expected = (error: unknown): error is Error =>
-  error instanceof UsageError || error instanceof ContractError || isParseArgsError(error) || isSystemError(error);
+  error instanceof UsageError ||
+  error instanceof ContractError ||
+  isMisuse(error) ||
+  isParseArgsError(error) ||
+  isSystemError(error);
+
+const isMisuse = (error: unknown) => error instanceof TypeError && (error as NodeJS.ErrnoException).code === "usage";
 
 const isParseArgsError = (error: unknown) =>
   error instanceof TypeError && String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS");

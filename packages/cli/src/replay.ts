@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { webSocket } from "@parlance/client/node";
-import { formatProblem, type Problem, ReplayServer, replayClient, type Tape } from "@parlance/conformance";
+import { formatProblem, type Problem, ReplayServer, replayClient, type Tape, uncompared } from "@parlance/conformance";
 import { listenReplay } from "@parlance/conformance/node";
 import { exit, type Io, type Options, UsageError } from "./io.js";
 import { describeState, recordingAt } from "./recording.js";
@@ -22,8 +22,9 @@ not replayed.
   --ignore NAME        a property that may differ; may be given again
   --value OLD=NEW      what stands for a recorded text now: a folder, or a secret by its placeholder; may be given again
   --header NAME:VALUE  as the client: a header in place of the recorded one, such as a token; may be given again
-  --json               one JSON document at the end, { "file", "as", "state", "problems": [{ kind, message, differences? }] }; as the
-                       server, before it one line when it listens, { "url", "file" }
+  --json               one JSON document at the end, { "file", "as", "state", "skipped"?, "problems": [{ kind, message, differences? }] }:
+                       "skipped" counts the server's messages without a recorded text, which were not compared; as the server, before
+                       it one line when it listens, { "url", "file" }
 
 Exit codes: 0 everything as recorded, 1 not everything, 2 usage, a contract that parlance lint refuses, or a file that cannot be replayed.
 `;
@@ -69,10 +70,15 @@ export async function command(argv: string[], io: Io): Promise<number> {
     problems = await replayClient(tape, { ...replaying, baseUrl: values.target, headers, fetch, webSocket });
   } else
     problems = await serve(tape, name, new ReplayServer(tape, replaying), number("port", 0), values.json ?? false, io);
-  if (values.json) io.out(`${JSON.stringify({ file: name, as: values.as, state: tape.ending.state, problems })}\n`);
+  const skipped = values.as === "client" ? uncompared(tape) : 0;
+  const outcome = { file: name, as: values.as, state: tape.ending.state, ...(skipped > 0 && { skipped }), problems };
+  if (values.json) io.out(`${JSON.stringify(outcome)}\n`);
   else {
     for (const problem of problems) io.out(`${formatProblem(problem)}\n`);
-    io.err(`${name}: ${problems.length === 0 ? "everything as recorded" : `${problems.length} not as recorded`}\n`);
+    const upTo = tape.ending.state === "complete" ? "" : " up to where it ends";
+    const but = skipped === 0 ? "" : `; ${skipped} messages of the server have no recorded text and were not compared`;
+    const how = problems.length === 0 ? `everything as recorded${upTo}` : `${problems.length} not as recorded`;
+    io.err(`${name}: ${how}${but}\n`);
   }
   return problems.length === 0 ? exit.fine : exit.findings;
 }

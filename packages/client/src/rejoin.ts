@@ -13,6 +13,9 @@ const BACKOFF = { base: 250, cap: 30_000 };
 /** The minimum cost of an attempt, in milliseconds of the budget. Limits attempts at a server that answers and then cuts at once. */
 const LEAST_COST = 100;
 
+/** Milliseconds after which a server whose log is away has said so, by its default limits. */
+const LOG_AWAY = 6000;
+
 /** Statuses after which a retry may help. An HTTP parser answers 400 to a request cut in transit. */
 const PASSING = new Set([400, 408, 429]);
 
@@ -46,7 +49,8 @@ export function rejoining(
       spent = attempts = 0;
     },
     async run(lost, grace, attempt, retry = 0, budget = reconnectFor) {
-      const limit = Math.min(ANSWER_WITHIN, Math.max(1000, (grace * 1000) / 3));
+      // Another attempt is to fit into the grace, and a server without its log is to be heard.
+      const limit = Math.min(ANSWER_WITHIN, Math.max(1000, (grace * 1000) / 3, Math.min(LOG_AWAY, (grace * 2000) / 3)));
       let wait = retry;
       let cause: unknown;
       for (let first = retry < 0; ; first = false) {

@@ -90,3 +90,19 @@ it("a time limit is reported in whole milliseconds", async () => {
   const options = { baseUrl: "http://x", answerTimeout: 12.7, fetch: () => new Promise<never>(() => {}) };
   await expect(connect(foldGateway, options).listAgents()).rejects.toThrow("nothing came within 13 ms");
 });
+
+it("an answer whose body stays away is idle, and the error names the call", async () => {
+  const body = new ReadableStream();
+  const fetch = async () => new Response(body, { headers: { "Content-Type": "application/json" } });
+  await expect(connect(foldGateway, { fetch, idleTimeout: 20 }).listAgents()).rejects.toMatchObject({
+    code: "idle",
+    retryable: false,
+    message: "fold-gateway.listAgents: nothing came within 20 ms",
+  });
+});
+
+it("a socket that could not be opened may be tried again", async () => {
+  const webSocket = () => Promise.reject(new Error("offline"));
+  const opened = connect(based, { baseUrl: "http://x", webSocket, resume: false }).session();
+  await expect(opened).rejects.toMatchObject({ code: "unreachable", retryable: true });
+});

@@ -50,7 +50,7 @@ it.skipIf(absent)(
     const server = await listen(double(loco, {}, options), { port: 0, closeAfter: 0 });
     const browser = await chromium.launch({
       executablePath,
-      args: ["--no-sandbox", "--disable-quic", "--disable-background-networking"],
+      args: ["--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-gpu"],
     });
     try {
       const heard: unknown[] = [];

@@ -172,7 +172,7 @@ it.skipIf(!hasChromium)(
     });
     const page = await answering(200, "text/html", "<!doctype html>");
     const server = await answering(200, "application/json", "[]");
-    const args = ["--no-sandbox", "--disable-quic", "--disable-background-networking"];
+    const args = ["--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-gpu"];
     const browser = await chromium.launch({ executablePath, args });
     try {
       const tab = await browser.newPage();
@@ -257,6 +257,8 @@ it("a cause is found up to four errors below the failure, and errors that cause 
   const says = (cause: object) => causeOf({ cause, address: "http://x" }).says;
   for (const depth of [0, 1, 4]) expect(says(nested(depth))).toContain("nothing listens there");
   expect(says(nested(5))).toBe("");
+  const unsent = [4, 5].map((depth) => causeOf({ cause: nested(depth) }).unsent);
+  expect(unsent).toEqual([true, false]);
   const round: { cause?: object } = {};
   round.cause = { errors: [round] };
   expect(says(round)).toBe("");

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ensureServer } from "@parlance/client/node";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 /** A program that serves a port after some milliseconds, as `node -e`. */
 const serving = (port: number, { after = 0, health = "/health" } = {}) => {
@@ -106,6 +106,23 @@ describe("ensureServer", () => {
     stopped(await ensureServer({ command: serving(port), port, health: "/health" }));
     const wrong = ensureServer({ command: ["never run"], port, health: "/api/health" });
     await expect(wrong).rejects.toThrow("answers /api/health with 404: something else has the port");
+  });
+
+  test("kills a program that ignores SIGTERM, five seconds later", async () => {
+    const port = await freePort();
+    const [node, flag, program] = serving(port);
+    const deaf = [node, flag, `process.on("SIGTERM", () => {}); ${program}`] as const;
+    const server = await ensureServer({ command: deaf, port, health: "/health" });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const over = server.stop();
+    vi.advanceTimersByTime(4999);
+    expect(server.process!.killed).toBe(true);
+    const kill = vi.spyOn(server.process!, "kill");
+    vi.advanceTimersByTime(1);
+    expect(kill).toHaveBeenCalledWith("SIGKILL");
+    await over;
+    expect(server.process).toMatchObject({ signalCode: "SIGKILL" });
   });
 
   test("an aborted signal ends the waiting and the process", async () => {

@@ -357,3 +357,31 @@ describe("A body that nobody reads to its end is cancelled:", () => {
     expect(bodies.length).toBe((status === 401 ? 2 : 1) * (1 + streamed));
   });
 });
+
+it("a body that stays open after its stream's end is left a second later", async () => {
+  let cancelled = false;
+  const last = 'event: done\ndata: {"full_response":"a"}\n\n';
+  const body = new ReadableStream({
+    start: (controller) => controller.enqueue(new TextEncoder().encode(last)),
+    cancel: () => {
+      cancelled = true;
+    },
+  });
+  const fetch = async () => new Response(body, { headers: { "Content-Type": "text/event-stream" } });
+  for await (const { type } of connect(foldGateway, { fetch }).send({ content: "x" })) expect(type).toBe("done");
+  await vi.advanceTimersByTimeAsync(999);
+  expect(cancelled).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(cancelled).toBe(true);
+});
+
+it("a stream that nobody reads is ended on its server as soon as its caller aborts", async () => {
+  const served = peer({ mode: "resume", hold: true });
+  const caller = new AbortController();
+  const stream = connect(foldGateway, served).send({ content: "x" }, { signal: caller.signal });
+  await stream.opened;
+  caller.abort();
+  await eventually(() => served.methods.length > 1, 5);
+  expect(served.methods).toEqual(["POST", "DELETE"]);
+  expect(served.open.bodies).toBe(0);
+});

@@ -114,6 +114,9 @@ describe("Attempts to join", () => {
     [30, 10_000],
     [1, 1000],
     [600, 30_000],
+    // A server whose log is away says so after five seconds.
+    [15, 6000],
+    [8, 5333],
   ])("to a server that keeps a conversation for %d s last %d ms each", async (grace, limit) => {
     const never = new Promise<never>(() => {});
     const { took } = await made({}, { grace }, (index) => (index === 0 ? never : Promise.resolve("joined")));

@@ -146,6 +146,24 @@ describe("A stream that is opened again", () => {
     }
   });
 
+  it.each([false, true])(
+    "asks for each next one with a key of its own where its client resumes: %s",
+    async (resume) => {
+      const keys: (string | null)[] = [];
+      const noted =
+        (answer: Answer): Answer =>
+        (request) => {
+          keys.push(request.headers.get("Parlance-Resume"));
+          return answer(request);
+        };
+      const answers = [() => stream(block(0)), () => stream(block(1)), () => stream(block(2), "hold")];
+      const { events } = client(answers.map(noted), { resume });
+      await outcome(read(events, 3));
+      expect(new Set(keys).size).toBe(resume ? 3 : 1);
+      expect(keys).toEqual(Array(3).fill(resume ? expect.any(String) : null));
+    },
+  );
+
   const refused = () => Promise.reject(new TypeError("refused", { cause: { code: "ECONNREFUSED" } }));
   const passing: Record<string, Answer> = {
     "is not there": refused,

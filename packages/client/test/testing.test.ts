@@ -103,6 +103,13 @@ describe("a stopped clock", () => {
     expect(seen).toEqual([100, 200]);
   });
 
+  test("gives a timer without a delay a millisecond, as Node does", async () => {
+    clock = stopClock();
+    const began = Date.now();
+    const fired = () => new Promise<number>((resolve) => setTimeout(() => resolve(Date.now() - began)));
+    expect([await clock.until(fired()), await clock.until(fired())]).toEqual([1, 2]);
+  });
+
   test("lets time pass until a promise settles, however it does", async () => {
     clock = stopClock();
     const waits = <T>(settle: (value: T) => void, value: T) => void setTimeout(settle, 300_000, value);

@@ -39,7 +39,10 @@ const parts: Readonly<Record<string, readonly [call: (connect: Connect) => Promi
   "operation.js": [(connect) => connect(foldGateway, resuming).listAgents(), lost(true)],
   "transfer.js": [(connect) => connect(bytes({}), refusing).get(), lost(true)],
   "headers.js": [(connect) => connect(bytes({ headers: true }), refusing).get(), lost(true)],
-  "causes.js": [(connect) => connect(foldGateway, refusing).listAgents(), { name: "Refusal", status: 404 }],
+  "causes.js": [
+    (connect) => connect(foldGateway, refusing).listAgents(),
+    { name: "Refusal", status: 404, bare: false },
+  ],
   "stream/open-stream.js": [(connect) => last(connect(foldGateway, resuming).send({ content: "x" })), lost(true)],
   "stream/resuming.js": [(connect) => last(connect(foldGateway, resuming).send({ content: "x" })), lost(false)],
   "stream/reopening.js": [

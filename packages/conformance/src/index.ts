@@ -26,7 +26,7 @@ export { type ReplayClientOptions, replayClient } from "./replay/client.js";
 export { type Difference, formatDifferences, type MatchOptions } from "./replay/match.js";
 export { formatProblem, type Problem, type ReplayOptions } from "./replay/replay.js";
 export { ReplayServer } from "./replay/server.js";
-export { loadTape, type Step, type Take, type Tape, unsendable } from "./replay/tape.js";
+export { loadTape, type Step, type Take, type Tape, uncompared, unsendable } from "./replay/tape.js";
 export { tapeOf } from "./replay/transcript.js";
 export { type Recordable, type Recording, record } from "./tap.js";
 export { urlAt } from "./target.js";

@@ -1,8 +1,9 @@
 import { isObject } from "@parlance/wire";
-import { jsonIn, type Redactor } from "./redact.js";
+import { jsonIn } from "./parts.js";
+import type { Redactor } from "./redact.js";
 import { merged, type Span, unfinished } from "./secrets.js";
 
-/** The maximum number of characters of one property in which a secret is searched for across messages. */
+/** Characters of one property in which a secret is searched for across messages. Twice as many wait at most. */
 const WINDOW = 8 * 1024;
 
 /** A message that waits for the next ones. */
@@ -48,7 +49,10 @@ export class Pieces {
 
   /** Settles every message that waits. What follows is still searched for the rest of a secret. */
   settle(): void {
-    for (const run of this.#runs.values()) for (const { waiting } of run.parts.splice(0)) this.#release(waiting);
+    for (const [key, run] of this.#runs) {
+      this.#search(run, key);
+      for (const { waiting } of run.parts.splice(0)) this.#release(waiting);
+    }
   }
 
   #join(key: string, value: string, waiting: Waiting): void {
@@ -62,20 +66,35 @@ export class Pieces {
     run.text += value;
     run.parts.push({ waiting, from, to: run.text.length });
     waiting.open++;
-    // A secret may be known only by what follows it, such as the host of a URL.
-    for (const span of this.#redactor.find(run.text))
-      for (const part of run.parts) {
-        const cut = { from: Math.max(span.from, part.from) - part.from, to: Math.min(span.to, part.to) - part.from };
-        const cuts = part.waiting.cuts.get(key) ?? [];
-        if (cut.to > cut.from && !cuts.some((one) => one.from === cut.from && one.to === cut.to))
-          part.waiting.cuts.set(key, [...cuts, cut]);
+    const isFull = run.text.length > 2 * WINDOW;
+    // The last word goes on, and nothing before it waits.
+    if (!isFull && !/\s/.test(value)) return;
+    const open = Math.min(unfinished(run.text), this.#redactor.unfinished(run.text));
+    const keep = isFull ? Math.max(open, run.text.length - WINDOW) : open;
+    if (run.parts[0]!.to > keep) return;
+    this.#search(run, key);
+    this.#trim(run, keep);
+  }
+
+  /**
+   * Marks the pieces of secrets in the messages that wait. It is called before one is released and not for each: a secret may be known only
+   * by what follows it, such as the host of a URL.
+   */
+  #search({ text, parts }: Run, key: string): void {
+    let first = 0;
+    for (const span of merged(this.#redactor.find(text))) {
+      while (first < parts.length && parts[first]!.to <= span.from) first++;
+      for (let at = first; at < parts.length && parts[at]!.from < span.to; at++) {
+        const { waiting, from, to } = parts[at]!;
+        const cuts = waiting.cuts.get(key) ?? [];
+        waiting.cuts.set(key, cuts);
+        cuts.push({ from: Math.max(span.from, from) - from, to: Math.min(span.to, to) - from });
       }
-    this.#trim(run, Math.min(unfinished(run.text), this.#redactor.unfinished(run.text)));
+    }
   }
 
   /** Releases the messages before a position, and forgets their text. */
-  #trim(run: Run, from: number): void {
-    const keep = Math.max(from, run.text.length - WINDOW);
+  #trim(run: Run, keep: number): void {
     const settled = run.parts.filter(({ to }) => to <= keep);
     run.parts = run.parts
       .filter(({ to }) => to > keep)

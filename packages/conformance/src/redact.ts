@@ -1,6 +1,7 @@
 import type { Contract } from "@parlance/contract";
 import { isObject } from "@parlance/wire";
 import { encodingOf, packedAs } from "./encoding.js";
+import { decode, jsonIn, split } from "./parts.js";
 import { Placeholders } from "./placeholders.js";
 import type { Entry, HeaderList } from "./recording.js";
 import { bare, kindOfName } from "./secret-names.js";
@@ -275,28 +276,5 @@ export class Redactor {
   /** Returns the placeholder of a secret or of a piece of one, and searches for it from now on. */
   replace(secret: string): string {
     return this.#placeholders.of(secret);
-  }
-}
-
-/** The object or list that a text is as JSON; undefined for any other text. */
-export function jsonIn(text: string): object | undefined {
-  if (!/^\s*[[{]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function split(text: string, by: string): [string, string | undefined] {
-  const at = text.indexOf(by);
-  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + by.length)];
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    return text;
   }
 }

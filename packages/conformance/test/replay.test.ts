@@ -9,7 +9,7 @@ import { replayClient } from "../src/replay/client.js";
 import { Matcher } from "../src/replay/match.js";
 import { formatProblem } from "../src/replay/replay.js";
 import { ReplayServer } from "../src/replay/server.js";
-import { loadTape, type Tape } from "../src/replay/tape.js";
+import { loadTape, type Tape, uncompared } from "../src/replay/tape.js";
 import { tapeOf } from "../src/replay/transcript.js";
 import { record } from "../src/tap.js";
 import { type Finding, Verifier } from "../src/verify.js";
@@ -273,4 +273,55 @@ test("a body of bytes is replayed by both sides", async () => {
   expect(server.close()).toEqual([]);
   const other = new ReplayServer(tape);
   expect((await other.fetch(put(new Uint8Array([0, 255, 254, 2])))).status).toBe(501);
+});
+
+describe("the client of a recording", () => {
+  const header = { recording: 1, versions: {}, began: new Date(0).toISOString(), redacted: [] };
+  const line = (from: string, more: object) => ({ t: 0, c: 1, from, ...more });
+  const ask = [
+    line("client", { kind: "request", method: "POST", target: "/ask", headers: [] }),
+    line("client", { kind: "body", text: '{"request_id":"r1","of":"a"}' }),
+  ];
+  const answer = [
+    line("server", { kind: "response", status: 200, headers: [] }),
+    line("server", { kind: "body", text: '{"request_id":"r1","id":"x7"}' }),
+    line("server", { kind: "end" }),
+  ];
+  const replayed = async (lines: readonly object[], fetch: (request: Request) => Promise<Response>) => {
+    const text = [header, ...lines].map((one) => `${JSON.stringify(one)}\n`).join("");
+    const tape = await loadTape([new TextEncoder().encode(text)]);
+    return (await replayClient(tape, { fetch, wait: 50 })).map(formatProblem);
+  };
+
+  test.each([
+    ["its own id comes back, and another one of the server", { request_id: "r1", id: "y8" }, []],
+    ["another id comes back for its own", { request_id: "r2", id: "x7" }, ["/request_id"]],
+  ])("sees that %s", async (_, came, places) => {
+    const problems = await replayed([...ask, ...answer], async () => Response.json(came));
+    expect(problems.length).toBe(places.length);
+    for (const place of places) expect(problems[0]).toContain(`${place}: recorded "r1", came "r2"`);
+  });
+
+  const refused = new TypeError("fetch failed", {
+    cause: new AggregateError([new Error("connect ECONNREFUSED ::1:9"), new Error("connect ECONNREFUSED 127.0.0.1:9")]),
+  });
+  test.each([
+    ["whole", [...ask, ...answer]],
+    ["cut before an answer", ask],
+  ])("says of a recording that is %s why its server cannot be asked", async (_, lines) => {
+    const problems = await replayed(lines, () => Promise.reject(refused));
+    expect(problems.join()).toContain("connect ECONNREFUSED ::1:9");
+  });
+
+  test("does not compare what has no recorded text, and counts it", async () => {
+    const left = [...answer.slice(0, 1), line("server", { kind: "body", size: 7, encoding: "gzip" }), answer[2]!];
+    expect(await replayed([...ask, ...left], async () => Response.json({ any: 1 }))).toEqual([]);
+    const text = [header, ...ask, ...left].map((one) => `${JSON.stringify(one)}\n`).join("");
+    expect(uncompared(await loadTape([new TextEncoder().encode(text)]))).toBe(1);
+  });
+
+  test("takes any answer, and none, where the recording is cut before it", async () => {
+    for (const fetch of [async () => Response.json(7), () => new Promise<Response>(() => {})])
+      expect(await replayed(ask, fetch)).toEqual([]);
+  });
 });

@@ -50,7 +50,7 @@ const word = (text: string) => JSON.stringify({ kind: "word", text });
 describe.skipIf(!hasBrowser)("the page, driven in Chromium,", () => {
   let browser: Browser;
   beforeAll(async () => {
-    const args = ["--no-sandbox", "--disable-quic", "--disable-background-networking"];
+    const args = ["--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-gpu"];
     browser = await chromium.launch({ executablePath, args });
   }, 60_000);
   afterAll(() => browser?.close());

@@ -12,7 +12,7 @@ const LIMIT = long ? 1_000_000 : 500_000;
 const MI = 1024 * 1024;
 
 it(`${COUNT} operations and streams, and ${CHANNELS} channels, leave less than ${LIMIT / 1000} kB of heap each`, async () => {
-  const child = run(new URL("./soak/heap.ts", import.meta.url), String(COUNT), String(CHANNELS));
+  const child = run(new URL("./soak/heap.ts", import.meta.url), ...[COUNT, CHANNELS, LIMIT].map(String));
   const all: Left[] = [];
   while (all.length < 2 * KINDS.length) all.push(JSON.parse(await child.line()) as Left);
   for (const { kind, place, count, seconds, grown } of all)

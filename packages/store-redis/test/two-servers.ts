@@ -50,8 +50,9 @@ export async function twoServers(): Promise<TwoServers> {
       const way = await latency(store.path);
       const redis = new Redis(way.port, "127.0.0.1", { retryStrategy: () => 20 });
       redis.on("error", () => {});
-      // No server dies in a schedule, so no lease is to run out, however busy the machine is.
-      const log = redisLog({ redis, timeout: TIMEOUT, lease: 20_000 });
+      // No server dies in a schedule, so no lease is to run out, however busy the machine is. What a full Redis refused to close ends only with its lease,
+      // so a reader may wait for it.
+      const log = redisLog({ redis, timeout: TIMEOUT, lease: 4 * TIMEOUT });
       const pubSub = redisPubSub({ redis, timeout: TIMEOUT });
       const limits = { storeWithin: 2 * TIMEOUT, grace: 10_000, heartbeat: 500, lingerFor: 1000 };
       const onError = (error: unknown, { source }: ErrorContext) => {

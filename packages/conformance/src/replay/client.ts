@@ -29,6 +29,8 @@ interface Live {
   readonly take: Take;
   readonly abort: AbortController;
   response?: Promise<Response>;
+  /** Whether the recorded answer was awaited. */
+  answered?: boolean;
   /** What the server sends, an item each: an event, a whole body, a frame. */
   readonly incoming: Queue<Came>;
   port?: Port;
@@ -58,6 +60,7 @@ export async function replayClient(tape: Tape, options: ReplayClientOptions): Pr
         if (begun) live.set(entry.c, begun);
       } else if (known) await follow(run, cursors, known, entry);
     }
+    for (const one of live.values()) if (!one.answered && !one.abort.signal.aborted) await reach(run, one);
   } finally {
     for (const { abort, port } of live.values()) {
       port?.close(1000, "");
@@ -79,7 +82,7 @@ function begin(run: Replaying, cursors: Cursors, take: Take, options: ReplayClie
     one.response = openSocket(run, one, url.replace(/^http/, "ws"), headers, options);
   } else {
     const { base64, body: text } = take;
-    const content = base64 === undefined ? text && run.matcher.rewrite(text) : bytesIn(base64);
+    const content = base64 === undefined ? text && run.matcher.send(text) : bytesIn(base64);
     const body = content === undefined ? {} : { body: content };
     const request = new Request(url, {
       method: take.request.method,
@@ -160,6 +163,23 @@ async function receive(one: Live): Promise<void> {
   one.incoming.end();
 }
 
+/** Reports a server that cannot be asked what the recording has no answer to, because it is cut: any answer is right, and so is none. */
+async function reach(run: Replaying, one: Live): Promise<void> {
+  await run
+    .within("an answer", () => one.response!)
+    .catch((error: Error & { code?: string }) => {
+      if (error.code !== "timeout") run.found("left", `${nameOf(one.take)} was not answered: ${whyOf(error)}`);
+    });
+}
+
+/** The message of an error with those of its causes: that of `fetch` says only that it failed. */
+function whyOf(error: unknown, depth = 0): string {
+  const { message, cause, errors } = error as { message?: string; cause?: unknown; errors?: readonly unknown[] };
+  const inner = cause ?? errors?.[0];
+  const said = message || String((error as { code?: string }).code ?? error);
+  return inner === undefined || depth === 4 ? said : `${said}: ${whyOf(inner, depth + 1)}`;
+}
+
 async function follow(run: Replaying, cursors: Cursors, one: Live, entry: Entry): Promise<void> {
   const { matcher } = run;
   const name = nameOf(one.take);
@@ -171,9 +191,10 @@ async function follow(run: Replaying, cursors: Cursors, one: Live, entry: Entry)
   };
   switch (entry.kind) {
     case "response": {
+      one.answered = true;
       const response = await run
         .within(`the answer of ${name}`, () => one.response!)
-        .catch((error: Error) => void run.found("left", `the answer of ${name}: ${error.message}`));
+        .catch((error: Error) => void run.found("left", `the answer of ${name}: ${whyOf(error)}`));
       if (response) cursors.answer(entry.headers, response.headers);
       if (response && response.status !== entry.status)
         run.found("differs", `the answer of ${name}`, [
@@ -188,7 +209,7 @@ async function follow(run: Replaying, cursors: Cursors, one: Live, entry: Entry)
       if (entry.from === "client" && entry.kind === "body" && entry.base64 !== undefined) return;
       if (entry.from === "client" && entry.text === undefined)
         return void run.found("left", `${entry.kind} of the client on ${name} is not in the recording as text`);
-      if (entry.from === "client") return one.port?.send(matcher.rewrite(entry.text ?? ""));
+      if (entry.from === "client") return one.port?.send(matcher.send(entry.text ?? ""));
       const what = entry.kind === "event" ? `event ${entry.event ?? "message"}` : entry.kind;
       if (entry.kind === "frame" && entry.base64 !== undefined) return;
       const came = await next(what);

@@ -33,6 +33,8 @@ export class Matcher {
   readonly #ids: ReadonlySet<string>;
   /** Recorded id or placeholder -> its current value. */
   readonly #bound = new Map<string, string>();
+  /** The ids that this side has sent, by property: they come back as they are. */
+  readonly #sent = new Set<string>();
   readonly #lenient: boolean;
   #pattern: RegExp | undefined;
 
@@ -71,6 +73,34 @@ export class Matcher {
     if (this.#bound.size === 0) return text;
     this.#pattern ??= new RegExp([...this.#bound.keys()].map(escapeRegExp).join("|"), "g");
     return text.replace(this.#pattern, (one) => this.#bound.get(one) ?? one);
+  }
+
+  /** A recorded text to send, with the ids and secrets of this replay. */
+  send(text: string): string {
+    this.sent(text);
+    return this.rewrite(text);
+  }
+
+  /** Notes a recorded text that this side sends: an id in it is no longer free to differ. */
+  sent(text: string): void {
+    this.#know("", parsed(text), 0);
+  }
+
+  #know(key: string, value: unknown, depth: number): void {
+    if (typeof value === "string") {
+      if (this.#isId(key)) this.#sent.add(this.#sentAs(key, value));
+    } else if (depth > 64) return;
+    else if (Array.isArray(value)) for (const one of value) this.#know(key, one, depth + 1);
+    else if (isObject(value)) for (const name of Object.keys(value)) this.#know(name, value[name], depth + 1);
+  }
+
+  /** The contract's own ids may come back under another name. A short one, such as a count, may be another one's elsewhere. */
+  #sentAs(key: string, value: string): string {
+    return UUID.test(value) ? value : JSON.stringify([this.#ids.has(key) ? "" : key, value]);
+  }
+
+  #isId(key: string): boolean {
+    return this.#ids.has(key) || /(^|_)id$|Id$/.test(key);
   }
 
   bind(recorded: string, now: string): void {
@@ -121,8 +151,10 @@ export class Matcher {
       this.#compare("", "", parsed(recorded), parsed(came), inner, bind);
       return inner.length === 0 && parsed(recorded) !== recorded;
     }
-    const isId = this.#ids.has(key) || /(^|_)id$|Id$/.test(key) || (UUID.test(recorded) && UUID.test(came));
-    return isId && recorded !== "" && came !== "" && bind(recorded, came);
+    const isId = this.#isId(key) || (UUID.test(recorded) && UUID.test(came));
+    return (
+      isId && !this.#sent.has(this.#sentAs(key, recorded)) && recorded !== "" && came !== "" && bind(recorded, came)
+    );
   }
 }
 

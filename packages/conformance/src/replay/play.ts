@@ -89,10 +89,13 @@ export class Player {
 
   #bytes(entry: Entry): Uint8Array | undefined {
     const { matcher } = this.#run;
-    if (entry.kind === "event" && entry.size === undefined) return encoder.encode(matcher.rewrite(rawOf(entry)));
+    if (entry.kind === "event" && entry.size === undefined) {
+      matcher.sent(entry.text ?? "");
+      return encoder.encode(matcher.rewrite(rawOf(entry)));
+    }
     if (entry.kind !== "body" && entry.kind !== "comment") return undefined;
     if (entry.base64 !== undefined) return bytesIn(entry.base64);
-    return encoder.encode(matcher.rewrite(entry.text ?? ""));
+    return encoder.encode(matcher.send(entry.text ?? ""));
   }
 
   /** Resolves when the client has left, or the replay has closed. */
@@ -126,7 +129,7 @@ export class Player {
       } else if (entry.from === "server" && (entry.kind === "frame" || entry.kind === "close")) {
         await this.#turn(take, step);
         if (isLeftOut(entry)) this.#run.found("left", `${describe(entry)} of ${nameOf(take)} is not in the recording`);
-        else if (entry.kind === "frame") port.send(matcher.rewrite(entry.text ?? ""));
+        else if (entry.kind === "frame") port.send(matcher.send(entry.text ?? ""));
         else {
           port.close(entry.code === 1005 || entry.code === 1006 ? 1000 : entry.code, entry.reason);
           break;

@@ -85,6 +85,14 @@ export function takesOf(entries: readonly Entry[]): Take[] {
   return [...takes.values()];
 }
 
+/** How many of the server's messages a replay cannot compare: their text was left out, or they are binary frames. */
+export function uncompared({ entries }: Tape): number {
+  const isUncompared = (entry: Entry) =>
+    entry.from === "server" &&
+    (("size" in entry && entry.size !== undefined) || (entry.kind === "frame" && entry.base64 !== undefined));
+  return entries.filter(isUncompared).length;
+}
+
 /** Describes a connection in a replay's problems. */
 export function nameOf({ request: { method, target, socket } }: Take): string {
   return `${socket ? "WebSocket" : method} ${target}`;

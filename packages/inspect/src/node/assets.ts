@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { misuse } from "@parlance/wire";
 
 /** The built page: beside the built code, or where the sources are built to. */
 const FOLDERS = ["./page/", "../../dist/page/"].map((path) => fileURLToPath(new URL(path, import.meta.url)));
@@ -31,5 +32,9 @@ export async function loadAssets(folder?: string): Promise<Readonly<Record<strin
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     }
-  throw new Error("the inspector's page is not built: run the package's build");
+  throw misuse(
+    folder === undefined
+      ? "the inspector's page is not built: `pnpm build` in packages/inspect makes it"
+      : `${folder} has no page.js and page.css: it is not the folder of the inspector's page`,
+  );
 }

@@ -197,7 +197,7 @@ describe("In a page of Chromium,", () => {
     };
     browser = await chromium.launch({
       executablePath: CHROMIUM,
-      args: ["--no-sandbox", "--disable-quic", "--disable-background-networking"],
+      args: ["--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-gpu"],
     });
     page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);

@@ -32,7 +32,7 @@ it.skipIf(absent)(
     const hostile = createServer((_, response) => response.writeHead(200, { "Content-Type": "text/html" }).end(page));
     await new Promise<void>((resolve) => hostile.listen(0, "127.0.0.1", resolve));
     const elsewhere = `http://evil.example:${(hostile.address() as AddressInfo).port}/`;
-    const args = ["--no-sandbox", "--disable-quic", "--disable-background-networking"];
+    const args = ["--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-gpu"];
     args.push("--host-resolver-rules=MAP evil.example 127.0.0.1");
     // Newer browsers also ask the user before a page reaches this machine; the server may not count on that.
     args.push("--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests");

@@ -12,7 +12,7 @@ export interface Left {
   readonly place: Place;
   readonly count: number;
   readonly seconds: number;
-  /** Bytes of heap, after collection, more than before. */
+  /** Bytes of heap, after collection, more than before: of the last round. */
   readonly grown: number;
   /** What the scopes of this process hold. */
   readonly held: Readonly<Record<string, number>>;
@@ -20,6 +20,8 @@ export interface Left {
 
 /** Conversations at a time. */
 const TOGETHER = 16;
+/** How often a kind is measured that leaves more than it may. */
+const ROUNDS = 3;
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
@@ -51,7 +53,7 @@ async function rest(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-const [most, mostChannels] = process.argv.slice(2).map(Number) as [number, number];
+const [most, mostChannels, limit] = process.argv.slice(2).map(Number) as [number, number, number];
 const apps = makeApps();
 const server = await listen([apps.fold, apps.sockets], { port: 0, closeAfter: 0 });
 // A busy machine would close idle connections at the moment that the client uses them again.
@@ -63,12 +65,16 @@ for (const place of ["sockets", "memory"] as const) {
     // What is compiled and made once and for all is not counted.
     await repeat(Math.min(count, 2000), kinds[kind]);
     await rest();
-    const before = await heap();
-    const started = performance.now();
-    await repeat(count, kinds[kind]);
-    const seconds = (performance.now() - started) / 1000;
-    await rest();
-    const grown = (await heap()) - before;
+    let [grown, seconds] = [Number.POSITIVE_INFINITY, 0];
+    // What a busy machine had not collected or compiled in time is there once: what leaks is left by each round.
+    for (let round = 0; round < ROUNDS && grown > limit; round++) {
+      const before = await heap();
+      const started = performance.now();
+      await repeat(count, kinds[kind]);
+      seconds = (performance.now() - started) / 1000;
+      await rest();
+      grown = (await heap()) - before;
+    }
     console.log(JSON.stringify({ kind, place, count, seconds, grown, held: held() } satisfies Left));
   }
 }
