@@ -208,7 +208,7 @@ export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
   // The CR at the end of a chunk ends a line, and so does the LF that the next one begins with.
   "sse-crlf-split": {
     options: { fetch: chunked((chunk) => Buffer.from(chunk.toString("latin1").replace(/\r$/, "\n"), "latin1")) },
-    also: ["client/transcript/**"],
+    also: ["client/transcript/**", "client/*/framing/cr"],
   },
   "utf8-split": {
     options: { fetch: chunked((chunk) => Buffer.from(chunk.toString())) },
