@@ -1,6 +1,48 @@
+import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import type { TestSequencer, TestSpecification } from "vitest/node";
+
+/** Files that take longest. They start first, so that no worker is left with one at the end. */
+const LONG_FILES = [
+  "store-redis/test/schedules.test.ts",
+  "resume/cuts.test.ts",
+  "inspect/test/page.test.ts",
+  "cli/test/conform.test.ts",
+  "hostile-agents.test.ts",
+  "safety/cuts.test.ts",
+  "cli/test/mock.test.ts",
+  "edits/test/hostile.test.ts",
+  "hostile.test.ts",
+  "checks.test.ts",
+  "soak.test.ts",
+  "stream/stream.test.ts",
+  "formats/laws.test.ts",
+  "fences.test.ts",
+  "init.test.ts",
+  "perturb.test.ts",
+  "crash.test.ts",
+  "faults/table.test.ts",
+  "race.test.ts",
+];
+
+const rank = ({ moduleId }: TestSpecification): number => {
+  const at = LONG_FILES.findIndex((end) => moduleId.endsWith(end));
+  return at < 0 ? LONG_FILES.length : at;
+};
+
+/** The long files first, then those with most text. */
+class LongFirst implements TestSequencer {
+  async shard(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return files;
+  }
+
+  async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const size = new Map(files.map((file) => [file, statSync(file.moduleId).size]));
+    return [...files].sort((a, b) => rank(a) - rank(b) || size.get(b)! - size.get(a)!);
+  }
+}
 
 const packages = fileURLToPath(new URL("./packages", import.meta.url));
 
@@ -19,6 +61,7 @@ export default defineConfig({
     maxWorkers: Math.ceil(1.5 * availableParallelism()),
     // Files of one worker share their modules: most of the time of a small file went into loading them again.
     isolate: false,
+    sequence: { sequencer: LongFirst },
     projects: [
       {
         extends: true,

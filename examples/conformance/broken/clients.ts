@@ -25,7 +25,7 @@ interface Fault {
 const reading = (change: (block: string) => string): Fault => ({
   options: { fetch: (request) => throughout(request, (chunks) => eachBlock(chunks, change)) },
   // Real peers write in many ways.
-  also: ["client/transcript/**"],
+  also: ["client/transcript/**", "client/*/framing/crlf-split"],
 });
 
 async function throughout(
@@ -120,6 +120,18 @@ export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
     also: ({ contract }) => [...Object.keys(contract.operations), "transcript"].map((name) => `client/${name}/**`),
   },
   "alter-told": { told: altered, also: ["client/**"] },
+  "lose-query": {
+    options: { fetch: (request) => fetch(new Request(request.url.split("?")[0]!, request)) },
+    // A parameter may tell two operations apart.
+    also: ({ contract }) => [
+      ...Object.keys(contract.operations)
+        .filter((name) => contract.operations[name]!.when)
+        .map((name) => `client/${name}/**`),
+      "client/*/request/*",
+      "client/*/parameter/*",
+      "client/transcript/**",
+    ],
+  },
   "lose-header": losing(headerNames),
   "lose-cookie": losing(() => ["Cookie"]),
   "alter-upload": { line: (line) => (line.bytes === undefined ? line : { ...line, bytes: btoa("altered") }) },
@@ -191,7 +203,12 @@ export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
     options: {
       fetch: chunked((chunk) => (/\n\n|\r\r|\r\n\r\n/.test(chunk.toString()) ? chunk : Buffer.alloc(0))),
     },
-    also: ["client/*/framing/utf-8", "client/transcript/**"],
+    also: ["client/*/framing/utf-8", "client/*/framing/crlf-split", "client/transcript/**"],
+  },
+  // The CR at the end of a chunk ends a line, and so does the LF that the next one begins with.
+  "sse-crlf-split": {
+    options: { fetch: chunked((chunk) => Buffer.from(chunk.toString("latin1").replace(/\r$/, "\n"), "latin1")) },
+    also: ["client/transcript/**", "client/*/framing/cr"],
   },
   "utf8-split": {
     options: { fetch: chunked((chunk) => Buffer.from(chunk.toString())) },

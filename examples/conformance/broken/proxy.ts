@@ -31,7 +31,7 @@ export interface Breaks {
   readonly endless?: boolean;
   /** Keeps a call although its caller has gone. */
   readonly keeps?: boolean;
-  /** The frames in place of one; "close" refuses with 1008. */
+  /** The frames in place of one; "close" refuses it with 1008, and what follows is still passed on. */
   readonly frame?: (frame: Frame, from: "client" | "server") => readonly Frame[] | "close";
 }
 
@@ -150,8 +150,7 @@ function pass(from: Socket, to: Socket, side: "client" | "server", { frame }: Br
       const made = frame?.(next.frame, side) ?? [next.frame];
       if (made === "close") {
         from.write(encodeFrame(8, Buffer.from([3, 240]), true, side === "server"));
-        to.destroy();
-        return;
+        continue;
       }
       for (const one of made) to.write(encodeFrame(one.opcode, one.payload, one.fin, side === "client"));
     }

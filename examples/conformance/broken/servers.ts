@@ -69,7 +69,7 @@ export function alteredHeaders(headers: Readonly<Record<string, Json>>): Record<
 }
 
 /** A server that loses the parameters of a place. */
-const loses = (place: "header" | "cookie"): Fault => ({
+const loses = (place: "query" | "header" | "cookie"): Fault => ({
   report: (calls, { contract }) =>
     calls.map((one) => {
       const { parameters = {} } = contract.operations[one.call] ?? {};
@@ -105,6 +105,7 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
     report: (calls) => calls.map((one) => ({ ...one, input: { ...one.input, altered: true } })),
     also: ["server/transcript/**"],
   },
+  "lose-query": loses("query"),
   "lose-header": loses("header"),
   "lose-cookie": loses("cookie"),
   "alter-upload": { report: (calls) => calls.map((one) => (one.bytes ? { ...one, bytes: btoa("altered") } : one)) },
@@ -207,16 +208,21 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
       })),
     also: ["server/*/fragments", "server/*/unknown"],
   },
-  "refuse-unknown": { breaks: { frame: (frame) => (text(frame).includes("parlance.unknown") ? "close" : [frame]) } },
+  "refuse-unknown": {
+    breaks: { frame: (frame) => (text(frame).includes("parlance.unknown") ? "close" : [frame]) },
+  },
   "lenient-frames": {
     breaks: {
       frame: (frame, from) =>
         from === "client" && frame.opcode === 1 && frame.fin && parses(text(frame)) === undefined ? [] : [frame],
     },
   },
-  "any-binary": { breaks: { frame: (frame) => (frame.opcode === 2 ? [] : [frame]) } },
+  "any-binary": { breaks: { frame: (frame) => [frame.opcode === 2 ? { ...frame, opcode: 1 } : frame] } },
   "no-fragments": { breaks: { frame: (frame) => (!frame.fin || frame.opcode === 0 ? [] : [frame]) } },
-  "no-pong": { breaks: { frame: (frame) => (frame.opcode === 10 ? [] : [frame]) } },
+  "no-pong": {
+    breaks: { frame: (frame) => (frame.opcode === 10 ? [] : [frame]) },
+    also: ["server/*/unknown"],
+  },
   "no-close": {
     breaks: { frame: (frame, from) => (frame.opcode === 8 && from === "server" ? [] : [frame]) },
     also: ["server/*/end", "server/*/binary", "server/*/malformed", "server/*/opening", "server/*/schema/**"],

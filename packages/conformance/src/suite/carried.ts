@@ -1,20 +1,20 @@
 import type { Json } from "@parlance/contract";
 import type { Kit } from "./kit.js";
 
-/** An optional or required parameter in a header or a cookie, with a value that an encoding would change. */
+/** An optional or required parameter beside the path, with a value that an encoding would change. */
 export interface CarriedParameter {
   readonly key: string;
-  readonly place: "header" | "cookie";
+  readonly place: "query" | "header" | "cookie";
   readonly value: Json;
 }
 
-/** Characters that a header may hold as they are, and that a cookie holds only encoded. */
-const HARD = { header: 'one "two"; three, %41', cookie: 'ä=;, "%41"' } as const;
+/** Characters that a header may hold as they are, and that a query or a cookie holds only encoded. */
+const HARD = { query: "a&b=c+d e/%41#ä", header: 'one "two"; three, %41', cookie: 'ä=;, "%41"' } as const;
 
 export function carriedParameters(kit: Kit, name: string): CarriedParameter[] {
-  const { parameters = {} } = kit.contract.operations[name]!;
+  const { parameters = {}, when = {} } = kit.contract.operations[name]!;
   return Object.entries(parameters).flatMap(([key, { in: place, type }]) => {
-    if (place !== "header" && place !== "cookie") return [];
+    if (place === "path" || key in when) return [];
     const free = type === "string" && kit.isFree(name, key);
     return { key, place, value: free ? HARD[place] : kit.parameter(name, key) };
   });

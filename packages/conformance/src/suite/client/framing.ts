@@ -91,6 +91,8 @@ export function framingCases(kit: Kit, name: string): ClientCase[] {
     // One chunk each: a reader that cuts at chunks would hide the rest.
     return read(id, title, kill, flow, blocks.map(write));
   });
+  const lines = blocks.map((one) => inLines(one).replaceAll("\n", "\r\n")).join("");
+  cases.push(read("crlf-split", "CR and LF in two chunks", "sse-crlf-split", flow, lines.split(/(?<=\r)(?=\n)/)));
   const last = flow.at(-1)!;
   const short =
     [...flow].filter((one) => one !== last || !kit.ends(name)).sort((a, b) => block(a).length - block(b).length)[0] ??

@@ -2,8 +2,10 @@ import { resultOf } from "../carried.js";
 import { type ClientCase, meet } from "../case.js";
 import type { Kit } from "../kit.js";
 import { type Lenient, mutantsOf } from "../mutant.js";
+import type { ClientStep } from "../script.js";
 import { mediaType } from "../server/operations.js";
-import { answerWith, meetError, meetMessages, meetRequest, refuse, succeed } from "./read.js";
+import type { Exchange } from "../stage.js";
+import { accepting, answerWith, meetError, meetMessages, meetRequest, openUp, refuse, succeed } from "./read.js";
 
 /** Requests, answers and refusals. */
 export async function operationCases(kit: Kit, lenient: Lenient): Promise<ClientCase[]> {
@@ -150,24 +152,37 @@ async function schemas(kit: Kit, lenient: Lenient, name: string): Promise<Client
   }));
 }
 
+/** The token of one operation and of each channel: clients open sockets with other code. */
 function tokens(kit: Kit): ClientCase[] {
-  const { auth, operations } = kit.contract;
-  const [name] = Object.keys(operations);
-  if (auth === undefined || name === undefined) return [];
+  const { auth, operations, channels } = kit.contract;
+  if (auth === undefined) return [];
   const header = (auth.header ?? "Authorization").toLowerCase();
   const value = auth.header === undefined ? "Bearer conformance" : "conformance";
-  return [
-    {
-      ...about(kit, name, "token"),
-      title: `${name} carries the token in ${auth.header ?? "Authorization"}`,
-      at: "contract.json#/auth",
-      kill: "no-token",
-      async run(stage) {
-        await stage.call({ operation: name, input: kit.input(name), script: kit.leaving(name) }, async (exchange) => {
-          meet(exchange.headers[header] === value, `${header}: ${value}`, exchange.headers[header] ?? "none");
-          await succeed(kit, name, exchange);
-        });
-      },
-    },
-  ];
+  const meetToken = ({ headers }: Exchange) =>
+    meet(headers[header] === value, `${header}: ${value}`, headers[header] ?? "none");
+  const carries = (name: string, script: ClientStep[], serve: (exchange: Exchange) => Promise<void>): ClientCase => ({
+    ...about(kit, name, "token"),
+    title: `${name} carries the token in ${auth.header ?? "Authorization"}`,
+    at: "contract.json#/auth",
+    kill: "no-token",
+    run: async (stage) => void (await stage.call({ operation: name, input: kit.input(name), script }, serve)),
+  });
+  const called = Object.keys(operations)
+    .slice(0, 1)
+    .map((name) =>
+      carries(name, kit.leaving(name), async (exchange) => {
+        meetToken(exchange);
+        await succeed(kit, name, exchange);
+      }),
+    );
+  const opened = Object.keys(channels).map((name) => {
+    const opening = kit.opening(name).client.map((send): ClientStep => ({ send }));
+    const serve = accepting(kit, name, async (frames, exchange) => {
+      meetToken(exchange);
+      await openUp(kit, name, frames);
+      frames.close(1000);
+    });
+    return carries(name, opening, serve);
+  });
+  return [...called, ...opened];
 }

@@ -123,7 +123,13 @@ function frames(kit: Kit, name: string): ServerCase[] {
   const message = usual(kit, name);
   const text = kit.frame(name, "client", message);
   const script = [after(kit, name, [{ receive: message.type }, { hold: true }])];
-  const arrives = (id: string, title: string, kill: string, send: (frames: Frames) => void): ServerCase => ({
+  const arrives = (
+    id: string,
+    title: string,
+    kill: string,
+    send: (frames: Frames) => void,
+    then?: (frames: Frames) => Promise<void>,
+  ): ServerCase => ({
     ...about(kit, name, id),
     title: `${name} ${title}`,
     kill,
@@ -132,6 +138,7 @@ function frames(kit: Kit, name: string): ServerCase[] {
       on(kit, stage, name, async (frames) => {
         send(frames);
         await meetReceived(stage, name, message);
+        await then?.(frames);
       }),
   });
   const refuses = (id: string, what: string, kill: string, send: (frames: Frames) => void): ServerCase => ({
@@ -165,11 +172,12 @@ function frames(kit: Kit, name: string): ServerCase[] {
               frames.send(JSON.stringify(unknown));
               frames.send(text);
             },
+            meetOpen,
           ),
         ]),
     refuses("malformed", "a frame that is not JSON", "lenient-frames", (frames) => frames.send('{"')),
     {
-      ...refuses("binary", "a binary frame", "any-binary", (frames) => frames.frame(BINARY, "\u0001\u0002")),
+      ...refuses("binary", "a message in a binary frame", "any-binary", (frames) => frames.frame(BINARY, text)),
       level: "should",
     },
     {
@@ -185,6 +193,16 @@ function frames(kit: Kit, name: string): ServerCase[] {
         }),
     },
   ];
+}
+
+/** Meets a pong, and no close before it. A fault may come: Based names an action that it does not know, and goes on. */
+async function meetOpen(frames: Frames): Promise<void> {
+  frames.frame(PING, "open");
+  for (;;) {
+    const frame = await frames.next();
+    if ("pong" in frame) return;
+    meet(!("close" in frame), "the channel to go on", shown(frame));
+  }
 }
 
 /** A message of a newer peer; undefined where every object is one that the contract defines. */
