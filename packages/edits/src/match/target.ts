@@ -1,5 +1,6 @@
 import { splitLines } from "../lines.js";
 import type { Hunk } from "../patch.js";
+import type { Sides } from "../sides.js";
 import { type Effort, startEffort } from "./effort.js";
 import { looseLine, plainTabs } from "./normal.js";
 import type { Outline } from "./outline.js";
@@ -53,16 +54,30 @@ export function lineStarts(text: string): number[] {
   return starts;
 }
 
-/** Do these lines stand at this offset up to white space? */
-export function fitsLoosely(lines: readonly string[], text: string, start: number): boolean {
-  let at = start;
-  return lines.every((line) => {
-    const feed = text.indexOf("\n", at);
-    const end = feed < 0 ? text.length : feed;
-    const fits = at < text.length && looseLine(line) === looseLine(text.slice(at, end));
-    at = end + 1;
-    return fits;
-  });
+/**
+ * Whether a hunk that fits at one row may belong at another, which its numbers name, since only the context there is stale: all
+ * deleted lines stand there up to white space, and of all lines all but one do, or more than half. So does a place further away than
+ * the hunk is long where all lines stand around one line more or one context line less.
+ */
+export function isNear(
+  { old, deleted }: Sides,
+  { text, starts }: Pick<Target, "text" | "starts">,
+  row: number,
+  found: number,
+): boolean {
+  const fits = (i: number, at: number) =>
+    at >= 0 && at + 1 in starts && looseLine(old[i]!) === looseLine(text.slice(starts[at], starts[at + 1]));
+  const stands = old.map((_, i) => fits(i, row + i));
+  const first = stands.indexOf(false);
+  if (first < 0) return true;
+  if (row < 0) return false;
+  const stale = stands.filter((each) => !each).length;
+  const held = old.filter((line, i) => stands[i] && line.trim() !== "").length;
+  if (stands.every((each, i) => each || !deleted[i]) && (stale === 1 ? held > 0 : held > stale)) return true;
+  const standsBehind = (from: number, shift: number) => old.every((_, i) => i < from || fits(i, row + i + shift));
+  const isTelling = old.some((line, i) => i !== first && line.trim() !== "");
+  const isApart = Math.abs(row - found) > old.length;
+  return isApart && isTelling && (standsBehind(first, 1) || (!deleted[first] && standsBehind(first + 1, -1)));
 }
 
 /** Looks up the lines of all hunks in one pass over the text. */
