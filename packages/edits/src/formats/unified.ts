@@ -67,14 +67,16 @@ export const unifiedDiffs: Format = {
     let held = { blank: 0, fence: false, bare: 0 };
 
     /**
-     * Of the text behind the diff: the line before, and whether there was prose. A fence right behind the diff may be a line
-     * of the file, and so may the first line behind its end; at any other fence the diff is over.
+     * Of the text behind the diff: the line before, and whether there was prose. A fence behind the diff may be a line
+     * of the file unless a blank line is between, and so may the first line behind its end; at any other fence the diff is over.
      */
     let above: string | null = null;
     let prose = fence !== null;
     let shown = fence !== null;
     let ending = fence !== null;
     let over = false;
+    /** A blank line stands behind the diff, or its counts say that it is complete. */
+    let apart = false;
 
     /** A line without anything but blanks is context as it stands while the hunk lacks lines. */
     const isBlank = (line: string) =>
@@ -163,7 +165,8 @@ export const unifiedDiffs: Format = {
         const stray = isChanged(line) && (hollow || (!over && !isListed(line, above ?? "x", prose, sure)));
         // Behind one space it may be context.
         const isFence = openFence(line) !== null && !(line[0] === " " && line[1] !== " ");
-        over ||= line === "-- " || (isFence ? above !== null && !shown : ending && !/^[ +-]/.test(line));
+        apart ||= sure || line.trim() === "";
+        over ||= line === "-- " || (isFence ? apart && above !== null && !shown : ending && !/^[ +-]/.test(line));
         ending ||= isFence && shown;
         shown ||= isFence;
         prose ||= !isFence && line.trim() !== "" && line[0] !== " ";
