@@ -103,20 +103,31 @@ export const unifiedDiffs: Format = {
       if (!inHunk) return null;
       if (fence !== null && closesFence(line, fence, 0)) {
         if (completes()) return "kept";
-        if (held.fence || !owes(count())) return "past";
+        if (held.fence || !(left === null || owes(count()))) return "past";
         held.fence = true;
         return "maybe";
       }
       if (fence !== null && !held.fence) return null;
+      if (left === null && (line.trim() !== "" || (line[0] === " " && count() > 0))) return holdBehind(line);
       if (isBlank(line)) {
         held.blank++;
-        return held.blank > 3 || held.bare > 0 ? "past" : "maybe";
+        return held.blank > 3 || (held.bare > 0 && left !== null) ? "past" : "maybe";
       }
       if (held.fence) return /^[ +-]/.test(line) && !isItem(line) && owes(count()) ? null : "past";
       if (goesOn(line)) return null;
       if (completes()) return "kept";
       // Context that lost its space, context that the counts have missed, or the prose behind the diff.
-      if (/^[-+]/.test(line) || left === null || held.blank > 0 === (line[0] !== " ") || held.bare > 4) return "past";
+      if (/^[-+]/.test(line) || held.blank > 0 === (line[0] !== " ") || held.bare > 4) return "past";
+      held.bare++;
+      return "maybe";
+    }
+
+    /** Without counts, a fence and lines that touch the hunk are its context if a changed line stands behind them. */
+    function holdBehind(line: string): Taken | null {
+      if (held.bare === 0 && !held.fence) {
+        if (goesOn(line)) return null;
+      } else if (isChanged(line) && !isItem(line) && !HEADER.test(line)) return null;
+      if (held.bare > 4 || held.blank > 0 || isChanged(line) || HEADER.test(line)) return "past";
       held.bare++;
       return "maybe";
     }
@@ -180,7 +191,8 @@ export const unifiedDiffs: Format = {
           fence !== null
             ? end !== "closed"
             : end === "torn" ||
-              (end === "cut" && (left === null ? inHunk && /^[-+]/.test(lines[last]!) : owes(count())));
+              (end === "cut" &&
+                (left === null ? inHunk && held.bare === 0 && /^[-+]/.test(lines[last]!) : owes(count())));
         if (unfinished) refuse(last, "unfinished");
         // Too large a count, or context that lost its blanks: reading on, or stopping, may be wrong.
         if (fence === null && end === "closed" && owes(count())) refuse(last, "bad-hunk");
