@@ -65,19 +65,19 @@ export function isNear(
   row: number,
   found: number,
 ): boolean {
-  const fits = (i: number, at: number) =>
-    at >= 0 && at + 1 in starts && looseLine(old[i]!) === looseLine(text.slice(starts[at], starts[at + 1]));
-  const stands = old.map((_, i) => fits(i, row + i));
-  const first = stands.indexOf(false);
-  if (first < 0) return true;
+  const fits = (i: number, shift = 0) => {
+    const at = row + i + shift;
+    return at >= 0 && at + 1 in starts && looseLine(old[i]!) === looseLine(text.slice(starts[at], starts[at + 1]));
+  };
+  const stale = old.flatMap((_, i) => (fits(i) ? [] : i));
+  const [first] = stale;
+  if (first === undefined) return true;
   if (row < 0) return false;
-  const stale = stands.filter((each) => !each).length;
-  const held = old.filter((line, i) => stands[i] && line.trim() !== "").length;
-  if (stands.every((each, i) => each || !deleted[i]) && (stale === 1 ? held > 0 : held > stale)) return true;
-  const standsBehind = (from: number, shift: number) => old.every((_, i) => i < from || fits(i, row + i + shift));
-  const isTelling = old.some((line, i) => i !== first && line.trim() !== "");
-  const isApart = Math.abs(row - found) > old.length;
-  return isApart && isTelling && (standsBehind(first, 1) || (!deleted[first] && standsBehind(first + 1, -1)));
+  const held = old.filter((line, i) => line.trim() !== "" && fits(i)).length;
+  if (!stale.some((i) => deleted[i]) && (stale.length === 1 ? held > 0 : held > stale.length)) return true;
+  const standsBehind = (from: number, shift: number) => old.every((_, i) => i < from || fits(i, shift));
+  const isApart = old.length > 1 && Math.abs(row - found) > old.length;
+  return isApart && (standsBehind(first, 1) || (!deleted[first] && standsBehind(first + 1, -1)));
 }
 
 /** Looks up the lines of all hunks in one pass over the text. */
