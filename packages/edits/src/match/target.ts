@@ -67,14 +67,13 @@ export function isNear(
 ): boolean {
   const fits = (i: number, shift = 0) => {
     const at = row + i + shift;
-    return at >= 0 && at + 1 in starts && looseLine(old[i]!) === looseLine(text.slice(starts[at], starts[at + 1]));
+    return at + 1 in starts && looseLine(old[i]!) === looseLine(text.slice(starts[at], starts[at + 1]));
   };
   const stale = old.flatMap((_, i) => (fits(i) ? [] : i));
   const [first] = stale;
-  if (first === undefined) return true;
-  if (row < 0) return false;
+  if (first === undefined || row < 0) return row >= 0;
   const held = old.filter((line, i) => line.trim() !== "" && fits(i)).length;
-  if (!stale.some((i) => deleted[i]) && (stale.length === 1 ? held > 0 : held > stale.length)) return true;
+  if (!stale.some((i) => deleted[i]) && held > (stale.length > 1 ? stale.length : 0)) return true;
   const standsBehind = (from: number, shift: number) => old.every((_, i) => i < from || fits(i, shift));
   const isApart = old.length > 1 && Math.abs(row - found) > old.length;
   return isApart && (standsBehind(first, 1) || (!deleted[first] && standsBehind(first + 1, -1)));
