@@ -169,7 +169,8 @@ function widen(old: string, now: string, text = "") {
       refuse(0, "ambiguous", `${quote(old)} stands more than once; write more of the lines around it`);
     return null;
   }
-  const start = text.lastIndexOf("\n", at - 1) + 1;
+  // A negative place would count as 0.
+  const start = at === 0 ? 0 : text.lastIndexOf("\n", at - 1) + 1;
   const behind = at + old.length;
   const whole = old.endsWith("\n") && (now === "" || now.endsWith("\n"));
   const feed = text.indexOf("\n", behind);

@@ -67,14 +67,16 @@ export const unifiedDiffs: Format = {
     let held = { blank: 0, fence: false, bare: 0 };
 
     /**
-     * Of the text behind the diff: the line before, and whether there was prose. A fence right behind the diff may be a line
-     * of the file, and so may the first line behind its end; at any other fence the diff is over.
+     * Of the text behind the diff: the line before, and whether there was prose. A fence behind the diff may be a line
+     * of the file unless a blank line is between, and so may the first line behind its end; at any other fence the diff is over.
      */
     let above: string | null = null;
     let prose = fence !== null;
     let shown = fence !== null;
     let ending = fence !== null;
     let over = false;
+    /** A blank line stands behind the diff, or its counts say that it is complete. */
+    let apart = false;
 
     /** A line without anything but blanks is context as it stands while the hunk lacks lines. */
     const isBlank = (line: string) =>
@@ -101,20 +103,31 @@ export const unifiedDiffs: Format = {
       if (!inHunk) return null;
       if (fence !== null && closesFence(line, fence, 0)) {
         if (completes()) return "kept";
-        if (held.fence || !owes(count())) return "past";
+        if (held.fence || !(left === null || owes(count()))) return "past";
         held.fence = true;
         return "maybe";
       }
       if (fence !== null && !held.fence) return null;
+      if (left === null && (line.trim() !== "" || (line[0] === " " && count() > 0))) return holdBehind(line);
       if (isBlank(line)) {
         held.blank++;
-        return held.blank > 3 || held.bare > 0 ? "past" : "maybe";
+        return held.blank > 3 || (held.bare > 0 && left !== null) ? "past" : "maybe";
       }
       if (held.fence) return /^[ +-]/.test(line) && !isItem(line) && owes(count()) ? null : "past";
       if (goesOn(line)) return null;
       if (completes()) return "kept";
       // Context that lost its space, context that the counts have missed, or the prose behind the diff.
-      if (/^[-+]/.test(line) || left === null || held.blank > 0 === (line[0] !== " ") || held.bare > 4) return "past";
+      if (/^[-+]/.test(line) || held.blank > 0 === (line[0] !== " ") || held.bare > 4) return "past";
+      held.bare++;
+      return "maybe";
+    }
+
+    /** Without counts, a fence and lines that touch the hunk are its context if a changed line stands behind them. */
+    function holdBehind(line: string): Taken | null {
+      if (held.bare === 0 && !held.fence) {
+        if (goesOn(line)) return null;
+      } else if (isChanged(line) && !isItem(line) && !HEADER.test(line)) return null;
+      if (held.bare > 4 || held.blank > 0 || isChanged(line) || HEADER.test(line)) return "past";
       held.bare++;
       return "maybe";
     }
@@ -163,7 +176,8 @@ export const unifiedDiffs: Format = {
         const stray = isChanged(line) && (hollow || (!over && !isListed(line, above ?? "x", prose, sure)));
         // Behind one space it may be context.
         const isFence = openFence(line) !== null && !(line[0] === " " && line[1] !== " ");
-        over ||= line === "-- " || (isFence ? above !== null && !shown : ending && !/^[ +-]/.test(line));
+        apart ||= sure || line.trim() === "";
+        over ||= line === "-- " || (isFence ? apart && above !== null && !shown : ending && !/^[ +-]/.test(line));
         ending ||= isFence && shown;
         shown ||= isFence;
         prose ||= !isFence && line.trim() !== "" && line[0] !== " ";
@@ -177,7 +191,8 @@ export const unifiedDiffs: Format = {
           fence !== null
             ? end !== "closed"
             : end === "torn" ||
-              (end === "cut" && (left === null ? inHunk && /^[-+]/.test(lines[last]!) : owes(count())));
+              (end === "cut" &&
+                (left === null ? inHunk && held.bare === 0 && /^[-+]/.test(lines[last]!) : owes(count())));
         if (unfinished) refuse(last, "unfinished");
         // Too large a count, or context that lost its blanks: reading on, or stopping, may be wrong.
         if (fence === null && end === "closed" && owes(count())) refuse(last, "bad-hunk");

@@ -4,7 +4,7 @@ import { hintOf, takeApart } from "../sides.js";
 import type { Splice } from "../splice.js";
 import { type Effort, startEffort } from "./effort.js";
 import { lastUpTo } from "./sorted.js";
-import { fitsLoosely, lineStarts } from "./target.js";
+import { isNear, lineStarts } from "./target.js";
 
 const LINE_FEED = 10;
 const PLUS = 43;
@@ -88,11 +88,13 @@ export function standMoved(hunks: readonly Hunk[], text: string): Standing | nul
   for (const [i, hunk] of hunks.entries()) {
     const hint = hintOf(hunk);
     if (hint === null) continue;
+    const sides = searched.has(hunk) ? takeApart(hunk) : null;
     for (const drift of drifts) {
-      const at = starts[hint + drift];
-      if (at === undefined || hint + drift === rows[i]) continue;
-      if (searched.has(hunk) ? fitsLoosely(takeApart(hunk).old, text, at) : matchOld(hunk, text, at, effort) >= 0)
-        return null;
+      const named = hint + drift;
+      const at = starts[named];
+      if (at === undefined || named === rows[i]) continue;
+      if (sides) effort.left -= hunk.lines.length;
+      if (sides ? isNear(sides, { text, starts }, named, rows[i]!) : matchOld(hunk, text, at, effort) >= 0) return null;
     }
   }
   return effort.left < 0 ? null : { rows, splices };

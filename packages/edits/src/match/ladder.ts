@@ -120,6 +120,8 @@ function findMatches(
     if (elsewhere.length === 0 && !(address && places.length)) elsewhere = all;
     const fresh = places.filter((at) => !isInside(at, sides, applied));
     if (fresh.length === 0 && applied.length > 0) return refuse("already-applied", rung, applied);
+    // Without a number nothing says that the place where the new lines stand already is not the one.
+    if (sides.hint === null && fresh.length < places.length) return refuse("ambiguous", rung, places);
     const agreed = address ? fresh.filter((row) => !address.contradicted(row, inARow(row, sides.old))) : fresh;
     // If number and section point to different places, neither is certain.
     if (fresh.length > 0 && (agreed.length === 0 || (fresh.includes(sides.hint!) && !agreed.includes(sides.hint!))))

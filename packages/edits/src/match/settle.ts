@@ -1,9 +1,8 @@
 import type { Conflict } from "../result.js";
-import type { Sides } from "../sides.js";
 import { findApplied, namedRows } from "./applied.js";
 import { type Candidate, conflict, type Match, type Placed } from "./match.js";
 import type { OrderRows } from "./order.js";
-import { fitsLoosely, type Target } from "./target.js";
+import { isNear, type Target } from "./target.js";
 
 /** A hunk with a unique place, and the distance from its number. */
 interface Sure {
@@ -16,9 +15,9 @@ interface Sure {
  * Chooses among several places, or leaves a hunk ambiguous. The rule: the only place; else the only one between the
  * places of the nearest hunks before and behind it that have but one, where line numbers give the hunks an order; else the one
  * where its line number says, or its line number moved as far as one of these neighbours was. If they name different places, or none,
- * nothing is chosen: how near a place is to a wrong number proves nothing. Nor is a place elsewhere proof while a looser copy stands
- * where the numbers say, or while the new lines do. Hunks without numbers that stand in the file's order take the only
- * places by which all of them do.
+ * nothing is chosen: how near a place is to a wrong number proves nothing. Nor is a place elsewhere proof while the place that the
+ * numbers name fits but for stale context (see `isNear`), or while the new lines stand there. Hunks without numbers that stand in
+ * the file's order take the only places by which all of them do.
  */
 export function settle(
   candidates: readonly (Candidate | Conflict)[],
@@ -72,9 +71,5 @@ function chooseByNumber(
   if (left.length !== 1 || named.includes(match!.row)) return left.length === 1 ? match! : null;
   const applied = findApplied(sides, drifts, target);
   if (applied !== null) return conflict(sides, "already-applied", match!.rung, [applied]);
-  return named.some((row) => isNear(sides, row, target)) ? null : match!;
-}
-
-function isNear({ old }: Sides, row: number, { starts, text }: Target): boolean {
-  return row in starts && fitsLoosely(old, text, starts[row]!);
+  return named.some((row) => isNear(sides, target, row, match!.row)) ? null : match!;
 }

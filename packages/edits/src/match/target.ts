@@ -1,5 +1,6 @@
 import { splitLines } from "../lines.js";
 import type { Hunk } from "../patch.js";
+import type { Sides } from "../sides.js";
 import { type Effort, startEffort } from "./effort.js";
 import { looseLine, plainTabs } from "./normal.js";
 import type { Outline } from "./outline.js";
@@ -53,16 +54,29 @@ export function lineStarts(text: string): number[] {
   return starts;
 }
 
-/** Do these lines stand at this offset up to white space? */
-export function fitsLoosely(lines: readonly string[], text: string, start: number): boolean {
-  let at = start;
-  return lines.every((line) => {
-    const feed = text.indexOf("\n", at);
-    const end = feed < 0 ? text.length : feed;
-    const fits = at < text.length && looseLine(line) === looseLine(text.slice(at, end));
-    at = end + 1;
-    return fits;
-  });
+/**
+ * Whether a hunk that fits at one row may belong at another, which its numbers name, since only the context there is stale: all
+ * deleted lines stand there up to white space, and of all lines all but one do, or more than half. So does a place further away than
+ * the hunk is long where all lines stand around one line more or one context line less.
+ */
+export function isNear(
+  { old, deleted }: Sides,
+  { text, starts }: Pick<Target, "text" | "starts">,
+  row: number,
+  found: number,
+): boolean {
+  const fits = (i: number, shift = 0) => {
+    const at = row + i + shift;
+    return at + 1 in starts && looseLine(old[i]!) === looseLine(text.slice(starts[at], starts[at + 1]));
+  };
+  const stale = old.flatMap((_, i) => (fits(i) ? [] : i));
+  const [first] = stale;
+  if (first === undefined || row < 0) return row >= 0;
+  const held = old.filter((line, i) => line.trim() !== "" && fits(i)).length;
+  if (!stale.some((i) => deleted[i]) && held > (stale.length > 1 ? stale.length : 0)) return true;
+  const standsBehind = (from: number, shift: number) => old.every((_, i) => i < from || fits(i, shift));
+  const isApart = old.length > 1 && Math.abs(row - found) > old.length;
+  return isApart && (standsBehind(first, 1) || (!deleted[first] && standsBehind(first + 1, -1)));
 }
 
 /** Looks up the lines of all hunks in one pass over the text. */

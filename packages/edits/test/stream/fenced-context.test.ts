@@ -1,4 +1,4 @@
-import { parseEdits, parsePatch } from "@parlance/edits";
+import { type Patch, parseEdits, parsePatch, readEdits } from "@parlance/edits";
 import { expect, test } from "vitest";
 
 /** Hunks of a Markdown file; marked lines are changed, the others context. */
@@ -7,6 +7,7 @@ const HUNKS = [
   ["```js", "code()", "```", "-x", "+y", "z"],
   ["a", "```", "-x", "b", "```", "+y"],
   ["-x", "+y", "a", "```", "-p", "+q", "b"],
+  ["```", "-x", "```", "+y"],
 ];
 const AROUND: Readonly<Record<string, (diff: string) => string>> = {
   nothing: (diff) => diff,
@@ -16,7 +17,6 @@ const AROUND: Readonly<Record<string, (diff: string) => string>> = {
 };
 const NAMES = "--- a/README.md\n+++ b/README.md\n";
 const isChanged = (line: string) => /^[-+]/.test(line);
-const isFence = (line: string | undefined) => /^```/.test(line ?? "");
 
 /** The hunk with its context marked, but for the lines of `lost`: each is a bit. */
 function textOf(header: string, hunk: readonly string[], lost: number): string {
@@ -25,10 +25,18 @@ function textOf(header: string, hunk: readonly string[], lost: number): string {
   return `${header.replace("counts", `-9,${count("-")} +9,${count("+")}`)}\n${lines.join("\n")}\n`;
 }
 
-/** Prose and a fence of its own, as it stands: what is in it may be an illustration. */
-function isIllustration(header: string, hunk: readonly string[], lost: number): boolean {
-  const bare = (i: number) => (lost & (1 << i)) > 0 && !isChanged(hunk[i]!);
-  return header !== "@@ counts @@" && hunk.some((line, i) => i > 0 && isFence(line) && bare(i) && bare(i - 1));
+/** The patches that a reader of whole texts, or of streams, makes of a text; none where it refuses. */
+const READERS: Readonly<Record<string, (text: string) => readonly Patch[]>> = {
+  parseEdits: (text) => patchesOf(parseEdits(text)),
+  parsePatch: (text) => patchesOf(parsePatch(text)),
+  readEdits(text) {
+    const reader = readEdits();
+    return [...reader.push(text), ...reader.end()].flatMap((event) => (event.type === "edit" ? [event.patch] : []));
+  },
+};
+
+function patchesOf(reading: ReturnType<typeof parseEdits>): readonly Patch[] {
+  return reading.ok ? [reading.patch] : [];
 }
 
 test.each(Object.keys(AROUND))(
@@ -36,18 +44,18 @@ test.each(Object.keys(AROUND))(
   (around) => {
     for (const header of ["@@ @@", "@@ ... @@", "@@", "@@ counts @@"])
       for (const hunk of HUNKS)
-        for (const before of ["", "@@ counts @@"])
+        for (const before of ["", "@@ counts @@", "@@ @@"])
           for (let lost = 0; lost < 1 << hunk.length; lost++) {
             if (hunk.some((line, i) => lost & (1 << i) && isChanged(line))) continue;
-            if (isIllustration(header, hunk, lost)) continue;
-            const first = before && textOf(header, ["# Title", "-one", "+ONE"], 0);
+            const first = before && textOf(before, ["# Title", "-one", "+ONE"], 0);
             const text = AROUND[around]!(NAMES + first + textOf(header, hunk, lost));
             const wanted = hunk.filter(isChanged).length + (before === "" ? 0 : 2);
-            for (const read of [parseEdits, parsePatch]) {
-              const reading = read(text);
-              if (!reading.ok) continue;
-              const lines = reading.patch.files.flatMap(({ hunks }) => hunks.flatMap(({ lines }) => lines));
-              expect(lines.filter(isChanged).length, text).toBe(wanted);
+            for (const [name, read] of Object.entries(READERS)) {
+              const patches = read(text);
+              const lines = patches.flatMap(({ files }) =>
+                files.flatMap(({ hunks }) => hunks.flatMap((one) => one.lines)),
+              );
+              if (patches.length > 0) expect(lines.filter(isChanged).length, `${name}: ${text}`).toBe(wanted);
             }
           }
   },

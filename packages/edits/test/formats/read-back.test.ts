@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import { applyPatch } from "../../src/apply.js";
+import { createPatch } from "../../src/diff/create.js";
+import { formatBeginPatch, parseBeginPatch } from "../../src/formats/begin-patch.js";
+import { formatEditBlocks, parseEditBlocks } from "../../src/formats/edit-block.js";
+import { formatSearchReplace, parseSearchReplace } from "../../src/formats/search-replace.js";
+import { formatStrReplace, parseStrReplace } from "../../src/formats/str-replace.js";
+import { parsePatch } from "../../src/parse.js";
+import type { Patch } from "../../src/patch.js";
+import type { Reading } from "../../src/reading.js";
+import { formatPatch } from "../../src/unified/format.js";
+import { type Random, random } from "../random.js";
+import { seeded } from "../seed.js";
+
+const rounds = process.env.PARLANCE_LONG ? 100_000 : 2_500;
+const from = seeded(1);
+
+/** Writes a patch and reads it again, with the text at hand; null where the writer refuses. */
+type Round = (patch: Patch, text: string) => Reading | null;
+
+const calls = (patch: Patch, text?: string) => {
+  const written = formatStrReplace(patch);
+  return written.ok ? parseStrReplace(written.calls, text === undefined ? {} : { text }) : null;
+};
+const formats: Readonly<Record<string, Round>> = {
+  "unified diffs": (patch) => parsePatch(formatPatch(patch)),
+  "Begin Patch": (patch) => through(formatBeginPatch(patch), parseBeginPatch),
+  "SEARCH/REPLACE": (patch) => through(formatSearchReplace(patch), parseSearchReplace),
+  "SEARCH/REPLACE with lines": (patch) => through(formatSearchReplace(patch, { startLine: true }), parseSearchReplace),
+  "edit blocks": (patch) => through(formatEditBlocks(patch), parseEditBlocks),
+  str_replace: (patch) => calls(patch),
+  "str_replace with the text": calls,
+};
+
+function through(written: ReturnType<typeof formatBeginPatch>, parse: (text: string) => Reading): Reading | null {
+  return written.ok ? parse(written.text) : null;
+}
+
+/** A text of few different lines, and a change of it with little context or none. */
+function draw(dice: Random) {
+  const words = ["a", "b", "c", "", "}", "  x", "y"].slice(0, 2 + dice.below(6));
+  const old = Array.from({ length: 1 + dice.below(14) }, () => dice.pick(words));
+  const lines = [...old];
+  for (let i = dice.below(3); i >= 0; i--)
+    lines.splice(
+      dice.below(lines.length + 1),
+      dice.below(2),
+      ...[dice.pick(["N", "M", "a", "b", ""])].slice(dice.below(2)),
+    );
+  const [before, after] = [old, lines].map((each) => each.join("\n") + (dice.chance(0.8) ? "\n" : ""));
+  return {
+    before: before!,
+    after: after!,
+    patch: createPatch(before!, after!, { path: "a.js", context: dice.below(4) }),
+  };
+}
+
+test.each(Object.entries(formats))(
+  "what is written as %s and read again makes the new text or is refused",
+  (_, round) => {
+    let made = 0;
+    for (let seed = from; seed < from + rounds; seed++) {
+      const { before, after, patch } = draw(random(seed));
+      const reading = before === after ? null : round(patch, before);
+      const result = reading?.ok ? applyPatch(reading.patch, before) : null;
+      if (!result?.ok) continue;
+      made++;
+      expect(result.text, `seed ${seed}: ${JSON.stringify(patch)}`).toBe(after);
+    }
+    expect(made).toBeGreaterThan(rounds / 3);
+  },
+);
