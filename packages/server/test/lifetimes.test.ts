@@ -215,6 +215,28 @@ test("a handler may copy its call, and take it apart", async () => {
   ]);
 });
 
+test("a message that breaks its schema is its sender's error, and is not kept for the session's readers", async () => {
+  const app = agent(
+    { onError: false },
+    {
+      prompt({ text }, { session }) {
+        session("s").send({
+          type: "message.delta",
+          content: text === "wrong" ? (7 as never) : text,
+          role: "assistant",
+        });
+        return { status: "accepted", agent_state: "thinking" };
+      },
+    },
+  );
+  const first = await reader(app);
+  const { status } = await app.fetch(requestOf("/prompt", undefined, { text: "wrong" }));
+  expect([status, app.stats().queued]).toEqual([500, 0]);
+  await prompt(app, "1");
+  await first.gets("1");
+  await first.detach();
+});
+
 test("readers that join by key take places, call hooks.request, and may be refused by it", async () => {
   let refuse = false;
   const seen: string[] = [];

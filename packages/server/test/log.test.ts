@@ -227,3 +227,39 @@ test("a stream goes on after its server stood still while an entry was on its wa
   expect(await connect(foldGateway, { fetch: app.fetch }).send({ content: "x" }).text()).toBe("1234");
   expect(failures).toEqual([]);
 });
+
+test("a log that does not say its size counts as none in the gauges", async () => {
+  const { size: _, ...log } = memoryLog();
+  const app = serve(foldGateway, {}, { partial: true, log });
+  expect(app.stats().logged).toBe(0);
+  await app.close();
+});
+
+test("the readers of a cancelled stream end at once, also while its log does not answer", async () => {
+  const log = memoryLog();
+  let hangs = false;
+  const stuck: EventLog = {
+    ...log,
+    async open(stream) {
+      const writer = await log.open(stream);
+      const or = (call: () => Promise<void>) => (hangs ? new Promise<void>(() => {}) : call());
+      return writer && { ...writer, close: () => or(writer.close), trim: (last) => or(() => writer.trim(last)) };
+    },
+  };
+  const handlers: Partial<FoldGatewayHandlers> = {
+    async *send(_, { signal }) {
+      yield { type: "text", text: "1" };
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    },
+  };
+  const app = serve(foldGateway, handlers as FoldGatewayHandlers, { log: stuck, storeWithin: 60_000, onError: false });
+  const headers = { [RESUME]: newKey(), "Content-Type": "application/json" };
+  const request = (method: string, body?: string) =>
+    app.fetch(new Request("http://localhost/api/send", { method, headers, ...(body && { body }) }));
+  const answer = await request("POST", JSON.stringify({ content: "x", sender: "test" }));
+  const body = answer.body!.getReader();
+  await body.read();
+  hangs = true;
+  void request("DELETE");
+  expect(await body.read()).toMatchObject({ done: true });
+});

@@ -1,8 +1,10 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { based } from "@parlance/protocols/based";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
+import { RESUME } from "@parlance/wire";
 import { expect, onTestFinished, test } from "vitest";
 
 test.each([
@@ -26,5 +28,15 @@ test.each([
     while (!text.endsWith("OK")) await once(socket, "data");
     expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     expect(/^connection: (.*)\r$/im.exec(text)?.[1]).toBe(closes ? "close" : "keep-alive");
+  },
+);
+
+test.each(["", "short", "0".repeat(31), "G".repeat(32)])(
+  "a GET of a channel with the key %j, which is none, is answered as one without a key",
+  async (key) => {
+    const app = serve(based, { session: async () => {} });
+    const { status, headers } = await app.fetch(new Request("http://localhost/ws", { headers: { [RESUME]: key } }));
+    expect([status, headers.get(RESUME)]).toEqual([426, null]);
+    await app.close();
   },
 );
