@@ -65,7 +65,7 @@ export default [
   client("loco", "at once", "7.36 kB", atOnce),
   client("fold-gateway", "in all (with streams)", "10.25 kB", all.streams),
   client("based", "in all (with channels)", "12.6 kB", all.channelsAlone),
-  client("loco", "in all (with channels)", "16.03 kB", all.channels),
+  client("loco", "in all (with channels)", "16.04 kB", all.channels),
   client("fold-gateway", "with resume", "13.14 kB", resumed.streams),
   client("based", "with resume", "17.21 kB", resumed.channelsAlone),
   client("loco", "with resume", "20.38 kB", resumed.channels),
