@@ -1,7 +1,7 @@
 import { formatTicket, newKey, type OpenSocket } from "@parlance/wire";
 import { Queue } from "@parlance/wire/link";
 import { Blocks } from "../blocks.js";
-import { bytesIn, MAX_CONTENT } from "../bodies.js";
+import { bytesIn, comparable, MAX_CONTENT } from "../bodies.js";
 import { headerOf, isEventStream } from "../recording.js";
 import { urlAt } from "../target.js";
 import { Cursors } from "./cursors.js";
@@ -54,7 +54,7 @@ export async function replayClient(tape: Tape, options: ReplayClientOptions): Pr
   return run.problems;
 }
 
-/** Sends a recorded request; undefined if the server's ids make another server's URL of it. */
+/** Sends a recorded request; undefined if it cannot be sent, or the server's ids make another server's URL of it. */
 function begin(run: Replaying, cursors: Cursors, take: Take, options: ReplayClientOptions): Live | undefined {
   const url = urlOf(run, take, options.baseUrl ?? "http://localhost");
   if (url === undefined) return undefined;
@@ -67,13 +67,15 @@ function begin(run: Replaying, cursors: Cursors, take: Take, options: ReplayClie
     const { base64, body: text } = take;
     const content = base64 === undefined ? text && run.matcher.send(text) : bytesIn(base64);
     const body = content === undefined ? {} : { body: content };
-    const request = new Request(url, {
-      method: take.request.method,
-      headers,
-      signal: one.abort.signal,
-      ...REDIRECT,
-      ...body,
-    });
+    const { method } = take.request;
+    let request: Request;
+    try {
+      request = new Request(url, { method, headers, signal: one.abort.signal, ...REDIRECT, ...body });
+    } catch (error) {
+      // A method, a header or a body that the recording may have and `fetch` does not send.
+      run.found("left", `${nameOf(take)} was not sent: ${(error as Error).message}`);
+      return undefined;
+    }
     one.response = options.fetch(request);
     void receive(one).catch((error) => one.incoming.end(error));
   }
@@ -128,8 +130,8 @@ async function openSocket(
 async function receive(one: Live): Promise<void> {
   const response = await one.response!;
   if (!isEventStream([...response.headers])) {
-    const text = await response.text();
-    if (text !== "") one.incoming.push({ text }, 0);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    if (bytes.length > 0) one.incoming.push({ text: comparable(bytes) }, 0);
     return one.incoming.end();
   }
   const blocks = new Blocks(

@@ -1,7 +1,9 @@
 import type { Port } from "@parlance/wire";
 import type { Queue } from "@parlance/wire/link";
-import type { Entry } from "../recording.js";
+import { dataOf } from "../bodies.js";
+import { type Entry, headerOf } from "../recording.js";
 import type { Cursors } from "./cursors.js";
+import type { Difference } from "./match.js";
 import type { Replaying } from "./replay.js";
 import { nameOf, type Take } from "./tape.js";
 
@@ -56,11 +58,10 @@ export async function follow(run: Replaying, cursors: Cursors, one: Live, entry:
       const response = await run
         .within(`the answer of ${name}`, () => one.response!)
         .catch((error: Error) => void run.found("left", `the answer of ${name}: ${whyOf(error)}`));
-      if (response) cursors.answer(entry.headers, response.headers);
-      if (response && response.status !== entry.status)
-        run.found("differs", `the answer of ${name}`, [
-          { at: "status", recorded: entry.status, came: response.status },
-        ]);
+      if (!response) return;
+      cursors.answer(entry.headers, response.headers);
+      const differences = headDifferences(run, entry, response);
+      if (differences.length > 0) run.found("differs", `the answer of ${name}`, differences);
       return;
     }
     case "body":
@@ -74,11 +75,12 @@ export async function follow(run: Replaying, cursors: Cursors, one: Live, entry:
       const what = entry.kind === "event" ? `event ${entry.event ?? "message"}` : entry.kind;
       if (entry.kind === "frame" && entry.base64 !== undefined) return;
       const came = await next(what);
+      const recorded = entry.base64 === undefined ? entry.text : dataOf(entry.base64);
       // What was left out cannot be compared.
-      if (!came || entry.text === undefined) return;
+      if (!came || recorded === undefined) return;
       if (entry.kind === "event") cursors.event(entry.id, came.id);
       run.learn([], "", came.text);
-      const differences = matcher.text(entry.text, came.text);
+      const differences = matcher.text(recorded, came.text);
       if (entry.kind === "event" && entry.event !== came.event)
         differences.unshift({ at: "event", recorded: entry.event, came: came.event });
       if (differences.length > 0) run.found("differs", `${what} on ${name}`, differences);
@@ -97,6 +99,28 @@ export async function follow(run: Replaying, cursors: Cursors, one: Live, entry:
       one.abort.abort();
       if (one.port) one.port.cut ? one.port.cut() : one.port.close(1006, "");
   }
+}
+
+/** What is compared of an answer before its body: the status, where it redirects to, and its media type. Other headers are of the deployment. */
+function headDifferences(
+  { matcher }: Replaying,
+  { status, headers }: Extract<Entry, { kind: "response" }>,
+  response: Response,
+): Difference[] {
+  const differences: Difference[] = [];
+  if (response.status !== status) differences.push({ at: "status", recorded: status, came: response.status });
+  // A socket is opened by a function that returns no headers.
+  if (status === 101) return differences;
+  const location = headerOf(headers, "location");
+  const at = matcher.text(location, response.headers.get("location") ?? undefined);
+  differences.push(...at.map((one) => ({ ...one, at: "location" })));
+  const [recorded, came] = [headerOf(headers, "content-type"), response.headers.get("content-type")].map(mediaTypeOf);
+  if (recorded !== undefined && recorded !== came) differences.push({ at: "content-type", recorded, came });
+  return differences;
+}
+
+function mediaTypeOf(type: string | null | undefined): string | undefined {
+  return type?.split(";")[0]!.trim().toLowerCase() || undefined;
 }
 
 /** Awaits the end of the server's messages, as recorded. */
