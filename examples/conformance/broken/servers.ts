@@ -85,6 +85,9 @@ const STREAMS = [
   "server/*/at-once",
   "server/*/cancel",
   "server/*/end/*",
+  "server/*/over/*",
+  "server/*/status",
+  "server/*/event-names",
   "server/*/failure",
   "server/*/resume",
   "server/*/double/*",
@@ -122,6 +125,11 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
       ),
   },
   "wrong-status": { breaks: { status: (status) => (status < 300 ? 299 : status) } },
+  "wrong-event": { breaks: { body: (body) => body.replace(/^event: .*$/gm, "event: wrong") } },
+  "send-on": {
+    breaks: { body: (body) => (/^(data|event|id|:)/.test(body) ? body.replace(/(?:.+\n)+\n/g, "$&$&") : body) },
+    also: STREAMS,
+  },
   "wrong-type": { breaks: { type: "application/octet-stream" } },
   "alter-answer": {
     breaks: { body: (body, status) => (status < 300 && !/^(data|event|id|:)/.test(body) ? '"altered"' : body) },
@@ -194,7 +202,7 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
     },
   },
   "no-cancel": { breaks: { keeps: true } },
-  "no-end": { breaks: { endless: true }, also: ["server/*/sentinel"] },
+  "no-end": { breaks: { endless: true }, also: ["server/*/sentinel", "server/*/over/*"] },
   "hang-on-failure": { steps: (steps) => steps.map((step) => ("fail" in step ? { hold: true } : step)) },
   "forget-stream": {
     breaks: { status: (status, { headers }) => (headers["last-event-id"] === undefined ? status : 404) },

@@ -83,6 +83,8 @@ export class Pieces {
   #search({ text, parts }: Run, key: string): void {
     let first = 0;
     for (const span of merged(this.#redactor.find(text))) {
+      // What comes later may hold it whole.
+      this.#redactor.replace(text.slice(span.from, span.to));
       while (first < parts.length && parts[first]!.to <= span.from) first++;
       for (let at = first; at < parts.length && parts[at]!.from < span.to; at++) {
         const { waiting, from, to } = parts[at]!;
@@ -115,7 +117,7 @@ export class Pieces {
     const clean = (value: string, key: string) => {
       let rest = value;
       for (const { from, to } of merged(cuts.get(key) ?? []).reverse())
-        rest = rest.slice(0, from) + this.#redactor.replace(rest.slice(from, to)) + rest.slice(to);
+        rest = rest.slice(0, from) + this.#redactor.replacePiece(rest.slice(from, to)) + rest.slice(to);
       return rest;
     };
     const json = jsonIn(text);

@@ -25,6 +25,11 @@ export class Placeholders {
     return placeholder;
   }
 
+  /** The placeholder of a piece of a secret, which is not searched for: one long secret in pieces would push out all others. */
+  ofPiece(piece: string): string {
+    return this.#placeholders.get(piece) ?? `__redacted_${++this.#count}__`;
+  }
+
   #forget(): void {
     const [oldest, placeholder] = this.#placeholders.entries().next().value!;
     this.#placeholders.delete(oldest);
@@ -32,10 +37,10 @@ export class Placeholders {
   }
 }
 
-/** The encodings of a secret in a text: plain, in a URL, in JSON, in JSON within JSON, in base64. */
+/** The encodings of a secret in a text: plain, in a URL, in JSON, in JSON within JSON, in base64, also of a longer text. */
 function formsOf(secret: string): Set<string> {
   const json = JSON.stringify(secret).slice(1, -1);
-  const base64 = toBase64(secret);
+  const base64 = base64Of(secret);
   const url = encodeURIComponent(secret.replace(/\p{Surrogate}/gu, ""));
   return new Set([
     secret,
@@ -43,13 +48,23 @@ function formsOf(secret: string): Set<string> {
     url.replaceAll("%20", "+"),
     json,
     JSON.stringify(json).slice(1, -1),
-    // Its last characters depend on what follows the secret.
-    ...(base64.length > 12
-      ? [base64, base64.replace(/=+$/, ""), base64.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")]
-      : []),
+    ...base64.flatMap((form) => [form, form.replaceAll("+", "-").replaceAll("/", "_")]),
   ]);
 }
 
-function toBase64(text: string): string {
-  return btoa(String.fromCharCode(...new TextEncoder().encode(text.slice(0, 10_000))));
+/** The shortest base64 that is searched for, in characters. */
+const SHORTEST_BASE64 = 12;
+
+/** A text in base64: alone, and what is always there of it in a longer text, whose bytes before it shift it by 0, 1 or 2. */
+function base64Of(text: string): string[] {
+  const bytes = new TextEncoder().encode(text.slice(0, 10_000));
+  const encode = (shift: number) => btoa("\0".repeat(shift) + String.fromCharCode(...bytes));
+  const inside = [0, 1, 2].map((shift) => {
+    const all = encode(shift);
+    const rest = (shift + bytes.length) % 3;
+    // A character that holds bits of a neighbour as well depends on it.
+    return all.slice(Math.ceil((shift * 8) / 6), all.length - (rest === 0 ? 0 : 4 - rest));
+  });
+  const alone = encode(0);
+  return [alone, alone.replace(/=+$/, ""), ...inside].filter((form) => form.length > SHORTEST_BASE64);
 }

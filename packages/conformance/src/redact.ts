@@ -4,7 +4,7 @@ import { encodingOf, packedAs } from "./encoding.js";
 import { decode, jsonIn, split } from "./parts.js";
 import { Placeholders } from "./placeholders.js";
 import type { Entry, HeaderList } from "./recording.js";
-import { bare, kindOfName } from "./secret-names.js";
+import { bare, isVague, kindOfName } from "./secret-names.js";
 import { isSecretHeader, isSecretName, looksSecret, merged, type Span, secretsIn } from "./secrets.js";
 
 export interface RedactOptions {
@@ -264,8 +264,9 @@ export class Redactor {
     let entries: [string, unknown][] | undefined;
     for (const [at, key] of keys.entries()) {
       const inner = object[key];
-      const suspects = Array.isArray(inner) && kindOfName(key) === "suspect";
-      const clean = this.#walk(inner, secret || this.#isSecret(key, inner), depth + 1, suspects);
+      const suspects = typeof inner === "object" && kindOfName(key) === "suspect";
+      const isSuspect = suspect && typeof inner === "string" && looksSecret(inner) && isVague(key);
+      const clean = this.#walk(inner, secret || isSuspect || this.#isSecret(key, inner), depth + 1, suspects);
       const name = this.#forms(key);
       if (clean !== inner || name !== key) entries ??= keys.slice(0, at).map((one) => [one, object[one]]);
       entries?.push([name, clean]);
@@ -273,8 +274,13 @@ export class Redactor {
     return entries ? Object.fromEntries(entries) : value;
   }
 
-  /** Returns the placeholder of a secret or of a piece of one, and searches for it from now on. */
+  /** Returns the placeholder of a secret, and searches for it from now on. */
   replace(secret: string): string {
     return this.#placeholders.of(secret);
+  }
+
+  /** Returns the placeholder of a piece of a secret. */
+  replacePiece(piece: string): string {
+    return this.#placeholders.ofPiece(piece);
   }
 }

@@ -61,6 +61,11 @@ function kindOf(name: string): NameKind {
     : "plain";
 }
 
+/** Whether a name says nothing of the kind of its value, so that the name of what holds it does. */
+export function isVague(name: string): boolean {
+  return wordsOf(name).every((word) => BEHIND.test(word));
+}
+
 /** The words of a name: split at whatever is no letter or digit, and at the capitals of camel case. */
 function wordsOf(name: string): string[] {
   return name

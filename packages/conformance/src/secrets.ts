@@ -30,7 +30,7 @@ const HINT =
   /[=:]|B(?:earer|asic)|eyJ|[sprk]k[-_]|gh[opsur]_|github_pat_|gl[prfd]|xox|xapp|AKIA|ASIA|AIza|ya29|GOCSPX|hf_|npm_|pypi-|dop_v1_|SG\.|shp[a-z]|--/;
 /** The part before the value in `NAME=value`, `"name": "value"`, `--name value`: in text, in JSON, in JSON within a text. */
 const NAMED =
-  /(?<![\w.-])(?<flag>--)?(?<name>[A-Za-z_][\w.-]{1,80})(?<between>\\{0,7}["']?[ \t]{0,3}(?:=>|:=|[=:])[ \t]{0,3}|\s(?<=--[\w.-]{2,80}\s))/g;
+  /(?<![\w.-])(?<flag>--)?(?<name>[A-Za-z_][\w.-]{1,80})(?<between>\\{0,7}["']?(?:[ \t]|\\{1,7}t){0,3}(?:=>|:=|[=:])(?:[ \t]|\\{1,7}t){0,3}(?:(?:\r?\n|(?:\\{1,7}r)?\\{1,7}n)[ \t]{0,16})?|\s{1,3}(?<=--[\w.-]{2,80}\s{1,3}))/g;
 const VALUE =
   /\\{0,7}"(?<double>[^"\\\r\n]{3,})|\\{0,7}'(?<single>[^'\\\r\n]{3,})|(?<bare>[^\s"'`,;&<>(){}[\]\\]{3,})/y;
 
@@ -123,6 +123,8 @@ function isCode(text: string, at: number): boolean {
 
 /** What stands before a secret, as a word or at a word's end: a name's separator, a scheme, a flag. */
 const BEFORE = /(?:[=:]\\*["'`]?|\b(?:bearer|basic|token|digest|apikey)|(?:^|\s)-u|--[\w.-]{2,80})\s*$/i;
+/** A name and its separator, before a value in quotes. */
+const QUOTED = /[\w.-]{2,80}\\{0,7}["']?\s{0,3}(?:=>|:=|[=:])$/;
 /** A separator that stands alone behind its name, as in `NAME = value`. */
 const SEPARATOR = /^(?:=>|:=|[=:])["'`]?(?:\s|$)/;
 
@@ -133,12 +135,23 @@ const SEPARATOR = /^(?:=>|:=|[=:])["'`]?(?:\s|$)/;
 export function unfinished(text: string): number {
   const pem = text.lastIndexOf("-----BEGIN");
   if (pem >= 0 && !text.includes("-----END", pem)) return pem;
-  let from = wordBefore(text, text.length);
+  // Behind the last word and its spaces a separator may follow.
+  let from = wordBefore(text, text.trimEnd().length);
   for (let words = 0; words < 3 && from > 0; words++) {
     if (!BEFORE.test(text.slice(Math.max(0, from - 100), from)) && !SEPARATOR.test(text.slice(from))) break;
     from = wordBefore(text, text.slice(0, from).trimEnd().length);
   }
-  return from;
+  return Math.min(from, quotedFrom(text));
+}
+
+/** Where a name stands whose value is in quotes that are not closed: it may have many words. The text's length if there is none. */
+function quotedFrom(text: string): number {
+  const quote = Math.max(text.lastIndexOf('"'), text.lastIndexOf("'"));
+  if (quote < 0 || /[\r\n]/.test(text.slice(quote))) return text.length;
+  const from = Math.max(0, quote - 130);
+  const before = text.slice(from, quote).replace(/\\+$/, "").trimEnd();
+  const named = /[=:>]$/.test(before) ? QUOTED.exec(before) : null;
+  return named ? from + named.index : text.length;
 }
 
 /** Where the word begins that ends at a position. */

@@ -206,6 +206,15 @@ describe("what is compared", () => {
   });
 });
 
+test("an id that another one stands for is not the old one again", () => {
+  const matcher = new Matcher();
+  const differences = (recorded: object, came: object) =>
+    matcher.text(JSON.stringify(recorded), JSON.stringify(came)).map(({ at }) => at);
+  expect(differences({ id: "x1" }, { id: "y1" })).toEqual([]);
+  expect(differences({ id: "x1", ref: "x1" }, { id: "y1", ref: "x1" })).toEqual(["/ref"]);
+  expect(differences({ ref: "x1" }, { ref: "y1" })).toEqual([]);
+});
+
 test("an id of the server stands in a path as it may be there, and never chooses the host", async () => {
   const line = (c: number, from: string, more: object) => ({ t: c, c, from, headers: [], ...more });
   const recorded = (id: string, target: string) =>
@@ -300,6 +309,51 @@ describe("the client of a recording", () => {
     const problems = await replayed([...ask, ...answer], async () => Response.json(came));
     expect(problems.length).toBe(places.length);
     for (const place of places) expect(problems[0]).toContain(`${place}: recorded "r1", came "r2"`);
+  });
+
+  const binary = (base64: string) => [
+    ...ask,
+    line("server", { kind: "response", status: 200, headers: [["Content-Type", "application/octet-stream"]] }),
+    line("server", { kind: "body", base64 }),
+    line("server", { kind: "end" }),
+  ];
+  const bytes = (...values: number[]) =>
+    new Response(new Uint8Array(values), { headers: { "content-type": "Application/Octet-Stream; x=1" } });
+  test.each([
+    ["the same bytes", bytes(0, 255, 1), []],
+    ["other bytes", bytes(9, 255, 1), ["the whole"]],
+    ["a text", new Response("text", { headers: { "content-type": "application/octet-stream" } }), ["the whole"]],
+    ["nothing", new Response(null, { headers: { "content-type": "application/octet-stream" } }), ["did not come"]],
+    ["the bytes of another type", new Response(new Uint8Array([0, 255, 1])), ["content-type"]],
+  ])("compares bytes with %s", async (_, answer, words) => {
+    const problems = await replayed(binary("AP8B"), async () => answer);
+    expect(problems.map((one) => words.filter((word) => one.includes(word)))).toEqual(words.map((word) => [word]));
+  });
+
+  test.each([
+    ["/a", []],
+    ["http://evil.example/a", ['location: recorded "/a", came "http://evil.example/a"']],
+    [undefined, ['location: recorded "/a", came nothing']],
+  ])("compares where an answer redirects to: %s", async (location, found) => {
+    const recorded = [
+      ...ask,
+      line("server", { kind: "response", status: 302, headers: [["Location", "/a"]] }),
+      answer[2]!,
+    ];
+    const headers: Record<string, string> = location === undefined ? {} : { location };
+    const problems = await replayed(recorded, async () => new Response(null, { status: 302, headers }));
+    expect(problems.map((one) => one.split("\n")[1]!.trim())).toEqual(found);
+  });
+
+  test.each([
+    ["TRACE", ask.slice(2)],
+    ["CONNECT", ask.slice(2)],
+    ["GET", ask.slice(1)],
+  ])("says that a %s with %j, which `fetch` does not send, was not sent", async (method, body) => {
+    const request = line("client", { kind: "request", method, target: "/a", headers: [] });
+    expect(await replayed([request, ...body], async () => new Response())).toEqual([
+      expect.stringMatching(`^left: ${method} /a was not sent: `),
+    ]);
   });
 
   const refused = new TypeError("fetch failed", {

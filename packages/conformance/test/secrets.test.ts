@@ -17,6 +17,11 @@ const texts: [what: string, text: string, secret: string][] = [
   ["JSON in text", `The config is {"user": "me", "api_key": "${WORD}"} here.`, WORD],
   ["JSON in JSON in text", `It logs "{\\"api_key\\": \\"${WORD}\\"}".`, WORD],
   ["a flag", `login --password ${WORD} --verbose`, WORD],
+  ["a flag with spaces", `login --password   ${WORD}  --verbose`, WORD],
+  ["spaces around a separator", `client_secret   =   ${KEY}  now`, KEY],
+  ["tabs around a separator", `client_secret\t:\t'${WORD}'  now`, WORD],
+  ["a value on the next line", `password:\n  "${WORD}"\nnow`, WORD],
+  ["a value of many words", `password: "${WORD} of four more and yet more words"; next`, WORD],
   ["a flag with =", `login --api-key=${WORD}`, WORD],
   ["curl's user", `curl -u me:${WORD} http://a/`, WORD],
   ["a query in text", `GET http://a/x?page=2&access_token=${WORD}&z=1`, WORD],
@@ -325,3 +330,44 @@ describe("the time for a hostile text grows with its length, not faster:", () =>
     expect(best).toBeLessThan(10);
   });
 });
+
+test("a secret in pieces takes the place of one: others that were seen are still replaced", () => {
+  const written: string[] = [];
+  const seen = new Recorder((line) => void written.push(line)).connection();
+  seen.request("GET", "/", [["Authorization", `Bearer ${KEY}`]], true);
+  const digits = Array.from({ length: 100 }, (_, line) => `MIIE${KEY}${line}`).join("\n");
+  const pem = `-----BEGIN PRIVATE KEY-----\n${digits}\n-----END PRIVATE KEY-----\n`;
+  for (const delta of pem.match(/[^]{1,3}/g)!) seen.frame("server", JSON.stringify({ delta }));
+  seen.frame("server", JSON.stringify({ text: `the token is ${KEY}` }));
+  seen.frame("server", JSON.stringify({ text: `the key is ${pem.trim()}` }));
+  seen.close("server", 1000, "");
+  const shown = written.slice(2).map((line) => (JSON.parse(line) as { text?: string }).text ?? "");
+  expect(new Set(written.join("").match(/__redacted_\d+__/g)).size).toBeGreaterThan(1000);
+  expect(shown.join("")).not.toContain(KEY);
+  expect(shown.at(-2)).toMatch(/the key is __redacted_\d+__"/);
+});
+
+test.each(["", "x", "xy", "user:", "a longer text that "])(
+  "a secret that was seen is replaced in the base64 of %j with it",
+  (before) => {
+    for (const behind of ["", "z", "zz", " and more"])
+      for (const form of ["base64", "base64url"] as const) {
+        const redactor = new Redactor();
+        redactor.replace(KEY);
+        const text = Buffer.from(before + KEY + behind).toString(form);
+        const clean = redactor.text(JSON.stringify({ text }));
+        expect(clean).toContain("__redacted_1__");
+        // What is left holds at most a character of the secret at each end.
+        expect(clean.length).toBeLessThan(text.length - KEY.length + 40);
+      }
+  },
+);
+
+test.each(["token", "pwd", "ticket", "signature", "key", "code", "X-Amz-Signature"])(
+  "the value in an object named %s is its value",
+  (name) => {
+    const clean = (value: object) => JSON.parse(new Redactor().text(JSON.stringify({ [name]: value })))[name];
+    expect(clean({ value: KEY, of: "me" })).toEqual({ value: "__redacted_1__", of: "me" });
+    expect(clean({ path: KEY, value: "a word" })).toEqual({ path: KEY, value: "a word" });
+  },
+);

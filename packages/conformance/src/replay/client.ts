@@ -1,10 +1,11 @@
-import { formatTicket, newKey, type OpenSocket, type Port } from "@parlance/wire";
+import { formatTicket, newKey, type OpenSocket } from "@parlance/wire";
 import { Queue } from "@parlance/wire/link";
 import { Blocks } from "../blocks.js";
-import { bytesIn, MAX_CONTENT } from "../bodies.js";
-import { type Entry, headerOf, isEventStream } from "../recording.js";
+import { bytesIn, comparable, MAX_CONTENT } from "../bodies.js";
+import { headerOf, isEventStream } from "../recording.js";
 import { urlAt } from "../target.js";
 import { Cursors } from "./cursors.js";
+import { follow, type Live, reach } from "./follow.js";
 import { type Problem, Replaying, type ReplayOptions } from "./replay.js";
 import { nameOf, type Take, type Tape } from "./tape.js";
 
@@ -23,24 +24,6 @@ const OWN =
 
 /** An answer that redirects is an answer; following it would send the headers to another server. */
 const REDIRECT = { redirect: "manual" } as const;
-
-/** One open connection. */
-interface Live {
-  readonly take: Take;
-  readonly abort: AbortController;
-  response?: Promise<Response>;
-  /** Whether the recorded answer was awaited. */
-  answered?: boolean;
-  /** What the server sends, an item each: an event, a whole body, a frame. */
-  readonly incoming: Queue<Came>;
-  port?: Port;
-}
-
-interface Came {
-  readonly event?: string | undefined;
-  readonly id?: string | undefined;
-  readonly text: string;
-}
 
 /**
  * The client of a recording: repeats the client's actions in the recorded order, and compares the server's messages. It awaits each of them
@@ -71,7 +54,7 @@ export async function replayClient(tape: Tape, options: ReplayClientOptions): Pr
   return run.problems;
 }
 
-/** Sends a recorded request; undefined if the server's ids make another server's URL of it. */
+/** Sends a recorded request; undefined if it cannot be sent, or the server's ids make another server's URL of it. */
 function begin(run: Replaying, cursors: Cursors, take: Take, options: ReplayClientOptions): Live | undefined {
   const url = urlOf(run, take, options.baseUrl ?? "http://localhost");
   if (url === undefined) return undefined;
@@ -84,13 +67,15 @@ function begin(run: Replaying, cursors: Cursors, take: Take, options: ReplayClie
     const { base64, body: text } = take;
     const content = base64 === undefined ? text && run.matcher.send(text) : bytesIn(base64);
     const body = content === undefined ? {} : { body: content };
-    const request = new Request(url, {
-      method: take.request.method,
-      headers,
-      signal: one.abort.signal,
-      ...REDIRECT,
-      ...body,
-    });
+    const { method } = take.request;
+    let request: Request;
+    try {
+      request = new Request(url, { method, headers, signal: one.abort.signal, ...REDIRECT, ...body });
+    } catch (error) {
+      // A method, a header or a body that the recording may have and `fetch` does not send.
+      run.found("left", `${nameOf(take)} was not sent: ${(error as Error).message}`);
+      return undefined;
+    }
     one.response = options.fetch(request);
     void receive(one).catch((error) => one.incoming.end(error));
   }
@@ -145,8 +130,8 @@ async function openSocket(
 async function receive(one: Live): Promise<void> {
   const response = await one.response!;
   if (!isEventStream([...response.headers])) {
-    const text = await response.text();
-    if (text !== "") one.incoming.push({ text }, 0);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    if (bytes.length > 0) one.incoming.push({ text: comparable(bytes) }, 0);
     return one.incoming.end();
   }
   const blocks = new Blocks(
@@ -161,96 +146,6 @@ async function receive(one: Live): Promise<void> {
     blocks.push(value);
   }
   one.incoming.end();
-}
-
-/** Reports a server that cannot be asked what the recording has no answer to, because it is cut: any answer is right, and so is none. */
-async function reach(run: Replaying, one: Live): Promise<void> {
-  await run
-    .within("an answer", () => one.response!)
-    .catch((error: Error & { code?: string }) => {
-      if (error.code !== "timeout") run.found("left", `${nameOf(one.take)} was not answered: ${whyOf(error)}`);
-    });
-}
-
-/** The message of an error with those of its causes: that of `fetch` says only that it failed. */
-function whyOf(error: unknown, depth = 0): string {
-  const { message, cause, errors } = error as { message?: string; cause?: unknown; errors?: readonly unknown[] };
-  const inner = cause ?? errors?.[0];
-  const said = message || String((error as { code?: string }).code ?? error);
-  return inner === undefined || depth === 4 ? said : `${said}: ${whyOf(inner, depth + 1)}`;
-}
-
-async function follow(run: Replaying, cursors: Cursors, one: Live, entry: Entry): Promise<void> {
-  const { matcher } = run;
-  const name = nameOf(one.take);
-  const next = async (what: string): Promise<Came | undefined> => {
-    const step = await run.within(what, () => one.incoming.next()).catch(() => undefined);
-    if (step && !step.done) return step.value;
-    run.found("left", `${what} on ${name} was recorded and did not come`);
-    return undefined;
-  };
-  switch (entry.kind) {
-    case "response": {
-      one.answered = true;
-      const response = await run
-        .within(`the answer of ${name}`, () => one.response!)
-        .catch((error: Error) => void run.found("left", `the answer of ${name}: ${whyOf(error)}`));
-      if (response) cursors.answer(entry.headers, response.headers);
-      if (response && response.status !== entry.status)
-        run.found("differs", `the answer of ${name}`, [
-          { at: "status", recorded: entry.status, came: response.status },
-        ]);
-      return;
-    }
-    case "body":
-    case "event":
-    case "frame": {
-      // It went with its request.
-      if (entry.from === "client" && entry.kind === "body" && entry.base64 !== undefined) return;
-      if (entry.from === "client" && entry.text === undefined)
-        return void run.found("left", `${entry.kind} of the client on ${name} is not in the recording as text`);
-      if (entry.from === "client") return one.port?.send(matcher.send(entry.text ?? ""));
-      const what = entry.kind === "event" ? `event ${entry.event ?? "message"}` : entry.kind;
-      if (entry.kind === "frame" && entry.base64 !== undefined) return;
-      const came = await next(what);
-      // What was left out cannot be compared.
-      if (!came || entry.text === undefined) return;
-      if (entry.kind === "event") cursors.event(entry.id, came.id);
-      run.learn([], "", came.text);
-      const differences = matcher.text(entry.text, came.text);
-      if (entry.kind === "event" && entry.event !== came.event)
-        differences.unshift({ at: "event", recorded: entry.event, came: came.event });
-      if (differences.length > 0) run.found("differs", `${what} on ${name}`, differences);
-      return;
-    }
-    case "end":
-      return over(run, one, name);
-    case "close":
-      if (entry.from === "client") {
-        one.port?.close(entry.code === 1005 || entry.code === 1006 ? 1000 : entry.code, entry.reason);
-        return;
-      }
-      return over(run, one, name);
-    case "error":
-      // The recorded client lost this connection, whichever side cut it; it may resume next.
-      one.abort.abort();
-      if (one.port) one.port.cut ? one.port.cut() : one.port.close(1006, "");
-  }
-}
-
-/** Awaits the end of the server's messages, as recorded. */
-async function over(run: Replaying, one: Live, name: string): Promise<void> {
-  for (;;) {
-    const step = await run.within(`the end of ${name}`, () => one.incoming.next()).catch((error) => error as Error);
-    if (step instanceof Error) {
-      if (!(step.name === "AbortError"))
-        run.found("left", `the end of ${name} was recorded and did not come: ${step.message}`);
-      return;
-    }
-    if (step.done) return;
-    if (one.port && step.value.event === "close") return;
-    run.found("more", `${step.value.text.slice(0, 200)} on ${name}`);
-  }
 }
 
 function headersOf(

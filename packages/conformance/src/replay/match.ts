@@ -129,7 +129,7 @@ export class Matcher {
   }
 
   #compare(at: string, key: string, recorded: unknown, came: unknown, found: Difference[], bind: Bind): void {
-    if (this.#ignore.has(key) || recorded === came) return;
+    if (this.#ignore.has(key) || (recorded === came && !this.#isOld(recorded))) return;
     if (typeof recorded === "string" && this.#sameText(key, recorded, came, bind)) return;
     if (Array.isArray(recorded) && Array.isArray(came) && recorded.length === came.length) {
       for (const [i, one] of recorded.entries()) this.#compare(`${at}/${i}`, key, one, came[i], found, bind);
@@ -139,10 +139,16 @@ export class Matcher {
     } else found.push({ at, recorded, came });
   }
 
+  /** Whether a text is a recorded id that stands for another one now. */
+  #isOld(recorded: unknown): boolean {
+    return typeof recorded === "string" && (this.#bound.get(recorded) ?? recorded) !== recorded;
+  }
+
   #sameText(key: string, recorded: string, came: unknown, bind: Bind): boolean {
     if (typeof came !== "string") return isPlaceholder(recorded) && came !== undefined;
     if (isPlaceholder(recorded)) return bind(recorded, came);
     const now = this.rewrite(recorded);
+    if (this.#isOld(recorded)) return now === came;
     if (now === came || (TIME.test(recorded) && TIME.test(came))) return true;
     if (now.search(PLACEHOLDER) >= 0 && wildcard(now).test(came)) return true;
     // JSON within JSON, such as the arguments of a tool.

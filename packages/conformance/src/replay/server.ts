@@ -9,8 +9,8 @@ import { nameOf, resumes, type Take, type Tape } from "./tape.js";
 export class ReplayServer implements Answering {
   readonly #run: Replaying;
   readonly #all: readonly Take[];
-  /** The connections not requested yet. */
-  readonly #takes: Take[];
+  /** The connections not requested yet, in the order of their requests. */
+  readonly #takes: Set<Take>;
   readonly #gate: Gate;
   readonly #player: Player;
   #closed = false;
@@ -18,7 +18,7 @@ export class ReplayServer implements Answering {
   constructor(tape: Tape, options: ReplayOptions = {}) {
     this.#run = new Replaying(tape, options);
     this.#all = tape.takes;
-    this.#takes = [...tape.takes];
+    this.#takes = new Set(tape.takes);
     this.#gate = new Gate(tape.entries);
     this.#player = new Player(this.#run, this.#gate);
     ({ fetch: this.fetch, webSocket: this.webSocket } = inMemory({
@@ -63,17 +63,21 @@ export class ReplayServer implements Answering {
   }
 
   #take(asked: Arriving, socket: boolean): Take | undefined {
-    const able = this.#takes.filter(
-      ({ request }) => (request.socket ?? false) === socket && resumes(request.headers) === resumes(asked.headers),
-    );
     const { matcher } = this.#run;
     this.#run.learn(asked.headers, asked.target, asked.body);
     const came = { method: asked.method, target: asked.target, body: asked.body };
-    const same = (fresh: boolean) =>
-      able.find(({ request, body }) => matcher.request({ ...request, body }, came, fresh).length === 0);
+    const resuming = resumes(asked.headers);
+    const same = (fresh: boolean) => {
+      for (const take of this.#takes) {
+        const { request, body } = take;
+        if ((request.socket ?? false) !== socket || resumes(request.headers) !== resuming) continue;
+        if (matcher.request({ ...request, body }, came, fresh).length === 0) return take;
+      }
+      return undefined;
+    };
     const take = same(false) ?? same(true);
     if (!take) return undefined;
-    this.#takes.splice(this.#takes.indexOf(take), 1);
+    this.#takes.delete(take);
     this.#gate.pass(take.request);
     return take;
   }
@@ -89,7 +93,7 @@ export class ReplayServer implements Answering {
       return { take, differences, far: differences.reduce((sum, { at }) => sum + (FAR[at] ?? 1), 0) };
     });
     const nearest = compared.sort((a, b) => a.far - b.far)[0];
-    const over = nearest && !this.#takes.includes(nearest.take) ? ", which has been answered" : "";
+    const over = nearest && !this.#takes.has(nearest.take) ? ", which has been answered" : "";
     const message = nearest
       ? `nothing recorded is left for ${method} ${target}; the nearest is ${nameOf(nearest.take)}${over}`
       : `nothing is recorded, and ${method} ${target} came`;

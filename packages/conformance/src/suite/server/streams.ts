@@ -59,7 +59,39 @@ function wholes(kit: Kit, name: string): ServerCase[] {
       opened.abort();
     },
   };
+  const { status } = kit.contract.operations[name]!.answer;
+  const { tag } = kit.contract;
+  const named: ServerCase = {
+    ...about,
+    at: "contract.json#/tag/event",
+    id: `server/${name}/event-names`,
+    title: `the events of ${name} have the names of their messages`,
+    kill: "wrong-event",
+    script: [sending(kit, name, flow)],
+    async run(stage) {
+      const { opened, messages } = await openStream(kit, stage, name);
+      for (const { type } of flow) {
+        const came = await messages.event();
+        meet(came?.event === type, `the event ${type}`, came ?? "the end of the body");
+      }
+      opened.abort();
+    },
+  };
   return [
+    {
+      ...about,
+      at: `${kit.placeOf(name)}/answer/status`,
+      id: `server/${name}/status`,
+      title: `${name} answers with ${status}`,
+      kill: "wrong-status",
+      script: [sending(kit, name, flow)],
+      async run(stage) {
+        const { opened } = await openStream(kit, stage, name);
+        opened.abort();
+        meet(opened.status === status, `status ${status}`, opened.status);
+      },
+    },
+    ...(tag.in === "property" && tag.event ? [named] : []),
     {
       ...about,
       id: `server/${name}/event-stream`,
@@ -144,6 +176,25 @@ function ends(kit: Kit, name: string): ServerCase[] {
       },
     ];
   });
+  for (const type of end) {
+    const last = kit.example(name, "server", type);
+    if (!last) continue;
+    cases.push({
+      id: `server/${name}/over/${type}`,
+      side: "server",
+      level: "must",
+      title: `${name} sends no message after ${type}`,
+      at: `${at}/end`,
+      kill: "send-on",
+      script: [sending(kit, name, [last])],
+      async run(stage) {
+        const { messages } = await openStream(kit, stage, name);
+        await messages.meet([last]);
+        const more = await messages.next();
+        meet(more === undefined, `nothing after ${type}`, more);
+      },
+    });
+  }
   if (sentinel !== undefined)
     cases.push({
       id: `server/${name}/sentinel`,

@@ -1,0 +1,139 @@
+import type { Port } from "@parlance/wire";
+import type { Queue } from "@parlance/wire/link";
+import { dataOf } from "../bodies.js";
+import { type Entry, headerOf } from "../recording.js";
+import type { Cursors } from "./cursors.js";
+import type { Difference } from "./match.js";
+import type { Replaying } from "./replay.js";
+import { nameOf, type Take } from "./tape.js";
+
+/** One open connection. */
+export interface Live {
+  readonly take: Take;
+  readonly abort: AbortController;
+  response?: Promise<Response>;
+  /** Whether the recorded answer was awaited. */
+  answered?: boolean;
+  /** What the server sends, an item each: an event, a whole body, a frame. */
+  readonly incoming: Queue<Came>;
+  port?: Port;
+}
+
+export interface Came {
+  readonly event?: string | undefined;
+  readonly id?: string | undefined;
+  readonly text: string;
+}
+
+/** Reports a server that cannot be asked what the recording has no answer to, because it is cut: any answer is right, and so is none. */
+export async function reach(run: Replaying, one: Live): Promise<void> {
+  await run
+    .within("an answer", () => one.response!)
+    .catch((error: Error & { code?: string }) => {
+      if (error.code !== "timeout") run.found("left", `${nameOf(one.take)} was not answered: ${whyOf(error)}`);
+    });
+}
+
+/** The message of an error with those of its causes: that of `fetch` says only that it failed. */
+function whyOf(error: unknown, depth = 0): string {
+  const { message, cause, errors } = error as { message?: string; cause?: unknown; errors?: readonly unknown[] };
+  const inner = cause ?? errors?.[0];
+  const said = message || String((error as { code?: string }).code ?? error);
+  return inner === undefined || depth === 4 ? said : `${said}: ${whyOf(inner, depth + 1)}`;
+}
+
+/** Compares what the server did with a recorded entry, or does what the client did. */
+export async function follow(run: Replaying, cursors: Cursors, one: Live, entry: Entry): Promise<void> {
+  const { matcher } = run;
+  const name = nameOf(one.take);
+  const next = async (what: string): Promise<Came | undefined> => {
+    const step = await run.within(what, () => one.incoming.next()).catch(() => undefined);
+    if (step && !step.done) return step.value;
+    run.found("left", `${what} on ${name} was recorded and did not come`);
+    return undefined;
+  };
+  switch (entry.kind) {
+    case "response": {
+      one.answered = true;
+      const response = await run
+        .within(`the answer of ${name}`, () => one.response!)
+        .catch((error: Error) => void run.found("left", `the answer of ${name}: ${whyOf(error)}`));
+      if (!response) return;
+      cursors.answer(entry.headers, response.headers);
+      const differences = headDifferences(run, entry, response);
+      if (differences.length > 0) run.found("differs", `the answer of ${name}`, differences);
+      return;
+    }
+    case "body":
+    case "event":
+    case "frame": {
+      // It went with its request.
+      if (entry.from === "client" && entry.kind === "body" && entry.base64 !== undefined) return;
+      if (entry.from === "client" && entry.text === undefined)
+        return void run.found("left", `${entry.kind} of the client on ${name} is not in the recording as text`);
+      if (entry.from === "client") return one.port?.send(matcher.send(entry.text ?? ""));
+      const what = entry.kind === "event" ? `event ${entry.event ?? "message"}` : entry.kind;
+      if (entry.kind === "frame" && entry.base64 !== undefined) return;
+      const came = await next(what);
+      const recorded = entry.base64 === undefined ? entry.text : dataOf(entry.base64);
+      // What was left out cannot be compared.
+      if (!came || recorded === undefined) return;
+      if (entry.kind === "event") cursors.event(entry.id, came.id);
+      run.learn([], "", came.text);
+      const differences = matcher.text(recorded, came.text);
+      if (entry.kind === "event" && entry.event !== came.event)
+        differences.unshift({ at: "event", recorded: entry.event, came: came.event });
+      if (differences.length > 0) run.found("differs", `${what} on ${name}`, differences);
+      return;
+    }
+    case "end":
+      return over(run, one, name);
+    case "close":
+      if (entry.from === "client") {
+        one.port?.close(entry.code === 1005 || entry.code === 1006 ? 1000 : entry.code, entry.reason);
+        return;
+      }
+      return over(run, one, name);
+    case "error":
+      // The recorded client lost this connection, whichever side cut it; it may resume next.
+      one.abort.abort();
+      if (one.port) one.port.cut ? one.port.cut() : one.port.close(1006, "");
+  }
+}
+
+/** What is compared of an answer before its body: the status, where it redirects to, and its media type. Other headers are of the deployment. */
+function headDifferences(
+  { matcher }: Replaying,
+  { status, headers }: Extract<Entry, { kind: "response" }>,
+  response: Response,
+): Difference[] {
+  const differences: Difference[] = [];
+  if (response.status !== status) differences.push({ at: "status", recorded: status, came: response.status });
+  // A socket is opened by a function that returns no headers.
+  if (status === 101) return differences;
+  const location = headerOf(headers, "location");
+  const at = matcher.text(location, response.headers.get("location") ?? undefined);
+  differences.push(...at.map((one) => ({ ...one, at: "location" })));
+  const [recorded, came] = [headerOf(headers, "content-type"), response.headers.get("content-type")].map(mediaTypeOf);
+  if (recorded !== undefined && recorded !== came) differences.push({ at: "content-type", recorded, came });
+  return differences;
+}
+
+function mediaTypeOf(type: string | null | undefined): string | undefined {
+  return type?.split(";")[0]!.trim().toLowerCase() || undefined;
+}
+
+/** Awaits the end of the server's messages, as recorded. */
+async function over(run: Replaying, one: Live, name: string): Promise<void> {
+  for (;;) {
+    const step = await run.within(`the end of ${name}`, () => one.incoming.next()).catch((error) => error as Error);
+    if (step instanceof Error) {
+      if (!(step.name === "AbortError"))
+        run.found("left", `the end of ${name} was recorded and did not come: ${step.message}`);
+      return;
+    }
+    if (step.done) return;
+    if (one.port && step.value.event === "close") return;
+    run.found("more", `${step.value.text.slice(0, 200)} on ${name}`);
+  }
+}
