@@ -337,7 +337,7 @@ test("a secret in pieces takes the place of one: others that were seen are still
   seen.request("GET", "/", [["Authorization", `Bearer ${KEY}`]], true);
   const digits = Array.from({ length: 100 }, (_, line) => `MIIE${KEY}${line}`).join("\n");
   const pem = `-----BEGIN PRIVATE KEY-----\n${digits}\n-----END PRIVATE KEY-----\n`;
-  for (const delta of pem.match(/[^]{1,3}/g)!) seen.frame("server", JSON.stringify({ delta }));
+  for (const delta of pem.match(/[\s\S]{1,3}/g)!) seen.frame("server", JSON.stringify({ delta }));
   seen.frame("server", JSON.stringify({ text: `the token is ${KEY}` }));
   seen.frame("server", JSON.stringify({ text: `the key is ${pem.trim()}` }));
   seen.close("server", 1000, "");

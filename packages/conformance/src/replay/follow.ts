@@ -120,7 +120,7 @@ function headDifferences(
 }
 
 function mediaTypeOf(type: string | null | undefined): string | undefined {
-  return type?.split(";")[0]!.trim().toLowerCase() || undefined;
+  return type?.split(";")[0]?.trim().toLowerCase() || undefined;
 }
 
 /** Awaits the end of the server's messages, as recorded. */
