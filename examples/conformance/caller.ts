@@ -21,8 +21,8 @@ export function caller(contract: AnyContract, options: ConnectOptions = {}): Cli
     async call({ url, token, operation, input, script, bytes }: ClientLine): Promise<Told> {
       const calls = connect(contract, {
         baseUrl: url,
-        // Node 20 has none of its own.
-        ...(!("WebSocket" in globalThis) && { webSocket }),
+        // Node 20 has none of its own, and that of a browser carries no token.
+        ...((contract.auth || !("WebSocket" in globalThis)) && { webSocket }),
         retryWaits: [],
         // A cut is reported, not hidden.
         resume: false,

@@ -1,13 +1,12 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type ClientLine, ordered, type ServerPeer, suiteOf } from "@parlance/conformance/suite";
-import { load } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
 import { expect, onTestFinished, test } from "vitest";
 import { hasNginx, startNginx } from "../../packages/server/test/resume/nginx.js";
 import { caller } from "./caller.js";
 import { listenFixture } from "./fixture.js";
-import { forFixtures, long, notGreen, SEED } from "./suites.js";
+import { contracts, documentOf, forFixtures, long, notGreen, SEED } from "./suites.js";
 
 // Our server and client hold the suite behind nginx, as docs/deployment.md configures it.
 
@@ -21,14 +20,14 @@ const configured = (host: string) =>
     .replace("client_max_body_size 64m;", "$& client_body_buffer_size 64m;")
     .replaceAll(/^ *ssl_.*$/gm, "");
 
-const some = <T>(cases: readonly T[]) => (long ? [...cases] : ordered(cases, SEED).slice(0, 6));
+const some = <T>(cases: readonly T[]) => (long ? [...cases] : ordered(cases, SEED).slice(0, 8));
 
 async function suiteAt(name: string) {
-  const document = await load(fileURLToPath(new URL(`../../schemas/${name}`, import.meta.url)));
+  const document = await documentOf(name);
   return { contract: contractValue(document), suite: await suiteOf(document, contractValue) };
 }
 
-test.skipIf(!hasNginx).each(["fold-gateway", "based"])(
+test.skipIf(!hasNginx).each(contracts)(
   "our server of %s passes the suite behind nginx",
   async (name) => {
     const { contract, suite } = await suiteAt(name);
@@ -44,7 +43,7 @@ test.skipIf(!hasNginx).each(["fold-gateway", "based"])(
   120_000,
 );
 
-test.skipIf(!hasNginx).each(["fold-gateway", "based"])(
+test.skipIf(!hasNginx).each(contracts)(
   "our client of %s passes the suite behind nginx",
   async (name) => {
     const { contract, suite } = await suiteAt(name);

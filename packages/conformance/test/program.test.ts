@@ -124,3 +124,12 @@ test("a program that prints another line than its URL is reported at once, and i
   await expect(began).rejects.toMatchObject({ came: expect.stringContaining('but "listening on 8080"') });
   expect(told).toBe('the program printed "listening on 8080", which is no line { "url": … }: waiting for one\n');
 });
+
+test.runIf(posix)("a line for a program has no character but its end at which a reader of lines may stop", async () => {
+  const { client, cwd } = await started(`tee line | ${GOOD}`);
+  const text = "a\u0085b\u2028c\u2029d";
+  await client.call({ ...line, input: { text } });
+  const written = await readFile(join(cwd, "line"), "utf8");
+  expect(written).toMatch(/^[^\u0085\u2028\u2029\r]+\n$/);
+  expect(JSON.parse(written)).toMatchObject({ input: { text } });
+});
