@@ -67,5 +67,7 @@ test.each(
     expect([aborted.length, isListening()]).toEqual([1, false]);
     expect((await apps[0]!.fetch(post())).status).toBe(409);
     await vi.waitFor(() => expect(stats()).toEqual(rest));
+    // The log has forgotten it by now, and its server has not.
+    expect((await apps[0]!.fetch(post())).status).toBe(409);
   },
 );
