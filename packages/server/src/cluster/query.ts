@@ -1,5 +1,5 @@
 import { Disconnected, newKey } from "@parlance/wire";
-import { type Scope, within } from "@parlance/wire/scope";
+import { type Scope, until, within } from "@parlance/wire/scope";
 import type { Limits } from "../limits.js";
 
 /** The wait before a query is repeated while servers may not receive yet. */
@@ -85,10 +85,7 @@ export function query<A>(
         const answer = await askOnce(publish, isMissing);
         const isAnswered = answer !== undefined && answer !== unanswered;
         if (isAnswered || !unsure()) return answer;
-        await new Promise<void>((resolve, reject) => {
-          root.timeout(REPEAT_AFTER, resolve);
-          if (root.closed) reject(root.reason);
-        });
+        await until(root.child(), REPEAT_AFTER, new Promise(() => {}));
       }
     },
     note(id, answer, server) {
