@@ -4,7 +4,6 @@ import { memoryPubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import { newKey, RESUME } from "@parlance/wire";
 import { expect, test, vi } from "vitest";
-import { unanswered } from "../src/cluster/query.js";
 import { agentOn, say } from "./cluster.js";
 
 test("a session without a reader holds as much as `maxQueued`, and not a character more", async () => {
@@ -32,8 +31,4 @@ test("copies of a request take places as readers do: twice `maxStreams`, and the
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
   for (const { body } of answers) await body!.cancel();
   await vi.waitFor(() => expect(app.stats()).toMatchObject({ readers: 0, places: 1 }));
-});
-
-test("a question that a server did not answer may be asked again", () => {
-  expect(unanswered("session s")).toMatchObject({ code: "timeout", retryable: true });
 });

@@ -1,6 +1,6 @@
 import { Scope } from "@parlance/wire/scope";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { query } from "../src/cluster/query.js";
+import { query, unanswered } from "../src/cluster/query.js";
 import { LIMITS } from "../src/limits.js";
 
 const limits = { ...LIMITS, queryWithin: 1000, storeWithin: 3000, interruptedFor: 5000 };
@@ -138,4 +138,8 @@ describe("A question to all servers", () => {
     expect(await after(0, again)).toMatchObject({ message: "closed" });
     expect(ids).toHaveLength(2);
   });
+});
+
+test("a question that a server did not answer may be asked again", () => {
+  expect(unanswered("session s")).toMatchObject({ code: "timeout", retryable: true });
 });
