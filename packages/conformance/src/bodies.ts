@@ -1,7 +1,7 @@
 import type { Side } from "@parlance/contract";
 import { Blocks } from "./blocks.js";
-import { packedAs } from "./encoding.js";
 import type { Content, Happening } from "./recording.js";
+import { packedAs } from "./redaction/encoding.js";
 
 /** The maximum size of a recorded body or message, in bytes; of a longer one only the size is kept. */
 export const MAX_CONTENT = 16 * 1024 * 1024;

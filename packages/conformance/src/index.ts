@@ -20,7 +20,7 @@ export {
   type Line,
   leftOutAs,
 } from "./recording.js";
-export { type RedactOptions, Redactor } from "./redact.js";
+export { type RedactOptions, Redactor } from "./redaction/redactor.js";
 export { type Answering, type Arriving, inMemory, type Opened, type Replayed } from "./replay/answering.js";
 export { type ReplayClientOptions, replayClient } from "./replay/client.js";
 export { type Difference, formatDifferences, type MatchOptions } from "./replay/match.js";

@@ -9,8 +9,6 @@ import {
   type Texts,
   WholeBody,
 } from "./bodies.js";
-import { encodingOf } from "./encoding.js";
-import { Pieces } from "./pieces.js";
 import {
   type Content,
   type Entry,
@@ -20,7 +18,9 @@ import {
   type HeaderList,
   isEventStream,
 } from "./recording.js";
-import { type RedactOptions, Redactor } from "./redact.js";
+import { encodingOf } from "./redaction/encoding.js";
+import { Pieces } from "./redaction/pieces.js";
+import { type RedactOptions, Redactor } from "./redaction/redactor.js";
 
 export interface RecorderOptions extends RedactOptions {
   /** The name in the header. */

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
-import { Pieces } from "../src/pieces.js";
-import { Redactor } from "../src/redact.js";
+import { Pieces } from "../src/redaction/pieces.js";
+import { Redactor } from "../src/redaction/redactor.js";
 
 /** A long text of each shape in which words end rarely, often, or never. */
 const texts: Readonly<Record<string, string>> = {

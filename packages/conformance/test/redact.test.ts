@@ -2,7 +2,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { Recorder } from "../src/recorder.js";
 import type { Entry, HeaderList } from "../src/recording.js";
-import { Redactor } from "../src/redact.js";
+import { Redactor } from "../src/redaction/redactor.js";
 import { replayClient } from "../src/replay/client.js";
 import { ReplayServer } from "../src/replay/server.js";
 import { loadTape } from "../src/replay/tape.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Recorder } from "../src/recorder.js";
-import { Redactor } from "../src/redact.js";
+import { Redactor } from "../src/redaction/redactor.js";
 
 const KEY = "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8S9t0";
 const WORD = "correct-horse-battery";

@@ -1,7 +1,7 @@
 import type { Contract } from "@parlance/contract";
 import { Scope, within } from "@parlance/wire/scope";
 import type { HeaderList } from "../recording.js";
-import { Redactor } from "../redact.js";
+import { Redactor } from "../redaction/redactor.js";
 import { visible } from "../visible.js";
 import { type Difference, formatDifferences, Matcher, type MatchOptions } from "./match.js";
 import type { Tape } from "./tape.js";

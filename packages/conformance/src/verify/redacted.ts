@@ -1,7 +1,7 @@
 import type { Parameter } from "@parlance/contract";
 import { type Flaw, isObject } from "@parlance/wire";
 import type { Conversations } from "../conversation.js";
-import { PLACEHOLDER } from "../placeholders.js";
+import { PLACEHOLDER } from "../redaction/placeholders.js";
 import type { Open } from "./finding.js";
 
 const IS_REDACTED = new RegExp(PLACEHOLDER.source);

@@ -1,4 +1,4 @@
-import { bare, kindOfName } from "./secret-names.js";
+import { bare, kindOfName } from "./names.js";
 
 /** A part of a text. */
 export interface Span {

@@ -1,10 +1,10 @@
 import type { Contract } from "@parlance/contract";
 import { isObject } from "@parlance/wire";
+import type { Entry, HeaderList } from "../recording.js";
 import { encodingOf, packedAs } from "./encoding.js";
+import { bare, isVague, kindOfName } from "./names.js";
 import { decode, jsonIn, split } from "./parts.js";
 import { Placeholders } from "./placeholders.js";
-import type { Entry, HeaderList } from "./recording.js";
-import { bare, isVague, kindOfName } from "./secret-names.js";
 import { isSecretHeader, isSecretName, looksSecret, merged, type Span, secretsIn } from "./secrets.js";
 
 export interface RedactOptions {

@@ -1,4 +1,4 @@
-import { type HeaderList, headerOf } from "./recording.js";
+import { type HeaderList, headerOf } from "../recording.js";
 
 /** Charsets whose text a secret is found in: ASCII is the same in each. */
 const CHARSETS = /^(utf-?8|us-ascii|ascii|iso-8859-\d+|latin1|windows-125\d)$/i;

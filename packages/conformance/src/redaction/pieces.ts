@@ -1,6 +1,6 @@
 import { isObject } from "@parlance/wire";
 import { jsonIn } from "./parts.js";
-import type { Redactor } from "./redact.js";
+import type { Redactor } from "./redactor.js";
 import { merged, type Span, unfinished } from "./secrets.js";
 
 /** Characters of one property in which a secret is searched for across messages. Twice as many wait at most. */
