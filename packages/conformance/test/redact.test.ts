@@ -154,10 +154,12 @@ describe("a name says by its words whether its value is a secret", () => {
     ..."authorization X-Auth cookies jwt user[password] login.password Proxy-Authorization X-Amz-Credential".split(" "),
   ];
   const suspect =
-    "token tokens botToken ticket tickets signature X-Amz-Signature xAmzSignature sig sigs pwd key code".split(" ");
+    "token tokens botToken ticket tickets signature X-Amz-Signature xAmzSignature sig sigs pwd key code pass".split(
+      " ",
+    );
   const plain = [
     ..."max_tokens_total session_id sessionId tool_call_id author authored cache_key error_code keyboard".split(" "),
-    ..."passwordless compass bypass secretary tokenizer cookie_policy signed codec class pass".split(" "),
+    ..."passwordless compass bypass secretary tokenizer cookie_policy signed codec class passed".split(" "),
   ];
 
   test.each(secret)("%s is one", (name) => {

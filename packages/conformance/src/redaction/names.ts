@@ -20,19 +20,33 @@ const LAST = [
 ];
 
 /** Whole names whose value is a secret; an `x` may stand before them. */
-const WHOLE = ["auth", "authorization", "proxyauthorization", "cookie", "setcookie", "bearer", "jwt"];
+const WHOLE = ["otp", "auth", "authorization", "proxyauthorization", "cookie", "setcookie", "bearer", "jwt"];
 
 /** Last words of a name whose value is a secret if it looks like one: `token` is also a word of text. */
 const SUSPECT_LAST = ["token", "ticket", "signature", "sig", "pwd"];
 
 /** Whole names of the same kind. With another word they are mostly no secrets: `cache_key`, `error_code`. */
-const SUSPECT_WHOLE = ["key", "code"];
+const SUSPECT_WHOLE = ["key", "code", "pass"];
+
+/** Variables of an environment: any name such as GITHUB_TOKEN. */
+const VARIABLE = /^(?!.*PUBLIC)[A-Z][A-Z0-9_]*(TOKEN|SECRET|PASSWORD|PASSWD|PASS|PWD|KEY|CREDENTIALS?|AUTH|DSN)$/;
 
 /** Last words that say nothing of the kind of value: `password_confirmation`, `api_key_v2`, `passwordHash`. */
 const BEHIND =
   /^(\d+|v\d+|confirm|confirmation|confirmed|again|repeat|repeated|verify|hash|value|text|plain|raw|base64|hex|current|old|new)$/;
 
+/** Of a suspect name, the value is a secret if it looks like one. */
 export type NameKind = "secret" | "suspect" | "plain";
+
+export type KindOf = (name: string) => NameKind;
+
+/** Judges names: those that a contract marks are secrets, however they are written. */
+export function kindsWith(own: readonly string[]): KindOf {
+  // A text that is no JSON may have one as a word of its own.
+  const names = new Set(own.flatMap((name) => [bare(name), bare(/[\p{L}\p{M}\w-]*$/u.exec(name)![0])]));
+  names.delete("");
+  return names.size === 0 ? kindOfName : (name) => (names.has(bare(name)) ? "secret" : kindOfName(name));
+}
 
 /** Names are repeated in every message, and the peer chooses them. */
 const MOST = 2000;
@@ -49,6 +63,7 @@ export function kindOfName(name: string): NameKind {
 }
 
 function kindOf(name: string): NameKind {
+  if (VARIABLE.test(name)) return "secret";
   const words = wordsOf(name);
   while (words.length > 1 && BEHIND.test(words.at(-1)!)) words.pop();
   const last = singular((words.at(-1) ?? "").replace(/(?<=[a-z])\d+$/, ""));

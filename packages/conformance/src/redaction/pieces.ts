@@ -1,7 +1,8 @@
 import { isObject } from "@parlance/wire";
 import { jsonIn } from "./parts.js";
 import type { Redactor } from "./redactor.js";
-import { merged, type Span, unfinished } from "./secrets.js";
+import { merged, type Span } from "./span.js";
+import { unfinished } from "./unfinished.js";
 
 /** Characters of one property in which a secret is searched for across messages. Twice as many wait at most. */
 const WINDOW = 8 * 1024;
@@ -69,7 +70,7 @@ export class Pieces {
     const isFull = run.text.length > 2 * WINDOW;
     // The last word goes on, and nothing before it waits.
     if (!isFull && !/\s/.test(value)) return;
-    const open = Math.min(unfinished(run.text), this.#redactor.unfinished(run.text));
+    const open = Math.min(unfinished(run.text, this.#redactor.kindOf), this.#redactor.unfinished(run.text));
     const keep = isFull ? Math.max(open, run.text.length - WINDOW) : open;
     if (run.parts[0]!.to > keep) return;
     this.#search(run, key);

@@ -1,4 +1,5 @@
 import { Known, SHORTEST } from "./known.js";
+import { encodeUrl, unescapeJson } from "./parts.js";
 
 /** The maximum number of secrets searched for in other texts. The oldest is dropped first. */
 const MOST = 1000;
@@ -13,8 +14,9 @@ export class Placeholders {
   #count = 0;
 
   /** The placeholder of a secret, which is searched for from now on. A placeholder is its own. */
-  of(secret: string): string {
-    if (new RegExp(`^${PLACEHOLDER.source}$`).test(secret)) return secret;
+  of(text: string): string {
+    if (new RegExp(`^${PLACEHOLDER.source}$`).test(text)) return text;
+    const secret = unescapeJson(text);
     const found = this.#placeholders.get(secret);
     if (found !== undefined) return found;
     const placeholder = `__redacted_${++this.#count}__`;
@@ -27,7 +29,7 @@ export class Placeholders {
 
   /** The placeholder of a piece of a secret, which is not searched for: one long secret in pieces would push out all others. */
   ofPiece(piece: string): string {
-    return this.#placeholders.get(piece) ?? `__redacted_${++this.#count}__`;
+    return this.#placeholders.get(unescapeJson(piece)) ?? `__redacted_${++this.#count}__`;
   }
 
   #forget(): void {
@@ -37,17 +39,20 @@ export class Placeholders {
   }
 }
 
-/** The encodings of a secret in a text: plain, in a URL, in JSON, in JSON within JSON, in base64, also of a longer text. */
+/** The encodings of a secret in a text: plain, in a URL, in JSON, in JSON within JSON, in hexadecimal digits, in base64, also of a longer text. */
 function formsOf(secret: string): Set<string> {
   const json = JSON.stringify(secret).slice(1, -1);
   const base64 = base64Of(secret);
-  const url = encodeURIComponent(secret.replace(/\p{Surrogate}/gu, ""));
+  const url = encodeUrl(secret);
+  const hex = Array.from(new TextEncoder().encode(secret), (byte) => byte.toString(16).padStart(2, "0")).join("");
   return new Set([
     secret,
     url,
     url.replaceAll("%20", "+"),
     json,
     JSON.stringify(json).slice(1, -1),
+    hex,
+    hex.toUpperCase(),
     ...base64.flatMap((form) => [form, form.replaceAll("+", "-").replaceAll("/", "_")]),
   ]);
 }

@@ -1,30 +1,52 @@
 import type { Contract } from "@parlance/contract";
-import { isObject } from "@parlance/wire";
 import type { Entry, HeaderList } from "../recording.js";
+import { looksSecret } from "./assigned.js";
 import { encodingOf, packedAs } from "./encoding.js";
-import { bare, isVague, kindOfName } from "./names.js";
-import { decode, jsonIn, split } from "./parts.js";
+import { cleanHeader, isStructured } from "./headers.js";
+import { cleanJson } from "./json.js";
+import { type KindOf, kindsWith } from "./names.js";
+import { besideLabel, labelIn } from "./pairs.js";
+import {
+  decodeForm,
+  decodeUrl,
+  encodeUrl,
+  escapedIn,
+  jsonIn,
+  partsOf,
+  split,
+  withoutNeedlessEscapes,
+} from "./parts.js";
 import { Placeholders } from "./placeholders.js";
-import { isSecretHeader, isSecretName, looksSecret, merged, type Span, secretsIn } from "./secrets.js";
+import { cleanPath, secretPaths } from "./routes.js";
+import { merged, type Span } from "./span.js";
+import { secretsIn } from "./text.js";
 
 export interface RedactOptions {
   /** The contract, for its API key's header and the properties and parameters marked with `x-secret`. */
-  readonly contract?: Pick<Contract, "auth" | "secrets">;
+  readonly contract?: Pick<Contract, "auth" | "secrets"> & Partial<Pick<Contract, "operations" | "channels">>;
   /** Replaced wherever they match, in any text. */
   readonly patterns?: readonly RegExp[];
 }
 
+/** How often a text is read as one that is escaped in another. */
+const MOST_ESCAPES = 5;
+
 /** Replaces secrets in a recording. A secret keeps its placeholder, and is also replaced in every later text. */
 export class Redactor {
-  readonly #names: ReadonlySet<string>;
+  readonly #own: readonly string[];
+  readonly #kindOf: KindOf;
+  readonly #routes: readonly RegExp[];
   readonly #patterns: readonly RegExp[];
   readonly #placeholders = new Placeholders();
   /** Of bodies that are not read yet, by side and connection. */
   readonly #encodings = new Map<string, string>();
+  /** How many texts the one that is read is escaped in. */
+  #escapes = 0;
 
   constructor({ contract, patterns = [] }: RedactOptions = {}) {
-    const own = [...(contract?.secrets ?? []), ...(contract?.auth?.header ? [contract.auth.header] : [])];
-    this.#names = new Set(own.map(bare));
+    this.#own = [...(contract?.secrets ?? []), ...(contract?.auth?.header ? [contract.auth.header] : [])];
+    this.#kindOf = kindsWith(this.#own);
+    this.#routes = contract ? secretPaths(contract) : [];
     this.#patterns = patterns.map(
       (one) => new RegExp(one.source, one.flags.includes("g") ? one.flags : `${one.flags}g`),
     );
@@ -40,7 +62,7 @@ export class Redactor {
       "known forms of keys",
       "values behind names of secrets in texts",
     ];
-    return [...rules, ...[...this.#names].map((name) => `contract: ${name}`), ...patterns];
+    return [...rules, ...this.#own.map((name) => `contract: ${name}`), ...patterns];
   }
 
   headers(headers: HeaderList): HeaderList {
@@ -50,12 +72,12 @@ export class Redactor {
   /** Path and query. */
   target(target: string): string {
     const [path, query] = split(target, "?");
-    return this.scrub(query === undefined ? path : `${path}?${this.#pairs(query)}`);
+    const clean = cleanPath(path, this.#routes, (secret) => this.replace(decodeUrl(secret)));
+    return this.scrub(query === undefined ? clean : `${clean}?${this.#pairs(query)}`);
   }
 
   /** A body or message: properties of JSON, fields of a form, and then as `scrub`. `json` is what `jsonIn` reads in it. */
   text(text: string, json = jsonIn(text)): string {
-    // The texts in it are clean of known forms; what was seen before may be encoded.
     if (json !== undefined) return this.#seen(this.#cleaned(text, json));
     if (/^[\w.%+[\]-]+=[^\s{}]*$/.test(text)) return this.scrub(this.#pairs(text));
     return this.scrub(/^--\S/.test(text) ? this.#parts(text) : text);
@@ -71,9 +93,13 @@ export class Redactor {
     const patterns = this.#patterns.flatMap((pattern) =>
       [...text.matchAll(pattern)].map(({ index, 0: found }) => ({ from: index, to: index + found.length })),
     );
-    return [...secretsIn(text), ...patterns, ...this.#placeholders.known.find(text)].filter(
-      ({ from, to }) => to > from,
-    );
+    const own = [...secretsIn(text, this.#kindOf), ...patterns, ...this.#placeholders.known.find(text)];
+    return [...own, ...this.#escapedIn(text)].filter(({ from, to }) => to > from);
+  }
+
+  /** What names say of values, as this redactor judges them. */
+  get kindOf(): KindOf {
+    return this.#kindOf;
   }
 
   /** The position from which the end of a text begins a secret that was seen; the text's length if it begins none. */
@@ -82,13 +108,62 @@ export class Redactor {
   }
 
   #forms(text: string): string {
+    return this.#replaced(this.#unescaped(text), (plain) => merged(secretsIn(plain, this.#kindOf)));
+  }
+
+  #replaced(text: string, find: (text: string) => readonly Span[]): string {
     const parts: string[] = [];
     let at = 0;
-    for (const { from, to } of merged(secretsIn(text))) {
+    for (const { from, to } of find(text)) {
       parts.push(text.slice(at, from), this.replace(text.slice(from, to)));
       at = to;
     }
     return at === 0 ? text : parts.join("") + text.slice(at);
+  }
+
+  /** A text without the secrets of the words that are escaped as in a URL. */
+  #unescaped(text: string): string {
+    const parts: string[] = [];
+    let at = 0;
+    for (const { from, to, clean } of this.#escapedIn(text)) {
+      parts.push(text.slice(at, from), clean);
+      at = to;
+    }
+    return at === 0 ? text : parts.join("") + text.slice(at);
+  }
+
+  /** The words of a text that are escaped as in a URL and have secrets, without them. */
+  #escapedIn(text: string): (Span & { readonly clean: string })[] {
+    if (!text.includes("%")) return [];
+    const words = () =>
+      escapedIn(text).flatMap(({ from, to }) => {
+        const word = text.slice(from, to);
+        const clean = this.#word(word);
+        return clean === word ? [] : [{ from, to, clean }];
+      });
+    return this.#within(words) ?? [];
+  }
+
+  /** A word that is escaped as in a URL: a query with what is before it, or one value. */
+  #word(word: string): string {
+    if (word.includes("=")) {
+      const [, before = "", query = ""] = /^([^?#=]*[?#])?(.*)$/s.exec(word)!;
+      return (before.includes("%") ? this.#word(before) : before) + this.#pairs(query);
+    }
+    const plain = decodeUrl(word);
+    const clean = this.text(plain);
+    return clean === plain ? word : encodeUrl(clean);
+  }
+
+  /** Reads what is escaped in another text; undefined where that is too deep. */
+  #within<T>(read: () => T): T | undefined {
+    if (this.#escapes >= MOST_ESCAPES) return undefined;
+    this.#escapes++;
+    try {
+      return read();
+    } finally {
+      this.#escapes--;
+    }
   }
 
   /** The caller's patterns, and secrets that were seen before, in any encoding. */
@@ -96,7 +171,11 @@ export class Redactor {
     let clean = text;
     for (const pattern of this.#patterns)
       clean = clean.replace(pattern, (found) => (found === "" ? "" : this.replace(found)));
-    return this.#placeholders.known.replace(clean);
+    clean = this.#placeholders.known.replace(clean);
+    if (!/\\(?:\/|u[0-9a-f]{4})/i.test(clean)) return clean;
+    const plain = withoutNeedlessEscapes(clean);
+    const again = this.#placeholders.known.replace(plain);
+    return again === plain ? clean : again;
   }
 
   /** A line of a recording that somebody else may have made. Call it for each line, because the headers name the encoding of a body. */
@@ -143,144 +222,90 @@ export class Redactor {
     return encoding === undefined ? undefined : { ...entry, size, encoding };
   }
 
-  #isSecret(name: string, value: unknown): boolean {
-    return (this.#names.size > 0 && this.#names.has(bare(name))) || isSecretName(name, value);
-  }
-
   #header(name: string, value: string): string {
-    if (name === "authorization" || name === "proxy-authorization") {
-      const [scheme, rest] = split(value, " ");
-      if (rest === undefined) return this.replace(value);
-      if (/^basic$/i.test(scheme)) this.#basic(rest);
-      return `${scheme} ${this.replace(rest.trim())}`;
-    }
-    if (name === "cookie")
-      return value
-        .split(";")
-        .map((pair) => this.#pair(pair))
-        .join(";");
-    if (name === "set-cookie") {
-      const [first, rest] = split(value, ";");
-      return this.#pair(first) + (rest === undefined ? "" : `;${this.scrub(rest)}`);
-    }
-    if (name === "sec-websocket-protocol") return this.#protocols(value);
-    // A ticket gives access to its stream or channel.
-    if (name === "parlance-resume" && /^[0-9a-f]{32}$/.test(value)) return this.replace(value);
-    if (name === "referer" || name === "location") return this.target(value);
-    if (this.#isSecret(name, value) || isSecretHeader(name, value)) return this.replace(value);
-    return this.scrub(value);
-  }
-
-  /** Basic authentication; its password may also occur alone elsewhere. */
-  #basic(encoded: string): void {
-    try {
-      const password = split(atob(encoded), ":")[1];
-      if (password) this.replace(password);
-    } catch {
-      // Not base64.
-    }
-  }
-
-  /** Tickets and tokens are offered as subprotocols, because a page cannot set a header on a WebSocket. */
-  #protocols(value: string): string {
-    let secretNext = false;
-    const offered = value.split(",").map((one) => {
-      const protocol = one.trim();
-      const [name, rest] = split(protocol, ".");
-      const is = secretNext || looksSecret(protocol);
-      secretNext = /^(bearer|token|ticket|auth|authorization|access_token|jwt)$/i.test(protocol);
-      if (name === "parlance" && rest !== undefined) return `parlance.${this.replace(rest)}`;
-      return is ? this.replace(protocol) : protocol;
+    return cleanHeader(name, value, {
+      kindOf: this.#kindOf,
+      replace: (secret) => this.replace(secret),
+      target: (target) => this.target(target),
+      text: (text) => this.text(text),
     });
-    return offered.join(", ");
   }
 
-  /** One cookie. */
-  #pair(pair: string): string {
-    const [name, value] = split(pair, "=");
-    return value === undefined || value === "" ? pair : `${name}=${this.replace(value)}`;
-  }
-
-  /** A query or a form. */
+  /** A query or a form. A name may be the value of another: `name=password&value=…`. */
   #pairs(text: string): string {
-    return text
-      .split("&")
-      .map((pair) => {
-        const [name, value] = split(pair, "=");
-        if (!value || !this.#isSecret(decode(name), decode(value))) return pair;
-        return `${name}=${this.replace(decode(value))}`;
+    const pairs = text.split("&").map((pair) => split(pair, "="));
+    const decoded = pairs.map(([name, value = ""]) => [decodeForm(name), decodeForm(value)] as const);
+    const label = labelIn(Object.fromEntries(decoded), this.#kindOf);
+    return pairs
+      .map(([name, value], at) => {
+        if (!value) return value === undefined ? name : `${name}=`;
+        const [plainName, plain] = decoded[at]!;
+        const own = this.#kindOf(plainName);
+        const kind = own === "plain" ? besideLabel(label.kind, plainName) : own;
+        if (kind === "secret" || (kind === "suspect" && looksSecret(plain))) return `${name}=${this.replace(plain)}`;
+        // A name within the value is found without it.
+        const clean = plain === value ? plain : (this.#within(() => this.text(plain)) ?? plain);
+        return `${name}=${clean === plain ? value : encodeUrl(clean)}`;
       })
       .join("&");
   }
 
-  /** A form in parts (multipart/form-data, RFC 7578), whose first line separates them. */
+  /** A form in parts (multipart/form-data). */
   #parts(text: string): string {
-    const [boundary = ""] = /^--[^\r\n]{1,200}/.exec(text) ?? [];
-    return text
-      .split(boundary)
-      .map((part) => {
-        const blank = /\r?\n\r?\n/.exec(part);
-        const disposition = blank && /content-disposition:[^\r\n]*/i.exec(part.slice(0, blank.index))?.[0];
-        const name = disposition && /\bname="?([^"\r\n;]{1,200})/i.exec(disposition)?.[1];
-        if (!blank || !name) return part;
-        const from = blank.index + blank[0].length;
-        const value = part.slice(from).replace(/\r?\n$/, "");
-        if (value === "" || !this.#isSecret(name, value)) return part;
-        return part.slice(0, from) + this.replace(value) + part.slice(from + value.length);
-      })
-      .join(boundary);
-  }
-
-  /** JSON without its secrets; undefined if the text is not JSON. */
-  #json(text: string): string | undefined {
-    const json = jsonIn(text);
-    return json === undefined ? undefined : this.#cleaned(text, json);
+    return partsOf(text, (value, name) => {
+      const kind = this.#kindOf(name);
+      if (kind === "secret" || (kind === "suspect" && looksSecret(value))) return this.replace(value);
+      return this.text(value);
+    });
   }
 
   #cleaned(text: string, json: object): string {
-    const clean = this.#walk(json, false, 0);
+    // The texts of JSON with escapes differ from what it shows of them.
+    const leaf = text.includes("\\") ? (one: string) => this.scrub(one) : (one: string) => this.#forms(one);
+    const clean = cleanJson(json, {
+      kindOf: this.#kindOf,
+      secret: (value, name) => (isStructured(name) ? this.#header(name.toLowerCase(), value) : this.replace(value)),
+      text: (one) => {
+        const inner = jsonIn(one);
+        return inner === undefined ? leaf(one) : this.#cleaned(one, inner);
+      },
+    });
     // A text without secrets keeps its own spaces and numbers.
-    return clean === json ? text : JSON.stringify(clean);
-  }
-
-  /** Returns the same value if nothing was replaced in it. */
-  #walk(value: unknown, secret: boolean, depth: number, suspect = false): unknown {
-    if (depth > 64) return value;
-    if (typeof value === "string") {
-      if (secret) return value === "" ? value : this.replace(value);
-      return this.#json(value) ?? this.#forms(value);
-    }
-    if (secret && typeof value === "number") return this.replace(String(value));
-    if (Array.isArray(value)) {
-      const items = value.map((item) =>
-        this.#walk(item, secret || (suspect && typeof item === "string" && looksSecret(item)), depth + 1),
-      );
-      return items.some((item, at) => item !== value[at]) ? items : value;
-    }
-    if (!isObject(value)) return value;
-    const object: Readonly<Record<string, unknown>> = value;
-    const keys = Object.keys(object);
-    /** The entries so far, once one of them has changed. */
-    let entries: [string, unknown][] | undefined;
-    for (const [at, key] of keys.entries()) {
-      const inner = object[key];
-      const suspects = typeof inner === "object" && kindOfName(key) === "suspect";
-      const isSuspect = suspect && typeof inner === "string" && looksSecret(inner) && isVague(key);
-      const clean = this.#walk(inner, secret || isSuspect || this.#isSecret(key, inner), depth + 1, suspects);
-      const name = this.#forms(key);
-      if (clean !== inner || name !== key) entries ??= keys.slice(0, at).map((one) => [one, object[one]]);
-      entries?.push([name, clean]);
-    }
-    return entries ? Object.fromEntries(entries) : value;
+    if (clean === json) return text;
+    return (text.startsWith("\uFEFF") ? "\uFEFF" : "") + JSON.stringify(clean);
   }
 
   /** Returns the placeholder of a secret, and searches for it from now on. */
   replace(secret: string): string {
+    for (const part of credentialsIn(secret)) this.#placeholders.of(part);
     return this.#placeholders.of(secret);
   }
 
   /** Returns the placeholder of a piece of a secret. */
   replacePiece(piece: string): string {
     return this.#placeholders.ofPiece(piece);
+  }
+}
+
+/** The shortest value of a cookie that is searched for alone. */
+const SHORTEST_COOKIE = 8;
+
+/** The secrets in a secret: the token behind its scheme, the password of basic credentials, the values of cookies. */
+function credentialsIn(secret: string): string[] {
+  const [, token] = /^(?:bearer|basic|token|digest|apikey)\s+(\S+)$/i.exec(secret) ?? [];
+  const password = /^[A-Za-z\d+/]+={0,2}$/.test(token ?? secret) ? basicPassword(token ?? secret) : undefined;
+  const cookies = /^[\w.-]+=[^;]+(?:;\s*[\w.-]+=[^;]*)*$/.test(secret) ? secret.split(";") : [];
+  const values = cookies.map((pair) => split(pair, "=")[1] ?? "").filter((value) => value.length >= SHORTEST_COOKIE);
+  return [...(token === undefined ? [] : [token]), ...(password === undefined ? [] : [password]), ...values];
+}
+
+/** The password of basic credentials; undefined where a text is none. */
+function basicPassword(encoded: string): string | undefined {
+  try {
+    const bytes = Uint8Array.from(atob(encoded), (one) => one.charCodeAt(0));
+    const [user = "", password] = split(new TextDecoder("utf-8", { fatal: true }).decode(bytes), ":");
+    return password && !/\p{Cc}/u.test(user + password) ? password : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -1,0 +1,63 @@
+import { looksSecret } from "./assigned.js";
+import type { KindOf } from "./names.js";
+import { split } from "./parts.js";
+
+/** Replaces what is found in a header. */
+export interface HeaderCleaner {
+  readonly kindOf: KindOf;
+  replace(secret: string): string;
+  target(target: string): string;
+  text(text: string): string;
+}
+
+/** The value of a header, named in lower case, without its secrets. */
+export function cleanHeader(name: string, value: string, cleaner: HeaderCleaner): string {
+  const { replace } = cleaner;
+  if (name === "authorization" || name === "proxy-authorization") {
+    const [scheme, rest] = split(value, " ");
+    return rest === undefined ? replace(value) : `${scheme} ${replace(rest.trim())}`;
+  }
+  if (name === "cookie")
+    return value
+      .split(";")
+      .map((pair) => cookie(pair, cleaner))
+      .join(";");
+  if (name === "set-cookie") {
+    const [first, rest] = split(value, ";");
+    return cookie(first, cleaner) + (rest === undefined ? "" : `;${cleaner.text(rest)}`);
+  }
+  if (name === "sec-websocket-protocol") return protocols(value, cleaner);
+  // A ticket gives access to its stream or channel.
+  if (name === "parlance-resume" && /^[0-9a-f]{32}$/.test(value)) return replace(value);
+  if (name === "referer" || name === "location") return cleaner.target(value);
+  return isSecret(name, value, cleaner.kindOf) ? replace(value) : cleaner.text(value);
+}
+
+/** Whether a header's name says that its value is a secret. */
+function isSecret(name: string, value: string, kindOf: KindOf): boolean {
+  const kind = kindOf(name);
+  if (kind === "secret" || (kind === "suspect" && looksSecret(value))) return value !== "";
+  return /token|secret|api-?key|password|credential|session|jwt|csrf|xsrf/i.test(name) && value !== "";
+}
+
+/** Tickets and tokens are offered as subprotocols, because a page cannot set a header on a WebSocket. */
+function protocols(value: string, { replace }: HeaderCleaner): string {
+  let secretNext = false;
+  const offered = value.split(",").map((one) => {
+    const protocol = one.trim();
+    const [name, rest] = split(protocol, ".");
+    const is = secretNext || looksSecret(protocol);
+    secretNext = /^(bearer|token|ticket|auth|authorization|access_token|jwt)$/i.test(protocol);
+    if (name === "parlance" && rest !== undefined) return `parlance.${replace(rest)}`;
+    return is ? replace(protocol) : protocol;
+  });
+  return offered.join(", ");
+}
+
+function cookie(pair: string, { replace }: HeaderCleaner): string {
+  const [name, value] = split(pair, "=");
+  return value === undefined || value === "" ? pair : `${name}=${replace(value)}`;
+}
+
+/** The headers whose value has a form of its own, so that only a part of it is a secret. */
+export const isStructured = (name: string) => /^(proxy-)?authorization$|^(set-)?cookie$/i.test(name);

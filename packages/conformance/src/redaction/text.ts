@@ -1,0 +1,65 @@
+import { assignedIn, listedIn, looksSecret } from "./assigned.js";
+import type { KindOf } from "./names.js";
+import type { Span } from "./span.js";
+
+/** Secrets that are known by their form. The first group that matches is the secret, or all of it. */
+const FORMS = [
+  /\b(?:Bearer|Basic)\s+([\w.~+/-]{8,}=*)/g,
+  /(?<![\w-])eyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*/g,
+  /\b(?:sk|pk|rk)[-_][\w-]{16,}/g,
+  /\b(?:gh[opsur]_\w{20,}|github_pat_\w{20,}|gl(?:pat|dt|rt|ft)-[\w-]{16,}|xox[a-z]-[\w-]{10,}|xapp-[\w-]{10,})/g,
+  /\b(?:(?:AKIA|ASIA)[A-Z0-9]{16}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,}|hf_\w{20,}|npm_\w{30,}|pypi-[\w-]{30,}|dop_v1_\w{30,}|SG\.[\w-]{16,}\.[\w-]{16,}|shp(?:at|ca|pa|ss)_\w{20,})/g,
+  // Up to the end of the text, if that comes first. A quote ends it, because the text may be JSON.
+  /-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[^"]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|(?=")|$)/g,
+  // The password of a URL, whatever its characters. A port is none.
+  /:\/\/[^\s/:@"'<>]{0,256}:((?!\d+\/)[^\s"'<>]{2,512})@(?=[\w[])/g,
+  /(?<=:\/\/)[\w-]{16,}(?=@)/g,
+  /\b(?:proxy-)?authorization\\?["']?\s*[:=]\s*\\?["']?(?:(?:Bearer|Basic|Token|Digest|ApiKey)\s+)?([^\s"',;\\]{4,})/gi,
+  /\b(?:set-)?cookie\\?["']?\s*:\s*\\?["']?([\w.-]+=[^\r\n"'\\]+)/gi,
+  /(?:^|\s)(?:-u|--user)\s+[^\s:]+:([^\s"']{2,})/g,
+  // The file .netrc.
+  /\bmachine\s+\S+\s+login\s+\S+\s+password\s+(\S+)/g,
+];
+/** A substring of each of them, or the separator of a name and its value. */
+const HINT =
+  /[=:]| is |["']\s*,|<\/|machine|B(?:earer|asic)|eyJ|[sprk]k[-_]|gh[opsur]_|github_pat_|gl[prfd]|xox|xapp|AKIA|ASIA|AIza|ya29|GOCSPX|hf_|npm_|pypi-|dop_v1_|SG\.|shp[a-z]|--/;
+
+/** The secrets of a text that are known by their form, or by their name. */
+export function secretsIn(text: string, kindOf: KindOf): Span[] {
+  if (text.length < 5 || !HINT.test(text)) return [];
+  const found: Span[] = [];
+  for (const form of FORMS)
+    for (const match of matches(text, form)) {
+      const secret = match.slice(1).find((group) => group !== undefined) ?? match[0];
+      // "Basic authentication" is prose.
+      if (/^B(earer|asic)/.test(match[0]) && !looksSecret(secret)) continue;
+      const from =
+        match.index + match[0].indexOf(secret, match[1] === undefined ? 0 : match[0].length - secret.length - 1);
+      found.push({ from, to: from + secret.length });
+    }
+  if (text.includes("</")) elementsIn(text, kindOf, found);
+  return listedIn(text, kindOf, assignedIn(text, kindOf, found)).filter(({ from, to }) => to > from);
+}
+
+const ELEMENT = /<(?:[\w.-]{1,40}:)?([A-Za-z_][\w.-]{0,80})(?:\s[^<>]{0,200})?>\s{0,20}([^<>\s][^<>]{0,500})<\//g;
+
+/** Adds the values of XML elements. */
+function elementsIn(text: string, kindOf: KindOf, found: Span[]): void {
+  for (const { index, 0: match, 1: name = "", 2: value = "" } of matches(text, ELEMENT)) {
+    const from = index + match.length - 2 - value.length;
+    if (kindOf(name) === "secret" && !/^__redacted_\d+__/.test(value))
+      found.push({ from, to: from + value.trimEnd().length });
+  }
+}
+
+/** As `matchAll`, which makes a copy of the expression for each text. */
+function matches(text: string, form: RegExp): readonly RegExpExecArray[] {
+  form.lastIndex = 0;
+  let match = form.exec(text);
+  if (!match) return NONE;
+  const found: RegExpExecArray[] = [];
+  for (; match; match = form.exec(text)) found.push(match);
+  return found;
+}
+
+const NONE: readonly RegExpExecArray[] = [];
