@@ -31,8 +31,11 @@ export interface Breaks {
   readonly endless?: boolean;
   /** Keeps a call although its caller has gone. */
   readonly keeps?: boolean;
-  /** The frames in place of one; "close" refuses it with 1008, and what follows is still passed on. */
-  readonly frame?: (frame: Frame, from: "client" | "server") => readonly Frame[] | "close";
+  /** The frames in place of one, or an answer to it; "close" refuses it with 1008, and what follows is still passed on. */
+  readonly frame?: (
+    frame: Frame,
+    from: "client" | "server",
+  ) => readonly Frame[] | { readonly answer: string } | "close";
 }
 
 export async function proxy(target: string, breaks: Breaks) {
@@ -150,6 +153,10 @@ function pass(from: Socket, to: Socket, side: "client" | "server", { frame }: Br
       const made = frame?.(next.frame, side) ?? [next.frame];
       if (made === "close") {
         from.write(encodeFrame(8, Buffer.from([3, 240]), true, side === "server"));
+        continue;
+      }
+      if ("answer" in made) {
+        from.write(encodeFrame(1, Buffer.from(made.answer), true, side === "server"));
         continue;
       }
       for (const one of made) to.write(encodeFrame(one.opcode, one.payload, one.fin, side === "client"));

@@ -26,6 +26,7 @@ const accepts = (yes: (asked: Asked, status: number) => boolean, also: readonly 
   breaks: { accepts: yes },
   also,
 });
+const tagOf = ({ tag }: ContractDocument["contract"]) => (tag.in === "property" ? tag.property : "parlance");
 const isSend = (step: ServerStep) => "send" in step;
 const text = ({ payload }: Frame) => payload.toString();
 
@@ -218,6 +219,21 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
   },
   "refuse-unknown": {
     breaks: { frame: (frame) => (text(frame).includes("parlance.unknown") ? "close" : [frame]) },
+  },
+  "answer-unknown": {
+    breaks: ({ contract, schemas }) => {
+      const [fault] = Object.values(contract.channels).flatMap((channel) => channel.fault ?? []);
+      const example = schemas[contract.messages[fault ?? ""]?.schema ?? ""]?.examples?.[0];
+      const answer = JSON.stringify(example ?? { [tagOf(contract)]: "unknown.message" });
+      return { frame: (frame) => (text(frame).includes("parlance.unknown") ? { answer } : [frame]) };
+    },
+  },
+  "send-twice": {
+    steps: (steps, call, { contract }) => {
+      const { end, mayEnd, sentinel } = contract.operations[call]?.answer.stream ?? {};
+      const last = steps.at(-1);
+      return last && isSend(last) && (end ?? mayEnd ?? sentinel) === undefined ? [...steps, last] : steps;
+    },
   },
   "lenient-frames": {
     breaks: {

@@ -191,4 +191,9 @@ export class Kit {
     const stream = this.contract.operations[name]?.answer.stream;
     return (stream?.end ?? stream?.sentinel ?? stream?.mayEnd) !== undefined;
   }
+
+  /** Whether a request of the client waits for the next answer, so that every one is answered. */
+  get answersByOrder(): boolean {
+    return (this.contract.exchanges ?? []).some(({ by, key }) => by === "client" && key === undefined);
+  }
 }

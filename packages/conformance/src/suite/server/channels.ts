@@ -2,9 +2,9 @@ import { alike } from "../alike.js";
 import { meet, type ServerCase, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { Act, JsonMessage, ServerStep } from "../script.js";
-import type { Frames, ServerStage } from "../stage.js";
+import type { Frame, Frames, ServerStage } from "../stage.js";
 import { success } from "./operations.js";
-import { meetMessage, meetRefusal, openChannel, openSocket, shown } from "./read.js";
+import { isFaultOf, meetMessage, meetRefusal, openChannel, openSocket, shown } from "./read.js";
 
 const TEXT = 1;
 const CONTINUED = 0;
@@ -174,6 +174,20 @@ function frames(kit: Kit, name: string): ServerCase[] {
             },
             meetOpen,
           ),
+          ...(kit.answersByOrder
+            ? []
+            : [
+                arrives(
+                  "unknown-silent",
+                  "sends no error for a message that the contract does not define",
+                  "answer-unknown",
+                  (frames) => {
+                    frames.send(JSON.stringify(unknown));
+                    frames.send(text);
+                  },
+                  (frames) => meetSilence(kit, name, frames),
+                ),
+              ]),
         ]),
     refuses("malformed", "a frame that is not JSON", "lenient-frames", (frames) => frames.send('{"')),
     {
@@ -195,13 +209,30 @@ function frames(kit: Kit, name: string): ServerCase[] {
   ];
 }
 
-/** Meets a pong, and no close before it. A fault may come: Based names an action that it does not know, and goes on. */
+/** Meets a pong, and no close before it. */
 async function meetOpen(frames: Frames): Promise<void> {
+  for (const frame of await untilPong(frames)) meet(!("close" in frame), "the channel to go on", shown(frame));
+}
+
+/** Meets a pong, and before it neither a fault nor a message that the contract does not define: a newer client would take it for its answer. */
+async function meetSilence(kit: Kit, name: string, frames: Frames): Promise<void> {
+  for (const frame of await untilPong(frames)) {
+    if (!("text" in frame)) continue;
+    const read = kit.codec(name, "server").decode({ data: frame.text });
+    const isFault = "message" in read && isFaultOf(kit, name, read.message.type);
+    meet("message" in read && !isFault, "no error", frame.text);
+  }
+}
+
+/** What comes before the pong of a ping, or up to a close. */
+async function untilPong(frames: Frames): Promise<Frame[]> {
   frames.frame(PING, "open");
+  const before: Frame[] = [];
   for (;;) {
     const frame = await frames.next();
-    if ("pong" in frame) return;
-    meet(!("close" in frame), "the channel to go on", shown(frame));
+    if ("pong" in frame) return before;
+    before.push(frame);
+    if ("close" in frame) return before;
   }
 }
 
@@ -254,6 +285,37 @@ function closes(kit: Kit, name: string): ServerCase[] {
           let frame = await frames.next();
           while (!("close" in frame)) frame = await frames.next();
           meet(frame.close === 1000, "a close with 1000", shown(frame));
+        }),
+    },
+    ...once(kit, name),
+  ];
+}
+
+/** Each message once: a channel has no end that would show what is sent behind it. */
+function once(kit: Kit, name: string): ServerCase[] {
+  const { open } = kit.contract.channels[name]!;
+  const flow = kit
+    .names(name, "server")
+    .filter((type) => type !== open?.server && !isFaultOf(kit, name, type))
+    .flatMap((type) => kit.example(name, "server", type) ?? []);
+  if (flow.length === 0) return [];
+  return [
+    {
+      ...about(kit, name, "once"),
+      title: `${name} sends the messages of its handler once, and no others`,
+      kill: "send-twice",
+      script: [
+        after(
+          kit,
+          name,
+          flow.map((send) => ({ send })),
+        ),
+      ],
+      run: (stage) =>
+        on(kit, stage, name, async (frames) => {
+          for (const message of flow) await meetMessage(kit, name, frames, message);
+          for (let frame = await frames.next(); !("close" in frame); frame = await frames.next())
+            meet(!("text" in frame), `nothing after ${flow.at(-1)!.type}`, shown(frame));
         }),
     },
   ];

@@ -117,9 +117,14 @@ export function shown(frame: Frame): string {
   return JSON.stringify(frame);
 }
 
+/** Whether a message of a channel's server reports a failure. */
+export function isFaultOf(kit: Kit, name: string, type: string): boolean {
+  const { fault, server } = kit.contract.channels[name]!;
+  return type === fault || (server.includes(type) && kit.contract.messages[type]?.fault !== undefined);
+}
+
 /** A channel's refusal of a frame: the contract's fault, or a close that is no success. Anything else that arrives before it is passed over. */
 export async function meetRefusal(kit: Kit, name: string, frames: Frames, what: string): Promise<void> {
-  const { fault, server } = kit.contract.channels[name]!;
   for (;;) {
     const frame = await frames.next().catch((error) => {
       throw error instanceof Unmet ? new Unmet(`${what} to be refused`, error.came) : error;
@@ -131,8 +136,7 @@ export async function meetRefusal(kit: Kit, name: string, frames: Frames, what: 
     if (!("text" in frame)) continue;
     const read = kit.codec(name, "server").decode({ data: frame.text });
     if (!("message" in read)) continue;
-    const { type } = read.message;
-    if (type === fault || (server.includes(type) && kit.contract.messages[type]?.fault)) return;
+    if (isFaultOf(kit, name, read.message.type)) return;
   }
 }
 

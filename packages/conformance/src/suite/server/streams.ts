@@ -211,7 +211,26 @@ function ends(kit: Kit, name: string): ServerCase[] {
         meet(last === sentinel, sentinel, last ?? "no event");
       },
     });
-  const first = kit.flow(name).find(({ type }) => !end.includes(type) && !mayEnd.includes(type));
+  const flow = kit.flow(name);
+  if (!kit.ends(name))
+    cases.push({
+      id: `server/${name}/once`,
+      side: "server",
+      level: "must",
+      title: `${name} sends the messages of its handler once, and no others`,
+      at,
+      kill: "send-twice",
+      script: [{ call: name, steps: flow.map((send) => ({ send })) }],
+      async run(stage) {
+        const { messages } = await openStream(kit, stage, name);
+        await messages.meet(flow);
+        const more = await messages.next();
+        // A stream that another call closes fails where its handler returns before.
+        const isOver = more === undefined || (fault !== undefined && more.type === fault);
+        meet(isOver, `nothing after ${flow.at(-1)!.type}`, more);
+      },
+    });
+  const first = flow.find(({ type }) => !end.includes(type) && !mayEnd.includes(type));
   if (fault !== undefined && first)
     cases.push({
       id: `server/${name}/failure`,
