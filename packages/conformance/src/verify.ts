@@ -5,9 +5,10 @@ import { bodyOf, type Conversations } from "./conversation.js";
 import type { Entry, Header } from "./recording.js";
 import { isPath, notPath } from "./target.js";
 import { type OpenAsk, SessionAsks } from "./verify/asks.js";
+import { remember } from "./verify/bounded.js";
 import { type Find, type Finding, type Open, RULES, type Rule } from "./verify/finding.js";
 import { checkAnswerHeaders, checkRefusal, checkRefusedStatus, checkRequestType } from "./verify/headers.js";
-import { checkOrder, isSentinel, missingEnd } from "./verify/order.js";
+import { checkEventName, checkOrder, isSentinel, missingEnd } from "./verify/order.js";
 import { isRedacted, isRedactedParameter } from "./verify/redacted.js";
 import { Resumptions } from "./verify/resume.js";
 
@@ -49,6 +50,8 @@ export class Verifier {
   readonly #noted: ((note: Note) => void) | undefined;
   #line = 0;
   readonly #open = new Map<number, Open>();
+  /** Connections that one side has closed. What the other has sent before it knew of this may follow. */
+  readonly #closed = new Map<number, { readonly by: Side; readonly open: Open }>();
   readonly #asks: SessionAsks;
   readonly #resumptions: Resumptions;
   #metadataOnly = false;
@@ -83,10 +86,12 @@ export class Verifier {
   entry(entry: Entry, line: number): void {
     this.#line = line;
     if (entry.kind === "request") return this.#request(entry, line);
-    const open = this.#open.get(entry.c);
+    const closed = this.#closed.get(entry.c);
+    const open = this.#open.get(entry.c) ?? (closed?.by === entry.from ? undefined : closed?.open);
     if (entry.kind === "close" || entry.kind === "error") this.#asks.drop(entry.c);
     const find: Find = (rule, message, at) =>
       this.#found({ line, connection: entry.c, rule, message, ...(at && { at }) });
+    if (closed && (entry.kind === "close" || entry.kind === "error")) return void this.#closed.delete(entry.c);
     if (!open) {
       // A confirmed close, or a ping after it.
       if (entry.kind !== "close" && entry.kind !== "ping" && entry.kind !== "pong" && entry.kind !== "error")
@@ -172,14 +177,15 @@ export class Verifier {
       case "frame":
         return this.#message(open, entry, find);
       case "end": {
-        this.#open.delete(entry.c);
+        // A server may answer before it has read the whole request.
+        this.#close(open, entry.from);
         const missing = this.#metadataOnly ? undefined : missingEnd(this.#contract, open);
         return this.#lost(open, line, missing);
       }
       case "close": {
         const { code, from, reason } = entry;
         const usual = code === 1000 || code === 1001 || code === 1005;
-        this.#open.delete(entry.c);
+        this.#close(open, from);
         const what = usual ? undefined : `${from} closed with ${code} ${reason}`.trimEnd();
         if (isCut(code)) this.#lost(open, line, what);
         else if (what !== undefined) find("end", what);
@@ -191,6 +197,14 @@ export class Verifier {
         if (entry.from === "server" && open.ended === undefined)
           this.#lost(open, line, `the server's side was lost: ${entry.text}`);
     }
+  }
+
+  #close(open: Open, by: Side): void {
+    this.#open.delete(open.c);
+    // Every byte that a closed connection keeps is kept thousands of times.
+    delete open.body;
+    if (!open.socket && (open.hasBody || open.method === "GET")) return;
+    remember(this.#closed, open.c, { by, open });
   }
 
   /** A stream or channel is over before its end. One that can be resumed may go on. */
@@ -277,6 +291,7 @@ export class Verifier {
       return;
     }
     this.#note(open, read.message.type, { message: read.message });
+    if (entry.kind === "event" && this.#hasHeaders) checkEventName(this.#contract, entry, read.message.type, find);
     checkOrder(this.#contract, open, from, read.message, find);
     this.#asks.message(open, from, read.message, find);
   }

@@ -4,7 +4,7 @@ import type { AnyContract, AnyMessage } from "@parlance/wire";
 import { describe, expect, test } from "vitest";
 import { subjects } from "../../protocols/test/contracts.js";
 import { Conversations } from "../src/conversation.js";
-import type { Entry } from "../src/recording.js";
+import type { Entry, Header } from "../src/recording.js";
 import { replayClient } from "../src/replay/client.js";
 import { Matcher } from "../src/replay/match.js";
 import { formatProblem } from "../src/replay/replay.js";
@@ -14,12 +14,13 @@ import { tapeOf } from "../src/replay/transcript.js";
 import { record } from "../src/tap.js";
 import { type Finding, Verifier } from "../src/verify.js";
 
-async function findingsIn(contract: AnyContract, entries: readonly Entry[]): Promise<Finding[]> {
+async function findingsIn(contract: AnyContract, entries: readonly Entry[], header?: Header): Promise<Finding[]> {
   const findings: Finding[] = [];
   const verifier = new Verifier(
     new Conversations(contract, await contract.accepts()),
     (finding) => void findings.push(finding),
   );
+  if (header) verifier.header(header);
   for (const [at, entry] of entries.entries()) verifier.entry(entry, at + 2);
   verifier.end(entries.length + 2, false);
   return findings;
@@ -64,7 +65,8 @@ describe("a transcript as a recording", () => {
   test.each(transcripts)(
     "$title fits its contract: what it says of schemas, order and exchanges",
     async ({ contract, lines }) => {
-      const findings = await findingsIn(contract, tapeOf(contract, lines).entries);
+      const { header, entries } = tapeOf(contract, lines);
+      const findings = await findingsIn(contract, entries, { ...header, transcript: true });
       // A transcript shows calls that another one began, and streams that are cut.
       expect(findings.filter(({ rule }) => rule === "schema" || rule === "status" || rule === "route")).toEqual([]);
     },

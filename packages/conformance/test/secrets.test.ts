@@ -365,7 +365,7 @@ test("a secret in pieces takes the place of one: others that were seen are still
   const digits = Array.from({ length: 100 }, (_, line) => `MIIE${KEY}${line}`).join("\n");
   const pem = `-----BEGIN PRIVATE KEY-----\n${digits}\n-----END PRIVATE KEY-----\n`;
   for (const delta of pem.match(/[\s\S]{1,3}/g)!) seen.frame("server", JSON.stringify({ delta }));
-  seen.frame("server", JSON.stringify({ text: `the token is ${KEY} now` }));
+  seen.frame("server", JSON.stringify({ text: `the token is ${KEY}` }));
   seen.frame("server", JSON.stringify({ text: `the key is ${pem.trim()}` }));
   seen.close("server", 1000, "");
   const shown = written.slice(2).map((line) => (JSON.parse(line) as { text?: string }).text ?? "");

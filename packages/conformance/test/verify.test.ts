@@ -23,7 +23,7 @@ const parameters = {
   flag: { in: "cookie", type: "string", enum: ["nl", "dk"] },
 };
 const quay = { berth: { in: "path", type: "string" } };
-const contract = contractValue({
+const document = {
   contract: {
     name: "harbor",
     headers: true,
@@ -61,7 +61,8 @@ const contract = contractValue({
   },
   transcripts: {},
   files: { Ship: "messages/ship.json" },
-} as never) as unknown as AnyContract;
+};
+const contract = contractValue(document as never) as unknown as AnyContract;
 
 type Line = Omit<Entry, "t" | "c">;
 const request = (method: string, target: string, headers: HeaderList = []) =>
@@ -73,9 +74,9 @@ const bytes = (base64: string, from: "client" | "server") => ({ from, kind: "bod
 const event = { from: "server", kind: "event", text: '{"type":"over"}' } as Line;
 const end = { from: "server", kind: "end" } as Line;
 
-async function found(lines: readonly Line[], header?: object): Promise<Finding[]> {
+async function found(lines: readonly Line[], header?: object, goesBy = contract): Promise<Finding[]> {
   const findings: Finding[] = [];
-  const verifier = new Verifier(new Conversations(contract, await contract.accepts()), (one) => findings.push(one));
+  const verifier = new Verifier(new Conversations(goesBy, await goesBy.accepts()), (one) => findings.push(one));
   if (header) verifier.header(header as never);
   for (const [at, line] of lines.entries()) verifier.entry({ t: at, c: 1, ...line } as Entry, at + 2);
   verifier.end(lines.length + 2, false);
@@ -99,6 +100,10 @@ const radios = (text?: string) => [
   response(101),
   { from: "server", kind: "frame", ...(text === undefined ? { base64: "/wA=" } : { text }) } as Line,
 ];
+
+const OVER = '{"type":"over"}';
+const close = (from: "client" | "server") => ({ from, kind: "close", code: 1000, reason: "" }) as Line;
+const frame = (from: "client" | "server", text = OVER) => ({ from, kind: "frame", text }) as Line;
 
 const moors = (target: string, ...headers: HeaderList) => [
   request("GET", target, headers),
@@ -139,6 +144,31 @@ const cases: [what: string, lines: Line[], rules: string[], message?: RegExp][] 
   ["an upload", [...stores("application/pdf"), response(201), end], []],
   ["an upload as HTML", [...stores("text/html"), response(201), end], ["header"], /application\/pdf, not text\/html/],
   ["an upload as HTML that is refused", [...stores("text/html"), response(415), end], []],
+  [
+    "a frame that crosses the other side's close",
+    [...radios(OVER), close("server"), frame("client"), close("client")],
+    [],
+  ],
+  ["a ping that crosses it", [...radios(OVER), close("client"), { from: "server", kind: "ping" } as Line], []],
+  [
+    "a broken frame that crosses it",
+    [...radios(OVER), close("server"), frame("client", '{"type":')],
+    ["schema"],
+    /^client/,
+  ],
+  ["a frame behind its sender's close", [...radios(OVER), close("server"), frame("server")], ["order"], /not open/],
+  [
+    "a frame behind both closes",
+    [...radios(OVER), close("server"), close("client"), frame("client")],
+    ["order"],
+    /not open/,
+  ],
+  [
+    "a body that comes when it has been refused",
+    [request("POST", "/dock"), response(415), end, body("x", "client")],
+    [],
+  ],
+  ["an event behind the end of its answer", [...ships(response(200, JSON_TYPE, TOTAL), ship), event], ["order"]],
   ["text frames", [...radios('{"type":"over"}'), end], []],
   ["a binary frame", [...radios(), end], ["schema"], /^server: a binary frame on radio/],
   ["parameters", moors("/moor/1?size=2", ["X-Count", "3"], ["Cookie", "a=b; flag=nl"]), []],
@@ -176,4 +206,28 @@ test.each(cases)("%s", async (_, lines, rules, message = /./) => {
 test("a transcript and metadata alone have no headers to check", async () => {
   for (const header of [{ transcript: true }, { metadataOnly: true }])
     expect(await found(ships(response(200), ship), header)).toEqual([]);
+});
+
+test("an event has the name of its message where the contract says so", async () => {
+  const tag = { in: "property", property: "type", event: true };
+  const named = contractValue({
+    ...document,
+    contract: { ...document.contract, tag },
+  } as never) as unknown as AnyContract;
+  const stream = (name: string | undefined) => [
+    request("GET", "/watch"),
+    response(200, ["Content-Type", "text/event-stream"]),
+    { ...event, event: name } as Line,
+    end,
+  ];
+  const messages = async (name: string | undefined, goesBy: AnyContract, header?: object) =>
+    (await found(stream(name), header, goesBy)).map(({ rule, message }) => `${rule}: ${message}`);
+  expect(await messages("over", named)).toEqual([]);
+  expect(await messages("done", named)).toEqual([
+    "schema: server: the event of over has the name done, and type and the event's name are the same",
+  ]);
+  expect(await messages(undefined, named)).toEqual([expect.stringContaining("the event of over has no name")]);
+  for (const name of ["over", "done", undefined]) expect(await messages(name, contract)).toEqual([]);
+  // A transcript has no names of events.
+  expect(await messages(undefined, named, { transcript: true })).toEqual([]);
 });

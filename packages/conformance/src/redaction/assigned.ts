@@ -15,9 +15,11 @@ export function looksSecret(value: string): boolean {
 }
 
 /** Adds the values behind names. The value of another name is searched too: `note: password=…`, `"text": "login with password=…"`. */
-export function assignedIn(text: string, kindOf: KindOf, found: Span[]): Span[] {
+export function assignedIn(text: string, kindOf: KindOf, found: Span[], isWhole: boolean): Span[] {
   /** Up to here no value without quotes looks like a secret, so that a long one is not read again for each name in it. */
   let plainTo = 0;
+  /** Up to here the values of an object of secrets are found. */
+  let insideTo = 0;
   const beside = new Beside(text, kindOf, found);
   NAMED.lastIndex = 0;
   for (let named = NAMED.exec(text); named; named = NAMED.exec(text)) {
@@ -27,16 +29,19 @@ export function assignedIn(text: string, kindOf: KindOf, found: Span[]): Span[] 
     const kind = kindIn(name, between, kindOf);
     const besideTo = beside.read(name, between, named.index, from);
     if (besideTo !== undefined) NAMED.lastIndex = besideTo;
-    if (kind === "plain" || besideTo !== undefined) continue;
+    const isProse = /\sis\s/.test(between);
+    if (kind === "plain" || besideTo !== undefined || (isProse && !isWhole)) continue;
     const isSecret = kind === "secret";
     if (from < plainTo && !(isSecret && (flag !== undefined || (between === "=" && !isCode(text, from))))) continue;
     // In JSON that cannot be read, an object of secrets is known by its name as well.
-    const inner = isSecret && /["']/.test(between) ? valuesIn(text, from) : [];
-    found.push(...inner);
-    const value = inner.length > 0 ? undefined : valueAt(text, from);
-    if (inner.length > 0) NAMED.lastIndex = inner.at(-1)!.to;
+    if (isSecret && from >= insideTo && /["']/.test(between)) {
+      const { values, to } = valuesIn(text, from);
+      found.push(...values);
+      insideTo = to;
+    }
+    const value = valueAt(text, from);
     if (value === undefined) continue;
-    if (isAssigned(isSecret, between, text.slice(value.from, value.to), value.quoted, flag !== undefined)) {
+    if (isAssigned(isSecret && !isProse, between, text.slice(value.from, value.to), value.quoted, flag !== undefined)) {
       found.push(value);
       NAMED.lastIndex = Math.max(value.to, from);
     } else if (!value.quoted && !looksSecret(text.slice(value.from, value.to))) plainTo = Math.max(plainTo, value.to);
@@ -52,7 +57,7 @@ function kindIn(name: string, between: string, kindOf: KindOf): NameKind {
 function isAssigned(isSecret: boolean, between: string, value: string, quoted: boolean, isFlag: boolean): boolean {
   if (value === "" || /^[$%<]|^__redacted_\d+__/.test(value)) return false;
   const isCertain = quoted || isFlag || (between === "=" && !isCode(value, 0)) || isNumber(between, value);
-  return (isSecret && isCertain && !/\sis\s/.test(between)) || looksSecret(value);
+  return (isSecret && isCertain) || looksSecret(value);
 }
 
 /** `"pin": 1234`: a number of JSON. */

@@ -49,12 +49,13 @@ function closing(text: string, from: number, quote: string, escapes: number): nu
 const MOST = 5000;
 
 /** The values in the object or list that opens at a position: its texts and numbers, without the names of properties. It may be cut. */
-export function valuesIn(text: string, at: number): readonly Span[] {
-  if (text[at] !== "{" && text[at] !== "[") return [];
+export function valuesIn(text: string, at: number): { readonly values: readonly Span[]; readonly to: number } {
+  if (text[at] !== "{" && text[at] !== "[") return { values: [], to: at };
   const end = Math.min(text.length, at + MOST);
   const values: Span[] = [];
   let depth = 0;
-  for (let i = at; i < end; ) {
+  let i = at;
+  while (i < end) {
     const one = text[i]!;
     if (one === "{" || one === "[") depth++;
     else if ((one === "}" || one === "]") && --depth === 0) break;
@@ -68,7 +69,7 @@ export function valuesIn(text: string, at: number): readonly Span[] {
     if (text[i] === '"') i++;
     if (value.to > value.from && !/^\s*:/.test(text.slice(i, i + 10))) values.push(value);
   }
-  return values;
+  return { values, to: i };
 }
 
 const NUMBER = /-?\d[\d.eE+-]*/y;

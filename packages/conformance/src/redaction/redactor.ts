@@ -88,12 +88,12 @@ export class Redactor {
     return this.#seen(this.#forms(text));
   }
 
-  /** The places of all secrets in a text. */
+  /** The places of all secrets in a text that was joined of several. */
   find(text: string): Span[] {
     const patterns = this.#patterns.flatMap((pattern) =>
       [...text.matchAll(pattern)].map(({ index, 0: found }) => ({ from: index, to: index + found.length })),
     );
-    const own = [...secretsIn(text, this.#kindOf), ...patterns, ...this.#placeholders.known.find(text)];
+    const own = [...secretsIn(text, this.#kindOf, false), ...patterns, ...this.#placeholders.known.find(text)];
     return [...own, ...this.#escapedIn(text)].filter(({ from, to }) => to > from);
   }
 

@@ -24,8 +24,11 @@ const FORMS = [
 const HINT =
   /[=:]| is |["']\s*,|<\/|machine|B(?:earer|asic)|eyJ|[sprk]k[-_]|gh[opsur]_|github_pat_|gl[prfd]|xox|xapp|AKIA|ASIA|AIza|ya29|GOCSPX|hf_|npm_|pypi-|dop_v1_|SG\.|shp[a-z]|--/;
 
-/** The secrets of a text that are known by their form, or by their name. */
-export function secretsIn(text: string, kindOf: KindOf): Span[] {
+/**
+ * The secrets of a text that are known by their form, or by their name. `isWhole` is false for texts that were joined: a sentence such as
+ * "the password is …" may end where the next message begins.
+ */
+export function secretsIn(text: string, kindOf: KindOf, isWhole = true): Span[] {
   if (text.length < 5 || !HINT.test(text)) return [];
   const found: Span[] = [];
   for (const form of FORMS)
@@ -38,7 +41,7 @@ export function secretsIn(text: string, kindOf: KindOf): Span[] {
       found.push({ from, to: from + secret.length });
     }
   if (text.includes("</")) elementsIn(text, kindOf, found);
-  return listedIn(text, kindOf, assignedIn(text, kindOf, found)).filter(({ from, to }) => to > from);
+  return listedIn(text, kindOf, assignedIn(text, kindOf, found, isWhole)).filter(({ from, to }) => to > from);
 }
 
 const ELEMENT = /<(?:[\w.-]{1,40}:)?([A-Za-z_][\w.-]{0,80})(?:\s[^<>]{0,200})?>\s{0,20}([^<>\s][^<>]{0,500})<\//g;

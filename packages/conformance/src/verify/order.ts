@@ -1,6 +1,6 @@
 import type { Side } from "@parlance/contract";
 import type { AnyContract, AnyMessage } from "@parlance/wire";
-import { isEventStream } from "../recording.js";
+import { type Entry, isEventStream } from "../recording.js";
 import type { Find, Open } from "./finding.js";
 
 /** Checks the place of a message on its stream or channel, and notes whether it ends it. */
@@ -17,6 +17,21 @@ export function checkOrder(contract: AnyContract, open: Open, from: Side, messag
   if (stream?.end?.includes(message.type)) open.ended = "message";
   if (stream?.mayEnd?.includes(message.type)) open.ended = "perhaps";
   else if (open.ended === "perhaps") delete open.ended;
+}
+
+/** Checks that an event has the name of its message, where the contract says that events have both. */
+export function checkEventName(
+  { tag }: AnyContract,
+  { event, text }: Extract<Entry, { kind: "event" }>,
+  type: string,
+  find: Find,
+): void {
+  if (tag.in !== "property" || !tag.event || event === type) return;
+  // A message may be read under another name than it was sent with.
+  const { [tag.property]: sent = type } = JSON.parse(text!) as Readonly<Record<string, unknown>>;
+  if (event === sent) return;
+  const has = event === undefined ? "no name" : `the name ${event}`;
+  find("schema", `server: the event of ${sent} has ${has}, and ${tag.property} and the event's name are the same`);
 }
 
 /** Notes the sentinel that ends a stream. Returns false for any other text. */
