@@ -153,7 +153,7 @@ export function assemble(folder: ContractFolder): ContractDocument {
   if (!source) throw new ContractError(folder.name, problems);
   let contract: ContractDocument["contract"];
   try {
-    contract = withoutProse(source, refer, Object.values(schemas));
+    contract = withoutProse(source, refer, Object.values(byTitle));
   } catch (cause) {
     const message = `does not have the form of a contract (${(cause as Error).message}); parlance lint says where`;
     throw new ContractError(folder.name, [...problems, { rule: "form", file: "contract.json", pointer: "", message }]);

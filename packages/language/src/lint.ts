@@ -13,6 +13,7 @@ import { formats } from "./lint/formats.js";
 import { headers } from "./lint/headers.js";
 import { names } from "./lint/names.js";
 import { routes } from "./lint/routes.js";
+import { secrets } from "./lint/secrets.js";
 import { idOf, type Rule, type Subject } from "./lint/subject.js";
 import { tags } from "./lint/tags.js";
 import { owned, titles } from "./lint/titles.js";
@@ -22,7 +23,7 @@ import { type Source, withoutProse } from "./prose.js";
 export type { Finding } from "./finding.js";
 export { contractSchema } from "./lint/form.js";
 
-const rules: readonly Rule[] = [names, titles, owned, routes, headers, binary, tags, exchanges, conversations];
+const rules: readonly Rule[] = [names, titles, owned, routes, headers, binary, tags, exchanges, conversations, secrets];
 
 /**
  * Every problem of a contract, by file and place; none for a sound one. One broken file does not hide the

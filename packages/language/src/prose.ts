@@ -1,5 +1,5 @@
 import type { Contract, SchemaName, SchemaObject } from "@parlance/contract";
-import { subschemas } from "./walk.js";
+import { secretsOf } from "./secrets.js";
 
 /** `contract.json` as parsed. The meta-schema checks its form, so no property is assumed to be there. */
 // biome-ignore lint/suspicious/noExplicitAny: this is what JSON.parse gives; the meta-schema is checked by lint
@@ -14,7 +14,7 @@ export function withoutProse(
   title: (file: SchemaName) => SchemaName,
   schemas: Iterable<SchemaObject> = [],
 ): Contract {
-  const secrets = secretNames(source, schemas);
+  const { names: secrets } = secretsOf(source, schemas);
   return pick({
     ...source,
     $schema: undefined,
@@ -56,16 +56,6 @@ export function withoutProse(
     },
     retry: source.retry && { waits: source.retry.waits },
   }) as Contract;
-}
-
-/** The properties of every schema, and the parameters, that `x-secret` marks. */
-function secretNames({ operations = {}, channels = {} }: Source, schemas: Iterable<SchemaObject>): string[] {
-  const calls = [operations, channels].flatMap((kind) => Object.values<Source>(kind));
-  const groups = calls.map(({ parameters = {} }) => parameters as Source);
-  for (const root of schemas)
-    for (const { schema } of subschemas(root)) groups.push((schema.properties ?? {}) as Source);
-  const names = groups.flatMap((group) => Object.keys(group).filter((name) => group[name]?.["x-secret"] === true));
-  return [...new Set(names)].sort();
 }
 
 function carriesHeaders({ auth, operations = {} }: Source): boolean {

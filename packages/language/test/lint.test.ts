@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { lint } from "@parlance/language/lint";
+import { assemble } from "@parlance/language/load";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Edit, pets, table } from "./pets.js";
@@ -24,6 +25,40 @@ test("a sound contract has no findings", async () => {
 test("`x-secret` is no fault, in a schema or at a parameter", async () => {
   for (const at of ["said#/properties/text", "#/operations/tell/parameters/pet_id"])
     expect(await lint(pets({ set: { [`${at}/x-secret`]: true } }))).toEqual([]);
+});
+
+describe("`x-secret` is known by the name of a property", () => {
+  const string = { type: "string" };
+  const marked = { ...string, "x-secret": true };
+  const under: Record<string, object> = {
+    itself: marked,
+    items: { type: "array", items: marked },
+    "items of items": { type: "array", items: { type: "array", items: marked } },
+    "one of several": { anyOf: [{ type: "null" }, marked] },
+    prefixItems: { type: "array", prefixItems: [string, marked] },
+    "its other properties": { type: "object", additionalProperties: marked },
+    "properties by a pattern": { type: "object", patternProperties: { "^k": marked } },
+    "a reference": { $ref: "#/$defs/badge" },
+    "a list of references": { type: "array", items: { $ref: "#/$defs/badge" } },
+  };
+  test.each(Object.keys(under))("of its %s", async (where) => {
+    const folder = pets({ set: { "said#/properties/badge": under[where], "said#/$defs": { badge: marked } } });
+    const unused = where.includes("reference") ? [] : ["secret messages/said.json#/$defs/badge/x-secret"];
+    expect((await lint(folder)).map(place)).toEqual(unused);
+    expect(assemble(folder).contract.secrets).toEqual(["badge"]);
+  });
+
+  test.each([
+    ["", true, "on a value without a name"],
+    ["/properties/text", "yes", 'is "yes"; write true'],
+    ["/additionalProperties", true, "on a value without a name"],
+  ])("and at %j an error where none names it, or the mark is not true", async (at, mark, words) => {
+    const set =
+      at === "/additionalProperties" ? { [`said#${at}`]: { "x-secret": mark } } : { [`said#${at}/x-secret`]: mark };
+    const findings = await lint(pets({ set }));
+    expect(findings.map(place)).toEqual([`secret messages/said.json#${at}/x-secret`]);
+    expect(findings[0]!.message).toContain(words);
+  });
 });
 
 describe.each(["contract.json", "exchanges", "schemas", "tags", "transcripts"])(
