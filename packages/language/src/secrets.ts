@@ -52,6 +52,8 @@ export function secretsOf({ operations = {}, channels = {} }: Source, schemas: I
 }
 
 function innerOf(schema: SchemaObject): Schema[] {
-  const values = (keyword: string) => Object.values((schema[keyword] ?? {}) as Record<string, Schema>);
-  return [...ones.flatMap((keyword) => (schema[keyword] as Schema | undefined) ?? []), ...lists.flatMap(values)];
+  const given = schema as Readonly<Record<string, Schema | undefined>>;
+  const inner = ones.map((keyword) => given[keyword]);
+  const listed = lists.flatMap((keyword) => Object.values((given[keyword] ?? {}) as Record<string, Schema>));
+  return [...inner, ...listed].filter((one) => one !== undefined);
 }
