@@ -225,6 +225,7 @@ describe("A durable port without a socket", () => {
 
   test("has room for as much as its pace says, anew after each socket", async () => {
     const { it, port, send } = conversation({ pace, limit: 100 });
+    const rooms = new Set<unknown>();
     for (let round = 0; round < 2; round++) {
       send("123");
       expect(port.room!()).toBeUndefined();
@@ -232,12 +233,14 @@ describe("A durable port without a socket", () => {
       const room = port.room!();
       expect(room).toBeInstanceOf(Promise);
       expect(port.room!()).toBe(room);
+      rooms.add(room);
       it.attach(socket().port, it.sent);
       await room;
       expect(port.room!()).toBeUndefined();
       it.detach();
       expect(port.room!()).toBeUndefined();
     }
+    expect(rooms.size).toBe(2);
   });
 
   test.each(["its end", "its close"])("lets nobody wait after %s", async (how) => {
