@@ -56,6 +56,18 @@ describe("A cancelled stream", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test("that is over counts no more among those that may be", async () => {
+    const { log, kept, writer } = marking(2);
+    const drops = () => log.filter((line) => line.startsWith("drop"));
+    for (const name of ["a", "b"]) await kept.mark(writer(name), 0);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(drops()).toEqual(["drop a", "drop b"]);
+    for (const name of ["c", "d"]) await kept.mark(writer(name), 0);
+    expect(drops()).toEqual(["drop a", "drop b"]);
+    await kept.mark(writer("e"), 0);
+    expect(drops()).toEqual(["drop a", "drop b", "drop c"]);
+  });
+
   test.each(["close", "trim"] as const)("is dropped in its time where its log fails to %s it", async (call) => {
     const { log, kept, writer } = marking();
     const failing = writer("a", { [call]: () => Promise.reject(new Error("no")) });

@@ -2,7 +2,7 @@ import { connect as dial } from "node:net";
 import { type BasedHandlers, based } from "@parlance/protocols/based";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
 import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
-import { type App, type ServeOptions, serve } from "@parlance/server";
+import { type App, bearer, type ServeOptions, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { newKey, type Port, RESUME } from "@parlance/wire";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -164,9 +164,9 @@ test("what a handler and a hook are given can be copied whole", async () => {
 });
 
 /** Sends these bytes to a server, and returns all that comes until it closes the connection. */
-async function speak(bytes: string): Promise<string> {
+async function speak(bytes: string, app?: App): Promise<string> {
   const fold = { health: () => "OK" } as Partial<FoldGatewayHandlers> as FoldGatewayHandlers;
-  const server = await listen(serve(foldGateway, fold), { port: 0 });
+  const server = await listen(app ?? serve(foldGateway, fold), { port: 0 });
   onTestFinished(() => server.close());
   const socket = dial(server.port, "127.0.0.1");
   socket.write(bytes);
@@ -199,4 +199,21 @@ test.each([
   expect(text).toMatch(/\r\nContent-Type: text\/plain\r\n/i);
   expect(text).toMatch(/\r\nConnection: close\r\n/i);
   expect(text.split("\r\n\r\n")[1]).toContain(body);
+});
+
+test("a handshake that is refused is answered as a request is, and its connection ends", async () => {
+  const app = serve(based, { async session() {} }, { authenticate: bearer({ secret: "me" }) });
+  const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
+  const key = `Sec-WebSocket-Key: ${btoa("x".repeat(16))}\r\n`;
+  const text = await speak(`GET /ws HTTP/1.1\r\nHost: localhost\r\n${upgrade}${key}\r\n`, app);
+  const [head, body] = text.split("\r\n\r\n") as [string, string];
+  const [status, ...lines] = head.split("\r\n");
+  expect(status).toBe("HTTP/1.1 401 Unauthorized");
+  expect(lines.sort()).toEqual([
+    "Connection: close",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Content-Type: application/json",
+    'WWW-Authenticate: Bearer realm="parlance"',
+  ]);
+  expect(JSON.parse(body)).toMatchObject({ error: "a bearer token is needed: Authorization: Bearer …" });
 });

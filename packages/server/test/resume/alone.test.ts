@@ -374,6 +374,32 @@ describe("A request for a stream", () => {
     expect(await refusal(deliver(key, "send", undefined, { "Last-Event-ID": "e.1" }))).toMatchObject({ status: 409 });
   });
 
+  test("keeps what it waits for, also where the first of its copies is gone", async () => {
+    const { all, root } = streams();
+    const key = newKey();
+    const request = {
+      headers: new Headers({ [RESUME]: key }),
+      url: new URL("http://localhost/a"),
+    } as unknown as HttpRequest;
+    const handlers: Scope[] = [];
+    const ask = (call: Scope) =>
+      void all
+        .deliver({ operation: "send", principal: "me" } as Called, request, call, (handler) => {
+          handlers.push(handler);
+          return new Promise(() => {});
+        })
+        .catch(() => {});
+    const [first, second] = [root.child(), root.child()];
+    for (const call of [first, second]) ask(call);
+    await turns();
+    first.close();
+    await after(5000);
+    expect(handlers.map(({ closed }) => closed)).toEqual([false]);
+    second.close();
+    await after(1000);
+    expect(handlers.map(({ closed }) => closed)).toEqual([true]);
+  });
+
   test("that has no place, or whose log fails, leaves nothing, and may come again", async () => {
     const log = memoryLog();
     const open = vi.spyOn(log, "open");
