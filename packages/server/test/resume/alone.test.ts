@@ -11,6 +11,7 @@ import { type EventLog, memoryLog } from "../../src/resume/event-log.js";
 import type { RemoteEvents, RemoteStreams } from "../../src/resume/run.js";
 import { ResumableStreams } from "../../src/resume/streams.js";
 import { shutdown } from "../../src/shutdown.js";
+import type { SseWriter } from "../../src/stream/writer.js";
 
 // A turn of the loop is a real one.
 beforeEach(
@@ -70,7 +71,7 @@ function streams(limits: Partial<Limits> = {}, log: EventLog = memoryLog(), remo
   };
   const direct = { deliver: vi.fn(async () => "direct") };
   const all = new ResumableStreams(context, direct as never, log, elsewhere);
-  const began: { readonly handler: Scope; say(...texts: string[]): void; end(): void }[] = [];
+  const began: { readonly handler: Scope; pulls(): number; say(...texts: string[]): void; end(): void }[] = [];
   const produce = async (handler: Scope): Promise<Production> => {
     const steps: ((step: IteratorResult<readonly string[]>) => void)[] = [];
     const waiting: IteratorResult<readonly string[]>[] = [];
@@ -79,13 +80,17 @@ function streams(limits: Partial<Limits> = {}, log: EventLog = memoryLog(), remo
       if (next) next(step);
       else waiting.push(step);
     };
+    let pulls = 0;
     began.push({
       handler,
+      pulls: () => pulls,
       say: (...texts) => give({ done: false, value: texts }),
       end: () => give({ done: true, value: undefined }),
     });
-    const next = async () =>
-      waiting.shift() ?? new Promise<IteratorResult<readonly string[]>>((resolve) => void steps.push(resolve));
+    const next = async () => {
+      pulls++;
+      return waiting.shift() ?? new Promise<IteratorResult<readonly string[]>>((resolve) => void steps.push(resolve));
+    };
     return { blocks: () => ({ next }), headersDue: true, delivered() {} };
   };
   const deliver = (
@@ -227,6 +232,45 @@ describe("A stream without readers", () => {
     expect(began[0]!.handler.closed).toBe(true);
     reach!(9);
     expect(root.stats().timers).toBe(0);
+  });
+});
+
+describe("A handler", () => {
+  /** Reads an answer to its end, without ever being full. */
+  const read = (answer: unknown) => {
+    const got: unknown[] = [];
+    const sink = {
+      write: (text: unknown) => void got.push(text),
+      end: () => void got.push("end"),
+      cut: () => void got.push("cut"),
+    };
+    void (answer as { body: SseWriter }).body.run(sink).catch(() => {});
+    return got;
+  };
+
+  test.each([
+    { said: ["123"], waits: false },
+    { said: ["1234"], waits: true },
+    { said: ["12", "3", "4"], waits: true },
+  ])("that nobody reads waits above `maxQueued` until somebody does: %o", async ({ said, waits }) => {
+    const { all, root, began, deliver, nameOf } = streams({ maxQueued: 3 });
+    const [key, call] = [newKey(), root.child()];
+    await deliver(key, "send", call);
+    call.close();
+    await turns();
+    began[0]!.say(...said);
+    await turns();
+    expect(began[0]!.pulls()).toBe(waits ? 1 : 2);
+    const got = read(await all.join(nameOf(key), undefined, root.child()));
+    await turns();
+    expect([got.join(""), began[0]!.pulls()]).toEqual([said.join(""), 2]);
+    // A reader that takes all at once keeps nobody waiting.
+    began[0]!.say("12345");
+    await turns();
+    expect([got.at(-1), began[0]!.pulls()]).toEqual(["12345", 3]);
+    began[0]!.end();
+    await turns();
+    expect(got.at(-1)).toBe("end");
   });
 });
 
