@@ -142,6 +142,9 @@ describe("The close of a server's socket", () => {
     silent.listen({ closing });
     silent.ws.close();
     expect(closing.mock.lastCall).toEqual([1005, ""]);
+    // It is told once: what closes the socket after that does.
+    silent.ws.close(1000, "again");
+    expect([closing.mock.calls.length, silent.told]).toEqual([2, [["close", 1000, "again"]]]);
   });
 
   test("is told once, with its first reason, also to one who listens later", () => {

@@ -330,7 +330,9 @@ describe("A writer of bytes", () => {
     fill();
     await run();
     expect(written).toEqual(["a", "cut"]);
-    expect(report.mock.calls).toEqual([[expect.objectContaining({ code: "timeout" })]]);
+    expect(report.mock.calls).toEqual([
+      [expect.objectContaining({ code: "timeout", message: "the reader did not finish within 5 ms" })],
+    ]);
   });
 
   test("leaves its source when its reader is gone, which is nobody's failure", async () => {
