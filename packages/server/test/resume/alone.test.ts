@@ -405,9 +405,18 @@ describe("A request for a stream", () => {
   });
 
   test("takes the place of a stream, and its copies those of readers", async () => {
-    const { deliver, take, began } = streams();
+    const { deliver, take, began } = streams({ heartbeat: 2500 });
     const key = newKey();
-    await deliver(key);
+    expect(await deliver(key)).toMatchObject({
+      status: 200,
+      headers: {
+        "Content-Type": "text/event-stream; charset=utf-8",
+        // Proxies hold back, compress or keep nothing of it.
+        "Cache-Control": "no-cache, no-transform",
+        "X-Accel-Buffering": "no",
+        [RESUME]: expect.stringMatching(/^[0-9a-f]{8}; grace=1; beat=2.5$/),
+      },
+    });
     await deliver(key);
     expect(take.mock.calls.map(([principal, of]) => [principal, of])).toEqual([
       ["me", "stream"],
