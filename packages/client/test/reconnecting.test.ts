@@ -148,6 +148,26 @@ describe("A channel that reconnects", () => {
     }
   });
 
+  test("whose opening message is refused is cancelled at its server", async () => {
+    const cancel = vi.fn();
+    const refused = new Error("its opening message is wrong");
+    const reconnecting = new ReconnectingChannel({
+      what: "p.line",
+      grace: 30,
+      connection: {},
+      life: lifetime(),
+      pace: { room: 1, most: 1, stall: 1 },
+      Paced: PacedPort,
+      cancel,
+      linkOver() {
+        throw refused;
+      },
+      openSocket: () => expect.unreachable(),
+    });
+    await expect(reconnecting.open()).rejects.toBe(refused);
+    expect(cancel).toHaveBeenCalledOnce();
+  });
+
   test("gives up when its time is over, with what was not confirmed", async () => {
     const one = socket();
     const failures = Array.from({ length: 200 }, () => disconnected("down", "unreachable", true));
