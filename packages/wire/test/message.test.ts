@@ -36,6 +36,7 @@ const check: Check = Object.assign(
 ) as never;
 const checks = { Said: check, Done: check };
 const flawed = {
+  message: "p: `text` must be good in the message said (from the server)",
   code: "schema",
   protocol: "p",
   side: "server",
