@@ -70,6 +70,22 @@ describe("A user's port", () => {
     expect(told).toEqual([[1006, ""]]);
   });
 
+  const rejects = async () => fails();
+  test.each<[what: string, faults: object, use: (socket: Port) => unknown]>([
+    ["send", { send: rejects }, (socket) => socket.send("a")],
+    ["close", { close: rejects, cut: () => {} }, (socket) => socket.close(1000, "")],
+    ["buffered", { buffered: rejects }, (socket) => expect(socket.buffered!()).toBe(0)],
+    ["cut", { cut: rejects }, (socket) => socket.cut!()],
+    ["listen", { listen: rejects }, () => {}],
+  ])("whose %s rejects counts as cut, and leaves no rejection unheard", async (_, faults, use) => {
+    const { port } = userPort(faults);
+    const { socket, told, listen } = await guarded(port);
+    listen();
+    use(socket);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(told).toEqual([[1006, ""]]);
+  });
+
   test("without `cut` is closed in a way that lets its server wait, and with it is cut", async () => {
     const plain = userPort();
     (await guarded(plain.port)).socket.cut!();

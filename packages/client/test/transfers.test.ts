@@ -59,11 +59,13 @@ describe("A download", () => {
     await expect(reading("cut")).rejects.toMatchObject({
       name: "Disconnected",
       code: "ended_early",
+      message: expect.stringMatching(/^[\w-]+\.\w+: the answer was cut$/),
       cause: { message: "cut" },
     });
     await expect(reading("hold", { idleTimeout: 5 })).rejects.toMatchObject({
       name: "Disconnected",
       code: "idle",
+      message: expect.stringMatching(/^[\w-]+\.\w+: nothing came within 5 ms$/),
       retryable: false,
     });
   });

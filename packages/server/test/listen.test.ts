@@ -6,6 +6,7 @@ import { loco } from "@parlance/protocols/loco";
 import { serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { expect, test } from "vitest";
+import { LISTEN_LIMITS } from "../src/limits.js";
 
 const handlers = {} as FoldGatewayHandlers;
 const at = (port: number) => serve({ ...foldGateway, url: `http://localhost:${port}` }, handlers);
@@ -34,4 +35,22 @@ test("port 0 takes a free one, whatever the contract says", async () => {
   const other = await listen(at(one.port), { port: 0, closeAfter: 0 });
   expect(other.port).not.toBe(one.port);
   await Promise.all([one.close(), other.close()]);
+});
+
+test.each([
+  [{}, LISTEN_LIMITS.maxConnections],
+  [{ maxConnections: 7 }, 7],
+])("a server has its limits from the start: %j", async (options, maxConnections) => {
+  const { server, close } = await listen(at(0), { port: 0, closeAfter: 0, ...options });
+  expect(server).toMatchObject({
+    maxConnections,
+    // Counted by the server itself: Node drops those above its own limit.
+    maxHeadersCount: 0,
+    headersTimeout: LISTEN_LIMITS.headersWithin,
+    requestTimeout: LISTEN_LIMITS.requestWithin,
+  });
+  const closed = close();
+  expect(close()).toBe(closed);
+  await closed;
+  expect(server.listening).toBe(false);
 });

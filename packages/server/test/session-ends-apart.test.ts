@@ -128,3 +128,21 @@ test("a reader ends with an error where the server that owes it messages is gone
   expect(await reader.take(1)).toEqual(["error"]);
   for (const { app } of [gone, left]) app.close();
 });
+
+test("an end counts once, however often the server that said it introduces itself", async () => {
+  const [pubSub, log] = [memoryPubSub(), memoryLog()];
+  const [a, b] = [agentOn(pubSub, log), agentOn(pubSub, log)];
+  for (let round = 0; round < 3; round++) {
+    const before = await b.reader("s");
+    await a.client.endSession({ session_id: "s" });
+    await before.end();
+    const next = await b.reader("s");
+    // Its own reader has it say what it knows, the end too.
+    const own = await a.reader("s");
+    (await a.session("s")).send(say(`${round}`));
+    expect([await next.take(1), await own.take(1)]).toEqual([[`${round}`], [`${round}`]]);
+    next.detach();
+    own.detach();
+  }
+  for (const { app } of [a, b]) app.close();
+});

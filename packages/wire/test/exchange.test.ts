@@ -67,3 +67,28 @@ describe("By order,", () => {
     expect(asks.list()).toEqual([]);
   });
 });
+
+describe("What was withdrawn", () => {
+  const type = "list_files";
+  it.each([
+    { withdrawn: [0], left: [1, 2, 3] },
+    { withdrawn: [1], left: [0, 2, 3] },
+    { withdrawn: [2], left: [0, 1, 3] },
+    { withdrawn: [1, 2], left: [0, 3] },
+    { withdrawn: [2, 1], left: [0, 3] },
+    { withdrawn: [0, 1, 2], left: [3] },
+  ])("is answered by nothing, and what is asked later in its turn: %o", ({ withdrawn, left }) => {
+    const asks = new OpenAsks(based as AnyContract, "client");
+    const all = [0, 1, 2].map(() => asks.open({ type } as AnyMessage)!);
+    for (const at of withdrawn) asks.withdraw(all[at]!);
+    all.push(asks.open({ type } as AnyMessage)!);
+    expect(asks.list()).toEqual(left.map((at) => all[at]));
+    const answered = left.map(() => all.indexOf(asks.answer({ type: "file_list" } as AnyMessage)!.ask));
+    expect([answered, asks.size, asks.answer({ type: "file_list" } as AnyMessage)]).toEqual([left, 0, undefined]);
+  });
+
+  it("leaves a contract without exchanges with nothing to ask", () => {
+    const asks = new OpenAsks({ name: "p" } as AnyContract, "client");
+    expect([asks.open({ type }), asks.find({ type }), asks.list(), asks.size]).toEqual([undefined, undefined, [], 0]);
+  });
+});

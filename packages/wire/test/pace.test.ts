@@ -101,6 +101,89 @@ describe("A paced port", () => {
   });
 });
 
+describe("A look at a full socket", () => {
+  /** The milliseconds from each look to the next. */
+  function looking() {
+    const times: number[] = [];
+    let buffered = 1000;
+    const port: Port = {
+      send() {},
+      close() {},
+      buffered() {
+        if (times.at(-1) !== Date.now()) times.push(Date.now());
+        return buffered;
+      },
+      listen() {},
+    };
+    const paced = new PacedPort(port, { ...pace, stall: 1e9 });
+    paced.send(FRAME);
+    paced.send(FRAME);
+    const between = () => times.slice(1).map((time, i) => time - times[i]!);
+    const hold = (bytes: number) => {
+      buffered = bytes;
+      times.splice(0, times.length - 1);
+    };
+    return { paced, between, hold };
+  }
+
+  it("comes later each time while the peer takes nothing, up to 100 ms", () => {
+    const { paced, between } = looking();
+    vi.advanceTimersByTime(450);
+    expect(between()).toEqual([1, 2, 4, 8, 16, 32, 64, 100, 100, 100]);
+    paced.drop();
+  });
+
+  it("comes soon again where it took something, and after all was sent", () => {
+    const { paced, between, hold } = looking();
+    vi.advanceTimersByTime(127);
+    hold(900);
+    vi.advanceTimersByTime(100 + 1 + 2);
+    expect(between()).toEqual([100, 1, 2]);
+    hold(0);
+    vi.advanceTimersByTime(4);
+    expect([paced.flushed(), paced.buffered()]).toEqual([undefined, 0]);
+    hold(1000);
+    paced.send(FRAME);
+    vi.advanceTimersByTime(1 + 2 + 4);
+    expect(between().slice(-3)).toEqual([1, 2, 4]);
+    paced.drop();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+test("thousands of frames that a socket takes slowly arrive each once, in order", () => {
+  const { paced, taken, take, holds } = socket();
+  const frames = Array.from({ length: 4000 }, (_, i) => `${i}`);
+  for (const frame of frames) paced.send(frame);
+  for (let looks = 0; looks < 1000 && taken.length < frames.length; looks++) {
+    take();
+    vi.advanceTimersByTime(1);
+    // More comes while others wait.
+    if (looks < 200) for (let i = 0; i < 10; i++) paced.send(frames[frames.push(`${frames.length}`) - 1]!);
+  }
+  expect(taken).toEqual(frames);
+  expect([holds(), paced.buffered(), vi.getTimerCount()]).toEqual([[], 0, 0]);
+});
+
+test("a port without room waits anew each time, for its reader and for its last frame", async () => {
+  const { paced, take } = socket();
+  const waits = new Set<unknown>();
+  for (let round = 0; round < 3; round++) {
+    for (let i = 0; i < 6; i++) paced.send(FRAME);
+    const [room, flushed] = [paced.room()!, paced.flushed()!];
+    expect([paced.room(), paced.flushed()]).toEqual([room, flushed]);
+    expect([paced.room() === room, paced.flushed() === flushed]).toEqual([true, true]);
+    waits.add(room).add(flushed);
+    while (paced.flushed()) {
+      take();
+      await vi.advanceTimersByTimeAsync(1);
+    }
+    take();
+    await Promise.all([room, flushed]);
+  }
+  expect(waits.size).toBe(6);
+});
+
 test("a socket that takes everything at once is given no more than 256 Ki characters in one turn", () => {
   const sent: string[] = [];
   const port: Port = { send: (frame) => void sent.push(frame), close() {}, buffered: () => 0, listen() {} };

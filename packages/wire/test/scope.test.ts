@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { setTimeout as sleep, setImmediate as tick } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
-import { Scope, totals, within } from "../src/scope.js";
+import { Scope, totals, until, within } from "../src/scope.js";
 
 function opened() {
   const failures: unknown[] = [];
@@ -237,4 +237,78 @@ test("a scope's timers keep no process alive", () => {
   expect(timers.length).toBeGreaterThan(1);
   expect(timers.map((timer) => timer.hasRef())).toEqual(timers.map(() => false));
   scope.close();
+});
+
+test("within fails after its limit, which may be tried again, and hands a late value on", async () => {
+  vi.useFakeTimers();
+  try {
+    const { scope, failures } = opened();
+    let answer = (_: string): void => {};
+    let signal: AbortSignal | undefined;
+    const late = vi.fn(() => {
+      throw new Error("nobody hears it");
+    });
+    const waiting = within(
+      scope,
+      1000,
+      "the log",
+      (attempt) => {
+        signal = attempt.signal;
+        return new Promise<string>((resolve) => {
+          answer = resolve;
+        });
+      },
+      late,
+    );
+    const error = waiting.catch((reason: unknown) => reason);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(signal!.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await error).toMatchObject({
+      name: "Disconnected",
+      message: "the log did not finish within 1000 ms",
+      code: "timeout",
+      retryable: true,
+    });
+    expect(signal!.reason).toBe(await error);
+    answer("late");
+    await vi.advanceTimersByTimeAsync(0);
+    expect([late.mock.calls, failures, scope.stats()]).toEqual([[["late"]], [], zero]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("until waits for a promise, its limit or its scope, whichever is first, and holds nothing then", async () => {
+  vi.useFakeTimers();
+  try {
+    const { scope } = opened();
+    const never = new Promise<string>(() => {});
+    const one = scope.child();
+    expect(await until(one, 1000, Promise.resolve("value"))).toBe("value");
+    expect([one.closed, one.reason]).toEqual([true, undefined]);
+    await expect(until(scope.child(), 1000, Promise.reject(new Error("no")))).rejects.toThrow("no");
+    let outcome: unknown = "open";
+    const note = (promise: Promise<unknown>) => {
+      outcome = "open";
+      void promise.then((value) => {
+        outcome = value;
+      });
+    };
+    note(until(scope.child(), 1000, never));
+    await vi.advanceTimersByTimeAsync(999);
+    expect(outcome).toBe("open");
+    await vi.advanceTimersByTimeAsync(1);
+    expect(outcome).toBeUndefined();
+    const left = scope.child();
+    note(until(left, 1000, never));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(outcome).toBe("open");
+    left.close();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(outcome).toBeUndefined();
+    expect([scope.stats(), vi.getTimerCount()]).toEqual([zero, 0]);
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -1,0 +1,81 @@
+import { getEventListeners } from "node:events";
+import { describe, expect, test, vi } from "vitest";
+import { lifetime, pause, within } from "../src/lifetime.js";
+
+const thrown = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
+
+describe("A lifetime", () => {
+  test("that is over starts nothing, and has its reason", async () => {
+    const reason = new Error("over");
+    const start = vi.fn(() => 1);
+    const callers = [new AbortController(), new AbortController()];
+    const life = lifetime(callers[0]!.signal, undefined, callers[1]!.signal);
+    expect(await within(life, start)).toBe(1);
+    callers[1]!.abort(reason);
+    callers[0]!.abort(new Error("later"));
+    expect(life.signal.reason).toBe(reason);
+    expect(await thrown(within(life, start))).toBe(reason);
+    expect(await thrown(pause(1e9, life))).toBe(reason);
+    expect(start).toHaveBeenCalledOnce();
+    expect(lifetime(undefined, callers[1]!.signal).signal.reason).toBe(reason);
+  });
+
+  test("that is released hears its callers no more, and is not over", async () => {
+    const caller = new AbortController();
+    const [one, other] = [lifetime(caller.signal), lifetime(caller.signal)];
+    expect(getEventListeners(caller.signal, "abort")).toHaveLength(1);
+    one.release();
+    one.release();
+    expect(getEventListeners(caller.signal, "abort")).toHaveLength(1);
+    caller.abort(new Error("enough"));
+    expect([one.signal.aborted, other.signal.aborted]).toEqual([false, true]);
+    expect(await within(one, async () => 1)).toBe(1);
+    expect([one, other].map(({ signal }) => getEventListeners(signal, "abort"))).toEqual([[], []]);
+  });
+
+  test("gives an abort without a reason the code of its name", () => {
+    const life = lifetime();
+    life.abort();
+    expect(life.signal.reason).toMatchObject({ name: "AbortError" });
+    const coded = lifetime();
+    coded.abort(new DOMException("enough", "TimeoutError"));
+    expect(coded.signal.reason).toMatchObject({ name: "TimeoutError", code: "TimeoutError" });
+  });
+
+  test("ends with what it waits for too long, and leaves no timer", async () => {
+    vi.useFakeTimers();
+    try {
+      const life = lifetime();
+      const late = new Error("late");
+      const waiting = thrown(
+        within(
+          life,
+          () => new Promise(() => {}),
+          1000,
+          () => late,
+        ),
+      );
+      await vi.advanceTimersByTimeAsync(999);
+      expect(life.signal.aborted).toBe(false);
+      await vi.advanceTimersByTimeAsync(1);
+      expect([await waiting, life.signal.reason, vi.getTimerCount()]).toEqual([late, late, 0]);
+      const free = lifetime();
+      let over = false;
+      void pause(1000, free).then(() => {
+        over = true;
+      });
+      await vi.advanceTimersByTimeAsync(999);
+      expect(over).toBe(false);
+      await vi.advanceTimersByTimeAsync(1);
+      expect([over, vi.getTimerCount()]).toEqual([true, 0]);
+      const left = thrown(pause(1000, free));
+      free.abort(late);
+      expect([await left, vi.getTimerCount()]).toEqual([late, 0]);
+      // Without a limit there is no timer.
+      void within(lifetime(), () => new Promise(() => {}));
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
