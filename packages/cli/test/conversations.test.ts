@@ -9,8 +9,7 @@ import { contractValue } from "@parlance/language/value";
 import { serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { expect, onTestFinished, test } from "vitest";
-import { run } from "../src/run.js";
-import { session, shown, steady, typed } from "./session.js";
+import { serving, session, steady, typed } from "./session.js";
 import { folder, parlance, write } from "./terminal.js";
 
 // What a user sees of the commands that serve, record and replay, in the form for people and as JSON.
@@ -38,42 +37,6 @@ async function agent() {
   };
   return { cwd, url: server.url, talk };
 }
-
-/** Runs a command that serves until Ctrl-C, and meanwhile something with the address that it prints. */
-async function serving(cwd: string, words: string, meanwhile: (url: string) => Promise<unknown>): Promise<string> {
-  const controller = new AbortController();
-  let out = "";
-  let err = "";
-  let wake = () => {};
-  const said = run(words.split(" "), {
-    cwd,
-    env: {},
-    stdin: (async function* () {})(),
-    interrupt: () => controller.signal,
-    out: (text) => {
-      out += text;
-      wake();
-    },
-    err: (text) => {
-      err += text;
-      wake();
-    },
-  });
-  onTestFinished(() => controller.abort());
-  while (!/url"|"page"|Ctrl-C/.test(out + err)) {
-    const ended = await Promise.race([said, new Promise<void>((resolve) => (wake = resolve))]);
-    if (ended !== undefined) throw new Error(`ended with ${ended}: ${err}`);
-  }
-  const found = [...(out + err).matchAll(/http:\/\/127\.0\.0\.1:\d+/g)]
-    .map(([url]) => url)
-    .filter((url) => !words.includes(url));
-  await meanwhile(found[0]!);
-  controller.abort();
-  return shown(cwd, words, { code: await said, out, err });
-}
-
-/** The token of an inspected page is new each time. */
-const withoutToken = (text: string) => text.replace(/token=[\w-]+/g, "token=TOKEN");
 
 test("record, verify, replay, mock and export tell what they do", async () => {
   const { cwd, url, talk } = await agent();
@@ -141,19 +104,6 @@ test("record, verify, replay, mock and export tell what they do", async () => {
   const markdown = (await parlance(cwd, "export talk.jsonl --md")).out;
   expect(await readFile(join(cwd, "talk.md"), "utf8")).toBe(markdown);
   await keeps(texts.join("\n"), "conversations");
-}, 60_000);
-
-test("inspect prints the addresses of its page and of its proxy", async () => {
-  const { cwd, url, talk } = await agent();
-  await serving(cwd, `record --target ${url} -o talk.jsonl`, (at) => talk(at));
-  const nothing = async () => {};
-  const texts = [
-    await serving(cwd, `inspect --target ${url} --header X:1`, nothing),
-    await serving(cwd, `inspect --target ${url} --json --root .`, nothing),
-    await serving(cwd, "inspect --open talk.jsonl", nothing),
-    await serving(cwd, "inspect --open talk.jsonl --json --cases schemas", nothing),
-  ];
-  await keeps(withoutToken(texts.join("\n")), "inspect");
 }, 60_000);
 
 test("verify tells a thousand findings, and counts the others", async () => {

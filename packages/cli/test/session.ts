@@ -1,3 +1,5 @@
+import { onTestFinished } from "vitest";
+import { run } from "../src/run.js";
 import { parlance } from "./terminal.js";
 
 /** A command as it is typed, with what it prints and its exit code: as a terminal shows it. */
@@ -34,4 +36,41 @@ export async function session(cwd: string, commands: readonly string[]): Promise
   const texts: string[] = [];
   for (const words of commands) texts.push(await typed(cwd, words));
   return texts.join("\n");
+}
+
+/** Runs a command that serves until Ctrl-C, and meanwhile something with the address that it prints. */
+export async function serving(
+  cwd: string,
+  words: string,
+  meanwhile: (url: string) => Promise<unknown>,
+): Promise<string> {
+  const controller = new AbortController();
+  let out = "";
+  let err = "";
+  let wake = () => {};
+  const said = run(words.split(" "), {
+    cwd,
+    env: {},
+    stdin: (async function* () {})(),
+    interrupt: () => controller.signal,
+    out: (text) => {
+      out += text;
+      wake();
+    },
+    err: (text) => {
+      err += text;
+      wake();
+    },
+  });
+  onTestFinished(() => controller.abort());
+  while (!/url"|"page"|Ctrl-C/.test(out + err)) {
+    const ended = await Promise.race([said, new Promise<void>((resolve) => (wake = resolve))]);
+    if (ended !== undefined) throw new Error(`ended with ${ended}: ${err}`);
+  }
+  const found = [...(out + err).matchAll(/http:\/\/127\.0\.0\.1:\d+/g)]
+    .map(([url]) => url)
+    .filter((url) => !words.includes(url));
+  await meanwhile(found[0]!);
+  controller.abort();
+  return shown(cwd, words, { code: await said, out, err });
 }
