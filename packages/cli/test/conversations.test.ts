@@ -133,6 +133,20 @@ test("verify tells a thousand findings, and counts the others", async () => {
   expect({ findings: findings.length, more }).toEqual({ findings: 1000, more: 2 });
 });
 
+test.each([
+  [1, "1 line cannot be replayed"],
+  [2, "2 lines cannot be replayed"],
+])("verify without a contract tells %i that cannot be replayed", async (count, said) => {
+  const header = { recording: 1, versions: {}, began: "2026-01-01T00:00:00Z", redacted: [] };
+  const request = { t: 0, from: "client", kind: "request", method: "GET", target: "http://a.test/", headers: [] };
+  const requests = Array.from({ length: count }, (_, c) => ({ ...request, c: c + 1 }));
+  const cwd = await folder({ "talk.jsonl": [header, ...requests].map((line) => `${JSON.stringify(line)}\n`).join("") });
+  const { code, out, err } = await parlance(cwd, "verify talk.jsonl");
+  expect({ code, lines: out.trim().split("\n").length }).toEqual({ code: 1, lines: count });
+  expect(out).toMatch(/^talk\.jsonl:2: .* \[route\]$/m);
+  expect(err).toContain(`talk.jsonl: ${said}; no message was checked: name the contract with --contract DIR\n`);
+});
+
 /** Numbers at and beyond their bounds. What is right fails only afterwards, for the want of a file. */
 const ENOENT = "ENOENT";
 const numbers: readonly [words: string, said: string][] = [
