@@ -113,7 +113,7 @@ describe("a stream", () => {
     expect(came.filter((text) => blocks.includes(text))).toEqual([blocks[0], blocks[2]]);
     const codec = (await talk).codec("watch", "server");
     const [, data] = /^data: (.*)$/m.exec(came[2]!)!;
-    expect(() => codec.decode({ event: "waiting", data })).toThrow();
+    expect(() => codec.decode({ event: "waiting", data: data! })).toThrow();
   });
 
   test.each<[string, FaultOptions]>([
