@@ -46,7 +46,10 @@ const contract = {
   messages: Object.fromEntries(
     [...STREAMED, ...SPOKEN].map((kind) => [
       kind,
-      { schema: `messages/${kind}.json`, ...(kind === "broken" && { fault: { text: ["/error"] } }) },
+      {
+        schema: `messages/${kind}.json`,
+        ...((kind === "broken" || kind === "busy") && { fault: { text: ["/error"] } }),
+      },
     ]),
   ),
   operations: {
@@ -116,7 +119,8 @@ const contract = {
       path: "/bridge",
       summary: "Talk to the bridge.",
       client: ["where"],
-      server: ["there", "moved"],
+      server: ["there", "moved", "broken"],
+      fault: "broken",
     },
   },
   faults: { 401: { description: "The token is missing." }, 503: { description: "There is no ferry." } },
@@ -202,7 +206,7 @@ export const ferryFiles: Readonly<Record<string, string>> = {
   "messages/welcome.json": message("welcome", { crew: { type: "integer" } }, { crew: 5 }),
   "messages/ask.json": message("ask", { text: string }, { text: "When?" }),
   "messages/told.json": message("told", { text: string }, { text: "Soon." }),
-  "messages/busy.json": message("busy", {}, {}),
+  "messages/busy.json": message("busy", { error: string }, { error: "One at a time." }),
   "messages/where.json": message("where", { id: string }, { id: "w1" }),
   "messages/there.json": message("there", { of: string }, { of: "w0" }),
   "messages/mayBoard.json": message("mayBoard", { id: string }, { id: "b1" }),
@@ -260,7 +264,7 @@ export const ferryFiles: Readonly<Record<string, string>> = {
     frame("server", "welcome", { crew: 5 }),
     frame("client", "ask", { text: "When?" }),
     frame("client", "ask", { text: "Now?" }),
-    frame("server", "busy", {}),
+    frame("server", "busy", { error: "One at a time." }),
     frame("server", "told", { text: "Soon." }),
     { from: "client", wire: '{"kind":"jumps"}', unknown: true },
     frame("server", "broken", { error: "Nobody jumps." }),
