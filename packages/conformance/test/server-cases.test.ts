@@ -88,14 +88,14 @@ describe.each(Object.entries(contracts))("%s", (name, [document, files]) => {
   }, 120_000);
 });
 
-/** Whether a place of a case is one of the folder: a file, a JSON Pointer in it, or a line of it. */
+/** Whether a place of a case is one of the folder: a file, a line of it, or a JSON Pointer whose last step may be what is left out there. */
 function placeIs(files: Readonly<Record<string, string>>, at: string): boolean {
   const [, file = "", pointer, line] = /^(.+?)(?:#(.*)|:(\d+))?$/.exec(at) ?? [];
   const text = files[file];
   if (text === undefined) return false;
   if (line !== undefined) return Number(line) >= 1 && text.split("\n").length > Number(line);
   let value: unknown = JSON.parse(text);
-  for (const step of (pointer ?? "").split("/").slice(1))
+  for (const step of (pointer ?? "").split("/").slice(1, -1))
     value = (value as Record<string, unknown> | undefined)?.[step.replaceAll("~1", "/").replaceAll("~0", "~")];
   return value !== undefined;
 }
