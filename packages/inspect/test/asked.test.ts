@@ -1,8 +1,10 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { Conversations, type Entry } from "@parlance/conformance";
 import { describe, expect, test } from "vitest";
 import { Caller, callOf } from "../src/node/calls.js";
 import { transcriptOf } from "../src/node/case.js";
-import { contract, inspected } from "./harbour.js";
+import { contract, ended, inspected, temporary } from "./harbour.js";
 
 // What the page may ask of an inspector, and what it is answered.
 
@@ -216,6 +218,34 @@ describe("the page's interface", () => {
       });
     expect((await fetch(`${origin}/api/state`)).status).toBe(403);
     expect((await fetch(`${origin}/`, { method: "POST" })).status).toBe(403);
+  });
+
+  test("makes a call with its query, writes its case, opens its recording by a name, and replays it with its own headers", async () => {
+    const cases = await temporary();
+    const { post, get, rows, origin, url, headers } = await inspected({ cases, headers: { "X-Own": "mine" } });
+    const call = { name: "say", parameters: { ship: "otter", ticket: "7" }, body: '{"text":"hello"}' };
+    expect(await post("/api/call", call)).toEqual({});
+    const [asked] = await rows(ended);
+    expect(asked).toMatchObject({ n: 1, kind: "request", text: expect.stringMatching(/^POST \/say\/otter\?ticket=./) });
+
+    const { file } = await post("/api/case", { log: "live", connection: 1, name: "hello" });
+    expect(file).toBe(join(cases, "hello.jsonl"));
+    const [note] = (await readFile(file, "utf8")).split("\n");
+    expect(JSON.parse(note!)).toEqual({ note: `Taken from ${url}, connection 1.` });
+
+    const saved = await (await get("/api/export?log=live&as=jsonl")).text();
+    // Without its end line, as another value of the header is another file.
+    const body = saved.replace('"mine"', '"old"').replace(/[^\n]*\n$/, "");
+    const opened = async (query: string) =>
+      (await fetch(`${origin}/api/open${query}`, { method: "POST", headers, body })).json();
+    expect(await opened("")).toMatchObject({ name: "recording", live: false });
+    const { id, name } = await opened("?name=talk.jsonl");
+    expect(name).toBe("talk.jsonl");
+    await post("/api/replay", { log: id, as: "client" });
+    const again = (await rows((all) => all.some(({ c }) => c === 2))).find(({ c }) => c === 2);
+    const entry = await (await get(`/api/entry?log=live&n=${again!.n}`)).json();
+    expect(entry.headers).toContainEqual(["X-Own", "mine"]);
+    expect(entry.headers).not.toContainEqual(["X-Own", "old"]);
   });
 
   test("has in its state the contract with the sentences of its calls, and the address of its proxy", async () => {
