@@ -92,7 +92,7 @@ test("a connection is exported when it is over, and an open one at the end", () 
 
 test("a HAR file has each connection with its times, headers, texts and messages", async () => {
   const texts = exported().connections.map((one) => JSON.parse(harEntry(header, one, "https://ferry.test/base")));
-  await expect(`${JSON.stringify(texts, null, 1)}\n`).toMatchFileSnapshot("./listed/exported.har.json");
+  await expect(`${JSON.stringify(texts, null, 1)}\n`).toMatchFileSnapshot("./listed/exported.har.txt");
   const whole = JSON.parse(
     `${har.begin(header)}${JSON.stringify(texts[0])}${har.end({ state: "complete", lines: 1 })}`,
   );
