@@ -69,8 +69,8 @@ test("record, verify, replay, mock and export tell what they do", async () => {
   for (const words of ["talk.jsonl", "again.jsonl", "cut.jsonl", "odd.jsonl"])
     texts.push(
       await session(cwd, [
-        `replay ${words} --as client --target ${url} --wait 2000`,
-        `replay ${words} --as client --target ${url} --wait 2000 --json`,
+        `replay ${words} --as client --target ${url} --wait 20000`,
+        `replay ${words} --as client --target ${url} --wait 20000 --json`,
       ]),
     );
   texts.push(await typed(cwd, `replay talk.jsonl --as client --target ${url} --value hello=bye`));
