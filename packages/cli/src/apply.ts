@@ -47,6 +47,7 @@ export const options = {
 
 export async function command(argv: string[], io: ApplyIo): Promise<number> {
   const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
+  const { check = false } = values;
   if (positionals.length === 0) throw new UsageError("name a file with edits, or - for the standard input");
   const root = resolve(io.cwd, values.root);
   if (!(await stat(root)).isDirectory()) throw new UsageError(`${values.root} is not a directory`);
@@ -64,9 +65,9 @@ export async function command(argv: string[], io: ApplyIo): Promise<number> {
   }
   const plan = await planEdits(patches, { root });
   const conflicts = [...unread, ...plan.conflicts];
-  const outcome = await carryOut({ ...plan, conflicts }, root, repairs, values.check ?? false);
+  const outcome = await carryOut({ ...plan, conflicts }, root, repairs, check);
   if (values.json) io.out(`${JSON.stringify(outcome, null, 2)}\n`);
-  else print(outcome, values.check ?? false, io);
+  else print(outcome, check, io);
   return outcome.ok ? exit.fine : exit.findings;
 }
 

@@ -56,9 +56,7 @@ export type Commands = Readonly<Record<string, Command>>;
 export const exit = { fine: 0, findings: 1, usage: 2 } as const;
 
 /** The command was called wrongly, or a file could not be read or written: exit code 2. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
-}
+export class UsageError extends Error {}
 
 /** Whether the caller can fix an error; then only its message is printed. Any other is a defect of this program. */
 export const expected = (error: unknown): error is Error =>

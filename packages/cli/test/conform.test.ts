@@ -1,5 +1,4 @@
 import { spawnSync } from "node:child_process";
-import { EventEmitter } from "node:events";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -9,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { Outcome, Result } from "@parlance/conformance/suite";
 import { expect, test } from "vitest";
 import { listAt, update } from "../src/baseline.js";
-import { endsQuietly, type Io } from "../src/io.js";
+import type { Io } from "../src/io.js";
 import { run } from "../src/run.js";
 import { folder, parlance } from "./terminal.js";
 
@@ -193,15 +192,6 @@ test("a program that answers nothing ends the run with its reports", async () =>
   expect(silent.err).toMatch(/the run ended after 3 of \d+ cases: .*it ended with 3.*\n.*no such model/s);
   expect(silent.out).toContain("it ended with 3, after these lines on stderr:\n           no such model\n");
   expect(JSON.parse(await readFile(join(cwd, "report.json"), "utf8")).totals).toMatchObject({ failed: 3, passed: 0 });
-});
-
-test("the output of a command that is read no more ends it as Ctrl-C does, and any other failure of it is thrown", () => {
-  const output = new EventEmitter();
-  let ends = 0;
-  endsQuietly(output, () => ends++);
-  output.emit("error", Object.assign(new Error("write EPIPE"), { code: "EPIPE" }));
-  expect(ends).toBe(1);
-  expect(() => output.emit("error", new Error("EIO"))).toThrow("EIO");
 });
 
 /** Programs in other languages. By default those of the two shortest contracts; of the slowest program a part. */

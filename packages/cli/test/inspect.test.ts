@@ -10,6 +10,7 @@ import { serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { expect, onTestFinished, test } from "vitest";
 import { bundlePage } from "../../inspect/bundle.mjs";
+import { serving } from "./session.js";
 import { folder, parlance, write } from "./terminal.js";
 
 if (!existsSync(new URL("../../inspect/dist/page/page.js", import.meta.url))) await bundlePage();
@@ -84,3 +85,21 @@ test.each([
   await parlance(cwd, "init --example sse");
   expect(await parlance(cwd, `inspect ${words}`)).toMatchObject({ code: 2, err: expect.stringContaining(why) });
 });
+
+/** The token of an inspected page is new each time. */
+const withoutToken = (text: string) => text.replace(/token=[\w-]+/g, "token=TOKEN");
+
+test("inspect prints the addresses of its page and of its proxy", async () => {
+  const { cwd, contract, url } = await agent();
+  await serving(cwd, `record --target ${url} -o talk.jsonl`, async (baseUrl) => {
+    for await (const _ of connect(contract, { baseUrl, retryWaits: [] }).prompt({ prompt: "hello" }));
+  });
+  const nothing = async () => {};
+  const texts = [
+    await serving(cwd, `inspect --target ${url} --header X:1`, nothing),
+    await serving(cwd, `inspect --target ${url} --json --root .`, nothing),
+    await serving(cwd, "inspect --open talk.jsonl", nothing),
+    await serving(cwd, "inspect --open talk.jsonl --json --cases schemas", nothing),
+  ];
+  await expect(withoutToken(texts.join("\n"))).toMatchFileSnapshot("./sessions/inspect.txt");
+}, 60_000);

@@ -1,6 +1,8 @@
+import { getEventListeners } from "node:events";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { run } from "../src/run.js";
 import { folder, parlance, start, write } from "./terminal.js";
 
 const schema = (type: string) =>
@@ -62,6 +64,32 @@ test.each([
     expect(await session.stop()).toBe(0);
   },
 );
+
+test("a watch waits for Ctrl-C once, however often it has run again", async () => {
+  const cwd = await folder();
+  await parlance(cwd, "init");
+  const controller = new AbortController();
+  const file = "schemas/my-agent/messages/text.json";
+  const waiting: number[] = [];
+  let changes = 0;
+  const io = {
+    cwd,
+    env: {},
+    stdin: (async function* () {})(),
+    interrupt: () => controller.signal,
+    out() {},
+    err(text: string) {
+      // After the run, when the next change is awaited.
+      if (!text.startsWith("Watching")) return;
+      waiting.push(getEventListeners(controller.signal, "abort").length);
+      if (++changes > 3) controller.abort();
+      else void write(cwd, { [file]: schema(changes % 2 ? "number" : "string") });
+    },
+  };
+  expect(await run(["lint", "--watch"], io)).toBe(0);
+  expect(waiting).toEqual([1, 1, 1, 1]);
+  expect(getEventListeners(controller.signal, "abort")).toEqual([]);
+});
 
 test("a wrong call ends at once", async () => {
   const cwd = await folder();

@@ -78,7 +78,7 @@ class Lines {
   }
 
   end(): Ending {
-    if (this.#transcript && this.#size > 0) this.#line(this.#whole(new Uint8Array()));
+    if (this.#transcript && this.#size > 0 && this.altered === undefined) this.#line(this.#whole(new Uint8Array()));
     const lines = this.#lines;
     if (this.altered !== undefined)
       return { state: "altered", lines, reason: this.altered, ...(this.#isTranscript && { transcript: true }) };

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { clientCommand, serverCommand } from "../src/suite/node/commands.js";
 import type { ClientLine } from "../src/suite/peer.js";
 
@@ -107,6 +107,55 @@ read line; if [ $n = 1 ]; then exit 4; fi; echo '{"ready":"b"}'; read line; echo
   await server.fixture!.begin({ case: "b", script: [] });
   expect(server.url).toBe("http://127.0.0.1:2");
   expect(await server.fixture!.report("b")).toEqual([]);
+});
+
+describe.runIf(posix)("a fixture that is over behind a case", () => {
+  /** The nth program runs the nth script; the last one stays. */
+  async function fixture(...scripts: string[]) {
+    const cwd = await mkdtemp(join(tmpdir(), "parlance-program-"));
+    const cases = scripts.map((script, at) => `${at === scripts.length - 1 ? "*" : at + 1}) ${script};;`);
+    const script = `n=$(cat n 2>/dev/null || echo 1); echo $((n + 1)) > n; echo "{\\"url\\":\\"http://127.0.0.1:$n\\"}"
+case $n in ${cases.join("\n")}
+esac`;
+    const server = await serverCommand(script, { cwd, wait: 10_000 });
+    onTestFinished(async () => {
+      await server.close();
+      await rm(cwd, { recursive: true });
+    });
+    return server;
+  }
+  const ready = (id: string) => `read line; echo '{"ready":"${id}"}'`;
+  const silent = () => {
+    const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+    onTestFinished(() => write.mockRestore());
+    return write;
+  };
+
+  test("is started again for the next, which goes on, and is told of", async () => {
+    const write = silent();
+    const { fixture: own } = await fixture(`${ready("a")}; exit 4`, `${ready("b")}; cat > /dev/null`);
+    await own!.begin({ case: "a", script: [] });
+    await own!.begin({ case: "b", script: [] });
+    expect(write.mock.calls.join("")).toContain(
+      "was over when b began (it ended with 4): it is started again behind a",
+    );
+  });
+
+  test("says how it ended in the case that failed", async () => {
+    const { fixture: own } = await fixture(`${ready("a")}; echo oh >&2; exit 4`, `${ready("b")}; cat > /dev/null`);
+    silent();
+    await own!.begin({ case: "a", script: [] });
+    expect(await own!.ended!()).toBe("it ended with 4, after these lines on stderr:\noh");
+    await own!.begin({ case: "b", script: [] });
+    expect(await own!.ended!()).toBe(undefined);
+  });
+
+  test("fails the case that ends it again", async () => {
+    silent();
+    const { fixture: own } = await fixture(`${ready("a")}; read line; exit 5`, "read line; exit 5");
+    await own!.begin({ case: "a", script: [] });
+    await expect(own!.begin({ case: "b", script: [] })).rejects.toMatchObject({ came: "it ended with 5" });
+  });
 });
 
 test("a program that prints another line than its URL is reported at once, and in what came", async () => {

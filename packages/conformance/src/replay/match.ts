@@ -151,11 +151,12 @@ export class Matcher {
     if (this.#isOld(recorded)) return now === came;
     if (now === came || (TIME.test(recorded) && TIME.test(came))) return true;
     if (now.search(PLACEHOLDER) >= 0 && wildcard(now).test(came)) return true;
-    // JSON within JSON, such as the arguments of a tool.
-    if (/^[[{]/.test(recorded) && /^[[{]/.test(came)) {
+    // JSON within JSON, such as the arguments of a tool. A text may begin as JSON and be none.
+    const inside = /^[[{]/.test(recorded) && /^[[{]/.test(came) ? parsed(recorded) : undefined;
+    if (typeof inside === "object") {
       const inner: Difference[] = [];
-      this.#compare("", "", parsed(recorded), parsed(came), inner, bind);
-      return inner.length === 0 && parsed(recorded) !== recorded;
+      this.#compare("", "", inside, parsed(came), inner, bind);
+      return inner.length === 0;
     }
     const isId = this.#isId(key) || (UUID.test(recorded) && UUID.test(came));
     return (

@@ -7,6 +7,8 @@ export interface ServerPeer {
   readonly fixture?: {
     begin(line: ServerLine): Promise<void>;
     report(id: string): Promise<readonly Called[]>;
+    /** How the fixture has ended during a case that failed, if it has. The next case starts it again. */
+    ended?(): Promise<string | undefined>;
   };
   close(): Promise<void>;
 }

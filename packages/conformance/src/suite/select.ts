@@ -10,9 +10,10 @@ export interface Listed {
 /** Reads a list: one pattern a line, and a reason after `#`. */
 export function parseList(text: string): Listed[] {
   return text.split("\n").flatMap((line) => {
-    const [pattern = "", ...rest] = line.split(/\s+#|^#/);
-    const reason = rest.join("#").trim();
-    return pattern.trim() === "" ? [] : [{ pattern: pattern.trim(), ...(reason !== "" && { reason }) }];
+    const at = line.search(/(?:^|\s)#/);
+    const pattern = (at < 0 ? line : line.slice(0, at)).trim();
+    const reason = at < 0 ? "" : line.slice(line.indexOf("#", at) + 1).trim();
+    return pattern === "" ? [] : [{ pattern, ...(reason !== "" && { reason }) }];
   });
 }
 

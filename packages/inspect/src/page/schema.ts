@@ -89,7 +89,7 @@ export function initial(schemas: Schemas, node: Node, base?: SchemaObject, depth
   return { string: "", integer: 0, number: 0, boolean: false, array: [], null: null }[type ?? "null"] ?? null;
 }
 
-/** The branch of a union that a value is of: the one with whose constants it agrees. */
+/** The branch of a union that a value is of: of its type, or with whose constants it agrees. */
 export function branchOf(
   schemas: Schemas,
   branches: readonly SchemaObject[],
@@ -98,7 +98,12 @@ export function branchOf(
 ): number {
   const fits = branches.findIndex((branch) => {
     const schema = resolve(schemas, branch, base);
-    if (typeof value !== "object" || value === null) return typesOf(schema).includes(nameOf(value));
+    const choices = choicesOf(schema);
+    if (choices) return choices.some((one) => JSON.stringify(one) === JSON.stringify(value));
+    const types = typesOf(schema);
+    const name = nameOf(value);
+    const isTyped = types.includes(name) || (name === "integer" && types.includes("number"));
+    if (typeof value !== "object" || value === null || (types.length > 0 && !isTyped)) return isTyped;
     const properties = Object.entries((schema.properties ?? {}) as Record<string, Node>);
     const constants = properties.map(([name, one]) => [name, resolve(schemas, one, base).const] as const);
     const named = constants.filter(([, constant]) => constant !== undefined);

@@ -1,6 +1,7 @@
 import { isObject } from "@parlance/wire";
 import { Unmet } from "../case.js";
 import type { ClientPeer, ServerPeer } from "../peer.js";
+import { visible } from "../report/visible.js";
 import type { Called, Told } from "../script.js";
 import { type Answer, Broken, Program } from "./program.js";
 
@@ -15,6 +16,8 @@ interface Start {
 export async function serverCommand(command: string, options: Start): Promise<ServerPeer> {
   const starting = new Starting(command, options);
   let url = "";
+  /** The last case that has begun. */
+  let before: string | undefined;
   async function start(): Promise<void> {
     const first = await starting.ask(
       undefined,
@@ -32,9 +35,21 @@ export async function serverCommand(command: string, options: Start): Promise<Se
     },
     fixture: {
       async begin(line) {
-        if (!starting.runs) await start();
-        await starting.ask(line, `{ "ready": "${line.case}" }`, ({ ready }) => ready === line.case);
+        const begin = async () => {
+          if (!starting.runs) await start();
+          await starting.ask(line, `{ "ready": "${line.case}" }`, ({ ready }) => ready === line.case);
+        };
+        await begin().catch((error) => {
+          // It has answered others: what ended it may be the case before.
+          if (before === undefined || !(error instanceof Broken && error.hasEnded)) throw error;
+          process.stderr.write(
+            `${visible(`the program was over when ${line.case} began (${error.came}): it is started again behind ${before}`)}\n`,
+          );
+          return begin();
+        });
+        before = line.case;
       },
+      ended: () => starting.ended(),
       async report(id) {
         if (!starting.runs) throw new Broken('{ "calls": […] }', "it has been stopped");
         const { calls } = await starting.ask({ report: id }, '{ "calls": […] }', isReport);
@@ -77,6 +92,9 @@ function isReport({ calls }: Answer): boolean {
   return Array.isArray(calls) && calls.every(isCalled);
 }
 
+/** Milliseconds in which the end of a program is noticed after its connections were lost. */
+const ENDING = 300;
+
 /** A program that is started when it is asked and does not run. */
 class Starting {
   readonly #start: () => Program;
@@ -116,6 +134,16 @@ class Starting {
       await program.close(0);
       throw error;
     }
+  }
+
+  /** How the program has ended in a case, if it has; the next line starts it again. */
+  async ended(): Promise<string | undefined> {
+    const program = this.#program;
+    const how = await program?.ended(ENDING);
+    if (program === undefined || how === undefined) return undefined;
+    this.#program = undefined;
+    await program.close(0);
+    return how;
   }
 
   async close(): Promise<void> {

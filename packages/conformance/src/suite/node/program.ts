@@ -82,7 +82,7 @@ export class Program {
         this.#expected = undefined;
         return answerIn(text, what);
       }
-      if (this.#ended !== undefined) throw new Broken(what, this.#ended);
+      if (this.#ended !== undefined) throw new Broken(what, this.#ended, true);
       const left = until - Date.now();
       if (left <= 0) throw new Unmet(what, `nothing within ${wait} ms${this.#other}`);
       await new Promise<void>((resolve) => {
@@ -93,6 +93,12 @@ export class Program {
         };
       });
     }
+  }
+
+  /** How the program has ended, or ends within so many milliseconds; undefined if it goes on. */
+  async ended(limit: number): Promise<string | undefined> {
+    if (!(await this.#closes(limit))) return undefined;
+    return this.#ended;
   }
 
   /** Ends the program and what it has started: SIGTERM after so many milliseconds, and SIGKILL at the latest two seconds later. */
@@ -178,9 +184,12 @@ export class Broken extends Error {
   readonly code = "broken_program";
   readonly expected: string;
   readonly came: string;
-  constructor(expected: string, came: string) {
+  /** Whether the program is over, so that it may be started again. */
+  readonly hasEnded: boolean;
+  constructor(expected: string, came: string, hasEnded = false) {
     super(`the program printed no ${expected}: ${came}`);
     this.expected = expected;
     this.came = came;
+    this.hasEnded = hasEnded;
   }
 }

@@ -162,6 +162,11 @@ async function serverCase(
   };
   try {
     await one.run(stage);
+  } catch (error) {
+    const how = error instanceof NotOffered ? undefined : await fixture?.ended?.();
+    if (how === undefined) throw error;
+    const { expected, came } = flawOf(error);
+    throw new Unmet(expected, `${came}: the program is over, ${how}`);
   } finally {
     requester.close();
   }

@@ -1,0 +1,377 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { ContractDocument } from "@parlance/contract";
+import { assemble } from "@parlance/language/load";
+import { contractValue } from "@parlance/language/value";
+import { misuse, Violation } from "@parlance/wire";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { vaultFiles } from "../../cli/test/vault-files.js";
+import { type ClientCase, meet, NotOffered, type ServerCase, Unmet } from "../src/suite/case.js";
+import { suiteOf } from "../src/suite/cases.js";
+import { Broken } from "../src/suite/node/program.js";
+import { type RunOptions, runCases } from "../src/suite/node/run.js";
+import type { ClientLine, ServerLine } from "../src/suite/peer.js";
+import type { ClientStage, ServerStage } from "../src/suite/stage.js";
+import { ferry } from "./ferry.js";
+
+// How cases are put to a peer, and what is said of each.
+
+const about = { level: "must", title: "it does", at: "contract.json#/a", kill: "alter" } as const;
+const script = [{ call: "notice", steps: [{ answer: "x" }] }];
+const serverCase = (run: (stage: ServerStage) => Promise<void>, more: Partial<ServerCase> = {}): ServerCase => ({
+  ...about,
+  id: "server/one",
+  side: "server",
+  script,
+  run,
+  ...more,
+});
+const clientCase = (run: (stage: ClientStage) => Promise<void>): ClientCase => ({
+  ...about,
+  id: "client/one",
+  side: "client",
+  run,
+});
+
+const suiteFor = (document: ContractDocument) => suiteOf({ ...document, transcripts: {} }, contractValue);
+const suite = await suiteFor(ferry);
+const vault = await suiteFor(assemble({ name: "vault", files: vaultFiles }));
+
+/** A fixture that begins every case, and what it was told. */
+function fixture() {
+  const lines: ServerLine[] = [];
+  const reported: string[] = [];
+  const begin = async (line: ServerLine) => void lines.push(line);
+  const report = async (id: string) => {
+    reported.push(id);
+    return [];
+  };
+  return { lines, reported, server: { url: "http://127.0.0.1:1", fixture: { begin, report }, close: async () => {} } };
+}
+
+const runServer = async (one: ServerCase, options: Partial<RunOptions> = {}) =>
+  (await runCases(suite, [one], { server: fixture().server, ...options }))[0]!;
+
+const violation = new Violation("ferry: no", { code: "schema", protocol: "ferry", side: "server" });
+describe("a case that", () => {
+  test.each<[string, () => void, object]>([
+    ["holds has passed", () => {}, { outcome: "passed" }],
+    [
+      "is not met has failed",
+      () => meet(false, "a status", { status: 500 }),
+      { outcome: "failed", expected: "a status", came: '{"status":500}' },
+    ],
+    ["got nothing has failed", () => meet(false, "all", undefined), { outcome: "failed", came: "undefined" }],
+    [
+      "got a long text has it in part",
+      () => meet(false, "less", "x".repeat(2001)),
+      { outcome: "failed", came: `${"x".repeat(2000)}…` },
+    ],
+    [
+      "got a text of 2000 characters has it whole",
+      () => meet(false, "less", "x".repeat(2000)),
+      { outcome: "failed", came: "x".repeat(2000) },
+    ],
+    [
+      "got a violation has failed",
+      () => {
+        throw violation;
+      },
+      { outcome: "failed", expected: "what the contract defines", came: violation.message },
+    ],
+    [
+      "got what is too deep has failed",
+      () => {
+        throw new RangeError("too deep");
+      },
+      { outcome: "failed", expected: "a value that can be read", came: "too deep" },
+    ],
+    [
+      "lost its program has failed",
+      () => {
+        throw new Broken("a line", "it ended with 3");
+      },
+      { outcome: "failed", expected: "a line", came: "it ended with 3" },
+    ],
+    [
+      "is about what the peer does not offer is skipped",
+      () => {
+        throw new NotOffered("no notice");
+      },
+      { outcome: "skipped", reason: "no notice" },
+    ],
+  ])("%s", async (_, run, result) => {
+    const found = await runServer(serverCase(async () => run()));
+    expect(found).toMatchObject({ ...about, id: "server/one", side: "server", ...result });
+    expect("trace" in found).toBe(found.outcome === "failed");
+    expect(found.ms).toBeGreaterThanOrEqual(0);
+  });
+
+  test("has another error ends the run with it", async () => {
+    const one = serverCase(async () => {
+      throw misuse("a defect");
+    });
+    await expect(runServer(one)).rejects.toThrow("a defect");
+  });
+});
+
+const known = [{ pattern: "server/*", reason: "issue 5" }];
+const failing = serverCase(async () => meet(false, "a", "b"));
+const passing = serverCase(async () => {});
+test.each<[string, ServerCase, Partial<RunOptions>, object]>([
+  ["a known failure", failing, { known }, { outcome: "known", reason: "issue 5", expected: "a", came: "b" }],
+  [
+    "a known failure that passes",
+    passing,
+    { known },
+    {
+      outcome: "fixed",
+      expected: "a failure: server/* is on the list of known failures",
+      came: "it passed: take it off the list",
+      reason: "issue 5",
+    },
+  ],
+  ["a failure of another list", failing, { known: [{ pattern: "client/*" }] }, { outcome: "failed" }],
+  ["a flaky case that passes", passing, { flaky: known }, { outcome: "passed" }],
+  ["a flaky case that fails each time", failing, { flaky: known }, { outcome: "failed" }],
+  ["a case that is flaky and known", failing, { flaky: known, known }, { outcome: "known" }],
+])("%s is told as such", async (_, one, options, result) => {
+  expect(await runServer(one, options)).toMatchObject(result);
+});
+
+test.each([
+  [1, "flaky"],
+  [2, "flaky"],
+  [3, "failed"],
+])("a flaky case that fails %i times is %s after three runs at most", async (fails, outcome) => {
+  let runs = 0;
+  const one = serverCase(async () => meet(++runs > fails, "a", runs));
+  expect(await runServer(one, { flaky: known })).toMatchObject({ outcome, expected: "a", came: String(fails) });
+  expect(runs).toBe(Math.min(3, fails + 1));
+});
+
+test("the command that runs a case again stands with what failed only", async () => {
+  const rerun = (id: string) => `again ${id}`;
+  expect(await runServer(failing, { rerun })).toMatchObject({ rerun: "again server/one" });
+  expect(await runServer(passing, { rerun })).not.toHaveProperty("rerun");
+  expect(await runServer(failing)).not.toHaveProperty("rerun");
+});
+
+test("results are told one by one, and a run that is stopped judges no further case", async () => {
+  const controller = new AbortController();
+  const told: string[] = [];
+  const ids = ["a", "b", "c"];
+  const cases = ids.map((id) =>
+    serverCase(
+      async () => {
+        if (id === "b") controller.abort();
+      },
+      { id },
+    ),
+  );
+  const onResult = ({ id }: { id: string }) => void told.push(id);
+  const options = { server: fixture().server, onResult };
+  expect((await runCases(suite, cases, { ...options, signal: controller.signal })).map(({ id }) => id)).toEqual(["a"]);
+  expect((await runCases(suite, cases, options)).map(({ id }) => id)).toEqual(ids);
+  expect(told).toEqual(["a", ...ids]);
+});
+
+describe("a fixture", () => {
+  test("begins each case with its script and the token, and reports by the case's id", async () => {
+    const { server, lines, reported } = fixture();
+    const one = serverCase(async (stage) => {
+      expect({ live: stage.live, wait: stage.wait }).toEqual({ live: false, wait: 5000 });
+      await stage.report();
+    });
+    await runCases(suite, [one], { server });
+    await runCases(suite, [one], { server, token: "mine" });
+    expect(lines).toEqual([
+      { case: "server/one", script, token: "conformance" },
+      { case: "server/one", script, token: "mine" },
+    ]);
+    expect(reported).toEqual(["server/one", "server/one"]);
+  });
+
+  test("gets no token where the contract has none", async () => {
+    const { server, lines } = fixture();
+    const { auth: _, ...source } = ferry.source as { auth?: unknown };
+    const { auth: __, ...contract } = ferry.contract;
+    const open = await suiteFor({ ...ferry, source, contract } as ContractDocument);
+    await runCases(open, [passing], { server });
+    expect(lines).toEqual([{ case: "server/one", script }]);
+  });
+
+  test("is not put to a case of a live server", async () => {
+    const result = await runServer(serverCase(async () => {}, { script: [], live: "safe" }));
+    expect(result).toMatchObject({ outcome: "skipped", reason: "is for live servers (--server)" });
+  });
+
+  test("that has answered none of its first three cases ends the run", async () => {
+    const begin = async () => {
+      throw new Broken("an answer", "it ended");
+    };
+    const server = { ...fixture().server, fixture: { begin, report: async () => [] } };
+    const told: string[] = [];
+    const cases = [1, 2, 3, 4].map((id) => serverCase(async () => {}, { id: String(id) }));
+    const run = runCases(suite, cases, { server, onResult: ({ id }) => void told.push(id) });
+    await expect(run).rejects.toMatchObject({
+      name: "Broken",
+      expected: "answer to its first 3 cases",
+      came: "it ended",
+    });
+    expect(told).toEqual(["1", "2", "3"]);
+  });
+});
+
+test.each<[string, Partial<ServerCase>, Partial<RunOptions>, object]>([
+  ["a case that needs a fixture", {}, {}, { outcome: "skipped", reason: "needs a fixture (--server-cmd)" }],
+  ["a case without an effect", { live: "safe" }, {}, { outcome: "passed" }],
+  ["a case with an effect", { live: "write" }, {}, { outcome: "skipped", reason: "has an effect (--allow-writes)" }],
+  ["a case with an effect, with leave", { live: "write" }, { allowWrites: true }, { outcome: "passed" }],
+])("of a live server %s", async (_, more, options, result) => {
+  const server = { url: "http://127.0.0.1:1", close: async () => {} };
+  const one = serverCase(async (stage) => meet(stage.live, "a live server", stage.live), more);
+  expect(await runServer(one, { server, ...options })).toMatchObject(result);
+});
+
+/** A server that answers with the headers that it got. */
+async function echoing(): Promise<string> {
+  const server = createServer((request, response) => {
+    response.setHeader("Content-Type", "application/json");
+    response.end(JSON.stringify({ target: request.url, headers: request.headers }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/base/`;
+}
+
+test("a server is sent the token as its contract says, below its own path, and a failure has the bytes without it", async () => {
+  const url = await echoing();
+  const got: unknown[] = [];
+  const one = serverCase(async (stage) => {
+    const { text } = await stage.request({ method: "GET", target: "/x?y" });
+    const { target, headers } = JSON.parse(text);
+    got.push([target, headers.authorization, headers["x-api-key"]]);
+    meet(false, "a", "b");
+  });
+  const server = { ...fixture().server, url };
+  const [bearer] = await runCases(suite, [one], { server });
+  const [key] = await runCases(vault, [one], { server, token: "a-token-of-mine" });
+  expect(got).toEqual([
+    ["/base/x?y", "Bearer conformance", undefined],
+    ["/base/x?y", undefined, "a-token-of-mine"],
+  ]);
+  expect(bearer!.trace!.map(({ c, from }) => [c, from])).toEqual(
+    expect.arrayContaining([
+      [1, "kit"],
+      [1, "peer"],
+    ]),
+  );
+  expect(bearer!.trace![0]!.bytes).toMatch(/^GET \/base\/x\?y HTTP\/1\.1\r\n/);
+  expect(JSON.stringify([bearer, key])).not.toContain("a-token-of-mine");
+});
+
+/** A client that makes its call by `fetch`, as a test has it. */
+const clientOf = (call: (line: ClientLine) => Promise<unknown>) => ({
+  call: async (line: ClientLine) => {
+    await call(line);
+    return { messages: [], error: null };
+  },
+  close: async () => {},
+});
+const notice = { operation: "notice", input: {}, script: [] };
+
+describe("a client", () => {
+  test.each<[string, (line: ClientLine) => Promise<unknown>, object]>([
+    ["that calls passes", ({ url }) => fetch(`${url}/notice`), { outcome: "passed" }],
+    [
+      "that does not call has not passed",
+      async () => {},
+      {
+        outcome: "failed",
+        expected: "a request of notice",
+        came: 'the client did not call: it reported {"messages":[],"error":null}',
+      },
+    ],
+    ["that calls another path has not passed", ({ url }) => fetch(`${url}/other`), { outcome: "failed" }],
+    [
+      "that calls by another method has not passed",
+      ({ url }) => fetch(`${url}/notice`, { method: "POST" }),
+      { outcome: "failed" },
+    ],
+    [
+      "that reports nothing in time has failed",
+      async () => {
+        throw new Unmet("a report", "nothing");
+      },
+      { outcome: "failed", expected: "a report", came: "nothing" },
+    ],
+  ])("%s", async (_, call, result) => {
+    const one = clientCase(async (stage) => {
+      await stage.call(notice, async (exchange) => exchange.answer(200, "text/plain", "No service."));
+    });
+    const [found] = await runCases(suite, [one], { client: clientOf(call) });
+    expect(found).toMatchObject({ id: "client/one", side: "client", ...result });
+  });
+
+  test("gets the case, the address, the call and the token, and the bytes of an upload", async () => {
+    const lines: ClientLine[] = [];
+    const client = clientOf(async (line) => void lines.push(line));
+    const call = (operation: string) =>
+      clientCase(async (stage) => void (await stage.call({ ...notice, operation }, async () => {})));
+    await runCases(vault, [call("upload"), call("rename")], { client, token: "mine" });
+    await runCases(suite, [call("notice")], { client });
+    expect(lines.map(({ url, bytes, ...line }) => ({ ...line, bytes: bytes?.length }))).toEqual([
+      { case: "client/one", operation: "upload", input: {}, script: [], token: "mine", bytes: 684 },
+      { case: "client/one", operation: "rename", input: {}, script: [], token: "mine", bytes: undefined },
+      { case: "client/one", operation: "notice", input: {}, script: [], token: "conformance", bytes: undefined },
+    ]);
+    for (const { url } of lines) expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  });
+
+  test("whose request is not as the case expects has failed by that, and its connection is cut", async () => {
+    const errors: unknown[] = [];
+    const one = clientCase(async (stage) => {
+      await stage.call(notice, async (_, index) => meet(false, "another request", index));
+    });
+    const call = ({ url }: ClientLine) => fetch(`${url}/notice`).catch((error) => errors.push(error));
+    const [found] = await runCases(suite, [one], { client: clientOf(call) });
+    expect(found).toMatchObject({ outcome: "failed", expected: "another request", came: "0" });
+    expect(errors).toHaveLength(1);
+  });
+
+  test("whose request fails the case, and whose program breaks, has failed by its program", async () => {
+    const one = clientCase(async (stage) => {
+      await stage.call(notice, async () => meet(false, "another request", "x"));
+    });
+    const call = async ({ url }: ClientLine) => {
+      await fetch(`${url}/notice`).catch(() => {});
+      throw new Broken("a report", "it ended");
+    };
+    const [found] = await runCases(suite, [one], { client: clientOf(call) });
+    expect(found).toMatchObject({ outcome: "failed", expected: "a report", came: "it ended" });
+  });
+
+  test("has reported before an exchange is over: the case waits for the exchange, and not for ever", async () => {
+    const call = ({ url }: ClientLine) => fetch(`${url}/notice`);
+    let over = false;
+    const waits = clientCase(async (stage) => {
+      await stage.call(notice, async (exchange) => {
+        exchange.answer(200, "text/plain", "x");
+        await exchange.gone;
+        over = true;
+      });
+      meet(over, "the exchange to be over", over);
+    });
+    const close = ({ url }: ClientLine) => fetch(`${url}/notice`, { headers: { Connection: "close" } });
+    expect(await runCases(suite, [waits], { client: clientOf(close) })).toMatchObject([{ outcome: "passed" }]);
+    const stuck = clientCase(async (stage) => {
+      await stage.call(notice, async (exchange) => {
+        exchange.answer(200, "text/plain", "x");
+        await new Promise(() => {});
+      });
+    });
+    const [found] = await runCases(suite, [stuck], { client: clientOf(call), wait: 20 });
+    expect(found).toMatchObject({ expected: "the whole exchange of notice", came: "nothing within 20 ms" });
+  });
+});
