@@ -76,6 +76,7 @@ describe("a first line without its white space", () => {
     ["is written with it before a line that has another", "z\n  x\n    b", "    z\n  x\n    b\n"],
     ["is written with it before itself", "z\na\n    b", "    z\n    a\n    b\n"],
     ["stays before a line that is changed", "a\n    c", "    a\n    c\n"],
+    ["stays where a line is only deleted", "a", "    a\n"],
     ["leaves a blank new line as it is", "z\n  \n    b", "    z\n  \n    b\n"],
     ["leaves columns inside of a new line as they are", "z  =  1\n    b", "    z  =  1\n    b\n"],
     ["is in doubt where a second one lacks it too", "z\ny\n    b", "not-found"],
@@ -83,6 +84,10 @@ describe("a first line without its white space", () => {
     ["is in doubt where one behind it lacks it too, among changed ones", "z\nx\n    c", "not-found"],
   ])("%s", (_, now, expected) => {
     expect(replace(text, "a\n    b", now)).toBe(expected);
+  });
+
+  test("has its own, and not that of the next", () => {
+    expect(replace("    a:\n        b\n", "a:\n        b", "z:\n        b")).toBe("    z:\n        b\n");
   });
 });
 
