@@ -24,6 +24,7 @@ describe("context that lacks the column of its marker, below a line at the left"
     ["stands a level deeper", "+        b\n", true],
     ["stands half a level further out", "+  b\n", true],
     ["stands at the left behind one beside it", "+    z\n+done()\n", true],
+    ["stands before a blank one", "+    z\n+  \n", true],
     ["stands at the left alone", "+done()\n", true],
     ["stands as far in as the patch has the context", "+   b\n", false],
     ["stands further out than one beside it", "+  b\n+    c\n", false],
@@ -48,6 +49,12 @@ describe("context that lacks the column of its marker, below a line at the left"
   ])("%s", (_, text, lines, expected) => {
     expect(change(text, lines)).toBe(expected);
   });
+});
+
+test("context that lacks the column of its marker is known by it also where nothing is inserted", () => {
+  const reading = parsePatch("--- a/a.py\n+++ b/a.py\n@@ ... @@\n f:\n    x\n     y\n-end\n");
+  const result = reading.ok && applyPatch(reading.patch, "f:\n    x\n     y\nend\n");
+  expect(result).toMatchObject({ ok: true, hunks: [{ repairs: ["indentation"] }] });
 });
 
 describe("context of which no line has the column of its marker", () => {
@@ -133,6 +140,12 @@ describe("several lines without their white space", () => {
     expect(replace(text, old, now)).toBe(expected);
   });
 
+  test("are in doubt where one change has the depth of the patch and another that of the text", () => {
+    const lines = (last: string) => `-        a\n+        x\n \n-        b\n+${last}y\n`;
+    expect(change("    a\n\n    b\n", lines("    "))).toBe("not-found");
+    expect(change("    a\n\n    b\n", lines("        "))).toBe("    x\n\n    y\n");
+  });
+
   test("are in doubt where nothing but white space is changed", () => {
     const lines = (first: string) => `-x = 1\n-y = 2\n+    ${first} = 1\n+        y = 2\n`;
     expect(change("    x = 1\n    y = 2\n", lines("x"))).toBe("not-found");
@@ -152,6 +165,8 @@ describe("context without any of its white space, from lines of several depths",
     ],
     ["beside the line before, with one at the left", " x = 1\n+    z\n+w\n if x:\n y = 2\n", null],
     ["beside the first line", "+    z\n x = 1\n if x:\n y = 2\n", "():\n    z\n    x"],
+    ["beside the first line, before one further out", "+        z\n y = 2\n return x\n", "x:\n        z\n        y"],
+    ["beside the only line that has its own", "     if x:\n+    z\n y = 2\n", null],
     ["deeper than the first line", "+        z\n x = 1\n if x:\n y = 2\n", null],
     ["beside the last line", " if x:\n y = 2\n return x\n+    z\n", "return x\n    z\n"],
     ["further out than the last line", " if x:\n y = 2\n+    z\n", null],
@@ -200,4 +215,11 @@ test("a space behind tabs, as in a comment, stays behind them", () => {
   const add = (line: string) => replace(text, spaces.trimEnd(), spaces.trimEnd().replace("a\n", `a\n${line}\n`));
   expect(add("     * b")).toBe("\t/**\n\t * a\n\t * b\n\t */\n");
   expect(add("      b")).toBe("ambiguous");
+});
+
+test("a text that mixes tabs and spaces leaves a doubt about columns inside of new lines", () => {
+  const text = "\tone\n        two\n";
+  const add = (line: string) => replace(text, "        one\n        two", `        one\n        two\n        ${line}`);
+  expect(add("three = 3")).toBe(`${text}        three = 3\n`);
+  expect(add("three  = 3")).toBe("ambiguous");
 });
