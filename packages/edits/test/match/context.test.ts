@@ -187,3 +187,11 @@ test("a hunk whose rarest line is all too common is ambiguous, whatever is aroun
   ] as const)
     expect(apply(hunk, text(count)), `${count}`).toMatchObject({ ok: false, conflicts: [{ reason }] });
 });
+
+describe("a hunk with lines that are all too common is placed by its rarest", () => {
+  const common = "c ".repeat(401);
+  test.each<Row>([
+    ["of context", "c a b d +n e", `${common}a x b d e`, `${common}a x b d n e`],
+    ["of those that it deletes", "a b -c -d +n", `${common}a x b c d`, `${common}a x b n`],
+  ])("%s", expectWords);
+});

@@ -1,8 +1,9 @@
 import { chmodSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createPatch, formatPatch, type Patch, parseEdits, parsePatch } from "@parlance/edits";
-import { applyPlan, contentHash, type PlanOptions, planEdits, undo } from "@parlance/edits/node";
+import { applyPlan, contentHash, type PlanConflict, type PlanOptions, planEdits, undo } from "@parlance/edits/node";
 import { describe, expect, test } from "vitest";
+import { faultyFiles } from "./faulty-files.js";
 import { makeWorkspace, snapshot } from "./workspace.js";
 
 function read(text: string): Patch {
@@ -43,6 +44,14 @@ async function carryOut(
   const redone = await undo(undone, { root, ...options });
   expect(redone.ok && snapshot(root)).toEqual(after);
   return { plan, written, after };
+}
+
+/** What a user reads: sentences, which name the path if there is one, or the folder in which it would be. */
+function expectTold(conflicts: readonly PlanConflict[]): void {
+  for (const { path, message } of conflicts) {
+    expect(message).toMatch(/^(?:"|The |File ).{15,}\.$/s);
+    expect(message).toContain(path?.split("/")[0] ?? "");
+  }
 }
 
 const texts = { "a.txt": "one\ntwo\nthree\n", "src/b.ts": "let b = 1;\n" };
@@ -353,6 +362,7 @@ describe("every conflict is listed, and nothing is written", () => {
       ...options,
     });
     expect(plan.conflicts.map((conflict) => conflict.reason)).toEqual([reason]);
+    expectTold(plan.conflicts);
     expect(await applyPlan(plan, { root })).toEqual({ ok: false, conflicts: plan.conflicts });
     expect(snapshot(root)).toEqual(old);
   });
@@ -382,6 +392,7 @@ describe("what changed between plan and write is stale", () => {
     const old = snapshot(root);
     const result = await applyPlan(plan, { root });
     expect(!result.ok && result.conflicts.map(({ reason }) => reason)).toEqual(["stale"]);
+    if (!result.ok) expectTold(result.conflicts);
     expect(snapshot(root)).toEqual(old);
   });
 
@@ -410,5 +421,20 @@ test.each(["100600", "100700", "100000"])("a mode that git does not know is refu
   for (const head of [`a/a b/a\nold mode 100644\nnew mode ${mode}`, `a/b b/b\nnew file mode ${mode}`]) {
     const plan = await planEdits(read(`diff --git ${head}\n`), { root });
     expect(plan.conflicts.map(({ reason }) => reason)).toEqual(["mode"]);
+    expectTold(plan.conflicts);
   }
+});
+
+test("a call that the system refuses is told with its code, and with the path if there is one", async () => {
+  const root = makeWorkspace({ a: "a\n" });
+  const patch = createPatch("a\n", "b\n", { path: "a" });
+  const messages = new Set<string>();
+  for (let at = 1; at <= 8; at++) {
+    const { conflicts } = await planEdits(patch, { root, files: faultyFiles(at, "error-before") });
+    for (const { reason, message } of conflicts) {
+      expect(reason).toBe("io");
+      messages.add(message);
+    }
+  }
+  expect([...messages].sort()).toEqual(['"a": EIO: i/o error.', "The root: EIO: i/o error."]);
 });
