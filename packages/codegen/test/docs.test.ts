@@ -60,9 +60,14 @@ describe.each(subjects)("the documents of %s", (name, document) => {
   });
 });
 
-test("the reference of a contract with everything is the one that is kept here", async () => {
-  await expect(docs(assemble(pets(everything)))["pets.md"]).toMatchFileSnapshot("./everything.md");
-});
+test.each(["md", "openapi.json", "asyncapi.json"])(
+  "the pets.%s of a contract with everything is the one that is kept here",
+  async (kind) => {
+    // Under another ending, so that it is no file of the project to any tool.
+    const kept = kind.endsWith("json") ? `${kind}.txt` : kind;
+    await expect(docs(assemble(pets(everything)))[`pets.${kind}`]).toMatchFileSnapshot(`./everything.${kept}`);
+  },
+);
 
 const json = (name: string, kind: string) => {
   const [, document] = named.find(([one]) => one === name)!;
