@@ -60,15 +60,6 @@ describe.each(subjects)("the documents of %s", (name, document) => {
   });
 });
 
-test.each(["md", "openapi.json", "asyncapi.json"])(
-  "the pets.%s of a contract with everything is the one that is kept here",
-  async (kind) => {
-    // Under another ending, so that it is no file of the project to any tool.
-    const kept = kind.endsWith("json") ? `${kind}.txt` : kind;
-    await expect(docs(assemble(pets(everything)))[`pets.${kind}`]).toMatchFileSnapshot(`./everything.${kept}`);
-  },
-);
-
 const json = (name: string, kind: string) => {
   const [, document] = named.find(([one]) => one === name)!;
   return JSON.parse(docs(document)[`${name}.${kind}.json`]!);

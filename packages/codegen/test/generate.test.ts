@@ -6,9 +6,7 @@ import { Ajv2020, type AnySchema } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { transform } from "esbuild";
 import { describe, expect, test } from "vitest";
-import { pets } from "../../language/test/pets.js";
 import { named } from "./contracts.js";
-import { everything } from "./everything.js";
 
 describe.each(named)("the TypeScript of %s", (name, document) => {
   test("is what is committed, byte for byte, each time", async () => {
@@ -25,13 +23,6 @@ describe.each(named)("the TypeScript of %s", (name, document) => {
     }
     expect(await generate(structuredClone(document))).toEqual(once);
   });
-});
-
-test("the types of a contract with everything are those that are kept here", async () => {
-  const known = { "said#/properties/more": { type: "array", items: { $ref: "word.json" } } };
-  const made = await generate(assemble(pets({ ...everything, set: { ...everything.set, ...known } })));
-  // Under another ending, so that it is no file of the project to any tool.
-  await expect(made["pets.ts"]).toMatchFileSnapshot("./everything.ts.txt");
 });
 
 /** A contract of one stream `talk`, whose messages are named here, and whatever other schemas. */
