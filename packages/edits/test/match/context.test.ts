@@ -93,6 +93,7 @@ describe("a blank line at the edge of a hunk", () => {
     ["above a line that is not the first", "_ a +n b", "x a b", "x a n b"],
     ["below the text's last line", "a +n b _", "a b", "a n b"],
     ["that is to be deleted above the first line", "-_ a +n", "a b", "a n b"],
+    ["that is to be deleted above it, and another that the text lacks", "-_ a _ b c +n", "a b c", "a b c n"],
     ["that is to be deleted behind a new line", "a +n -_", "a b", "a n b"],
     ["below new lines at the end", "a b +n _", "a b", "a b n"],
     ["below new lines at the beginning", "+n _ a b", "a b", null],

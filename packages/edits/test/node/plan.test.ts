@@ -96,6 +96,22 @@ describe.each(["handles", "paths"] as const)("a plan carried out by %s", (access
   );
 });
 
+test("a plan tells where the hunks of each file were found, of one that is deleted by its old path", async () => {
+  const root = makeWorkspace({ a: "x\na\n", b: "b\n", c: "c\n" });
+  const patches = [
+    createPatch("a\n", "A\n", { path: "a" }),
+    createPatch("b\n", "", { oldPath: "b", newPath: null }),
+    hunkless("rename", "c", "d"),
+  ];
+  const { hunks, conflicts } = await planEdits(patches, { root });
+  expect(conflicts).toEqual([]);
+  expect(hunks).toMatchObject([
+    { path: "a", hunks: [{ at: 2, offset: 1, repairs: ["place"] }] },
+    { path: "b", hunks: [{ at: 1, offset: 0, repairs: [] }] },
+    { path: "d", hunks: [] },
+  ]);
+});
+
 test("file patches for one path go on from each other, within a patch and across patches", async () => {
   const chain: Patch[] = [
     {
@@ -194,6 +210,12 @@ describe("blocks of one file go on from each other where they do not all fit wha
       ["not-found"],
     ],
   ];
+  test("as loosely as is allowed", async () => {
+    const [, text, blocks] = taken[1]!;
+    const options = { root: makeWorkspace({ "a.txt": text }), apply: { loosest: "exact" } } as const;
+    expect(await planEdits(answer(blocks), options)).toMatchObject({ conflicts: [{ reason: "hunks" }] });
+  });
+
   test.each(refused)("not %s", async (_what, text, blocks, reasons) => {
     const plan = await planEdits(answer(blocks), { root: makeWorkspace({ "a.txt": text }) });
     expect(plan.conflicts.flatMap(({ hunks }) => hunks!.map(({ reason }) => reason))).toEqual(reasons);

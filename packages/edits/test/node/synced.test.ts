@@ -1,8 +1,8 @@
 import * as fs from "node:fs/promises";
 import { createPatch } from "@parlance/edits";
-import { applyPlan, type Files, type OpenFile, planEdits } from "@parlance/edits/node";
+import { applyPlan, type Files, type OpenFile, planEdits, recover } from "@parlance/edits/node";
 import { expect, test } from "vitest";
-import { makeWorkspace } from "./workspace.js";
+import { makeWorkspace, snapshot } from "./workspace.js";
 
 /** The real file system, which notes each change, and each time that a file or a folder is brought to the disk. */
 function noting(root: string, notes: string[]): Files {
@@ -109,7 +109,10 @@ test("each part of a plan is on the disk before the next one relies on it", asyn
   ]);
 });
 
-test("a plan that is taken back has its old files on the disk before its journal is gone", async () => {
+test.each([
+  ["has its old files on the disk before its journal is gone", 1, ["io"]],
+  ["keeps its journal, and says so, where it cannot be taken back", 2, ["io", "interrupted"]],
+] as const)("a plan that fails %s", async (_, failures, reasons) => {
   const root = makeWorkspace({ a: "a\n", b: "a\n" });
   const notes: string[] = [];
   const files = noting(root, notes);
@@ -119,15 +122,17 @@ test("a plan that is taken back has its old files on the disk before its journal
   const failing: Files = {
     ...files,
     rename: (from, to) =>
-      to === `${root}/b` && renames++ === 0
+      (to === `${root}/b` || renames > 0) && renames++ < failures
         ? Promise.reject(Object.assign(new Error("EIO: i/o error, test"), { code: "EIO" }))
         : files.rename(from, to),
   };
-  expect(await applyPlan(plan, { root, files: failing, access: "paths" })).toMatchObject({
-    ok: false,
-    conflicts: [{ path: null, reason: "io" }],
-  });
+  const result = await applyPlan(plan, { root, files: failing, access: "paths" });
+  const conflicts = result.ok ? expect.fail("it was written") : result.conflicts;
+  expect(conflicts.map(({ path, reason }) => [path, reason])).toEqual(reasons.map((reason) => [null, reason]));
+  for (const { message } of conflicts) expect(message).toMatch(/^(?:The root: EIO.*|Taking the edits back .*)\.$/);
   const from = notes.indexOf("rename new a") + 1;
   const back = ["rename old a", "unlink old", "unlink new", "unlink old", "unlink new", "sync"];
-  expect(notes.slice(from)).toEqual([...back, ...JOURNAL_CLOSES]);
+  expect(notes.slice(from)).toEqual(failures === 1 ? [...back, ...JOURNAL_CLOSES] : []);
+  expect(await recover(root)).toMatchObject({ state: failures === 1 ? "clean" : "rolled-back" });
+  expect(snapshot(root)).toEqual({ a: "644 a\n", b: "644 a\n" });
 });
