@@ -67,4 +67,66 @@ describe("a difference of numbers", () => {
       }
     },
   );
+
+  /** Runs of lines that both lists have, by length, and between them as many that only one of them has. */
+  function drawRuns(
+    parts: readonly (readonly [noise: number, run: number])[],
+  ): [a: number[], b: number[], changes: number] {
+    const [a, b]: [number[], number[]] = [[], []];
+    for (const [i, [noise, run]] of parts.entries()) {
+      for (let k = 0; k < noise; k++) {
+        a.push(10_000 * i + k);
+        b.push(-10_000 * i - k - 1);
+      }
+      const same = Array.from({ length: run }, (_, k) => 10_000 * i + 5_000 + k);
+      a.push(...same);
+      b.push(...same);
+    }
+    return [a, b, 2 * parts.reduce((sum, [noise]) => sum + noise, 0)];
+  }
+
+  const PARTS: Record<string, (readonly [noise: number, run: number])[]> = {
+    "far ahead of many changes": [
+      [60, 800],
+      [70, 60],
+      [600, 0],
+    ],
+    "far behind many changes": [
+      [600, 60],
+      [70, 800],
+      [60, 0],
+    ],
+    "on both sides of many changes": [
+      [60, 800],
+      [70, 60],
+      [500, 60],
+      [70, 800],
+      [60, 0],
+    ],
+    "among changes": [
+      [150, 30],
+      [150, 30],
+      [150, 30],
+      [150, 30],
+      [150, 0],
+    ],
+  };
+
+  test.each(Object.keys(PARTS))("is as short as any where long runs of the same stand %s", (place) => {
+    const [a, b, changes] = drawRuns(PARTS[place]!);
+    expect(countChanges(a, b, Number.POSITIVE_INFINITY)).toBe(changes);
+    expect(countChanges(b, a, Number.POSITIVE_INFINITY)).toBe(changes);
+    for (const cost of [20, 100, 300]) {
+      expect(countChanges(a, b, cost)).toBeGreaterThanOrEqual(changes);
+      expect(countChanges(a.toReversed(), b.toReversed(), cost)).toBeGreaterThanOrEqual(changes);
+    }
+  });
+
+  test("is as short as any where the bound lets the search come to the next long run", () => {
+    for (const parts of Object.values(PARTS)) {
+      const [a, b, changes] = drawRuns(parts);
+      expect(countChanges(a, b, 150)).toBe(changes);
+      expect(countChanges(a.toReversed(), b.toReversed(), 150)).toBe(changes);
+    }
+  });
 });
