@@ -60,10 +60,6 @@ describe.each(subjects)("the documents of %s", (name, document) => {
   });
 });
 
-test("the reference of a contract with everything is the one that is kept here", async () => {
-  await expect(docs(assemble(pets(everything)))["pets.md"]).toMatchFileSnapshot("./everything.md");
-});
-
 const json = (name: string, kind: string) => {
   const [, document] = named.find(([one]) => one === name)!;
   return JSON.parse(docs(document)[`${name}.${kind}.json`]!);

@@ -28,11 +28,10 @@ export function alignContext(sides: Sides, target: Target, isAlike: IsAlike): Al
   const { effort } = target;
   const keys = sides.old.map(looseLine);
   const anchors = pickAnchors(keys, sides, index);
-  if (anchors.every((anchor) => !index.places.get(keys[anchor]!)?.length)) return [];
   const found = new Map<string, Alignment>();
   let starts = 0;
   for (const anchor of anchors) {
-    for (const row of index.places.get(keys[anchor]!) ?? []) {
+    for (const row of index.places.get(keys[anchor]!)!) {
       starts++;
       effort.left -= keys.length;
       if (starts > STARTS || effort.left < 0) return null;
@@ -55,7 +54,7 @@ export const contextual: Aligner = {
 function pickAnchors(keys: readonly string[], sides: Sides, index: LineIndex): number[] {
   const ranked: number[] = [];
   for (let i = 0; i < keys.length; i++) if (keys[i] !== "") ranked.push(i);
-  const commonness = (i: number) => index.places.get(keys[i]!)?.length ?? 0;
+  const commonness = (i: number) => index.places.get(keys[i]!)!.length;
   ranked.sort((a, b) => commonness(a) - commonness(b));
   const deleted = ranked.find((i) => sides.deleted[i]);
   if (deleted !== undefined) return [deleted];

@@ -77,7 +77,7 @@ function loseMarkers(pairs: readonly IndentPair[], inserts: readonly NewIndent[]
   }
   const parities = new Set([...columns].map((column) => column % 2));
   const [parity] = parities;
-  if (parities.size > 1 || columns.has(least)) return false;
+  if (parities.size > 1) return false;
   if (own.every((column) => column % 2 === parity)) return true;
   return own.every((column) => column % 2 !== parity) ? null : false;
 }

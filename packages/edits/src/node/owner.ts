@@ -31,7 +31,7 @@ export function end(id: string): void {
 /** Whether the owner may still be running. Always true for another host, which cannot be checked. */
 export function isAlive(owner: Owner, id: string): boolean {
   if (owner.host !== hostname()) return true;
-  if (owner.pid === process.pid && owner.started === (startOf(process.pid) ?? 0))
+  if (owner.pid === process.pid && owner.started === currentOwner().started)
     return owner.thread === threadId ? running.has(id) : true;
   try {
     process.kill(owner.pid, 0);

@@ -85,7 +85,7 @@ async function placeNew(files: Files, fresh: string, target: string, path: strin
   } catch (error) {
     if (codeOf(error) === "EEXIST")
       throw new FileRefusal("stale", path, `${quote(path)} has been made by somebody else. Read it.`);
-    if (!UNLINKABLE.has(codeOf(error) ?? "")) throw error;
+    if (!UNLINKABLE.has(codeOf(error))) throw error;
     await files.rename(fresh, target);
   }
 }
@@ -95,7 +95,7 @@ async function keepOld(files: Files, directory: Directory, name: string, backup:
   try {
     await files.link(directory.at(name), directory.at(backup));
   } catch (error) {
-    if (!UNLINKABLE.has(codeOf(error) ?? "")) throw error;
+    if (!UNLINKABLE.has(codeOf(error))) throw error;
     const { bytes, stat } = (await readRegular(files, directory, name, READ_LIMIT))!;
     await writeNew(files, directory.at(backup), bytes, { mode: stat.mode & 0o7777, owner: stat });
     return stat;
@@ -104,7 +104,15 @@ async function keepOld(files: Files, directory: Directory, name: string, backup:
 }
 
 // EPERM: the file system has no links, or protects other users' files from them (fs.protected_hardlinks).
-const UNLINKABLE = new Set(["EPERM", "EACCES", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV"]);
+const UNLINKABLE = new Set<string | undefined>([
+  "EPERM",
+  "EACCES",
+  "ENOTSUP",
+  "EOPNOTSUPP",
+  "ENOSYS",
+  "EMLINK",
+  "EXDEV",
+]);
 
 async function reach(tree: Tree, path: string): Promise<Directory> {
   const { directory, missing } = await walk(tree, path.split("/"));

@@ -1,8 +1,9 @@
 import { chmodSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createPatch, formatPatch, type Patch, parseEdits, parsePatch } from "@parlance/edits";
-import { applyPlan, contentHash, type PlanOptions, planEdits, undo } from "@parlance/edits/node";
+import { applyPlan, contentHash, type PlanConflict, type PlanOptions, planEdits, undo } from "@parlance/edits/node";
 import { describe, expect, test } from "vitest";
+import { faultyFiles } from "./faulty-files.js";
 import { makeWorkspace, snapshot } from "./workspace.js";
 
 function read(text: string): Patch {
@@ -45,6 +46,14 @@ async function carryOut(
   return { plan, written, after };
 }
 
+/** What a user reads: sentences, which name the path if there is one, or the folder in which it would be. */
+function expectTold(conflicts: readonly PlanConflict[]): void {
+  for (const { path, message } of conflicts) {
+    expect(message).toMatch(/^(?:"|The |File ).{15,}\.$/s);
+    expect(message).toContain(path?.split("/")[0] ?? "");
+  }
+}
+
 const texts = { "a.txt": "one\ntwo\nthree\n", "src/b.ts": "let b = 1;\n" };
 
 describe.each(["handles", "paths"] as const)("a plan carried out by %s", (access) => {
@@ -85,6 +94,22 @@ describe.each(["handles", "paths"] as const)("a plan carried out by %s", (access
       expect(formatPatch(plan.preview)).toContain("rename from a.txt\nrename to lib/z.txt\n");
     },
   );
+});
+
+test("a plan tells where the hunks of each file were found, of one that is deleted by its old path", async () => {
+  const root = makeWorkspace({ a: "x\na\n", b: "b\n", c: "c\n" });
+  const patches = [
+    createPatch("a\n", "A\n", { path: "a" }),
+    createPatch("b\n", "", { oldPath: "b", newPath: null }),
+    hunkless("rename", "c", "d"),
+  ];
+  const { hunks, conflicts } = await planEdits(patches, { root });
+  expect(conflicts).toEqual([]);
+  expect(hunks).toMatchObject([
+    { path: "a", hunks: [{ at: 2, offset: 1, repairs: ["place"] }] },
+    { path: "b", hunks: [{ at: 1, offset: 0, repairs: [] }] },
+    { path: "d", hunks: [] },
+  ]);
 });
 
 test("file patches for one path go on from each other, within a patch and across patches", async () => {
@@ -185,6 +210,12 @@ describe("blocks of one file go on from each other where they do not all fit wha
       ["not-found"],
     ],
   ];
+  test("as loosely as is allowed", async () => {
+    const [, text, blocks] = taken[1]!;
+    const options = { root: makeWorkspace({ "a.txt": text }), apply: { loosest: "exact" } } as const;
+    expect(await planEdits(answer(blocks), options)).toMatchObject({ conflicts: [{ reason: "hunks" }] });
+  });
+
   test.each(refused)("not %s", async (_what, text, blocks, reasons) => {
     const plan = await planEdits(answer(blocks), { root: makeWorkspace({ "a.txt": text }) });
     expect(plan.conflicts.flatMap(({ hunks }) => hunks!.map(({ reason }) => reason))).toEqual(reasons);
@@ -353,6 +384,7 @@ describe("every conflict is listed, and nothing is written", () => {
       ...options,
     });
     expect(plan.conflicts.map((conflict) => conflict.reason)).toEqual([reason]);
+    expectTold(plan.conflicts);
     expect(await applyPlan(plan, { root })).toEqual({ ok: false, conflicts: plan.conflicts });
     expect(snapshot(root)).toEqual(old);
   });
@@ -382,6 +414,7 @@ describe("what changed between plan and write is stale", () => {
     const old = snapshot(root);
     const result = await applyPlan(plan, { root });
     expect(!result.ok && result.conflicts.map(({ reason }) => reason)).toEqual(["stale"]);
+    if (!result.ok) expectTold(result.conflicts);
     expect(snapshot(root)).toEqual(old);
   });
 
@@ -410,5 +443,20 @@ test.each(["100600", "100700", "100000"])("a mode that git does not know is refu
   for (const head of [`a/a b/a\nold mode 100644\nnew mode ${mode}`, `a/b b/b\nnew file mode ${mode}`]) {
     const plan = await planEdits(read(`diff --git ${head}\n`), { root });
     expect(plan.conflicts.map(({ reason }) => reason)).toEqual(["mode"]);
+    expectTold(plan.conflicts);
   }
+});
+
+test("a call that the system refuses is told with its code, and with the path if there is one", async () => {
+  const root = makeWorkspace({ a: "a\n" });
+  const patch = createPatch("a\n", "b\n", { path: "a" });
+  const messages = new Set<string>();
+  for (let at = 1; at <= 8; at++) {
+    const { conflicts } = await planEdits(patch, { root, files: faultyFiles(at, "error-before") });
+    for (const { reason, message } of conflicts) {
+      expect(reason).toBe("io");
+      messages.add(message);
+    }
+  }
+  expect([...messages].sort()).toEqual(['"a": EIO: i/o error.', "The root: EIO: i/o error."]);
 });

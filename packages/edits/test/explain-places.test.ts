@@ -1,0 +1,315 @@
+import { describe, expect, test } from "vitest";
+import { explainConflict } from "../src/explain.js";
+import type { FilePatch, Hunk } from "../src/patch.js";
+import type { Conflict } from "../src/result.js";
+
+const CONFLICT: Conflict = { hunk: "h", reason: "not-found", at: null, candidates: [], total: 0, rung: "misspelt" };
+
+/** What is told of a conflict of a hunk with these lines: its first line, the numbers of the lines that are shown, and the advice. */
+function tell(
+  lines: readonly string[],
+  text: string,
+  { more, file, ...conflict }: Partial<Conflict> & { more?: Partial<Hunk>; file?: Partial<FilePatch> } = {},
+) {
+  const own: Hunk = { id: "h", oldStart: null, newStart: null, lines, ...more };
+  const patch: FilePatch = { kind: "modify", before: "f", after: "f", hunks: [own], ...file };
+  const [head, ...told] = explainConflict({ ...CONFLICT, ...conflict }, patch, text).split("\n");
+  const advice = told.pop();
+  return { head: head!.replace(/^f: /, ""), rows: told.map((line) => Number(/^ *(\d+) \| /.exec(line)![1])), advice };
+}
+
+const numbers = (count: number) => Array.from({ length: count }, (_, i) => `line ${i + 1}\n`).join("");
+
+describe("the lines that are shown", () => {
+  const around = (row: number, count: number) =>
+    tell(["-nothing of it", "+y"], numbers(count), { more: { oldStart: row, newStart: row } }).rows;
+
+  test.each<[row: number, count: number, rows: number[]]>([
+    [1, 20, [1, 2, 3, 4, 5, 6, 7]],
+    [2, 20, [1, 2, 3, 4, 5, 6, 7]],
+    [10, 20, [7, 8, 9, 10, 11, 12, 13]],
+    [19, 20, [14, 15, 16, 17, 18, 19, 20]],
+    [20, 20, [14, 15, 16, 17, 18, 19, 20]],
+    [99, 20, [14, 15, 16, 17, 18, 19, 20]],
+    [0, 20, [1, 2, 3, 4, 5, 6, 7]],
+    [2, 3, [1, 2, 3]],
+    [1, 0, []],
+  ])("are up to seven around line %i of %i: %j", (row, count, rows) => {
+    expect(around(row, count)).toEqual(rows);
+  });
+
+  test("are fewer where they are long, and cut at 80 characters", () => {
+    const { rows } = tell(["-nothing of it"], `${"x".repeat(100)}\n`.repeat(9));
+    expect(rows.length).toBeLessThan(6);
+    const message = explainConflict(CONFLICT, { kind: "modify", before: "f", after: "f", hunks: [] }, "x".repeat(100));
+    expect(message).toContain(`    1 | ${"x".repeat(79)}…\n`);
+    expect(explainConflict(CONFLICT, { kind: "modify", before: "f", after: "f", hunks: [] }, "x".repeat(80))).toContain(
+      `    1 | ${"x".repeat(80)}\n`,
+    );
+  });
+});
+
+describe("the file and the change", () => {
+  const pathOf = (file: Partial<FilePatch>) =>
+    explainConflict(CONFLICT, { kind: "modify", before: "f", after: "g", hunks: [], ...file }, "").split(": ")[0];
+
+  test.each<[file: Partial<FilePatch>, path: string]>([
+    [{}, "f"],
+    [{ before: null }, "g"],
+    [{ before: null, after: null }, "the file"],
+    [{ before: "x".repeat(80) }, "x".repeat(80)],
+    [{ before: "x".repeat(81) }, `${"x".repeat(79)}…`],
+  ])("are named: %j", (file, path) => {
+    expect(pathOf(file)).toBe(path);
+  });
+
+  test("are counted where there are several changes", () => {
+    const hunk = { oldStart: null, newStart: null, lines: ["-x"] };
+    const hunks = ["g", "h", "i"].map((id) => ({ ...hunk, id }));
+    const file: FilePatch = { kind: "modify", before: "f", after: "f", hunks };
+    expect(explainConflict(CONFLICT, file, "y\n")).toMatch(/^f, change 2 of 3: /);
+    expect(explainConflict({ ...CONFLICT, hunk: "" }, file, "y\n")).toMatch(/^f: there is no such file, /);
+    expect(explainConflict(CONFLICT, { files: [{ ...file, before: "e", hunks: [] }, file] }, "y\n")).toMatch(
+      /^f, change 2 of 3: /,
+    );
+  });
+});
+
+describe("old lines that are not found", () => {
+  test.each<[what: string, lines: string[], text: string, head: string, row: number]>([
+    [
+      "differ at their end",
+      ["-a = 1", "-b = 1", "+c"],
+      "x\na = 1\nb = 2\n",
+      "looked for `b = 1`, to be taken away; at line 3 is `b = 2`.",
+      3,
+    ],
+    [
+      "differ in a line that is kept",
+      ["-a = 1", " b = 1"],
+      "a = 1\nb = 2\n",
+      "looked for `b = 1`; at line 2 is `b = 2`.",
+      2,
+    ],
+    [
+      "go on where the file ends",
+      ["-a = 1", "-b = 1", "+c"],
+      "x\na = 1\n",
+      "looked for `b = 1`, to be taken away; the file ends there.",
+      2,
+    ],
+    [
+      "go on where the file ends, and are kept",
+      ["-a = 1", " b = 1"],
+      "a = 1\n",
+      "looked for `b = 1`; the file ends there.",
+      1,
+    ],
+    [
+      "are there with other white space",
+      [" a = 1", "-b = 1"],
+      "a = 1\n  b = 1\n",
+      "the old lines are at line 1, but with other white space or characters that look alike: at line 2 is `b = 1`.",
+      2,
+    ],
+    [
+      "are there",
+      [" a = 1", "-b = 1"],
+      "x\na = 1\nb = 1\n",
+      "the old lines are at line 2, but the patch may not be applied there.",
+      2,
+    ],
+    [
+      "are there, with carriage returns",
+      [" a = 1", "-b = 1"],
+      "a = 1\r\nb = 1\r\n",
+      "the old lines are at line 1, but the patch may not be applied there.",
+      1,
+    ],
+    ["are not there", [" }", "-b = 1"], "x\n", "looked for `b = 1`; no line of the file is like it.", 1],
+    [
+      "are not there, and long",
+      [`-${"b".repeat(80)}`],
+      "x\n",
+      `looked for \`${"b".repeat(71)}…\`; no line of the file is like it.`,
+      1,
+    ],
+    ["are brackets that are not there", ["-}", "-)"], "x\n", "looked for `}`; no line of the file is like it.", 1],
+  ])("%s", (_, lines, text, head, row) => {
+    const told = tell(lines, text);
+    expect(told.head).toBe(head);
+    expect(told.rows).toContain(row);
+  });
+
+  test.each<[what: string, more: Partial<Hunk>, candidates: number[], head: string]>([
+    [
+      "below an anchor",
+      { anchors: ["a:"] },
+      [2],
+      "the old lines are at line 2, but not below `a:`, where the patch wants it.",
+    ],
+    [
+      "below an anchor at the end",
+      { anchors: ["a:"], atEnd: true },
+      [2],
+      "the old lines are at line 2, but not below `a:`, where the patch wants it, at the end of the file.",
+    ],
+    [
+      "at the end",
+      { atEnd: true },
+      [2],
+      "the old lines are at line 2, but not at the end of the file, where the patch wants them.",
+    ],
+    [
+      "below an anchor that is not there",
+      { anchors: ["a:", "z:"] },
+      [],
+      "looked for `z:`, below which the patch wants its change; no line of the file begins so.",
+    ],
+    ["in other places", {}, [2], "the old lines are at line 2, but the patch may not be applied there."],
+  ])("where the patch wants them %s", (_, more, candidates, head) => {
+    expect(tell(["-b = 1"], "a:\nb = 1\nc\n", { more, candidates }).head).toBe(head);
+  });
+
+  test.each<[what: string, more: Partial<Hunk>, head: string, rows: number[]]>([
+    [
+      "below an anchor",
+      { anchors: ["line 12"] },
+      "new lines below `line 12`, and no old lines that say where they go.",
+      [9, 10, 11, 12, 13, 14, 15],
+    ],
+    ["without a place", {}, "new lines, and no old lines that say where they go.", [1, 2, 3, 4, 5, 6, 7]],
+    [
+      "behind the file's end",
+      { oldStart: 30, newStart: 31 },
+      "the new lines are to stand behind line 30, and the file has 20.",
+      [14, 15, 16, 17, 18, 19, 20],
+    ],
+  ])("that a hunk does not have: new lines %s", (_, more, head, rows) => {
+    const told = tell(["+x"], numbers(20), { more });
+    expect([told.head, told.rows]).toEqual([head, rows]);
+  });
+});
+
+describe("an ambiguous change", () => {
+  const text = "}\na = 1\n}\na = 1\n";
+  test.each<[what: string, lines: string[], conflict: Partial<Conflict> & { more?: Partial<Hunk> }, head: string]>([
+    ["at two places", ["-a = 1"], { candidates: [2, 4], total: 2 }, "looked for `a = 1`, which fits at lines 2, 4."],
+    [
+      "that is known by its second line",
+      [" }", "-a = 1"],
+      { candidates: [1, 3], total: 2 },
+      "looked for `a = 1`, which fits at lines 2, 4.",
+    ],
+    ["at too many places", ["-a = 1"], { total: 5000 }, "looked for `a = 1`, which fits at too many places."],
+    [
+      "that begins at one place with another line",
+      [" }", "-a = 1"],
+      { candidates: [1, 2], total: 2 },
+      "looked for `a = 1`, which fits at lines 1, 2.",
+    ],
+    [
+      "at one place",
+      ["-a = 1"],
+      { candidates: [2], total: 1 },
+      "looked for `a = 1`; it is near line 2, and how its lines are meant there is not certain.",
+    ],
+    [
+      "at one place outside of its section",
+      ["-a = 1"],
+      { candidates: [2], total: 1, more: { section: "f()" } },
+      "`a = 1` is at line 2, but not below `f()`, which the @@ line names.",
+    ],
+    [
+      "at ten places",
+      ["-a = 1"],
+      { candidates: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], total: 10 },
+      "looked for `a = 1`, which fits at lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10.",
+    ],
+    [
+      "at eleven places",
+      ["-a = 1"],
+      { candidates: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11], total: 11 },
+      "looked for `a = 1`, which fits at lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 1 more.",
+    ],
+  ])("%s", (_, lines, conflict, head) => {
+    expect(tell(lines, text, { reason: "ambiguous", ...conflict }).head).toBe(head);
+  });
+});
+
+describe("a change that is there, or that meets another", () => {
+  const text = `${numbers(10)}first\nnew = 1\nlast\n`;
+  const hunk = [" first", "-old = 1", "+new = 1", " last"];
+  test.each<[what: string, lines: string[], at: number | null, found: string, shown: number]>([
+    ["is named by its new line", hunk, 11, ": at line 12 is `new = 1`", 12],
+    [
+      "is named by the line before one that is deleted",
+      [" first", "-old = 1", " last"],
+      11,
+      ": at line 11 is `first`",
+      11,
+    ],
+    [
+      "is named by its new line, past a short one",
+      [" first", "+x", "+new = 1", " last"],
+      11,
+      ": at line 12 is `new = 1`",
+      12,
+    ],
+    [
+      "is named by its new line, past one that it moves",
+      ["-last", " first", "+last", "+new = 1"],
+      11,
+      ": at line 12 is `new = 1`",
+      12,
+    ],
+    ["has no place", hunk, null, "", 1],
+  ])("%s", (_, lines, at, found, shown) => {
+    const told = tell(lines, text, { reason: "already-applied", at });
+    expect(told.head).toBe(`the new lines are in the file already${found}.`);
+    expect(told.rows).toContain(shown);
+  });
+
+  test("is named by its old line where it meets another", () => {
+    const told = tell(["-new = 1", "+x"], text, { reason: "overlap", at: 12 });
+    expect(told.head).toBe("another change of this patch changes the same lines: at line 12 is `new = 1`.");
+  });
+});
+
+describe("dots that cannot be filled in", () => {
+  const lines = ["-first", " ...", "-last", "+new"];
+  test.each<[what: string, lines: string[], conflict: Partial<Conflict>, head: string]>([
+    ["in the new lines alone", ["-first", "+..."], {}, "`...` stands in the new lines alone."],
+    ["in the old lines alone", ["-first", "-...", "+x"], {}, "`...` stands in the old lines alone."],
+    [
+      "beside a change that is there",
+      lines,
+      { reason: "already-applied", candidates: [1, 2] },
+      "`...` stands for lines beside a change that is in the file already, at line 1, 2.",
+    ],
+    ["beside several places", lines, { candidates: [1, 2] }, "`...` stands beside lines that fit at lines 1, 2."],
+    [
+      "beside one place",
+      lines,
+      { candidates: [1] },
+      "`...` stands beside lines that are not there, or not in one block with the others.",
+    ],
+  ])("%s", (_, lines, conflict, head) => {
+    const told = tell(lines, "first\nlast\n", { rung: "elided", ...conflict });
+    expect(told.head).toBe(head);
+    expect(told.advice).toMatch(/^Send .*\.$/);
+  });
+});
+
+test.each<[file: Partial<FilePatch>, head: string]>([
+  [{ kind: "create" }, "the patch makes a new file, but there is one with text in it."],
+  [{ kind: "delete" }, "the patch deletes the file, but the file has other lines than the patch takes away."],
+  [{}, "the file is not in the state that the patch was made for."],
+])("a file in another state is told of: %j", (file, head) => {
+  const told = tell(["-x"], numbers(9), { reason: "stale", file });
+  expect(told).toEqual({
+    head,
+    rows: [1, 2, 3, 4, 5, 6, 7],
+    advice: "Read the file again, and send a change of the lines that it has now.",
+  });
+});
