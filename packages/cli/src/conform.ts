@@ -133,6 +133,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const parts = Object.entries(report.totals).filter(([, count]) => count > 0);
   const words = parts.map(([name, count]) => `${count} ${name}`).join(", ") || "no cases";
   io.err(`${visible(document.contract.name)}, ${side}: ${words} in ${(report.ms / 1000).toFixed(1)} s\n`);
+  if (values.server !== undefined) io.err(refusedIn(results, token));
   if (defect !== undefined) throw defect;
   if (early !== undefined)
     throw new UsageError(`the run ended after ${results.length} of ${cases.length} cases: ${visible(early)}`);
@@ -141,6 +142,14 @@ export async function command(argv: string[], io: Io): Promise<number> {
   for (const pattern of await update(values["known-failing"]!, known, possible, results, io))
     io.err(`${visible(pattern)} stays on the list: some of its cases did not run\n`);
   return exit.fine;
+}
+
+/** Says that a live server does not take the token, which fails most cases. */
+function refusedIn(results: readonly Result[], token: string | undefined): string {
+  const refused = results.filter(({ outcome, came = "" }) => outcome === "failed" && /^40[13]\b/.test(came)).length;
+  if (refused === 0) return "";
+  const what = token === undefined ? "give it a token in PARLANCE_TOKEN" : "it does not take the token";
+  return `the server refused the requests of ${refused} cases with 401 or 403: ${what}\n`;
 }
 
 /** The cases that --only and --level take. */

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Outcome, Result } from "@parlance/conformance/suite";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { listAt, update } from "../src/baseline.js";
 import type { Io } from "../src/io.js";
 import { run } from "../src/run.js";
@@ -232,6 +232,21 @@ test.runIf(foreign.length > 0).each(foreign)(
   },
   600_000,
 );
+
+test("a live server that refuses the token is reported in one line, not only case by case", async () => {
+  const cwd = await folder();
+  await parlance(cwd, "init --example both");
+  const server = createServer((_, answer) => {
+    answer.writeHead(401, { "Content-Type": "application/json" }).end('{"error":"no"}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const run = (...more: string[]) =>
+    conform(cwd, "schemas/my-agent", "--server", `http://127.0.0.1:${port}`, "--allow-writes", ...more);
+  expect((await run()).err).toMatch(/^the server refused the requests of \d+ cases with 401 or 403: give it a token/m);
+  expect((await run("--token", "wrong-token-1")).err).toMatch(/with 401 or 403: it does not take the token$/m);
+});
 
 test("a token that the server repeats, whole or in two pieces, is in no report and on no terminal", async () => {
   const cwd = await folder();

@@ -207,7 +207,7 @@ test.each(numbers)("%s is answered with: %s", async (words, said) => {
   expect(err).toContain(said);
 });
 
-test("a server that is gone while it is recorded is told to the client, and the file is whole", async () => {
+test("a server that is gone while it is recorded is an error for the client, and the file is whole", async () => {
   const cwd = await folder();
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -7,7 +7,7 @@ import { textOf } from "../src/stream/text.js";
 const error = (message: string, more: object = {}) => Object.assign(new Error(message), more);
 const request = {} as Request;
 
-/** What a runtime says of each cause, and how it is told. */
+/** What a runtime says of each cause, and what the error says. */
 const SAID: readonly (readonly [facts: Parameters<typeof causeOf>[0], says: RegExp])[] = [
   [
     { request, cause: error("fetch failed", { cause: error("no", { code: "ECONNREFUSED" }) }) },
@@ -32,7 +32,7 @@ const SAID: readonly (readonly [facts: Parameters<typeof causeOf>[0], says: RegE
 ];
 
 describe("A likely cause", () => {
-  test.each(SAID)("of %j is told", (facts, says) => {
+  test.each(SAID)("of %j is reported", (facts, says) => {
     const told = causeOf(facts).says;
     expect(told).toMatch(says);
     // Behind the sentence of an error, or in brackets behind a refusal.

@@ -31,7 +31,7 @@ function socket() {
 }
 type Socket = ReturnType<typeof socket>;
 
-/** A channel that opens these sockets, one after the other, with what its server says that it has. */
+/** A channel that opens these sockets, one after the other, with what its server has of it. */
 function channel(opens: (readonly [Socket, received: number] | number | Error)[]) {
   const asked: number[] = [];
   const cancel = vi.fn();
@@ -254,7 +254,7 @@ describe("The close of a channel that reconnects", () => {
     expect(heard).toEqual([[1000, ""]]);
   });
 
-  test("without a socket and with nothing to deliver is over at once, and its server is told", async () => {
+  test("without a socket and with nothing to deliver is over at once, and its server gets its close", async () => {
     const one = socket();
     const { open, cancel, heard, port, asked } = channel([[one, 0], 5000]);
     await open();

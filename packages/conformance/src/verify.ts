@@ -278,7 +278,10 @@ export class Verifier {
     const { asked } = open;
     const { from, text } = entry;
     if (asked && entry.kind === "frame" && entry.base64 !== undefined)
-      return find("schema", `${from}: a binary frame on ${asked.name}, whose messages are text frames`);
+      return find(
+        "schema",
+        `${from}: a frame on ${asked.name} that is binary or not UTF-8, and its messages are text frames`,
+      );
     if (!asked || text === undefined) return;
     if (open.ended === "message") find("order", `${from} sends on ${asked.name} after its end ${open.last}`);
     if (isSentinel(this.#contract, open, text!)) return;

@@ -243,7 +243,7 @@ type OpenPort = () => Promise<Exclude<Awaited<ReturnType<OpenSocket>>, { readonl
 /** Turns of the event loop after which a case that still waits waits in vain. */
 const TURNS = 8;
 
-/** Says again what a client said. Nothing more comes after it. */
+/** Says again what a client sent. Nothing more comes after it. */
 export function repeating({ asked, told }: Heard): ClientStage {
   return {
     wait: 0,

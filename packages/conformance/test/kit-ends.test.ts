@@ -86,7 +86,7 @@ describe("the kit asks", () => {
       "more of the body, or its end",
       /^nothing within 30 ms$/,
     ],
-  ])("and %s is told", async (_, serve, wait, expected, came) => {
+  ])("and %s is reported", async (_, serve, wait, expected, came) => {
     const { kit } = await asked((__, response) => serve(response), "", wait);
     await expect(kit.request(get)).rejects.toMatchObject({
       name: "Unmet",
@@ -213,7 +213,7 @@ describe.each(Object.entries(ends))("a WebSocket of which the kit is the %s", (_
   });
 });
 
-test("a handshake that is refused is an answer, and one without an answer is told", async () => {
+test("a handshake that is refused is an answer, and one without an answer is reported", async () => {
   const { server, kit } = await asked(() => {}, "", 100);
   server.on("upgrade", (came, socket) => {
     if (came.url === "/a?b")

@@ -6,7 +6,7 @@ import { type Entry, formatLine, type Header, isEnd, isHeader, parseLine } from 
 import { parseTranscriptLine } from "../src/transcript.js";
 import { ferry, ferryFiles } from "./ferry.js";
 
-// What a line of a recording may hold, and what is said of one that holds something else.
+// What a line of a recording may hold, and what is reported of one that holds something else.
 
 const base = { t: 0, c: 1 };
 const header = { recording: 1, versions: {}, began: "2026-01-01T00:00:00Z", redacted: [] };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { formatDifferences, Matcher, type MatchOptions } from "../src/replay/match.js";
 
-// When a live text is the recorded one, and what is said where it is not.
+// When a live text is the recorded one, and what is reported where it is not.
 
 const A = "11111111-1111-4111-8111-111111111111";
 const B = "22222222-2222-4222-8222-222222222222";
@@ -146,7 +146,7 @@ test("a request binds new ids where it may, and says the whole path", () => {
   expect(path).toEqual({ at: "path", recorded: "/a/b", came: "/a/c" });
 });
 
-test("differences are told a line each, ten of them, and long values in part", () => {
+test("differences are reported a line each, ten of them, and long values in part", () => {
   const one = (at: string, recorded: unknown, came: unknown) => ({ at, recorded, came });
   expect(formatDifferences([one("", "a", undefined), one("/b", { c: 1 }, "x".repeat(300))])).toEqual([
     'the whole: recorded "a", came nothing',

@@ -141,7 +141,7 @@ test.each<[string, readonly Entry[], object]>([
   expect(server.close().map(formatProblem)).toEqual([]);
 });
 
-test("what was left out of a recording is told, and its encoding is not claimed", async () => {
+test("what was left out of a recording is reported, and its encoding is not claimed", async () => {
   const encoded = [
     ["Content-Encoding", "br"],
     ["A", "b"],
@@ -172,7 +172,7 @@ describe("a request", () => {
     });
   });
 
-  test("is compared by its method, path, query and body, and the nearest is told with what differs", async () => {
+  test("is compared by its method, path, query and body, and the nearest is reported with what differs", async () => {
     const post = (c: number, text: string) => [
       request(c, "/a?x=1", { method: "POST" }),
       body(c, text),
@@ -215,7 +215,7 @@ describe("a request", () => {
     });
   });
 
-  test("of an empty recording is told as one", async () => {
+  test("of an empty recording is reported as one", async () => {
     const server = await replaying([]);
     expect((await answered(server)).came).toEqual(["replay: miss: nothing is recorded, and GET /a came\n"]);
   });
@@ -239,7 +239,7 @@ describe("a WebSocket", () => {
   }
   const close = say(1, "server", { kind: "close", code: 1001, reason: "bye" });
 
-  test("says what was recorded, each thing after what the client said before it", async () => {
+  test("says what was recorded, each thing after what the client sent before it", async () => {
     const all = [frame("server", "one"), frame("client", "go"), frame("server", "two"), close];
     expect((await talk(all, [])).heard).toEqual(["one"]);
     const { heard, server } = await talk(all, ["go"]);

@@ -41,7 +41,7 @@ describe("the lines of a program", () => {
     expect(found).toMatchObject({ flaws: [], others: [], ...expected });
   });
 
-  test("are told as they come, and an output that fails does no harm", async () => {
+  test("are reported as they come, and an output that fails does no harm", async () => {
     const output = new Readable({ read() {} });
     let told = 0;
     new Lines(output, () => told++);

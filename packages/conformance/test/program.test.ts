@@ -131,7 +131,7 @@ esac`;
     return write;
   };
 
-  test("is started again for the next, which goes on, and is told of", async () => {
+  test("is started again for the next, which goes on, and is reported", async () => {
     const write = silent();
     const { fixture: own } = await fixture(`${ready("a")}; exit 4`, `${ready("b")}; cat > /dev/null`);
     await own!.begin({ case: "a", script: [] });

@@ -438,6 +438,18 @@ test.each(["client", "server"] as const)(
   },
 );
 
+test.each([
+  ["is not UTF-8", 0x81, [0x7b, 0xff, 0x28], { base64: "e/8o" }],
+  ["is UTF-8", 0x81, [0xc3, 0xa4], { text: "ä" }],
+  ["is binary", 0x82, [0x61], { base64: "YQ==" }],
+])("a frame that %s is recorded to the byte", (_, opcode, bytes, content) => {
+  const lines: Line[] = [];
+  const recorder = new Recorder((line) => void lines.push(parseLine(line) as Line));
+  frames("server", recorder.connection(), () => {})(Buffer.from([opcode, bytes.length, ...bytes]));
+  recorder.flush();
+  expect(lines[1]).toMatchObject({ kind: "frame", ...content });
+});
+
 test("a request for a name that was made to point here is refused, and never reaches the server", async () => {
   const reached: string[] = [];
   const server = createServer((incoming, outgoing) => {

@@ -95,7 +95,7 @@ describe("a recorder", () => {
     ]);
   });
 
-  test("keeps the blocks of a stream to the byte where it is told to, or where their fields say less", () => {
+  test("keeps the blocks of a stream to the byte where it is asked to, or where their fields say less", () => {
     const stream = "data: a\n\n:x\n\nevent:b\ndata:b\n\n";
     const written = (raw: boolean) => {
       const { made, lines } = recorder({ ...open, raw });

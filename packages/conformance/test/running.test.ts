@@ -14,7 +14,7 @@ import type { ClientLine, ServerLine } from "../src/suite/peer.js";
 import type { ClientStage, ServerStage } from "../src/suite/stage.js";
 import { ferry } from "./ferry.js";
 
-// How cases are put to a peer, and what is said of each.
+// How cases are put to a peer, and what is reported of each.
 
 const about = { level: "must", title: "it does", at: "contract.json#/a", kill: "alter" } as const;
 const script = [{ call: "notice", steps: [{ answer: "x" }] }];
@@ -37,7 +37,7 @@ const suiteFor = (document: ContractDocument) => suiteOf({ ...document, transcri
 const suite = await suiteFor(ferry);
 const vault = await suiteFor(assemble({ name: "vault", files: vaultFiles }));
 
-/** A fixture that begins every case, and what it was told. */
+/** A fixture that begins every case, and the lines that it got. */
 function fixture() {
   const lines: ServerLine[] = [];
   const reported: string[] = [];
@@ -135,7 +135,7 @@ test.each<[string, ServerCase, Partial<RunOptions>, object]>([
   ["a flaky case that passes", passing, { flaky: known }, { outcome: "passed" }],
   ["a flaky case that fails each time", failing, { flaky: known }, { outcome: "failed" }],
   ["a case that is flaky and known", failing, { flaky: known, known }, { outcome: "known" }],
-])("%s is told as such", async (_, one, options, result) => {
+])("%s is reported as such", async (_, one, options, result) => {
   expect(await runServer(one, options)).toMatchObject(result);
 });
 
@@ -157,7 +157,7 @@ test("the command that runs a case again stands with what failed only", async ()
   expect(await runServer(failing)).not.toHaveProperty("rerun");
 });
 
-test("results are told one by one, and a run that is stopped judges no further case", async () => {
+test("results are reported one by one, and a run that is stopped judges no further case", async () => {
   const controller = new AbortController();
   const told: string[] = [];
   const ids = ["a", "b", "c"];

@@ -25,7 +25,7 @@ const kills: Readonly<Record<string, string>> = {
     "any-method any-opening any-origin any-path any-size any-token buffer drop-message fault-body fault-code fault-status forget-stream " +
     "hang-on-failure ignore-key keyword:minLength keyword:minimum keyword:required keyword:type lenient-frames lenient-json lose-query no-busy " +
     "no-cancel no-close no-end no-fragments no-pong parameter:enum parameter:minLength parameter:required parameter:type refuse-unknown send-on " +
-    "swap-messages wrong-close wrong-event wrong-status wrong-type",
+    "send-twice swap-messages wrong-close wrong-event wrong-status wrong-type",
   vault:
     "alter-answer-header alter-download alter-input alter-live-answer alter-message alter-upload any-body any-content-type any-depth any-host " +
     "any-method any-origin any-path any-size any-token buffer forget-stream hang-on-failure keyword:required keyword:type lenient-json " +

@@ -170,7 +170,7 @@ const cases: [what: string, lines: Line[], rules: string[], message?: RegExp][] 
   ],
   ["an event behind the end of its answer", [...ships(response(200, JSON_TYPE, TOTAL), ship), event], ["order"]],
   ["text frames", [...radios('{"type":"over"}'), end], []],
-  ["a binary frame", [...radios(), end], ["schema"], /^server: a binary frame on radio/],
+  ["a binary frame", [...radios(), end], ["schema"], /^server: a frame on radio that is binary/],
   ["parameters", moors("/moor/1?size=2", ["X-Count", "3"], ["Cookie", "a=b; flag=nl"]), []],
   ["a parameter of another type", moors("/moor/1?size=big"), ["schema"], /size/],
   ["a redacted parameter in a path", moors("/moor/__redacted_1__"), []],

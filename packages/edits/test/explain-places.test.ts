@@ -5,7 +5,7 @@ import type { Conflict } from "../src/result.js";
 
 const CONFLICT: Conflict = { hunk: "h", reason: "not-found", at: null, candidates: [], total: 0, rung: "misspelt" };
 
-/** What is told of a conflict of a hunk with these lines: its first line, the numbers of the lines that are shown, and the advice. */
+/** What is reported of the conflict of a hunk with these lines: its first line, the numbers of the lines that are shown, and the advice. */
 function tell(
   lines: readonly string[],
   text: string,
@@ -305,7 +305,7 @@ test.each<[file: Partial<FilePatch>, head: string]>([
   [{ kind: "create" }, "the patch makes a new file, but there is one with text in it."],
   [{ kind: "delete" }, "the patch deletes the file, but the file has other lines than the patch takes away."],
   [{}, "the file is not in the state that the patch was made for."],
-])("a file in another state is told of: %j", (file, head) => {
+])("a file in another state is reported: %j", (file, head) => {
   const told = tell(["-x"], numbers(9), { reason: "stale", file });
   expect(told).toEqual({
     head,

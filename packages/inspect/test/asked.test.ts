@@ -44,7 +44,7 @@ describe("a call of the page", () => {
     expect(callOf({ name: "a", body: {} })).toEqual({ name: "a", parameters: {} });
   });
 
-  test("that reaches no server says why", async () => {
+  test("that reaches no server is answered with the reason", async () => {
     await expect(caller.make({ name: "say", parameters: { ship: "a" }, body: "{}" })).rejects.toMatchObject({
       name: "BadRequest",
       code: "bad_request",

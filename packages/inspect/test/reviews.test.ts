@@ -33,7 +33,7 @@ test("a change is shown with its place in the file as it is now, and without a f
   });
 });
 
-test("a text that cannot be read, and one without edits, are told as such", async () => {
+test("a text that cannot be read, and one without edits, are reported as such", async () => {
   const broken = new Review("x", [{ text: "<<<<<<< SEARCH\none\n=======\n1\n>>>>>>> REPLACE\n" }]);
   expect(broken.isEmpty).toBe(true);
   expect((await broken.view()).problems).toEqual([expect.stringMatching(/^line 1: .+/)]);
@@ -92,7 +92,7 @@ test("nothing is applied without a folder, with a secret that was left out, or t
   expect(await review.undo()).toMatchObject({ ok: false, text: expect.stringContaining("a.txt") });
 });
 
-test("a thousand changes are shown, and of more it is told that there are", async () => {
+test("a thousand changes are shown, and the rest is reported", async () => {
   const texts = (count: number) =>
     Array.from({ length: count }, (_, at) => ({ text: diff(`${at}.txt`, "-a", "+b", " c") }));
   const all = await new Review("x", texts(1000)).view();

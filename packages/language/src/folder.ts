@@ -1,7 +1,8 @@
 import type { ContractDocument, SchemaObject, TranscriptLine } from "@parlance/contract";
 import { ContractError, type Finding } from "./finding.js";
 import { syntaxFault } from "./json.js";
-import { type Source, withoutProse } from "./prose.js";
+import { withoutProse } from "./prose.js";
+import type { Source } from "./source.js";
 import { escapePointer, mapSchema, subschemas } from "./walk.js";
 
 /** A contract's folder, wherever it was read from: path relative to the folder -> text. */

@@ -1,4 +1,4 @@
-import type { Source } from "./prose.js";
+import type { Source } from "./source.js";
 
 /**
  * Formats that are known but not checked: internationalised names, and OpenAPI's numbers

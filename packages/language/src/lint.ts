@@ -18,7 +18,8 @@ import { idOf, type Rule, type Subject } from "./lint/subject.js";
 import { tags } from "./lint/tags.js";
 import { owned, titles } from "./lint/titles.js";
 import { vocabulary } from "./lint/vocabulary.js";
-import { type Source, withoutProse } from "./prose.js";
+import { withoutProse } from "./prose.js";
+import type { Source } from "./source.js";
 
 export type { Finding } from "./finding.js";
 export { contractSchema } from "./lint/form.js";

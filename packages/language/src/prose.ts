@@ -1,9 +1,6 @@
 import type { Contract, SchemaName, SchemaObject } from "@parlance/contract";
 import { secretsOf } from "./secrets.js";
-
-/** `contract.json` as parsed. The meta-schema checks its form, so no property is assumed to be there. */
-// biome-ignore lint/suspicious/noExplicitAny: this is what JSON.parse gives; the meta-schema is checked by lint
-export type Source = Readonly<Record<string, any>>;
+import type { Source } from "./source.js";
 
 /**
  * Returns the parts of `contract.json` that a runtime needs, with schemas named by title instead of by file. Titles,

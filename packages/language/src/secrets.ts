@@ -1,6 +1,6 @@
 import type { Schema, SchemaObject } from "@parlance/contract";
-import type { Source } from "./prose.js";
 import { locate } from "./schema.js";
+import type { Source } from "./source.js";
 import { subschemas } from "./walk.js";
 
 /** Keywords that hold schemas for the same value, or for what is in it without a name of its own. */
@@ -32,7 +32,7 @@ export function secretsOf({ operations = {}, channels = {} }: Source, schemas: I
   const marked = new Set<Schema>();
   for (const { parameters = {} } of [operations, channels].flatMap((kind) => Object.values<Source>(kind)))
     for (const [name, parameter] of Object.entries<Source>(parameters))
-      if (parameter?.["x-secret"] === true) names.add(name);
+      if (parameter["x-secret"] === true) names.add(name);
   for (const root of roots)
     for (const { schema } of subschemas(root))
       for (const [name, property] of Object.entries((schema.properties ?? {}) as Record<string, Schema>))

@@ -75,7 +75,7 @@ describe("A reader on another server", () => {
     expect(root.stats().readers).toBe(1);
   });
 
-  test("is met once, and what is on the way to it is said again", async () => {
+  test("is met once, and what is on the way to it is sent again", async () => {
     const { readers, send, said } = distant();
     send("1");
     readers.meet("s", "r", "there");
@@ -88,7 +88,7 @@ describe("A reader on another server", () => {
     expect(said()).toEqual([["there", "r", ["1 1"], {}]]);
   });
 
-  test("gets nothing wrong, which its sender is told", async () => {
+  test("refuses what is wrong, and its sender gets an error", async () => {
     const { sessions, readers, send, said } = distant();
     readers.meet("s", "r", "there");
     readers.received("r", 0);
@@ -135,7 +135,7 @@ describe("A reader on another server", () => {
     readers.give("s", "r", "there");
     await turn();
     expect(said()).toEqual([["there", "r", [], { begin: 1 }]]);
-    // Asked for again, it is said again.
+    // Asked for again, it is sent again.
     readers.give("s", "r", "there");
     await vi.advanceTimersByTimeAsync(2);
     expect(said()).toEqual([["there", "r", [], { begin: 1 }]]);
@@ -154,7 +154,7 @@ describe("A reader on another server", () => {
     expect(said()).toEqual([["there", "r", [], { last: true }]]);
   });
 
-  test("is lost with its server, which is told", async () => {
+  test("is lost with its server, which is an error", async () => {
     const { readers, nobody, onLost, root } = distant({ interruptedFor: 100 });
     nobody();
     readers.meet("s", "r", "there");

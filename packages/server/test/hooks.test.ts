@@ -91,7 +91,7 @@ describe("A hook", () => {
     expect(late.onError.mock.calls).toEqual([[refusal, { source: "hooks.message", operation: "send" }]]);
   });
 
-  test("that decides nothing is told, and its failure is reported with its name", async () => {
+  test("that decides nothing is called, and its failure is reported with its name", async () => {
     const [refusal, unknown] = [new Refusal("no"), { body: {} }];
     const calls = {
       open: [[called], (own: ReturnType<typeof callbacks>) => own.open(called)],

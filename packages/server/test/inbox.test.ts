@@ -126,7 +126,7 @@ describe("What other servers send to a reader here", () => {
     }
   });
 
-  test("is told to stop where the reader has left", () => {
+  test("is asked to stop where the reader has left", () => {
     const { reader, deliver, said, left } = inboxOf();
     deliver("r", [1]);
     const { scope, got } = reader("r");
@@ -280,7 +280,7 @@ describe("The servers that one has met", () => {
     expect(said).toEqual([["b", { type: "hello", server: "me" }]]);
   });
 
-  test("are told when this one closes, with what it still owes", () => {
+  test("are reported when this one closes, with what it still owes", () => {
     const { root, said } = membersOf();
     root.close();
     expect(said).toEqual([["all", { type: "bye", server: "me", owing: [["r", 3]] }]]);

@@ -142,12 +142,12 @@ describe("The close of a server's socket", () => {
     silent.listen({ closing });
     silent.ws.close();
     expect(closing.mock.lastCall).toEqual([1005, ""]);
-    // It is told once: what closes the socket after that does.
+    // It is reported once: what closes the socket after that does.
     silent.ws.close(1000, "again");
     expect([closing.mock.calls.length, silent.told]).toEqual([2, [["close", 1000, "again"]]]);
   });
 
-  test("is told once, with its first reason, also to one who listens later", () => {
+  test("is reported once, with its first reason, also to one who listens later", () => {
     for (const early of [true, false]) {
       const { ws, heard, listen } = opened();
       if (early) listen();
@@ -232,7 +232,7 @@ test("the port of a call is that of its socket, and its call is over with it", (
     expect(told).toEqual([...(whole ? ["terminate"] : []), ["close", 1000, "bye"]]);
     ws.emit("message", Buffer.from("1"), false);
     ws.emit("close", 1000, Buffer.from("bye"));
-    // Its reader is told first.
+    // Its reader gets the reason first.
     expect([heard, call.closed, call.reason]).toEqual([["1", [1000, "bye", false]], true, undefined]);
   }
 });

@@ -223,7 +223,7 @@ describe("A conversation", () => {
     { code: 1006, over: false, known: true },
     { code: 1012, over: false, known: true },
   ])(
-    "that its client has closed is over, and a client that asks again is told so: %o",
+    "that its client has closed is over, and a client that asks again is refused: %o",
     async ({ code, over, known }) => {
       const { local, open, join, stats, held } = channels();
       const { epoch, ticket } = open();

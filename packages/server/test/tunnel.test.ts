@@ -21,7 +21,7 @@ interface Sent {
   readonly close?: { readonly code: number; readonly reason: string };
 }
 
-/** One end of a tunnel; a test is the other one, and hears what is published to it. */
+/** One end of a tunnel; a test is the other one, and gets what is published to it. */
 async function endOf(end: TunnelOptions["end"], more: Partial<Limits> = {}, pubSub: PubSub = memoryPubSub()) {
   const root = Scope.open(() => {});
   onTestFinished(() => root.close());
@@ -44,12 +44,12 @@ async function endOf(end: TunnelOptions["end"], more: Partial<Limits> = {}, pubS
     await pubSub.publish("here", JSON.stringify(packet));
     await after(0);
   };
-  const leave = () => {
+  const detach = () => {
     if (isThere) unsubscribe();
     isThere = false;
     unsubscribe = () => {};
   };
-  return { root, scope, port, heard, sent, give, listen, leave, stats: () => root.stats() };
+  return { root, scope, port, heard, sent, give, listen, detach, stats: () => root.stats() };
 }
 
 describe.each(["socket", "conversation"] as const)("The end of a tunnel at the %s", (end) => {
@@ -100,7 +100,7 @@ describe.each(["socket", "conversation"] as const)("The end of a tunnel at the %
   test("is cut where nobody is at the other one, where pub/sub fails, and with its scope", async () => {
     const alone = await endOf(end);
     alone.listen();
-    alone.leave();
+    alone.detach();
     alone.port.send("1");
     await after(0);
     expect([alone.heard, alone.scope.closed]).toEqual([[[1006, ""]], true]);
@@ -125,19 +125,19 @@ describe.each(["socket", "conversation"] as const)("The end of a tunnel at the %
     { grace: 900, heartbeat: 400, every: 300 },
     { grace: 0, heartbeat: 0, every: 1 },
   ])("gives a sign of life now and then, which a silent peer does not survive: %o", async ({ every, ...limits }) => {
-    const { sent, leave, scope } = await endOf(end, limits);
+    const { sent, detach, scope } = await endOf(end, limits);
     await after(every - 1);
     expect(sent).toEqual([]);
     await after(1);
     expect(sent).toEqual([{ n: 1 }]);
-    leave();
+    detach();
     await after(every);
     expect(scope.closed).toBe(true);
   });
 });
 
 describe("The close of a tunnel", () => {
-  test("by its socket is told, and over once the conversation has it, or not in time", async () => {
+  test("by its socket is reported, and over once the conversation has it, or not in time", async () => {
     for (const answered of [true, false]) {
       const { port, heard, sent, give, listen, scope } = await endOf("socket");
       listen();
@@ -187,7 +187,7 @@ describe("The close of a tunnel", () => {
   });
 });
 
-test("what waits at one end is what it has not sent, or what the other one has not taken", async () => {
+test("the queue of one end is what it has not sent, or what the other one has not taken", async () => {
   for (const end of ["socket", "conversation"] as const) {
     const { port, give } = await endOf(end);
     port.send("123");
@@ -321,7 +321,7 @@ describe("A server among others", () => {
     return { root, servers, received, onInterrupted, onBye };
   }
 
-  test("hears what is sent to it and to all, once it listens, and whose servers close", async () => {
+  test("gets what is sent to it and to all, once it listens, and whose servers close", async () => {
     const pubSub = memoryPubSub();
     const [one, two] = [serverOn(pubSub), serverOn(pubSub)];
     expect([one.servers.me.startsWith("p/server/"), one.servers.me === two.servers.me]).toEqual([true, false]);
@@ -356,7 +356,7 @@ describe("A server among others", () => {
     expect(error).toMatchObject({ code: "timeout", message: "a server did not answer for session s" });
   });
 
-  test("is told that packets may be missing, and greets the others anew", async () => {
+  test("gets a gap where packets may be missing, and greets the others anew", async () => {
     const shared = memoryPubSub();
     const interrupt: (() => void)[] = [];
     const pubSub: PubSub = {

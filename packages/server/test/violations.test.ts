@@ -54,7 +54,7 @@ describe("A client that breaks the contract of a channel", () => {
     ["no JSON", "{", "malformed_json"],
     ["no object", "[]", "not_an_object"],
     ["a wrong message", '{"action":"read_file"}', "schema"],
-  ])("is told so, and may go on: %s", async (_, frame, code) => {
+  ])("is refused, and may go on: %s", async (_, frame, code) => {
     const { port, refused, kinds } = await openBased();
     await kinds(1);
     port.send(frame);
@@ -74,7 +74,7 @@ describe("A client that breaks the contract of a channel", () => {
     expect([refused, heard[1]!.text]).toEqual([[[413, "too_large", "session"]], "too_large"]);
   });
 
-  test("is told so and closed where it has not opened the channel", async () => {
+  test("is refused and closed where it has not opened the channel", async () => {
     const { port, refused, kinds } = await openLoco();
     await kinds(1);
     port.send("{");

@@ -33,7 +33,7 @@ describe("A port of a runtime", () => {
     }
   });
 
-  test("sends, counts what waits, and closes by a code that its runtime sends", () => {
+  test("sends, counts what is queued, and closes by a code that its runtime sends", () => {
     const { port, asked } = runtime();
     port.send("1");
     for (const code of [1000, 3001, 1012]) port.close(code, "why");

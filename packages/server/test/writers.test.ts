@@ -335,7 +335,7 @@ describe("A writer of bytes", () => {
     ]);
   });
 
-  test("leaves its source when its reader is gone, which is nobody's failure", async () => {
+  test("leaves its source when its reader is gone, which is no failure", async () => {
     const { stream, cancel } = source([bytes("a")], "waits");
     const { run, written, report, reader } = writing(stream);
     const over = run();

@@ -290,7 +290,7 @@ describe("The channels of a log", () => {
       1,
       0,
     ]);
-    // A first wait ends; an earlier subscriber is told how long it heard nothing.
+    // A first wait ends; an earlier subscriber gets the time without messages.
     expect(wait!.resolve).toHaveBeenCalledOnce();
     expect(first.wait).toBeUndefined();
     expect([

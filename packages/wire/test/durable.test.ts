@@ -122,7 +122,7 @@ describe("The frames of a durable port", () => {
 });
 
 describe("The end of a durable port", () => {
-  test("is told once, with the first reason, and nothing is sent or held after it", () => {
+  test("is reported once, with the first reason, and nothing is sent or held after it", () => {
     const { it, port, send, told, onEnd, counts, listen } = conversation();
     listen();
     const first = socket();
@@ -178,7 +178,7 @@ describe("The end of a durable port", () => {
     expect([onCut.mock.calls.length, it.cut]).toEqual(back ? [1, true] : [0, false]);
   });
 
-  test("that this side began without a socket is told at once, unless it delivers", () => {
+  test("that this side began without a socket is reported at once, unless it delivers", () => {
     for (const deliver of [false, true]) {
       const { port, told, listen, send, counts } = conversation({ deliver });
       listen();

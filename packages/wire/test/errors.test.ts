@@ -104,4 +104,4 @@ test.each<[flaws: Flaw[], text: string]>([
     "`a` must be 1, `b` must be 1, `c` must be 1, 2 more",
   ],
   [[], ""],
-])("the flaws %j are told as %j", (flaws, text) => expect(describe(flaws)).toBe(text));
+])("the flaws %j are reported as %j", (flaws, text) => expect(describe(flaws)).toBe(text));

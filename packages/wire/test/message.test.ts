@@ -7,7 +7,7 @@ const contractOf = (tag: Tag) =>
   ({
     name: "p",
     tag,
-    messages: { said: { schema: "Said" }, done: { schema: "Done" }, other: { schema: "Other" } },
+    messages: { said: { schema: "Word" }, done: { schema: "Done" }, other: { schema: "Other" } },
   }) as unknown as AnyContract;
 const byProperty = contractOf({ in: "property", property: "type" });
 const byBoth = contractOf({ in: "property", property: "kind", event: true });
@@ -34,7 +34,7 @@ const check: Check = Object.assign(
   },
   { errors: undefined },
 ) as never;
-const checks = { Said: check, Done: check };
+const checks = { Word: check, Done: check };
 const flawed = {
   message: "p: `text` must be good in the message said (from the server)",
   code: "schema",
@@ -95,7 +95,7 @@ describe("A message", () => {
   });
 
   test("whose check is missing is a mistake that is found at once", () => {
-    expect(thrown(() => codec(byProperty, { ...options, checks: { Said: check } }))).toMatchObject({
+    expect(thrown(() => codec(byProperty, { ...options, checks: { Word: check } }))).toMatchObject({
       name: "TypeError",
       code: "usage",
       message: "the contract p has no check for Done: generate it again",
@@ -145,7 +145,7 @@ describe("What arrives", () => {
   test("has the name of its event in the body that is checked", () => {
     const seen: unknown[] = [];
     const note = Object.assign((body: unknown) => seen.push({ ...(body as object) }) > 0, { errors: null }) as never;
-    codec(byBoth, { ...options, checks: { Said: note, Done: note } }).decode({ event: "said", data: '{"text":"a"}' });
+    codec(byBoth, { ...options, checks: { Word: note, Done: note } }).decode({ event: "said", data: '{"text":"a"}' });
     expect(seen).toEqual([{ text: "a", kind: "said" }]);
   });
 

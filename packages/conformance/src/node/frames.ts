@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import type { Writable } from "node:stream";
 import * as ws from "ws";
 import { MAX_CONTENT } from "../bodies.js";
@@ -28,7 +29,8 @@ export function frames(from: "client" | "server", seen: Connection, onClose: () 
   });
   let readable = true;
   receiver.on("message", (data: Buffer, isBinary: boolean) => {
-    seen.frame(from, isBinary ? data : data.toString(), dropped);
+    // Decoded, other bytes would be lost.
+    seen.frame(from, isBinary || !isUtf8(data) ? data : data.toString(), dropped);
     dropped = undefined;
   });
   receiver.on("ping", () => seen.beat(from, "ping"));

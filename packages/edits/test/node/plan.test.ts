@@ -447,7 +447,7 @@ test.each(["100600", "100700", "100000"])("a mode that git does not know is refu
   }
 });
 
-test("a call that the system refuses is told with its code, and with the path if there is one", async () => {
+test("a call that the system refuses is reported with its code, and with the path if there is one", async () => {
   const root = makeWorkspace({ a: "a\n" });
   const patch = createPatch("a\n", "b\n", { path: "a" });
   const messages = new Set<string>();

@@ -2,7 +2,7 @@ import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import metaSchema from "../../../../schemas/contract.schema.json" with { type: "json" };
 import type { Finding } from "../finding.js";
 import { didYouMean, nearest } from "../nearest.js";
-import type { Source } from "../prose.js";
+import type { Source } from "../source.js";
 import { escapePointer } from "../walk.js";
 import { inContract, list } from "./subject.js";
 

@@ -1,5 +1,5 @@
 import type { Finding } from "../finding.js";
-import type { Source } from "../prose.js";
+import type { Source } from "../source.js";
 import { escapePointer } from "../walk.js";
 import { inContract } from "./subject.js";
 

@@ -8,8 +8,8 @@ import type {
   TranscriptLine,
 } from "@parlance/contract";
 import type { Finding } from "../finding.js";
-import type { Source } from "../prose.js";
 import { type Members, members } from "../schema.js";
+import type { Source } from "../source.js";
 import { escapePointer } from "../walk.js";
 
 /** The input of the rules. Schemas are keyed by file here, so that two with one title stay two. */
