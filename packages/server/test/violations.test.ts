@@ -66,6 +66,20 @@ describe("A client that breaks the contract of a channel", () => {
     port.close(1000, "");
   });
 
+  test.each([
+    ["no JSON", "{", "malformed_json"],
+    ["no object", "[]", "not_an_object"],
+    ["a wrong message", '{"action":"read_file"}', "schema"],
+  ])("is closed where the channel has no message that reports it: %s", async (_, frame, code) => {
+    const { fault: _fault, ...session } = based.channels.session!;
+    const silent = { ...based, channels: { session } } as unknown as typeof based;
+    const { port, refused, kinds } = await opened((options) => serve(silent, basedHandlers, options), "/ws");
+    await kinds(1);
+    port.send(frame);
+    expect(await kinds(2)).toEqual(["initial_state", 1008]);
+    expect(refused).toEqual([[400, code, "session"]]);
+  });
+
   test("is closed without a word where its message is too long", async () => {
     const { port, refused, kinds, heard } = await openBased();
     await kinds(1);

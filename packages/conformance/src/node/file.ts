@@ -22,6 +22,7 @@ export class RecordingFile {
     this.#onError = onError;
   }
 
+  /** The lines so far; of a closed file all, with its end line. */
   get lines(): number {
     return this.#lines;
   }
@@ -44,6 +45,7 @@ export class RecordingFile {
     const end = { lines: this.#lines, sha256: this.#hash.digest("hex") };
     try {
       writeAll(this.#fd, Buffer.from(formatLine({ end })));
+      this.#lines++;
     } catch (error) {
       this.#onError(error as Error);
     }
