@@ -7,6 +7,8 @@ export interface Cleaner {
   readonly kindOf: KindOf;
   /** The value of a name that says that it is a secret. */
   secret(value: string, name: string): string;
+  /** The name of a property. */
+  name(name: string): string;
   /** Any other text. */
   text(text: string): string;
 }
@@ -68,7 +70,7 @@ function walkObject(object: Readonly<Record<string, unknown>>, told: Told, depth
   for (const [at, key] of keys.entries()) {
     const inner = object[key];
     const clean = walk(inner, toldOf(key, told, beside, cleaner.kindOf), depth + 1, cleaner);
-    const name = cleaner.text(key);
+    const name = cleaner.name(key);
     if (clean !== inner || name !== key) entries ??= keys.slice(0, at).map((one) => [one, object[one]]);
     entries?.push([name, clean]);
   }

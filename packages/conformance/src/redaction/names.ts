@@ -40,26 +40,35 @@ export type NameKind = "secret" | "suspect" | "plain";
 
 export type KindOf = (name: string) => NameKind;
 
+/** Names are repeated in every message, and the peer chooses them. */
+const MOST = 2000;
+
+/** Keeps what is known of the last names. */
+export function bounded<T>(): (name: string, of: (name: string) => T) => T {
+  const known = new Map<string, T>();
+  return (name, of) => {
+    const found = known.get(name);
+    if (found !== undefined) return found;
+    const value = of(name);
+    if (known.size >= MOST) known.clear();
+    known.set(name, value);
+    return value;
+  };
+}
+
+const kinds = bounded<NameKind>();
+
+/** What the name of a header, parameter, field or property says of its value. */
+export const kindOfName: KindOf = (name) => kinds(name, (one) => (one.length > 200 ? "plain" : kindOf(one)));
+
 /** Judges names: those that a contract marks are secrets, however they are written. */
 export function kindsWith(own: readonly string[]): KindOf {
   // A text that is no JSON may have one as a word of its own.
   const names = new Set(own.flatMap((name) => [bare(name), bare(/[\p{L}\p{M}\w-]*$/u.exec(name)![0])]));
   names.delete("");
-  return names.size === 0 ? kindOfName : (name) => (names.has(bare(name)) ? "secret" : kindOfName(name));
-}
-
-/** Names are repeated in every message, and the peer chooses them. */
-const MOST = 2000;
-const known = new Map<string, NameKind>();
-
-/** What the name of a header, parameter, field or property says of its value. */
-export function kindOfName(name: string): NameKind {
-  const found = known.get(name);
-  if (found !== undefined) return found;
-  const kind = name.length > 200 ? "plain" : kindOf(name);
-  if (known.size >= MOST) known.clear();
-  known.set(name, kind);
-  return kind;
+  if (names.size === 0) return kindOfName;
+  const kinds = bounded<NameKind>();
+  return (name) => kinds(name, (one) => (names.has(bare(one)) ? "secret" : kindOfName(one)));
 }
 
 function kindOf(name: string): NameKind {

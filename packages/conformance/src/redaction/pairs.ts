@@ -1,6 +1,6 @@
 // Names and values that stand side by side: { "name": "password", "value": "…" }, ["--password", "…"].
 
-import { bare, isVague, type KindOf, type NameKind } from "./names.js";
+import { bare, bounded, isVague, type KindOf, type NameKind } from "./names.js";
 
 const LABELS = new Set(
   (
@@ -12,18 +12,31 @@ const VALUES = new Set("value val v values default defaultvalue current stringva
 /** Beside a name such as `get_password` they may hold plain text. */
 const TEXTS = new Set("content contents data text string result".split(" "));
 
+/** What the value of a property may be to the one beside it. */
+type Role = "label" | "value" | "text" | "none";
+
+const roles = bounded<Role>();
+
+function roleOf(name: string): Role {
+  return roles(name, () => {
+    const plain = bare(name);
+    if (LABELS.has(plain)) return "label";
+    if (VALUES.has(plain) || isVague(name)) return "value";
+    return TEXTS.has(plain) ? "text" : "none";
+  });
+}
+
 /** Whether the value of a property with this name names what stands beside it. */
-export const isLabel = (name: string) => LABELS.has(bare(name));
+export const isLabel = (name: string) => roleOf(name) === "label";
+
+/** Whether a property with this name may have its name beside it. */
+export const isValue = (name: string) => roleOf(name) === "value" || roleOf(name) === "text";
 
 /** What a label of a kind says of the value of a property beside it. */
 export function besideLabel(label: NameKind, name: string): NameKind {
-  if (label === "plain") return "plain";
-  if (VALUES.has(bare(name)) || isVague(name)) return label;
-  return TEXTS.has(bare(name)) ? "suspect" : "plain";
+  if (label === "plain" || roleOf(name) === "value") return label;
+  return roleOf(name) === "text" ? "suspect" : "plain";
 }
-
-/** Whether a property with this name may have its name beside it. */
-export const isValue = (name: string) => VALUES.has(bare(name)) || TEXTS.has(bare(name)) || isVague(name);
 
 /** Whether a secret may stand beside a label with this text. Headers are known by a part of their name too. */
 export function kindOfLabel(label: string, kindOf: KindOf): NameKind {
@@ -38,7 +51,8 @@ export function labelIn(
   kindOf: KindOf,
 ): { readonly kind: NameKind; readonly name: string } {
   let found: { kind: NameKind; name: string } = { kind: "plain", name: "" };
-  for (const [key, label] of Object.entries(object)) {
+  for (const key in object) {
+    const label = object[key];
     if (typeof label !== "string" || label.length > 200 || !isLabel(key)) continue;
     const kind = kindOfLabel(label, kindOf);
     if (kind === "secret") return { kind, name: label };

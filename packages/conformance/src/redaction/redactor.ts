@@ -265,6 +265,7 @@ export class Redactor {
     const clean = cleanJson(json, {
       kindOf: this.#kindOf,
       secret: (value, name) => (isStructured(name) ? this.#header(name.toLowerCase(), value) : this.replace(value)),
+      name: leaf,
       text: (one) => {
         const inner = jsonIn(one);
         return inner === undefined ? leaf(one) : this.#cleaned(one, inner);

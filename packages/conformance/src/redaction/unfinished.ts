@@ -48,9 +48,11 @@ const PROPERTY = /([A-Za-z_][\w-]{0,30})\\{0,7}["']?\s{0,3}[=:]\s{0,3}(?=\\{0,7}
 
 /** Where an object stands that is not closed, and may hold a secret and its name side by side. The text's length if there is none. */
 function pairFrom(text: string, kindOf: KindOf): number {
-  const open = text.lastIndexOf("{");
-  if (open < text.length - NEAR || text.lastIndexOf("}") > open) return text.length;
-  const object = text.slice(open);
+  const tail = text.slice(-NEAR);
+  const at = tail.lastIndexOf("{");
+  if (at < 0 || tail.lastIndexOf("}") > at) return text.length;
+  const object = tail.slice(at);
+  const open = text.length - object.length;
   for (const { index, 0: match, 1: name = "" } of object.matchAll(PROPERTY)) {
     if (!isLabel(name) && !isValue(name)) continue;
     const value = valueAt(object, index + match.length);
