@@ -83,6 +83,7 @@ const loses = (place: "query" | "header" | "cookie"): Fault => ({
 const STREAMS = [
   "server/**/message/**",
   "server/*/order",
+  "server/*/once",
   "server/*/at-once",
   "server/*/cancel",
   "server/*/end/*",
@@ -203,8 +204,11 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
     },
   },
   "no-cancel": { breaks: { keeps: true } },
-  "no-end": { breaks: { endless: true }, also: ["server/*/sentinel", "server/*/over/*"] },
-  "hang-on-failure": { steps: (steps) => steps.map((step) => ("fail" in step ? { hold: true } : step)) },
+  "no-end": { breaks: { endless: true }, also: ["server/*/sentinel", "server/*/over/*", "server/*/once"] },
+  "hang-on-failure": {
+    steps: (steps) => steps.map((step) => ("fail" in step ? { hold: true } : step)),
+    also: ["server/*/once"],
+  },
   "forget-stream": {
     breaks: { status: (status, { headers }) => (headers["last-event-id"] === undefined ? status : 404) },
   },
@@ -231,8 +235,10 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
   "send-twice": {
     steps: (steps, call, { contract }) => {
       const { end, mayEnd, sentinel } = contract.operations[call]?.answer.stream ?? {};
-      const last = steps.at(-1);
-      return last && isSend(last) && (end ?? mayEnd ?? sentinel) === undefined ? [...steps, last] : steps;
+      const [last, more] = [steps.findLast(isSend), steps.at(-1)];
+      if (!last || !more || (end ?? mayEnd ?? sentinel) !== undefined) return steps;
+      if ("fail" in more) return [...steps.slice(0, -1), last, more];
+      return isSend(more) ? [...steps, last] : steps;
     },
   },
   "lenient-frames": {
@@ -249,7 +255,14 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
   },
   "no-close": {
     breaks: { frame: (frame, from) => (frame.opcode === 8 && from === "server" ? [] : [frame]) },
-    also: ["server/*/end", "server/*/binary", "server/*/malformed", "server/*/opening", "server/*/schema/**"],
+    also: [
+      "server/*/end",
+      "server/*/once",
+      "server/*/binary",
+      "server/*/malformed",
+      "server/*/opening",
+      "server/*/schema/**",
+    ],
   },
   "wrong-close": {
     breaks: {

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { seeded } from "../seed.js";
 import { makeWorkspace, snapshot } from "./workspace.js";
 
-const numRuns = process.env.PARLANCE_LONG ? 20_000 : 1_000;
+const numRuns = process.env.PARLANCE_LONG ? 20_000 : 500;
 const seed = seeded(20261121);
 
 const files = { a: "one\ntwo\nthree\n", "dir/b": "one\r\ntwo", c: "" };

@@ -124,7 +124,7 @@ it("two cuts of one conversation of 40 messages, many times by seed, lose nothin
   const seed = Number(process.env.PARLANCE_SEED ?? 1);
   console.log(`double cuts by seed ${seed} (PARLANCE_SEED)`);
   const next = random(seed);
-  const runs = range(long ? 500 : 80).map((i): Run => {
+  const runs = range(long ? 500 : 40).map((i): Run => {
     const [first, second] = [Math.floor(next() * 3000), Math.floor(next() * 3000)];
     const conversation = stage.conversations[carriers[i % carriers.length]!];
     const name = `double cut ${i} at ${first} and ${second}`;

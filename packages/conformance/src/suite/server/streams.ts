@@ -145,7 +145,7 @@ function wholes(kit: Kit, name: string): ServerCase[] {
 }
 
 function ends(kit: Kit, name: string): ServerCase[] {
-  const { end = [], mayEnd = [], sentinel, fault } = kit.contract.operations[name]!.answer.stream!;
+  const { end = [], mayEnd = [], sentinel, fault, closedBy } = kit.contract.operations[name]!.answer.stream!;
   const at = `${kit.placeOf(name)}/answer/stream`;
   const cases = [...end, ...mayEnd].flatMap((type): ServerCase[] => {
     const last = kit.example(name, "server", type);
@@ -212,7 +212,9 @@ function ends(kit: Kit, name: string): ServerCase[] {
       },
     });
   const flow = kit.flow(name);
-  if (!kit.ends(name))
+  // A stream that another call closes goes on when its handler returns. Only a failure ends it then.
+  const last = closedBy === undefined ? undefined : fault;
+  if (!kit.ends(name) && (closedBy === undefined || fault !== undefined))
     cases.push({
       id: `server/${name}/once`,
       side: "server",
@@ -220,14 +222,17 @@ function ends(kit: Kit, name: string): ServerCase[] {
       title: `${name} sends the messages of its handler once, and no others`,
       at,
       kill: "send-twice",
-      script: [{ call: name, steps: flow.map((send) => ({ send })) }],
+      script: [
+        {
+          call: name,
+          steps: [...flow.map((send) => ({ send })), ...(last === undefined ? [] : [{ fail: true } as const])],
+        },
+      ],
       async run(stage) {
         const { messages } = await openStream(kit, stage, name);
         await messages.meet(flow);
         const more = await messages.next();
-        // A stream that another call closes fails where its handler returns before.
-        const isOver = more === undefined || (fault !== undefined && more.type === fault);
-        meet(isOver, `nothing after ${flow.at(-1)!.type}`, more);
+        meet(more?.type === last, `${last ?? "nothing"} after ${flow.at(-1)!.type}`, more ?? "the end of the body");
       },
     });
   const first = flow.find(({ type }) => !end.includes(type) && !mayEnd.includes(type));
