@@ -1,4 +1,3 @@
-import { withoutReturn } from "../lines.js";
 import type { Change } from "../sides.js";
 import { learnIndenting } from "./indentation.js";
 import { looseLine, plainTabs, plainTypography } from "./normal.js";
@@ -16,12 +15,11 @@ export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], t
   const { text } = target;
   const ends = readEnds(pairs);
   const { repairs, padded } = ends;
-  const bare = pairs.map((pair) => ({ ...pair, patch: withoutReturn(pair.patch), text: withoutReturn(pair.text) }));
-  const escaped = bare.some(
+  const escaped = pairs.some(
     ({ patch, text }) => patch.includes("\\t") && !text.includes("\\t") && text.trimEnd().includes("\t"),
   );
   if (escaped) repairs.add("escapes");
-  const read = bare.map((pair) => ({
+  const read = pairs.map((pair) => ({
     ...pair,
     patch: (escaped ? plainTabs(pair.patch) : pair.patch).trimEnd(),
     text: pair.text.trimEnd(),

@@ -3,20 +3,21 @@ import type { Candidate } from "./match.js";
 
 /**
  * For each hunk of a patch whose hunks stand in the file's order (see `Hunk.anchors`) the rows that it can take if they do;
- * null for others, and where the hunks cannot all stand in order.
+ * none where they cannot all stand in order, and null for others.
  */
 export type OrderRows = (candidates: readonly (Candidate | Conflict)[]) => readonly (ReadonlySet<number> | null)[];
 
 export const orderRows: OrderRows = (candidates) => {
   const ordered = candidates.filter(isOrdered);
-  const rows = ordered.map(({ found }) => found.map(({ row }) => row).sort((a, b) => a - b));
+  // Places are found from the text's start to its end.
+  const rows = ordered.map(({ found }) => found.map(({ row }) => row));
   // From the front: which rows are behind some row of the hunk before. From the back: which of these are before some row of the next.
   for (let i = 1; i < rows.length; i++) rows[i] = rows[i]!.filter((row) => row > (rows[i - 1]![0] ?? Infinity));
   for (let i = rows.length - 2; i >= 0; i--) rows[i] = rows[i]!.filter((row) => row < (rows[i + 1]!.at(-1) ?? -1));
   const allowed = new Map<Candidate | Conflict, number[]>(ordered.map((candidate, i) => [candidate, rows[i]!]));
   return candidates.map((candidate) => {
     const own = allowed.get(candidate);
-    return own && own.length > 0 ? new Set(own) : null;
+    return own ? new Set(own) : null;
   });
 };
 

@@ -24,8 +24,7 @@ export function applyInRange(
   const lines = starts.length - 1;
   const first = line_start - 1;
   const end = Math.min(line_end ?? lines, lines);
-  if (!Number.isInteger(first) || !Number.isInteger(end) || first < 0 || first > lines || end < first)
-    return refuse("not-found");
+  if (!Number.isInteger(first) || !Number.isInteger(end) || first < 0 || end < first) return refuse("not-found");
   const [from, to] = [starts[first]!, starts[end]!];
   const result = apply(text.slice(from, to));
   if (!result.ok) return { ok: false, conflicts: result.conflicts.map((conflict) => moveConflict(conflict, first)) };

@@ -48,10 +48,8 @@ export function settle(
 }
 
 function chooseByOrder({ found, total = 0 }: Candidate, rows: ReadonlySet<number> | null | undefined): Match | null {
-  if (total > found.length) return null;
-  if (found.length === 1) return found[0]!;
-  const left = !rows ? [] : found.filter(({ row }) => rows.has(row));
-  return left.length === 1 ? left[0]! : null;
+  const left = found.length === 1 ? found : found.filter(({ row }) => rows?.has(row));
+  return left.length === 1 && total <= found.length ? left[0]! : null;
 }
 
 function chooseByNumber(
@@ -64,8 +62,10 @@ function chooseByNumber(
   const named = namedRows(sides, drifts).old;
   const areAll = total <= found.length;
   let left = found;
+  // The next hunk may begin at the row of one that only inserts, which has no line of its own.
+  const behind = low ? low.row + Math.min(low.candidate.sides.old.length, 1) : 0;
   if (areAll && left.length > 1 && !(low && high && low.row >= high.row))
-    left = left.filter(({ row }) => row > (low?.row ?? -1) && row < (high?.row ?? target.text.length));
+    left = left.filter(({ row }) => row >= behind && (!high || row < high.row));
   if (!areAll || left.length > 1) left = left.filter(({ row }) => named.includes(row));
   const [match] = left;
   if (left.length !== 1 || named.includes(match!.row)) return left.length === 1 ? match! : null;

@@ -70,3 +70,10 @@ test("a change that can stand in several places stands where git's indent heuris
     }
   });
 });
+
+test.each<[before: string, after: string, lines: string[]]>([
+  ["", "\n\n", ["+", "+"]],
+  ["\n\n", "a\n\n", ["-", "+a", " "]],
+])("a change from %j to %j at the start of the text stands as one run", (before, after, lines) => {
+  expect(createPatch(before, after).files[0]!.hunks.map((hunk) => hunk.lines)).toEqual([lines]);
+});

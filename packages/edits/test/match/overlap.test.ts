@@ -82,6 +82,30 @@ describe("hunks that meet", () => {
       "a\nx\ny\nb\nc\nd\ne\n",
     ],
     [
+      "insert at one place, behind one line of context",
+      [
+        [1, [" a", "+x"]],
+        [1, [" a", "+y"]],
+      ],
+      ["h1"],
+    ],
+    [
+      "insert before a line that one before them deletes",
+      [
+        [2, ["-b"]],
+        [1, ["+x"]],
+      ],
+      "a\nx\nc\nd\ne\n",
+    ],
+    [
+      "show the text's first line, which another deletes",
+      [
+        [1, [" a", "+n"]],
+        [1, ["-a"]],
+      ],
+      ["h0"],
+    ],
+    [
       "insert between lines that another deletes",
       [
         [2, ["-b", "-c"]],
@@ -168,6 +192,13 @@ describe("the end of the text", () => {
     ["gets a newline, as the hunk has it", [2, ["-b", "+B"], { oldNoNewline: true }], "a\nb", "a\nB\n", []],
     ["loses its newline, as the hunk has it", [2, ["-b", "+B"], { newNoNewline: true }], "a\nb\n", "a\nB", []],
     ["stays without a newline behind a new line", [2, ["+x"]], "a\nb", "a\nb\nx", ["final-newline"]],
+    [
+      "stays without a newline behind the second of two new lines",
+      [1, [" a", "+x", " b", "+y"]],
+      "a\nb",
+      "a\nx\nb\ny",
+      ["final-newline"],
+    ],
     ["stays with a newline behind a new line", [2, ["+x"]], "a\nb\n", "a\nb\nx\n", []],
     ["is the end of a new line by number, in an empty text", [0, ["+x"]], "", "x\n", []],
     ["is no matter of a change before it", [1, ["-a", "+A"]], "a\nb", "A\nb", []],

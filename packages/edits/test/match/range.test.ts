@@ -47,8 +47,12 @@ describe("a patch of some lines of a text", () => {
     ["there are no such lines", { line_start: 20 }, "not-found", []],
     ["they end before they begin", { line_start: 5, line_end: 3 }, "not-found", []],
     ["they begin before the text", { line_start: 0 }, "not-found", []],
+    ["they begin within a line", { line_start: 1.5 }, "not-found", []],
   ])("is a conflict where %s", (_, at, reason, candidates) => {
-    expect(apply(search, at)).toMatchObject({ ok: false, conflicts: [{ reason, candidates }] });
+    expect(apply(search, at)).toMatchObject({
+      ok: false,
+      conflicts: [{ reason, at: candidates[0] ?? null, candidates }],
+    });
   });
 
   test("ends where the next line begins, whatever it says of a final newline", () => {
@@ -63,12 +67,23 @@ describe("a patch of some lines of a text", () => {
     expect(apply(last, { line_start: 5, line_end: 5 })).toMatchObject({ ok: true, text: text.replace("b()", "d()") });
   });
 
+  test("ends as the text does where it ends there", () => {
+    const last = unified("@@ -1 +1 @@\n-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n");
+    expect(apply(last, { line_start: 2 }, "a\nb")).toMatchObject({ ok: true, text: "a\nc" });
+  });
+
+  test("may be none: then the text stays", () => {
+    expect(applyPatch({ files: [] }, text, { at: { line_start: 5 } })).toEqual({ ok: true, text, hunks: [] });
+    expect(() => applyPatch("no patch" as never, text, { at: { line_start: 5 } })).toThrow(/`?patch`?/);
+  });
+
   test("may be an insertion before a line, or at the end", () => {
     const bare = unified("@@ -0,0 +1 @@\n+// new\n");
     expect(apply(bare, { line_start: 5, line_end: 4 })).toMatchObject({
       ok: true,
       text: text.replace("function b", "// new\nfunction b"),
     });
+    expect(apply(bare, { line_start: 5, line_end: 3 })).toMatchObject({ ok: false });
     expect(apply(bare, { line_start: 13 })).toMatchObject({ ok: true, text: `${text}// new\n` });
   });
 

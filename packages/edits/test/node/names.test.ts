@@ -63,6 +63,18 @@ test("no message carries a control character or an invisible one from a name", (
   }
 });
 
+test.each([
+  ["a.", "ends in a dot"],
+  ["aa:b", "names an alternate stream"],
+  ["aux", "names a Windows device"],
+  ["../a", "goes up"],
+  ["/a", "is absolute"],
+  [".git/a", "is inside git's own directory"],
+  [".parlance-a", "uses a name that applying edits keeps for itself"],
+])("the message about the name %s gives the reason: %s", (name, words) => {
+  expect(checkName(name, "windows")).toMatchObject({ ok: false, message: expect.stringContaining(words) });
+});
+
 test("no operation by a hostile name reads or writes anything, and none that POSIX allows leaves the root", async () => {
   const outer = makeWorkspace({ secret: "secret\n", file: "secret\n", "etc/passwd": "secret\n" });
   const root = join(outer, "root");
