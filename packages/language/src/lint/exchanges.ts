@@ -1,6 +1,7 @@
 import type { Exchange } from "@parlance/contract";
 import type { Finding } from "../finding.js";
 import { didYouMean } from "../nearest.js";
+import { carries } from "./names.js";
 import { inContract, inputNames, list, membersOf, type Subject, said } from "./subject.js";
 
 /** The response of every exchange exists, goes the other way, and repeats the key. */
@@ -40,6 +41,7 @@ function* one(exchange: Exchange, at: string, subject: Subject): Generator<Findi
       `${at}/busy`,
       `"${exchange.busy}" is not a message of the ${other}: ${list(answered)}${didYouMean(exchange.busy, answered)}`,
     );
+  if (exchange.key === undefined) yield* carries(exchange.busy, answered, `${at}/busy`, subject);
   if (exchange.busy !== undefined && exchange.key !== undefined)
     yield inContract(
       "exchange",

@@ -40,6 +40,7 @@ export function* names(subject: Subject): Generator<Finding> {
     yield* among([channel.open?.client], channel.client, `${at}/open/client`, "the client's messages here");
     yield* among([channel.open?.server], channel.server, `${at}/open/server`, "the server's messages here");
     yield* among([channel.fault], channel.server, `${at}/fault`, "the server's messages here");
+    yield* carries(channel.fault, channel.server, `${at}/fault`, subject);
     yield* among([channel.cancel], channel.client, `${at}/cancel`, "the client's messages here");
     yield* text(channel.text, channel.server, `${at}/text`, subject);
     for (const message of [...channel.client, ...channel.server]) spoken.add(message);
@@ -88,9 +89,25 @@ function* stream(stream: Stream, at: string, subject: Subject): Generator<Findin
   for (const [index, name] of (stream.mayEnd ?? []).entries())
     yield* among([name], stream.messages, `${at}/mayEnd/${index}`, here);
   yield* among([stream.fault], stream.messages, `${at}/fault`, here);
+  yield* carries(stream.fault, stream.messages, `${at}/fault`, subject);
   yield* sentinel(stream, at);
   yield* among([stream.closedBy], Object.keys(subject.contract.operations), `${at}/closedBy`, "the operations");
   yield* text(stream.text, stream.messages, `${at}/text`, subject);
+}
+
+/** A message that a server sends for a failure says where the reason stands. */
+export function* carries(
+  name: string | undefined,
+  messages: readonly string[],
+  at: string,
+  { contract }: Subject,
+): Generator<Finding> {
+  if (name !== undefined && messages.includes(name) && contract.messages[name] && !contract.messages[name].fault)
+    yield inContract(
+      "fault",
+      at,
+      `the message ${name} does not say where the reason of a failure stands; add "fault" to it, such as { "text": ["/error"] }`,
+    );
 }
 
 function* sentinel({ sentinel, fault, messages, end = [], mayEnd = [] }: Stream, at: string): Generator<Finding> {
