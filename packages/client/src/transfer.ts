@@ -31,8 +31,7 @@ export async function transfer(
     return answered;
   };
   // Bytes are sent and requested like text of their media type.
-  const text = answer.binary ?? answer.text;
-  const operation = { ...rest, answer: { ...answer, ...(text !== undefined && { text }) } };
+  const operation = { ...rest, answer: { ...answer, ...(answer.binary !== undefined && { text: answer.binary }) } };
   const asText: AnyContract = { ...contract, operations: { [name]: operation } };
   const repeated = body instanceof ReadableStream ? { ...connection, retryWaits: [] } : connection;
   const { send, call } = operate(asText, repeated, { ...requests, ask });

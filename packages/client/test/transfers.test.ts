@@ -158,3 +158,44 @@ describe("An upload", () => {
     expect(fetch).not.toHaveBeenCalled();
   });
 });
+
+describe("An operation with bytes or headers", () => {
+  const asked = async (declared: object, answer: () => Response, input?: object) => {
+    let seen: { accept: string | null; body: string } | undefined;
+    const contract = {
+      ...(foldGateway as unknown as AnyContract),
+      operations: { call: { transfer: true, path: "/call", ...declared } },
+    };
+    const { call } = connect<{ call(input?: object): Promise<unknown> }>(
+      contract as never,
+      {
+        baseUrl: "http://x",
+        retryWaits: [],
+        async fetch(request: Request) {
+          seen = { accept: request.headers.get("Accept"), body: await request.text() };
+          return answer();
+        },
+      } as never,
+    );
+    return { found: await (input ? call(input) : call()), ...seen };
+  };
+
+  test("sends its JSON where it has no bytes to send", async () => {
+    const declared = { method: "POST", body: "Body", answer: { status: 204 } };
+    const { body } = await asked(declared, () => new Response(null, { status: 204 }), { content: "x" });
+    expect(JSON.parse(body!)).toEqual({ content: "x" });
+  });
+
+  test("asks for JSON where it has no answer: its refusals are JSON", async () => {
+    const declared = { method: "POST", answer: { status: 204 } };
+    expect(await asked(declared, () => new Response(null, { status: 204 }))).toMatchObject({
+      accept: "application/json",
+    });
+  });
+
+  test("has its text where its answer is one", async () => {
+    const csv = () => new Response("a,b", { headers: { "Content-Type": "text/csv" } });
+    const declared = { method: "GET", answer: { status: 200, text: "text/csv" } };
+    expect(await asked(declared, csv)).toMatchObject({ found: "a,b", accept: "text/csv" });
+  });
+});
