@@ -75,6 +75,55 @@ test.each(Object.keys(HANGING).flatMap((how) => ["its own server", "another serv
   },
 );
 
+test("a tail that throws is reported, unless its reader has left", async () => {
+  const [log, pubSub] = [memoryLog(), memoryPubSub()];
+  const reports: unknown[] = [];
+  let hasLeft = (): void => {};
+  const left = new Promise<void>((resolve) => {
+    hasLeft = resolve;
+  });
+  const failing: EventLog = {
+    ...log,
+    async *tail(...args) {
+      yield* log.tail(...args);
+      if (!args[2]?.aborted) throw new Error("the tail is broken");
+      hasLeft();
+      throw new Error("nobody reads this");
+    },
+  };
+  const send: FoldGatewayHandlers["send"] = async function* ({ content }) {
+    yield { type: "text", text: "1" };
+    if (content === "silent") await never;
+    yield { type: "done", full_response: "" };
+  };
+  const handlers = { send } as Partial<FoldGatewayHandlers> as FoldGatewayHandlers;
+  const options = { pubSub, heartbeat: 0, onError: (error: unknown) => void reports.push(error) };
+  const [writer, other] = [
+    serve(foldGateway, handlers, { ...options, log }),
+    serve(foldGateway, handlers, { ...options, log: failing }),
+  ];
+  const begin = (content: string) => {
+    const headers = { "Content-Type": "application/json", [RESUME]: newKey() };
+    const request = { method: "POST", headers, body: JSON.stringify({ content }) };
+    return { headers, began: writer.fetch(new Request("http://localhost/api/send", request)) };
+  };
+  const whole = begin("x");
+  await (await whole.began).text();
+  const answer = await other.fetch(new Request("http://localhost/api/send", { headers: whole.headers }));
+  await expect(answer.text()).rejects.toThrow("the connection was cut");
+  expect(reports).toMatchObject([{ message: "the tail is broken" }]);
+
+  const silent = begin("silent");
+  const began = await silent.began;
+  const joined = await other.fetch(new Request("http://localhost/api/send", { headers: silent.headers }));
+  const reader = joined.body!.getReader();
+  await reader.read();
+  await reader.cancel();
+  await left;
+  await began.body!.cancel();
+  expect(reports).toHaveLength(1);
+});
+
 test("a reader on another server is not cut while a stream is silent", async () => {
   const [log, pubSub] = [memoryLog(), memoryPubSub()];
   let goOn = (): void => {};

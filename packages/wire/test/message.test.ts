@@ -45,6 +45,12 @@ const flawed = {
 };
 
 describe("A message", () => {
+  test.each([byBoth, byEvent])("keeps its own type where its body has a property type", (contract) => {
+    const { decode } = codec(contract, options);
+    const read = decode({ event: "said", data: '{"kind":"said","type":"done","text":"a"}' });
+    expect(read).toMatchObject({ message: { type: "said", text: "a" } });
+  });
+
   test.each([
     ["\u0085", "\\u0085"],
     ["\u2028", "\\u2028"],
