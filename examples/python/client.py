@@ -65,6 +65,9 @@ class Client:
         connection, response = self.request(name, values)
         ends, may_end = stream.get("end", []), stream.get("mayEnd", [])
         over = False
+        if response.headers.get_content_type() != "text/event-stream":
+            connection.close()
+            raise Violation("The answer is no stream.")
         try:
             for event, data in events(response):
                 if data == stream.get("sentinel"):

@@ -146,6 +146,7 @@ export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
     also: ["client/*/answer/*", "client/*/download", "client/transcript/**"],
   },
   "lenient-answer": { told: (told) => (told.error?.code === "malformed_json" ? { ...told, error: null } : told) },
+  "any-type": { told: (told) => (told.error?.code === "content_type" ? { ...told, error: null } : told) },
   "cut-as-end": { told: (told) => (told.error?.kind === "disconnected" ? { ...told, error: null } : told) },
   "lose-status": {
     told: (told) => (told.error?.kind === "refusal" ? { ...told, error: { ...told.error, status: 418 } } : told),

@@ -14,7 +14,7 @@ export async function streamCases(kit: Kit, lenient: Lenient): Promise<ClientCas
   for (const [name, { answer }] of Object.entries(kit.contract.operations)) {
     if (!answer.stream) continue;
     cases.push(...messages(kit, name), ...ends(kit, name), ...framingCases(kit, name), ...unknown(kit, name));
-    cases.push(...(await schemas(kit, lenient, name)));
+    cases.push(...flaws(kit, name), ...(await schemas(kit, lenient, name)));
   }
   return cases;
 }
@@ -173,6 +173,41 @@ function unknown(kit: Kit, name: string): ClientCase[] {
     messages: isEnd(kit, name, first!.type) ? [first!] : [first!, ...over.messages],
   };
   return [streamCase(kit, name, play)];
+}
+
+/** What is no message, and no stream. */
+function flaws(kit: Kit, name: string): ClientCase[] {
+  const over = last(kit, name);
+  const { tag } = kit.contract;
+  const [type] = kit.names(name, "server");
+  const event = tag.in === "event" || (tag.in === "property" && tag.event) ? `event: ${type}\n` : "";
+  const malformed = streamCase(kit, name, {
+    id: "malformed",
+    title: `${name} is violated by a message that is not JSON`,
+    kill: "lenient-answer",
+    blocks: [`${event}data: {"\n\n`, ...over.blocks],
+    after: kit.ends(name) ? "end" : "hold",
+    script: over.script,
+    error: "violation",
+  });
+  const { status } = kit.contract.operations[name]!.answer;
+  return [
+    malformed,
+    {
+      id: `client/${name}/other-type`,
+      side: "client",
+      level: "should",
+      title: `${name} is violated by an answer that is a page instead of a stream`,
+      at: `${kit.placeOf(name)}/answer/stream`,
+      kill: "any-type",
+      async run(stage) {
+        const told = await stage.call({ operation: name, input: kit.input(name), script: [] }, async (exchange) =>
+          exchange.answer(status, "text/html", "<p>Log in</p>"),
+        );
+        meetError(told, "violation");
+      },
+    },
+  ];
 }
 
 async function schemas(kit: Kit, lenient: Lenient, name: string): Promise<ClientCase[]> {

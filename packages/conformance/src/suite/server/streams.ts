@@ -163,7 +163,7 @@ function ends(kit: Kit, name: string): ServerCase[] {
         side: "server",
         level: "must",
         title: `the body of ${name} ends after ${type}`,
-        at: `${at}/end`,
+        at: `${at}/${end.includes(type) ? "end" : "mayEnd"}`,
         kill: "no-end",
         script: [sending(kit, name, all)],
         async run(stage) {
