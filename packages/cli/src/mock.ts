@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { type Drawn, mock } from "@parlance/conformance";
+import { type Drawn, mock, Redactor } from "@parlance/conformance";
 import { listenReplay } from "@parlance/conformance/node";
 import { contractAt, type Loaded } from "./contract.js";
 import { exit, type Io, type Options, UsageError } from "./io.js";
@@ -73,12 +73,17 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const tapes = await Promise.all(recordings.map((recording) => tapeOf(recording, contract, io)));
   const interrupt = io.interrupt?.() ?? new AbortController().signal;
 
+  // What comes may be a secret, and this may be the log of a CI.
+  const redactor = new Redactor({ contract });
   const server = mock(contract, {
     ...faults,
     speed,
     from: tapes,
-    onAnswer: ({ method, target }, source) =>
-      json ? io.out(`${JSON.stringify({ method, target, source })}\n`) : io.err(`${method} ${target}: ${source}\n`),
+    onAnswer({ method, target: asked }, source) {
+      const target = redactor.target(asked);
+      if (json) io.out(`${JSON.stringify({ method, target, source })}\n`);
+      else io.err(`${method} ${target}: ${source}\n`);
+    },
   });
   const listening = await listenReplay(server, { port });
   const { url } = listening;

@@ -83,6 +83,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
 }
 
 function patternOf(source: string): RegExp {
+  if (source === "") throw new UsageError("a --redact PATTERN is empty");
   try {
     return new RegExp(source, "gu");
   } catch {

@@ -2,6 +2,7 @@ import type { Side } from "@parlance/contract";
 import {
   type Body,
   binaryOf,
+  binaryText,
   EncodedBody,
   EventBody,
   MAX_CONTENT,
@@ -18,7 +19,7 @@ import {
   type HeaderList,
   isEventStream,
 } from "./recording.js";
-import { encodingOf } from "./redaction/encoding.js";
+import { encodingOf, packedAs } from "./redaction/encoding.js";
 import { Pieces } from "./redaction/pieces.js";
 import { type RedactOptions, Redactor } from "./redaction/redactor.js";
 
@@ -225,9 +226,11 @@ export class Connection {
   /** `size` is that of the message, if its bytes were dropped. */
   frame(from: Side, data: string | Uint8Array, size = typeof data === "string" ? data.length : data.byteLength): void {
     if (size > MAX_CONTENT) return this.#note(from, { kind: "frame", size });
-    if (typeof data !== "string")
+    if (typeof data === "string") return this.#message(from, data, (content) => ({ kind: "frame", ...content }));
+    if (!this.#redactor || this.#options.metadataOnly || packedAs(data))
       return this.#note(from, { kind: "frame", ...binaryOf(data, this.#text, !this.#redactor) });
-    this.#message(from, data, (content) => ({ kind: "frame", ...content }));
+    const { text, write } = binaryText(data);
+    this.#message(from, text, ({ text: clean = "" }) => ({ kind: "frame", base64: write(clean) }));
   }
 
   beat(from: Side, kind: "ping" | "pong"): void {
@@ -236,7 +239,7 @@ export class Connection {
 
   close(from: Side, code: number, reason: string): void {
     this.settle();
-    this.#note(from, { kind: "close", code, reason: this.#scrub(reason) });
+    this.#note(from, { kind: "close", code, reason: this.#options.metadataOnly ? "" : this.#scrub(reason) });
   }
 
   /** The connection was lost. The received part of a body is written first. */
@@ -255,11 +258,11 @@ export class Connection {
   }
 
   /** A message of a stream or channel: a secret may go on in the next one. */
-  readonly #message: Messages = (from, text, happening) => {
+  readonly #message: Messages = (from, text, happening, of) => {
     if (!this.#redactor || this.#options.metadataOnly) return this.#note(from, happening(this.#text(text)));
     this.#pieces[from] ??= new Pieces(this.#redactor);
     const note = this.#later(from);
-    this.#pieces[from].add(text, (clean) => note(happening({ text: clean })));
+    this.#pieces[from].add(text, (clean) => note(happening({ text: clean })), of);
   };
 
   #scrub(text: string): string {
@@ -274,6 +277,7 @@ export class Connection {
 
   readonly #text: Texts = (text, part = "whole") => {
     if (this.#options.metadataOnly && part === "whole") return { size: new TextEncoder().encode(text).length };
-    return { text: (part === "whole" ? this.#redactor?.text(text) : this.#redactor?.scrub(text)) ?? text };
+    const clean = { whole: "text", part: "scrub", id: "id" } as const;
+    return { text: this.#redactor?.[clean[part]](text) ?? text };
   };
 }

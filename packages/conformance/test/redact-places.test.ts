@@ -224,3 +224,13 @@ test("JSON that is deeper than it is read keeps nothing of its depth", () => {
     expect(() => JSON.parse(shown)).not.toThrow();
   }
 });
+
+test("a path keeps its slashes where a part of it has a secret", () => {
+  const shown = (target: string) => new Redactor({ contract }).target(target);
+  const ghp = `ghp_${KEY}`;
+  expect(shown(`/x/${ghp}/y%20z`)).toBe("/x/__redacted_1__/y%20z");
+  expect(shown(`/files/API_KEY%3D${WORD}/x`)).toBe("/files/API_KEY%3D__redacted_1__/x");
+  expect(shown(`/v1/a%20b/${encodeURIComponent(`postgres://me:${WORD}@h/d`)}/c`)).toMatch(
+    /^\/v1\/a%20b\/postgres%3A[^/]+\/c$/,
+  );
+});

@@ -36,7 +36,7 @@ export async function listenReplay(replay: Answering, { port = 0, host = "127.0.
   const isKnown = ({ headers }: IncomingMessage) => !LOOPBACK.test(host) || LOOPBACK.test(nameIn(headers.host));
   server.on("request", (incoming, outgoing) => {
     if (!isKnown(incoming)) return void outgoing.writeHead(403).end("this server answers to loopback names only\n");
-    void answer(replay, incoming, outgoing).catch(() => outgoing.destroy());
+    void answer(replay, incoming, outgoing).catch(() => cut(outgoing));
   });
   const takeSocket = onWebSocket(async (incoming, socket, head) => {
     socket.on("error", () => {});
@@ -85,6 +85,14 @@ async function answer(replay: Answering, incoming: IncomingMessage, outgoing: Se
     if (!outgoing.write(bytes)) await hasRoom(outgoing);
   }
   outgoing.end();
+}
+
+/** Cuts an answer after what was written of it, which Node writes to the socket in a later tick. */
+function cut(outgoing: ServerResponse): void {
+  setImmediate(() => {
+    if (outgoing.socket) outgoing.socket.destroySoon();
+    else outgoing.destroy();
+  });
 }
 
 /** Waits for room, or for the end of the connection. */

@@ -1,4 +1,4 @@
-import { looksSecret } from "./assigned.js";
+import { isSecret, looksSecret } from "./looks.js";
 import type { KindOf } from "./names.js";
 import { split } from "./parts.js";
 
@@ -7,7 +7,7 @@ export interface HeaderCleaner {
   readonly kindOf: KindOf;
   replace(secret: string): string;
   target(target: string): string;
-  text(text: string): string;
+  text(text: string, name?: string): string;
 }
 
 /** The value of a header, named in lower case, without its secrets. */
@@ -30,15 +30,16 @@ export function cleanHeader(name: string, value: string, cleaner: HeaderCleaner)
   // A ticket gives access to its stream or channel.
   if (name === "parlance-resume" && /^[0-9a-f]{32}$/.test(value)) return replace(value);
   if (name === "referer" || name === "location") return cleaner.target(value);
-  return isSecret(name, value, cleaner.kindOf) ? replace(value) : cleaner.text(value);
+  return isSecret(cleaner.kindOf(name), value) || namesSecret(name, value) ? replace(value) : cleaner.text(value, name);
 }
 
-/** Whether a header's name says that its value is a secret. */
-function isSecret(name: string, value: string, kindOf: KindOf): boolean {
-  const kind = kindOf(name);
-  if (kind === "secret" || (kind === "suspect" && looksSecret(value))) return value !== "";
-  return /token|secret|api-?key|password|credential|session|jwt|csrf|xsrf/i.test(name) && value !== "";
-}
+/** Words of a header's name that say that its value is a secret. */
+const SECRET =
+  /token|secret|password|credential|session|jwt|csrf|xsrf|(?:^|-)(?:(?:api-?|access-?)?key|auth|authn|authz|authentication|authorization|pass|pin|pat|sid|creds?|licen[cs]e|dpop|access-?code)(?:-|$)/;
+/** Names with such a word, and another meaning. */
+const OTHER = /^(?:access-control-|sec-|www-|proxy-authenticate$|idempotency-key$|surrogate-key$)/;
+
+const namesSecret = (name: string, value: string) => SECRET.test(name) && !OTHER.test(name) && value !== "";
 
 /** Tickets and tokens are offered as subprotocols, because a page cannot set a header on a WebSocket. */
 function protocols(value: string, { replace }: HeaderCleaner): string {

@@ -1,6 +1,6 @@
-import { looksSecret } from "./assigned.js";
+import { isSecret } from "./looks.js";
 import { isVague, type KindOf, type NameKind } from "./names.js";
-import { behind, besideLabel, inPair, labelIn } from "./pairs.js";
+import { behind, besideLabel, inPair, isColumns, isRows, labelIn } from "./pairs.js";
 
 /** Replaces what a walk finds in JSON. */
 export interface Cleaner {
@@ -9,8 +9,10 @@ export interface Cleaner {
   secret(value: string, name: string): string;
   /** The name of a property. */
   name(name: string): string;
+  /** Whether the value of a property is an id or the like by its name. */
+  isId(name: string): boolean;
   /** Any other text. */
-  text(text: string): string;
+  text(text: string, isId: boolean): string;
 }
 
 /** The most objects and lists in one another. What is deeper is left out. */
@@ -23,6 +25,8 @@ interface Told {
 }
 
 const NOTHING: Told = { kind: "plain", name: "" };
+/** What the name of an id says. */
+const ID: Told = { kind: "plain", name: "" };
 
 /** JSON without its secrets: the same value if it has none. */
 export function cleanJson(value: unknown, cleaner: Cleaner): unknown {
@@ -32,8 +36,7 @@ export function cleanJson(value: unknown, cleaner: Cleaner): unknown {
 function walk(value: unknown, told: Told, depth: number, cleaner: Cleaner): unknown {
   if (typeof value === "string") {
     if (value === "") return value;
-    const isSecret = told.kind === "secret" || (told.kind === "suspect" && looksSecret(value));
-    return isSecret ? cleaner.secret(value, told.name) : cleaner.text(value);
+    return isSecret(told.kind, value) ? cleaner.secret(value, told.name) : cleaner.text(value, told === ID);
   }
   if (typeof value === "number") return told.kind === "secret" ? cleaner.secret(String(value), told.name) : value;
   if (typeof value !== "object" || value === null) return value;
@@ -51,11 +54,12 @@ function walkList(list: readonly unknown[], told: Told, depth: number, cleaner: 
     if (arePairs) {
       const [name, value] = item as [string, unknown];
       const clean = walk(value, { kind: inPair(item as unknown[], kindOf), name }, depth + 2, cleaner);
-      const label = cleaner.text(name);
+      const label = cleaner.text(name, true);
       return clean === value && label === name ? item : [label, clean];
     }
     if (typeof item !== "string") return walk(item, NOTHING, depth + 1, cleaner);
     const before = list[at - 1];
+    if (told === ID) return walk(item, ID, depth + 1, cleaner);
     const kind = told.kind === "plain" ? behind(before, item, kindOf) : told.kind;
     return walk(item, { kind, name: told.name || String(before) }, depth + 1, cleaner);
   });
@@ -67,9 +71,14 @@ function walkObject(object: Readonly<Record<string, unknown>>, told: Told, depth
   const beside = labelIn(object, cleaner.kindOf);
   /** The entries so far, once one of them has changed. */
   let entries: [string, unknown][] | undefined;
+  const isSchema = told.kind !== "plain" && describes(object);
+  const names = columnsOf(object, keys, cleaner.kindOf);
   for (const [at, key] of keys.entries()) {
     const inner = object[key];
-    const clean = walk(inner, toldOf(key, told, beside, cleaner.kindOf), depth + 1, cleaner);
+    const isTable = names !== undefined && isRows(key) && Array.isArray(inner);
+    const clean = isTable
+      ? walkRows(inner, names, depth + 1, cleaner)
+      : walk(inner, toldOf(key, told, beside, isSchema, cleaner), depth + 1, cleaner);
     const name = cleaner.name(key);
     if (clean !== inner || name !== key) entries ??= keys.slice(0, at).map((one) => [one, object[one]]);
     entries?.push([name, clean]);
@@ -77,13 +86,53 @@ function walkObject(object: Readonly<Record<string, unknown>>, told: Told, depth
   return entries ? Object.fromEntries(entries) : object;
 }
 
+/** What JSON Schema says of a value whose name is that of a secret. */
+const SCHEMA = new Set(
+  "type $ref description title format pattern minLength maxLength enum items required nullable writeOnly readOnly".split(
+    " ",
+  ),
+);
+const TYPES = /^(?:string|number|integer|boolean|object|array|null)$/;
+
+/** Whether an object is a schema, and no value. */
+function describes({ type, $ref }: Readonly<Record<string, unknown>>): boolean {
+  const types = Array.isArray(type) ? type : [type];
+  return typeof $ref === "string" || types.every((one) => typeof one === "string" && TYPES.test(one));
+}
+
+/** What the names of columns beside rows say, as in `{ "columns": ["user", "password"], "rows": [["me", "…"]] }`. */
+function columnsOf(
+  object: Readonly<Record<string, unknown>>,
+  keys: readonly string[],
+  kindOf: KindOf,
+): readonly Told[] | undefined {
+  const columns = keys.find((key) => isColumns(key) && Array.isArray(object[key]));
+  if (columns === undefined || !keys.some(isRows)) return undefined;
+  const told = (object[columns] as readonly unknown[]).map((one) => {
+    const name = typeof one === "string" ? one : (one as { readonly name?: unknown } | null)?.name;
+    return typeof name === "string" ? { kind: kindOf(name), name } : NOTHING;
+  });
+  return told.some(({ kind }) => kind !== "plain") ? told : undefined;
+}
+
+/** Rows below columns, or the values of one row. */
+function walkRows(rows: readonly unknown[], columns: readonly Told[], depth: number, cleaner: Cleaner): unknown {
+  const clean = rows.map((row, at) =>
+    Array.isArray(row)
+      ? walkRows(row, columns, depth + 1, cleaner)
+      : walk(row, typeof row === "object" ? NOTHING : (columns[at] ?? NOTHING), depth + 1, cleaner),
+  );
+  return clean.some((row, at) => row !== rows[at]) ? clean : rows;
+}
+
 /** What is known of a property's value: by the names around its object, by its own, by a label beside it. */
-function toldOf(key: string, around: Told, beside: Told, kindOf: KindOf): Told {
-  if (around.kind === "secret") return around;
+function toldOf(key: string, around: Told, beside: Told, isSchema: boolean, { kindOf, isId }: Cleaner): Told {
+  if (around.kind === "secret" && !(isSchema && SCHEMA.has(key))) return around;
   const kind = kindOf(key);
   if (kind !== "plain") return { kind, name: key };
   // A suspect name says nothing of all that is in its object.
-  if (around.kind === "suspect" && isVague(key)) return around;
+  if (around.kind !== "plain" && isVague(key)) return around;
   const labelled = besideLabel(beside.kind, key);
-  return labelled === "plain" ? NOTHING : { kind: labelled, name: beside.name };
+  if (labelled !== "plain") return { kind: labelled, name: beside.name };
+  return isId(key) ? ID : NOTHING;
 }

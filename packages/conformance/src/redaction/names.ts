@@ -1,7 +1,24 @@
 /** The last words of a name whose value is a secret, joined; other words may stand before them, as in `db_password`. */
 const LAST = [
-  ...["password", "passwd", "passphrase", "passcode", "secret", "credential"],
-  ...["api", "access", "account", "secret", "private", "auth", "signing", "encryption"].map((word) => `${word}key`),
+  ...["password", "passwd", "passphrase", "passcode", "secret", "credential", "cred", "hmac", "mnemonic"],
+  ...["passwort", "kennwort", "motdepasse", "contrasena", "senha", "connectionstring", "secretstring", "accesskeyid"],
+  ...["clientassertion", "codeverifier", "recoverycode", "mfacode", "otpcode", "pincode"],
+  ...["db", "database", "smtp", "mail", "imap", "ftp", "ssh", "sudo", "root", "admin", "user", "proxy", "ldap"].map(
+    (word) => `${word}pass`,
+  ),
+  ...[
+    "api",
+    "access",
+    "account",
+    "secret",
+    "private",
+    "auth",
+    "signing",
+    "encryption",
+    "master",
+    "license",
+    "pass",
+  ].map((word) => `${word}key`),
   ...[
     "access",
     "auth",
@@ -20,23 +37,30 @@ const LAST = [
 ];
 
 /** Whole names whose value is a secret; an `x` may stand before them. */
-const WHOLE = ["otp", "auth", "authorization", "proxyauthorization", "cookie", "setcookie", "bearer", "jwt"];
+const WHOLE =
+  "otp auth authorization proxyauthorization cookie setcookie bearer jwt csrf xsrf pin pat dsn jsessionid phpsessid sessid psk".split(
+    " ",
+  );
 
 /** Last words of a name whose value is a secret if it looks like one: `token` is also a word of text. */
 const SUSPECT_LAST = ["token", "ticket", "signature", "sig", "pwd"];
 
-/** Whole names of the same kind. With another word they are mostly no secrets: `cache_key`, `error_code`. */
-const SUSPECT_WHOLE = ["key", "code", "pass"];
+/** Whole names whose value is a secret if it looks like one and like nothing else. With another word they are mostly none: `cache_key`. */
+const DOUBTFUL = ["key", "code", "pass", "sid", "salt", "sas"];
+
+/** Names that end as those of secrets, and are none. */
+const OTHER = /(?:page|continuation|cancel|cancellation|idempotency|sync|next|design)[-_ ]?tokens?$/i;
 
 /** Variables of an environment: any name such as GITHUB_TOKEN. */
-const VARIABLE = /^(?!.*PUBLIC)[A-Z][A-Z0-9_]*(TOKEN|SECRET|PASSWORD|PASSWD|PASS|PWD|KEY|CREDENTIALS?|AUTH|DSN)$/;
+const VARIABLE =
+  /^(?!.*PUBLIC)[A-Z][A-Z0-9_]*(TOKEN|SECRET|PASSWORD|PASSWD|PASS|PWD|KEY|CREDENTIALS?|AUTH|DSN)(_(PROD|PRODUCTION|STAGING|DEV|TEST|LOCAL|BASE|\d+))?$/;
 
 /** Last words that say nothing of the kind of value: `password_confirmation`, `api_key_v2`, `passwordHash`. */
 const BEHIND =
-  /^(\d+|v\d+|confirm|confirmation|confirmed|again|repeat|repeated|verify|hash|value|text|plain|raw|base64|hex|current|old|new)$/;
+  /^(\d+|v\d+|confirm|confirmation|confirmed|again|repeat|repeated|verify|hash|value|text|plain|raw|base64|hex|current|old|new|prod|production|staging|dev|test|local|base)$/;
 
-/** Of a suspect name, the value is a secret if it looks like one. */
-export type NameKind = "secret" | "suspect" | "plain";
+/** Of a suspect name, the value is a secret if it looks like one; of a doubtful one, if it also looks like nothing else. */
+export type NameKind = "secret" | "suspect" | "doubtful" | "plain";
 
 export type KindOf = (name: string) => NameKind;
 
@@ -73,16 +97,15 @@ export function kindsWith(own: readonly string[]): KindOf {
 
 function kindOf(name: string): NameKind {
   if (VARIABLE.test(name)) return "secret";
+  if (OTHER.test(name)) return "plain";
   const words = wordsOf(name);
   while (words.length > 1 && BEHIND.test(words.at(-1)!)) words.pop();
   const last = singular((words.at(-1) ?? "").replace(/(?<=[a-z])\d+$/, ""));
   const whole = [...words.slice(0, -1), last].join("");
   const alone = whole.replace(/^x(?=[a-z])/, "");
   if (LAST.some((one) => whole.endsWith(one)) || WHOLE.includes(alone)) return "secret";
-  return SUSPECT_LAST.some((one) => one === last || (one === "token" && last.endsWith(one))) ||
-    SUSPECT_WHOLE.includes(whole)
-    ? "suspect"
-    : "plain";
+  if (SUSPECT_LAST.some((one) => one === last || (one === "token" && last.endsWith(one)))) return "suspect";
+  return DOUBTFUL.includes(whole) ? "doubtful" : "plain";
 }
 
 /** Whether a name says nothing of the kind of its value, so that the name of what holds it does. */
@@ -90,11 +113,32 @@ export function isVague(name: string): boolean {
   return wordsOf(name).every((word) => BEHIND.test(word));
 }
 
+/** Last words of a name whose value is long and random, and no secret. */
+const ID = new Set(
+  "id ids uuid guid ulid hash digest sha sha1 sha256 sha512 md5 checksum integrity etag commit rev revision cursor epoch nonce fingerprint path file filename url uri href".split(
+    " ",
+  ),
+);
+
+const ids = bounded<boolean>();
+
+/** Whether the value of a property or header with this name is an id, a digest or a place. */
+const isIdName = (name: string): boolean =>
+  ids(name, (one) => /^(?:sec-|if-|traceparent$)/i.test(one) || ID.has(wordsOf(one.slice(-200)).at(-1) ?? ""));
+
+/** As `isIdName`, and with names that a contract uses so. */
+export function idsWith(own: readonly string[]): (name: string) => boolean {
+  const names = new Set(own);
+  return names.size === 0 ? isIdName : (name) => names.has(name) || isIdName(name);
+}
+
 /** The words of a name: split at whatever is no letter or digit, and at the capitals of camel case. */
 function wordsOf(name: string): string[] {
   return name
     .replace(/([a-z\d])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, "$1$3 $2")
     .toLowerCase()
+    .normalize("NFD")
+    .replace(/\p{M}/gu, "")
     .split(/[^a-z\d]+/)
     .filter((word) => word !== "");
 }

@@ -5,12 +5,19 @@ import { bare, bounded, isVague, type KindOf, type NameKind } from "./names.js";
 const LABELS = new Set(
   (
     "name key k id label title header headername field fieldname variable var varname env param parameter property option " +
-    "setting attribute attr keyname"
+    "setting attribute attr keyname type flag path pointer parameterkey parametername"
   ).split(" "),
 );
-const VALUES = new Set("value val v values default defaultvalue current stringvalue newvalue oldvalue".split(" "));
+const VALUES = new Set(
+  "value val v values default defaultvalue current stringvalue newvalue oldvalue arg argument parametervalue".split(
+    " ",
+  ),
+);
 /** Beside a name such as `get_password` they may hold plain text. */
 const TEXTS = new Set("content contents data text string result".split(" "));
+
+const COLUMNS = new Set("columns cols fields headers header names keys".split(" "));
+const ROWS = new Set("rows values data records row".split(" "));
 
 /** What the value of a property may be to the one beside it. */
 type Role = "label" | "value" | "text" | "none";
@@ -32,15 +39,21 @@ export const isLabel = (name: string) => roleOf(name) === "label";
 /** Whether a property with this name may have its name beside it. */
 export const isValue = (name: string) => roleOf(name) === "value" || roleOf(name) === "text";
 
+/** Whether a property with this name may have the names of columns, or their rows. */
+export const isColumns = (name: string) => COLUMNS.has(name);
+export const isRows = (name: string) => ROWS.has(name);
+
 /** What a label of a kind says of the value of a property beside it. */
 export function besideLabel(label: NameKind, name: string): NameKind {
   if (label === "plain" || roleOf(name) === "value") return label;
   return roleOf(name) === "text" ? "suspect" : "plain";
 }
 
-/** Whether a secret may stand beside a label with this text. Headers are known by a part of their name too. */
-export function kindOfLabel(label: string, kindOf: KindOf): NameKind {
+/** Whether a secret may stand beside a label with this text. Headers are known by a part of their name too. `of` is the property. */
+export function kindOfLabel(label: string, kindOf: KindOf, of = ""): NameKind {
   const kind = kindOf(label);
+  // The type of a message says little of what is in it.
+  if (of === "type") return kind === "secret" ? kind : "plain";
   if (kind !== "plain" || !/^\w+(-\w+)+$/.test(label)) return kind;
   return /token|secret|api-?key|session|jwt|csrf|xsrf/i.test(label) ? "suspect" : "plain";
 }
@@ -54,9 +67,9 @@ export function labelIn(
   for (const key in object) {
     const label = object[key];
     if (typeof label !== "string" || label.length > 200 || !isLabel(key)) continue;
-    const kind = kindOfLabel(label, kindOf);
+    const kind = kindOfLabel(label, kindOf, key);
     if (kind === "secret") return { kind, name: label };
-    if (kind === "suspect") found = { kind, name: label };
+    if (kind !== "plain") found = { kind, name: label };
   }
   return found;
 }

@@ -11,6 +11,8 @@ export const PLACEHOLDER = /__redacted_\d+__/g;
 export class Placeholders {
   readonly known = new Known();
   readonly #placeholders = new Map<string, string>();
+  /** Those of words that are known by their form, wherever they stand: an id may look like one. */
+  readonly #random = new Map<string, string>();
   #count = 0;
 
   /** The placeholder of a secret, which is searched for from now on. A placeholder is its own. */
@@ -19,11 +21,22 @@ export class Placeholders {
     const secret = unescapeJson(text);
     const found = this.#placeholders.get(secret);
     if (found !== undefined) return found;
-    const placeholder = `__redacted_${++this.#count}__`;
+    const placeholder = this.#random.get(secret) ?? `__redacted_${++this.#count}__`;
     this.#placeholders.set(secret, placeholder);
-    // A shorter secret is replaced only in its own place: elsewhere it may be a word.
-    for (const form of secret.length < SHORTEST ? [] : formsOf(secret)) this.known.add(form, placeholder);
+    // A shorter secret, or one of a few letters, is replaced only in its own place: elsewhere it may be a word.
+    for (const form of secret.length < SHORTEST || /^\p{L}{0,12}$/u.test(secret) ? [] : formsOf(secret))
+      this.known.add(form, placeholder);
     if (this.#placeholders.size > MOST) this.#forget();
+    return placeholder;
+  }
+
+  /** The placeholder of a random word. Elsewhere it may be an id, so it is not searched for. */
+  ofRandom(word: string): string {
+    const found = this.#placeholders.get(word) ?? this.#random.get(word);
+    if (found !== undefined) return found;
+    if (this.#random.size >= MOST) this.#random.clear();
+    const placeholder = `__redacted_${++this.#count}__`;
+    this.#random.set(word, placeholder);
     return placeholder;
   }
 

@@ -1,10 +1,12 @@
 import type { Contract } from "@parlance/contract";
 import type { Entry, HeaderList } from "../recording.js";
-import { looksSecret } from "./assigned.js";
+import { encodeAs, packedIn } from "./base64.js";
+import { credentialsIn } from "./credentials.js";
 import { encodingOf, packedAs } from "./encoding.js";
 import { cleanHeader, isStructured } from "./headers.js";
 import { cleanJson } from "./json.js";
-import { type KindOf, kindsWith } from "./names.js";
+import { isSecret } from "./looks.js";
+import { idsWith, type KindOf, kindsWith } from "./names.js";
 import { besideLabel, labelIn } from "./pairs.js";
 import {
   decodeForm,
@@ -17,13 +19,18 @@ import {
   withoutNeedlessEscapes,
 } from "./parts.js";
 import { Placeholders } from "./placeholders.js";
+import { randomIn } from "./random.js";
 import { cleanPath, secretPaths } from "./routes.js";
-import { merged, type Span } from "./span.js";
+import { merged, replaced, type Span } from "./span.js";
 import { secretsIn } from "./text.js";
 
 export interface RedactOptions {
-  /** The contract, for its API key's header and the properties and parameters marked with `x-secret`. */
-  readonly contract?: Pick<Contract, "auth" | "secrets"> & Partial<Pick<Contract, "operations" | "channels">>;
+  /**
+   * The contract, for its API key's header and the properties and parameters marked with `x-secret`. The values of its session and of the
+   * keys of its exchanges are ids, which stay.
+   */
+  readonly contract?: Pick<Contract, "auth" | "secrets"> &
+    Partial<Pick<Contract, "operations" | "channels" | "session" | "exchanges">>;
   /** Replaced wherever they match, in any text. */
   readonly patterns?: readonly RegExp[];
 }
@@ -35,6 +42,7 @@ const MOST_ESCAPES = 5;
 export class Redactor {
   readonly #own: readonly string[];
   readonly #kindOf: KindOf;
+  readonly #isId: (name: string) => boolean;
   readonly #routes: readonly RegExp[];
   readonly #patterns: readonly RegExp[];
   readonly #placeholders = new Placeholders();
@@ -46,6 +54,7 @@ export class Redactor {
   constructor({ contract, patterns = [] }: RedactOptions = {}) {
     this.#own = [...(contract?.secrets ?? []), ...(contract?.auth?.header ? [contract.auth.header] : [])];
     this.#kindOf = kindsWith(this.#own);
+    this.#isId = idsWith(contract ? idsOf(contract) : []);
     this.#routes = contract ? secretPaths(contract) : [];
     this.#patterns = patterns.map(
       (one) => new RegExp(one.source, one.flags.includes("g") ? one.flags : `${one.flags}g`),
@@ -73,19 +82,24 @@ export class Redactor {
   target(target: string): string {
     const [path, query] = split(target, "?");
     const clean = cleanPath(path, this.#routes, (secret) => this.replace(decodeUrl(secret)));
-    return this.scrub(query === undefined ? clean : `${clean}?${this.#pairs(query)}`);
+    return this.id(query === undefined ? clean : `${clean}?${this.#pairs(query)}`);
   }
 
   /** A body or message: properties of JSON, fields of a form, and then as `scrub`. `json` is what `jsonIn` reads in it. */
   text(text: string, json = jsonIn(text)): string {
     if (json !== undefined) return this.#seen(this.#cleaned(text, json));
-    if (/^[\w.%+[\]-]+=[^\s{}]*$/.test(text)) return this.scrub(this.#pairs(text));
+    if (/^[\w.%+[\]-]+=[^\s{}"<>&]*(?:&[^\s{}"<>&=]+=[^\s{}"<>&]*)*$/.test(text)) return this.scrub(this.#pairs(text));
     return this.scrub(/^--\S/.test(text) ? this.#parts(text) : text);
   }
 
-  /** Any text: known forms of keys, values behind names, the caller's patterns, and every secret seen before. */
+  /** Any text: known forms of keys, values behind names, random words, the caller's patterns, and every secret seen before. */
   scrub(text: string): string {
-    return this.#seen(this.#forms(text));
+    return this.#seen(this.#forms(text, false));
+  }
+
+  /** As `scrub`, for an id, a path or a name, in which random words stay. */
+  id(text: string): string {
+    return this.#seen(this.#forms(text, true));
   }
 
   /** The places of all secrets in a text that was joined of several. */
@@ -102,34 +116,41 @@ export class Redactor {
     return this.#kindOf;
   }
 
+  /** Whether random words stay in the value of a property, because it is an id or the like. */
+  get isId(): (name: string) => boolean {
+    return this.#isId;
+  }
+
   /** The position from which the end of a text begins a secret that was seen; the text's length if it begins none. */
   unfinished(text: string): number {
     return this.#placeholders.known.unfinished(text);
   }
 
-  #forms(text: string): string {
-    return this.#replaced(this.#unescaped(text), (plain) => merged(secretsIn(plain, this.#kindOf)));
-  }
-
-  #replaced(text: string, find: (text: string) => readonly Span[]): string {
-    const parts: string[] = [];
-    let at = 0;
-    for (const { from, to } of find(text)) {
-      parts.push(text.slice(at, from), this.replace(text.slice(from, to)));
-      at = to;
-    }
-    return at === 0 ? text : parts.join("") + text.slice(at);
+  #forms(text: string, isId: boolean): string {
+    const plain = this.#unpacked(this.#unescaped(text));
+    const named = replaced(plain, merged(secretsIn(plain, this.#kindOf)), (secret) => this.replace(secret));
+    if (isId || randomIn(named, []).length === 0) return named;
+    // A part of a random word may be a secret that was seen, whose placeholder says so.
+    const seen = this.#placeholders.known.replace(named);
+    return replaced(seen, randomIn(seen, []), (word) => this.#placeholders.ofRandom(word));
   }
 
   /** A text without the secrets of the words that are escaped as in a URL. */
   #unescaped(text: string): string {
-    const parts: string[] = [];
-    let at = 0;
-    for (const { from, to, clean } of this.#escapedIn(text)) {
-      parts.push(text.slice(at, from), clean);
-      at = to;
-    }
-    return at === 0 ? text : parts.join("") + text.slice(at);
+    const words = this.#escapedIn(text);
+    return replaced(text, [...words], () => words.shift()!.clean);
+  }
+
+  /** A text without the secrets of what is in base64 in it. */
+  #unpacked(text: string): string {
+    const words = packedIn(text);
+    if (words.length === 0) return text;
+    const clean = (word: string) => {
+      const { plain } = words.shift()!;
+      const found = this.#within(() => this.text(plain)) ?? plain;
+      return found === plain ? word : encodeAs(word, found);
+    };
+    return replaced(text, [...words], clean);
   }
 
   /** The words of a text that are escaped as in a URL and have secrets, without them. */
@@ -150,6 +171,12 @@ export class Redactor {
       const [, before = "", query = ""] = /^([^?#=]*[?#])?(.*)$/s.exec(word)!;
       return (before.includes("%") ? this.#word(before) : before) + this.#pairs(query);
     }
+    // What is between the slashes of a path is escaped, and the slashes are not.
+    if (word.includes("/"))
+      return word
+        .split("/")
+        .map((part) => (part.includes("%") ? this.#word(part) : part))
+        .join("/");
     const plain = decodeUrl(word);
     const clean = this.text(plain);
     return clean === plain ? word : encodeUrl(clean);
@@ -204,8 +231,8 @@ export class Redactor {
     const { raw, ...event } = clean;
     return {
       ...event,
-      ...(event.event !== undefined && { event: this.scrub(event.event) }),
-      ...(event.id !== undefined && { id: this.scrub(event.id) }),
+      ...(event.event !== undefined && { event: this.id(event.event) }),
+      ...(event.id !== undefined && { id: this.id(event.id) }),
       // The block has the text: what was replaced in one is in the other.
       ...(raw !== undefined && text === entry.text && { raw: this.scrub(raw) }),
     };
@@ -227,7 +254,7 @@ export class Redactor {
       kindOf: this.#kindOf,
       replace: (secret) => this.replace(secret),
       target: (target) => this.target(target),
-      text: (text) => this.text(text),
+      text: (text, of = "") => (this.#isId(of) ? this.id(text) : this.text(text)),
     });
   }
 
@@ -242,9 +269,9 @@ export class Redactor {
         const [plainName, plain] = decoded[at]!;
         const own = this.#kindOf(plainName);
         const kind = own === "plain" ? besideLabel(label.kind, plainName) : own;
-        if (kind === "secret" || (kind === "suspect" && looksSecret(plain))) return `${name}=${this.replace(plain)}`;
+        if (isSecret(kind, plain)) return `${name}=${this.replace(plain)}`;
         // A name within the value is found without it.
-        const clean = plain === value ? plain : (this.#within(() => this.text(plain)) ?? plain);
+        const clean = this.#isId(plainName) ? this.id(plain) : (this.#within(() => this.text(plain)) ?? plain);
         return `${name}=${clean === plain ? value : encodeUrl(clean)}`;
       })
       .join("&");
@@ -254,21 +281,24 @@ export class Redactor {
   #parts(text: string): string {
     return partsOf(text, (value, name) => {
       const kind = this.#kindOf(name);
-      if (kind === "secret" || (kind === "suspect" && looksSecret(value))) return this.replace(value);
+      if (isSecret(kind, value)) return this.replace(value);
       return this.text(value);
     });
   }
 
   #cleaned(text: string, json: object): string {
     // The texts of JSON with escapes differ from what it shows of them.
-    const leaf = text.includes("\\") ? (one: string) => this.scrub(one) : (one: string) => this.#forms(one);
+    const isEscaped = text.includes("\\");
+    const leaf = (one: string, isId: boolean) =>
+      isEscaped ? this.#seen(this.#forms(one, isId)) : this.#forms(one, isId);
     const clean = cleanJson(json, {
       kindOf: this.#kindOf,
       secret: (value, name) => (isStructured(name) ? this.#header(name.toLowerCase(), value) : this.replace(value)),
-      name: leaf,
-      text: (one) => {
+      name: (one) => leaf(one, true),
+      isId: this.#isId,
+      text: (one, isId) => {
         const inner = jsonIn(one);
-        return inner === undefined ? leaf(one) : this.#cleaned(one, inner);
+        return inner === undefined ? leaf(one, isId) : this.#cleaned(one, inner);
       },
     });
     // A text without secrets keeps its own spaces and numbers.
@@ -288,25 +318,8 @@ export class Redactor {
   }
 }
 
-/** The shortest value of a cookie that is searched for alone. */
-const SHORTEST_COOKIE = 8;
-
-/** The secrets in a secret: the token behind its scheme, the password of basic credentials, the values of cookies. */
-function credentialsIn(secret: string): string[] {
-  const [, token] = /^(?:bearer|basic|token|digest|apikey)\s+(\S+)$/i.exec(secret) ?? [];
-  const password = /^[A-Za-z\d+/]+={0,2}$/.test(token ?? secret) ? basicPassword(token ?? secret) : undefined;
-  const cookies = /^[\w.-]+=[^;]+(?:;\s*[\w.-]+=[^;]*)*$/.test(secret) ? secret.split(";") : [];
-  const values = cookies.map((pair) => split(pair, "=")[1] ?? "").filter((value) => value.length >= SHORTEST_COOKIE);
-  return [...(token === undefined ? [] : [token]), ...(password === undefined ? [] : [password]), ...values];
-}
-
-/** The password of basic credentials; undefined where a text is none. */
-function basicPassword(encoded: string): string | undefined {
-  try {
-    const bytes = Uint8Array.from(atob(encoded), (one) => one.charCodeAt(0));
-    const [user = "", password] = split(new TextDecoder("utf-8", { fatal: true }).decode(bytes), ":");
-    return password && !/\p{Cc}/u.test(user + password) ? password : undefined;
-  } catch {
-    return undefined;
-  }
+/** The names of a contract whose values are ids. */
+function idsOf({ session, exchanges = [] }: NonNullable<RedactOptions["contract"]>): string[] {
+  const keys = exchanges.flatMap(({ key, answers }) => [key, ...answers.map((one) => one.key)]);
+  return [session, ...keys].filter((name) => name !== undefined);
 }

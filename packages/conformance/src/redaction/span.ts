@@ -15,3 +15,15 @@ export function merged(spans: readonly Span[]): Span[] {
   }
   return all;
 }
+
+/** A text with its parts changed. */
+export function replaced(text: string, parts: readonly Span[], change: (part: string) => string): string {
+  if (parts.length === 0) return text;
+  let clean = "";
+  let at = 0;
+  for (const { from, to } of parts) {
+    clean += text.slice(at, from) + change(text.slice(from, to));
+    at = to;
+  }
+  return clean + text.slice(at);
+}

@@ -1,6 +1,11 @@
-import { assignedIn, listedIn, looksSecret } from "./assigned.js";
+import { assignedIn, listedIn } from "./assigned.js";
+import { placedIn } from "./commands.js";
+import { elementsIn } from "./elements.js";
+import { looksSecret, mayBeSecret } from "./looks.js";
 import type { KindOf } from "./names.js";
+import { toldIn } from "./prose.js";
 import type { Span } from "./span.js";
+import { columnsIn } from "./tables.js";
 
 /** Secrets that are known by their form. The first group that matches is the secret, or all of it. */
 const FORMS = [
@@ -12,17 +17,18 @@ const FORMS = [
   // Up to the end of the text, if that comes first. A quote ends it, because the text may be JSON.
   /-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[^"]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|(?=")|$)/g,
   // The password of a URL, whatever its characters. A port is none.
-  /:\/\/[^\s/:@"'<>]{0,256}:((?!\d+\/)[^\s"'<>]{2,512})@(?=[\w[])/g,
+  /:\/\/[^\s/:"'<>]{0,256}:((?!\d+\/)[^\s"'<>]{2,512})@(?=[\w[])/g,
   /(?<=:\/\/)[\w-]{16,}(?=@)/g,
-  /\b(?:proxy-)?authorization\\?["']?\s*[:=]\s*\\?["']?(?:(?:Bearer|Basic|Token|Digest|ApiKey)\s+)?([^\s"',;\\]{4,})/gi,
+  /\b[\w.-]{1,64}:([^\s:@"'`]{2,200})@(?:tcp|unix)\(/g,
+  /\b(?:proxy-)?authorization\\?["']?\s*[:=]\s*\\?["'`]?(?:(?:Bearer|Basic|Token|ApiKey)\s+)?([^\s"'`,;\\]{4,})/gi,
+  // Schemes with parameters.
+  /\bauthorization\\?["']?\s*[:=]\s*\\?["']?(?:Digest|NTLM|Negotiate|Hawk|OAuth|Signature|AWS4-[\w-]+|HMAC[\w-]*)\s+([^\r\n]+)/gi,
   /\b(?:set-)?cookie\\?["']?\s*:\s*\\?["']?([\w.-]+=[^\r\n"'\\]+)/gi,
   /(?:^|\s)(?:-u|--user)\s+[^\s:]+:([^\s"']{2,})/g,
-  // The file .netrc.
-  /\bmachine\s+\S+\s+login\s+\S+\s+password\s+(\S+)/g,
 ];
 /** A substring of each of them, or the separator of a name and its value. */
 const HINT =
-  /[=:]| is |["']\s*,|<\/|machine|B(?:earer|asic)|eyJ|[sprk]k[-_]|gh[opsur]_|github_pat_|gl[prfd]|xox|xapp|AKIA|ASIA|AIza|ya29|GOCSPX|hf_|npm_|pypi-|dop_v1_|SG\.|shp[a-z]|--/;
+  /[=:]| is |["']\s*,|<|[Pp]ass|[Tt]oken|mysql|mongo|sqlcmd|redis|echo|printf|identified|IDENTIFIED|ldap|vault|setenv|\bset |ENV|[Ss]ecret|[kK]ey|KEY|PASS|login|AUTH|hooks|B(?:earer|asic)|eyJ|[sprk]k[-_]|gh[opsur]_|github_pat_|gl[prfd]|xox|xapp|AKIA|ASIA|AIza|ya29|GOCSPX|hf_|npm_|pypi-|dop_v1_|SG\.|shp[a-z]|--/;
 
 /**
  * The secrets of a text that are known by their form, or by their name. `isWhole` is false for texts that were joined: a sentence such as
@@ -34,26 +40,26 @@ export function secretsIn(text: string, kindOf: KindOf, isWhole = true): Span[] 
   for (const form of FORMS)
     for (const match of matches(text, form)) {
       const secret = match.slice(1).find((group) => group !== undefined) ?? match[0];
+      // Words and a year, such as sk-learn-for-models-2024.
+      if (/^[srp]k[-_]/.test(match[0]) && !/\d[A-Za-z]|[A-Za-z]\d/.test(secret)) continue;
+      if (!mayBeSecret(secret)) continue;
       // "Basic authentication" is prose.
       if (/^B(earer|asic)/.test(match[0]) && !looksSecret(secret)) continue;
       const from =
         match.index + match[0].indexOf(secret, match[1] === undefined ? 0 : match[0].length - secret.length - 1);
       found.push({ from, to: from + secret.length });
     }
-  if (text.includes("</")) elementsIn(text, kindOf, found);
-  return listedIn(text, kindOf, assignedIn(text, kindOf, found, isWhole)).filter(({ from, to }) => to > from);
+  if (/[<;]/.test(text)) elementsIn(text, kindOf, found);
+  placedIn(text, kindOf, found);
+  toldIn(text, found, isWhole);
+  columnsIn(text, kindOf, found);
+  return listedIn(text, kindOf, assignedIn(text, kindOf, found, isWhole)).filter(
+    ({ from, to }) => to > from && !PART.test(text.slice(from, to)),
+  );
 }
 
-const ELEMENT = /<(?:[\w.-]{1,40}:)?([A-Za-z_][\w.-]{0,80})(?:\s[^<>]{0,200})?>\s{0,20}([^<>\s][^<>]{0,500})<\//g;
-
-/** Adds the values of XML elements. */
-function elementsIn(text: string, kindOf: KindOf, found: Span[]): void {
-  for (const { index, 0: match, 1: name = "", 2: value = "" } of matches(text, ELEMENT)) {
-    const from = index + match.length - 2 - value.length;
-    if (kindOf(name) === "secret" && !/^__redacted_\d+__/.test(value))
-      found.push({ from, to: from + value.trimEnd().length });
-  }
-}
+/** A placeholder, with or without its bars. */
+const PART = /^_{0,2}redacted_\d+_{0,2}$/;
 
 /** As `matchAll`, which makes a copy of the expression for each text. */
 function matches(text: string, form: RegExp): readonly RegExpExecArray[] {

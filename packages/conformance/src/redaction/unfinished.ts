@@ -1,6 +1,7 @@
 import type { KindOf } from "./names.js";
 import { isLabel, isValue, kindOfLabel } from "./pairs.js";
 import { valueAt } from "./quoted.js";
+import { columnsIn } from "./tables.js";
 
 /** What stands before a secret, as a word or at a word's end: a name's separator, a scheme, a flag. */
 const BEFORE = /(?:[=:]\\*["'`]?|\b(?:bearer|basic|token|digest|apikey)|(?:^|\s)-u|--[\w.-]{2,80})\s*$/i;
@@ -22,7 +23,20 @@ export function unfinished(text: string, kindOf: KindOf): number {
     if (!BEFORE.test(text.slice(Math.max(0, from - 100), from)) && !SEPARATOR.test(text.slice(from))) break;
     from = wordBefore(text, text.slice(0, from).trimEnd().length);
   }
-  return Math.min(from, quotedFrom(text), pairFrom(text, kindOf));
+  return Math.min(from, quotedFrom(text), pairFrom(text, kindOf), sentenceFrom(text), columnsIn(text, kindOf, []));
+}
+
+/** A name in a sentence, and the words between it and its value in quotes, with the quote. */
+const SENTENCE =
+  /(?:\b\w{1,20}[ -])?(?:pass(?:word|wd|phrase|code)|passwort|kennwort|senha|(?:api|access|auth|secret|private)[ -]\w{3,6})s?(?:[^\w"'`\n]{1,4}\w{1,30}){0,5}[^\w"'`\n]{0,4}(?:\\{0,7}["'`][^\s"'`]{0,200})?$/i;
+/** The most characters of these. */
+const LONG = 300;
+
+/** Where a sentence stands that names a value to come, or one in quotes that is not closed. The text's length if there is none. */
+function sentenceFrom(text: string): number {
+  const from = Math.max(0, text.length - LONG);
+  const found = SENTENCE.exec(text.slice(from));
+  return found ? from + found.index : text.length;
 }
 
 /** Where a name stands whose value is in quotes that are not closed: it may have many words. The text's length if there is none. */

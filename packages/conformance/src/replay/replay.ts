@@ -1,6 +1,7 @@
 import type { Contract } from "@parlance/contract";
 import { Scope, within } from "@parlance/wire/scope";
 import type { HeaderList } from "../recording.js";
+import { PLACEHOLDER } from "../redaction/placeholders.js";
 import { Redactor } from "../redaction/redactor.js";
 import { visible } from "../visible.js";
 import { type Difference, formatDifferences, Matcher, type MatchOptions } from "./match.js";
@@ -63,16 +64,25 @@ export class Replaying {
   /** Adds a problem, without the secrets seen so far. */
   found(kind: Problem["kind"], message: string, differences?: readonly Difference[]): Problem {
     const clean = differences?.map(({ at, recorded, came }) => {
-      const name = at.split("/").at(-1) ?? "";
-      return { at, recorded: this.#clean(name, recorded), came: this.#clean(name, came) };
+      const names = at.split("/");
+      const name = names.findLast((one) => this.#redactor.kindOf(one) !== "plain") ?? names.at(-1) ?? "";
+      // What stands where a secret stood is one too.
+      const isSecret = (JSON.stringify(recorded) ?? "").search(PLACEHOLDER) >= 0;
+      return { at, recorded: this.#clean(name, recorded), came: this.#clean(isSecret ? "secret" : name, came) };
     });
     const problem = { kind, message: this.#redactor.scrub(message), ...(clean && { differences: clean }) };
     this.problems.push(problem);
     return problem;
   }
 
+  /** A target without its secrets. */
+  shown(target: string): string {
+    return this.#redactor.target(target);
+  }
+
   #clean(name: string, value: unknown): unknown {
     if (value === undefined) return undefined;
+    if (name === "path" && typeof value === "string") return this.shown(value);
     return (JSON.parse(this.#redactor.text(JSON.stringify({ [name]: value }))) as Record<string, unknown>)[name];
   }
 

@@ -94,9 +94,10 @@ export class ReplayServer implements Answering {
     });
     const nearest = compared.sort((a, b) => a.far - b.far)[0];
     const over = nearest && !this.#takes.has(nearest.take) ? ", which has been answered" : "";
+    const asked = `${method} ${this.#run.shown(target)}`;
     const message = nearest
-      ? `nothing recorded is left for ${method} ${target}; the nearest is ${nameOf(nearest.take)}${over}`
-      : `nothing is recorded, and ${method} ${target} came`;
+      ? `nothing recorded is left for ${asked}; the nearest is ${nameOf(nearest.take)}${over}`
+      : `nothing is recorded, and ${asked} came`;
     const problem = this.#run.found("miss", message, nearest?.differences);
     return { status: 501, text: `replay: ${formatProblem(problem)}\n` };
   }

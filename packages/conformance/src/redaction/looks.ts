@@ -1,0 +1,30 @@
+import type { NameKind } from "./names.js";
+
+/** Long, without spaces, with a digit: not a word. */
+export function looksSecret(value: string): boolean {
+  return value.length >= 12 && /\d/.test(value) && !/\s/.test(value);
+}
+
+/** What else a long value with digits may be: an id, a date, a path, a file, a number with its unit. */
+const OTHER =
+  /^(?:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|\d{4}-\d\d-\d\d.*|\.{0,2}\/.*|(?:[\w@.-]+\/)+[\w@-]*\.\w{1,5}|[\w-]+(?:\.[\w-]+)*\.[a-z]{2,5}|[A-Z]+(?:_[A-Z\d]+)+|(?:[a-z]\w*\.)+[A-Za-z_]\w*|\d[\d.,]*(?:-[a-z]+)*)$/i;
+
+/** As `looksSecret`, and none of these. */
+export const looksLikeNothingElse = (value: string): boolean => looksSecret(value) && !OTHER.test(value);
+
+/** Texts that stand for a secret in an example, and words of schemas and options. */
+const EXAMPLE =
+  /^your[-_ ]|[-_]here\b|^(?:string|text|required|optional|undefined|null|none|true|false|empty|invalid|missing|hidden|password|username|email|include|omit|same-origin)$/i;
+
+/** Whether a text is none of these, no placeholder and no variable: `$NAME`, `%NAME%`, `<name>`, `${name}`. */
+export const mayBeSecret = (value: string): boolean =>
+  value !== "" &&
+  !/^[$%<]|^__redacted_\d+__/.test(value) &&
+  !EXAMPLE.test(value) &&
+  !(value.includes("${") && value.replace(/\$\{[^}]*\}?/g, "").length < 8);
+
+/** Whether a value is a secret by what its name says, and its own form. */
+export function isSecret(kind: NameKind, value: string): boolean {
+  if (kind === "plain" || value === "" || EXAMPLE.test(value)) return false;
+  return kind === "secret" || (kind === "suspect" ? looksSecret(value) : looksLikeNothingElse(value));
+}
