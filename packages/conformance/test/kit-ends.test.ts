@@ -82,9 +82,9 @@ describe("the kit asks", () => {
     [
       "a body that stops",
       (response) => void response.write("a"),
-      30,
+      500,
       "more of the body, or its end",
-      /^nothing within 30 ms$/,
+      /^nothing within 500 ms$/,
     ],
   ])("and %s is reported", async (_, serve, wait, expected, came) => {
     const { kit } = await asked((__, response) => serve(response), "", wait);

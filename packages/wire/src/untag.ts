@@ -17,7 +17,11 @@ export function stripper({ tag, messages }: Contract, name: string): (body: Json
   const constants = tag.in === "property" ? [tag.property] : Object.keys(messages[name]?.shape?.const ?? {});
   const dropped = new Set(["type", ...constants]);
   return (body) => {
-    if (dropped.size === 1 && body.type === name) return body as JsonObject & AnyMessage;
+    // In place, because a copy costs a tenth of all that a short message costs a client. Behind an event's name, a body may be no object.
+    if (dropped.size === 1 && isObject(body)) {
+      body.type = name;
+      return body as JsonObject & AnyMessage;
+    }
     const message: JsonObject & AnyMessage = { type: name };
     for (const key in body) if (!dropped.has(key)) message[key] = body[key];
     return message;

@@ -121,6 +121,13 @@ describe("What arrives", () => {
       expect(thrown(() => codec(contract, options).decode({ event, data }))).toMatchObject(error);
   });
 
+  test.each(["0", "7.5", "true", "null", '"text"', "[1]"])(
+    "is a message by its event also where no schema asks for an object: %s",
+    (data) => {
+      expect(codec(byEvent, options).decode({ event: "said", data })).toMatchObject({ message: { type: "said" } });
+    },
+  );
+
   test("is a violation where it is no JSON, named after its event", () => {
     const error = { code: "malformed_json", protocol: "p", side: "server", subject: "said" };
     expect(thrown(() => codec(byProperty, options).decode({ event: "said", data: "{" }))).toMatchObject(error);
