@@ -29,6 +29,8 @@ export const options = {
 
 /** Findings that are kept; more are counted. */
 const MOST = 1000;
+/** Characters of a finding that a line shows: a peer's target or message may be of any length. */
+const LONGEST = 2000;
 
 export async function command(argv: string[], io: Io): Promise<number> {
   const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
@@ -66,7 +68,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   };
   if (values.json) io.out(`${JSON.stringify(report, null, 2)}\n`);
   else {
-    for (const { line, rule, message } of findings) io.out(`${name}:${line}: ${visible(message)} [${rule}]\n`);
+    for (const { line, rule, message } of findings) io.out(`${name}:${line}: ${shown(message)} [${rule}]\n`);
     if (left > 0) io.out(`and ${left} more\n`);
     io.err(`${name}: the file is ${describeState(ending)}, ${ending.lines} lines\n`);
     if (of !== undefined) io.err(`${name}: the recording is of ${visible(of)}, not of ${loaded!.contract.name}\n`);
@@ -74,6 +76,10 @@ export async function command(argv: string[], io: Io): Promise<number> {
     io.err(`${name}: ${summary(loaded?.contract.name, verifier, findings.length + left, ending)}\n`);
   }
   return ending.state === "complete" && findings.length === 0 ? exit.fine : exit.findings;
+}
+
+function shown(message: string): string {
+  return visible(message.length > LONGEST ? `${message.slice(0, LONGEST)}…` : message);
 }
 
 function summary(

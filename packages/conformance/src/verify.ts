@@ -9,7 +9,7 @@ import { remember } from "./verify/bounded.js";
 import { type Find, type Finding, type Open, RULES, type Rule } from "./verify/finding.js";
 import { checkAnswerHeaders, checkRefusal, checkRefusedStatus, checkRequestType } from "./verify/headers.js";
 import { checkEventName, checkOrder, isSentinel, missingEnd } from "./verify/order.js";
-import { isRedacted, isRedactedParameter } from "./verify/redacted.js";
+import { isRedactedParameter, withoutRedacted } from "./verify/redacted.js";
 import { Resumptions } from "./verify/resume.js";
 
 export type { OpenAsk } from "./verify/asks.js";
@@ -123,8 +123,8 @@ export class Verifier {
     } catch (error) {
       if (!(error instanceof Violation)) throw error;
       failed(error);
-      const flaws = error.flaws.filter(
-        (flaw) => !isRedacted(flaw, text) && !(request && isRedactedParameter(flaw, request, this.#talk)),
+      const flaws = withoutRedacted(error.flaws, text).filter(
+        (flaw) => !(request && isRedactedParameter(flaw, request, this.#talk)),
       );
       if (error.flaws.length > 0 && flaws.length === 0) return;
       find(

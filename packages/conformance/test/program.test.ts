@@ -174,6 +174,18 @@ test("a program that prints another line than its URL is reported at once, and i
   expect(told).toBe('the program printed "listening on 8080", which is no line { "url": … }: waiting for one\n');
 });
 
+test.runIf(posix)("what a program writes to stderr is passed on, but nothing of it controls the terminal", async () => {
+  let told = "";
+  const write = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
+    told += text;
+    return true;
+  });
+  onTestFinished(() => write.mockRestore());
+  const { client } = await started(`printf 'one\\n\\033[31mtwo\\n' >&2; ${GOOD}`);
+  await client.call(line);
+  await expect.poll(() => told).toBe("one\n\\u001b[31mtwo\n");
+});
+
 test.runIf(posix)("a line for a program has no character but its end at which a reader of lines may stop", async () => {
   const { client, cwd } = await started(`tee line | ${GOOD}`);
   const text = "a\u0085b\u2028c\u2029d";

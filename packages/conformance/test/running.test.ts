@@ -314,6 +314,28 @@ describe("a client", () => {
     expect(found).toMatchObject({ id: "client/one", side: "client", ...result });
   });
 
+  test("that answers twice is started again once an answer comes without a request", async () => {
+    // What the client has printed and nobody has read.
+    const printed: object[] = [];
+    let calls = 0;
+    const told = { messages: [], error: null };
+    const client = {
+      async call({ url }: ClientLine) {
+        printed.push(...(++calls === 2 ? [told, told] : [told]));
+        const [first] = printed.splice(0, 1);
+        if (printed.length === 0 || calls === 2) await fetch(`${url}/notice`);
+        return first as typeof told;
+      },
+      restart: async () => void printed.splice(0),
+      close: async () => {},
+    };
+    const one = clientCase(async (stage) => {
+      await stage.call(notice, async (exchange) => exchange.answer(200, "text/plain", "No service."));
+    });
+    const found = await runCases(suite, [one, one, one, one, one], { client });
+    expect(found.map(({ outcome }) => outcome)).toEqual(["passed", "passed", "failed", "passed", "passed"]);
+  });
+
   test("gets the case, the address, the call and the token, and the bytes of an upload", async () => {
     const lines: ClientLine[] = [];
     const client = clientOf(async (line) => void lines.push(line));

@@ -22,6 +22,8 @@ const parameters = {
   "X-Count": { in: "header", type: "integer" },
   flag: { in: "cookie", type: "string", enum: ["nl", "dk"] },
 };
+const pin = { type: "object", properties: { pin: { type: "integer" } }, required: ["pin"] };
+const site = { type: "object", properties: { url: { type: "string" } }, required: ["url"] };
 const quay = { berth: { in: "path", type: "string" } };
 const document = {
   contract: {
@@ -43,7 +45,7 @@ const document = {
     fault: { schema: "Fault", text: ["/text"], codes: { lost: { status: 418 } } },
   },
   schemas: {
-    Ship: object("Ship", { name: { type: "string" } }, ["name"]),
+    Ship: object("Ship", { name: { type: "string" }, lock: { oneOf: [pin, site] } }, ["name"]),
     Over: object("Over", { type: { const: "over" } }, ["type"]),
     Fault: object("Fault", { text: { type: "string" } }, ["text"]),
   },
@@ -191,6 +193,23 @@ const cases: [what: string, lines: Line[], rules: string[], message?: RegExp][] 
       response(204),
       end,
     ],
+    ["schema"],
+    /name/,
+  ],
+  [
+    "a redacted value in one of several forms",
+    [...docks("application/json", '{"name":"a","lock":{"pin":"__redacted_1__"}}'), end],
+    [],
+  ],
+  [
+    "a broken value in one of several forms beside a redacted one",
+    [...docks("application/json", '{"name":"__redacted_1__","lock":{"pin":"x"}}'), end],
+    ["schema"],
+    /lock/,
+  ],
+  [
+    "a broken value beside a redacted one of several forms",
+    [...docks("application/json", '{"name":1,"lock":{"pin":"__redacted_1__"}}'), end],
     ["schema"],
     /name/,
   ],

@@ -23,6 +23,8 @@ export interface ServerLine {
 
 export interface ClientPeer {
   call(line: ClientLine): Promise<Told>;
+  /** Called after an answer that may be to another line. What the client prints from now on is not read. */
+  restart?(): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -6,20 +6,39 @@ import type { Open } from "./finding.js";
 
 const IS_REDACTED = new RegExp(PLACEHOLDER.source);
 
-/** Whether the value at an error, or around it, was redacted: a schema does not apply to a placeholder. */
-export function isRedacted({ at }: Flaw, text: string | undefined): boolean {
-  if (text === undefined || !IS_REDACTED.test(text)) return false;
+/** The keywords that choose a schema by the value. */
+const CHOOSING = new Set(["oneOf", "anyOf", "if", "not", "contains"]);
+
+/**
+ * The flaws that are not for a placeholder: no schema applies to it. Where one stands within a value that fits none of several schemas, any of
+ * them may be meant, so what each of them misses is no flaw.
+ */
+export function withoutRedacted(flaws: readonly Flaw[], text: string | undefined): readonly Flaw[] {
+  if (text === undefined || !IS_REDACTED.test(text)) return flaws;
+  let body: unknown;
   try {
-    let value: unknown = JSON.parse(text);
-    for (const step of at.split("/").slice(1))
-      value =
-        isObject(value) || Array.isArray(value)
-          ? (value as never)[step.replaceAll("~1", "/").replaceAll("~0", "~")]
-          : undefined;
-    return typeof value === "string" && IS_REDACTED.test(value);
+    body = JSON.parse(text);
   } catch {
-    return false;
+    return flaws;
   }
+  const open = flaws.filter(
+    ({ at, keyword }) => CHOOSING.has(keyword) && IS_REDACTED.test(JSON.stringify(valueAt(body, at)) ?? ""),
+  );
+  return flaws.filter(({ at }) => {
+    const value = valueAt(body, at);
+    if (typeof value === "string" && IS_REDACTED.test(value)) return false;
+    return !open.some((choice) => at === choice.at || at.startsWith(`${choice.at}/`));
+  });
+}
+
+function valueAt(body: unknown, at: string): unknown {
+  let value = body;
+  for (const step of at.split("/").slice(1))
+    value =
+      isObject(value) || Array.isArray(value)
+        ? (value as never)[step.replaceAll("~1", "/").replaceAll("~0", "~")]
+        : undefined;
+  return value;
 }
 
 /** Whether the value of a parameter at an error was redacted. What is none of the call's parameters is in the body. */

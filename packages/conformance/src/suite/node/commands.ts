@@ -71,6 +71,7 @@ export function clientCommand(command: string, options: Start): ClientPeer {
       const given = Object.entries(error ?? {}).filter(([, value]) => value !== null);
       return { messages, error: error ? Object.fromEntries(given) : null } as unknown as Told;
     },
+    restart: () => starting.close(),
     close: () => starting.close(),
   };
 }
@@ -146,8 +147,10 @@ class Starting {
     return how;
   }
 
+  /** Ends the program. The next line starts it again. */
   async close(): Promise<void> {
-    await this.#program?.close();
+    const program = this.#program;
     this.#program = undefined;
+    await program?.close();
   }
 }

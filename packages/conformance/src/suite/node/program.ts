@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { branded } from "../../branded.js";
+import { visibleLines } from "../../visible.js";
 import { Unmet } from "../case.js";
 import { visible } from "../report/visible.js";
 import { Lines } from "./lines.js";
@@ -42,8 +43,8 @@ export class Program {
       (flaw) => (flaw === undefined ? this.#wake?.() : this.#end(flaw)),
       (line) => this.#printed(line),
     );
-    stderr!.pipe(process.stderr, { end: false });
     stderr!.setEncoding("utf8").on("data", (text: string) => {
+      process.stderr.write(visibleLines(text));
       this.#stderr = (this.#stderr + text)
         .split("\n")
         .slice(-LAST - 1)
@@ -113,7 +114,6 @@ export class Program {
     this.kill("SIGKILL");
     open.delete(this);
     if (open.size === 0) process.off("exit", killAll);
-    stderr!.unpipe();
     // What has left the group may hold the pipes: this process does not wait for it.
     for (const stream of [stdin, stdout, stderr]) stream!.destroy();
     this.#child.unref();
