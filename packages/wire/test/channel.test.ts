@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import type { Side } from "@parlance/contract";
 import { type AnyContract, type AnyMessage, Disconnected, type Port, type PortEvents, Violation } from "@parlance/wire";
 import { Busy, type LinkOptions, link } from "@parlance/wire/link";
@@ -300,6 +301,55 @@ describe("An ask", () => {
     expect(sent).toEqual(["query", "query"]);
     give("result");
     await Promise.all(asks);
+  });
+
+  test("by order that waits for its turn is given up at once by its signal, and never sent", async () => {
+    const { channel, sent, give, asks } = opened();
+    const first = channel.ask(message("query"));
+    const abort = new AbortController();
+    const second = channel.ask(message("query"), { signal: abort.signal });
+    const third = channel.ask(message("query"));
+    await turn();
+    abort.abort(new Error("enough"));
+    await expect(second).rejects.toThrow("enough");
+    give("result 1");
+    expect(await first).toEqual(message("result", { id: "1" }));
+    await turn();
+    expect([sent, asks.size]).toEqual([["query", "query"], 1]);
+    give("result 3");
+    expect(await third).toEqual(message("result", { id: "3" }));
+  });
+
+  test("by order that was sent keeps its turn when its signal gives it up: its answer goes to nobody", async () => {
+    const { channel, sent, give, asks } = opened();
+    const abort = new AbortController();
+    const first = channel.ask(message("query"), { signal: abort.signal });
+    await turn();
+    abort.abort(new Error("enough"));
+    await expect(first).rejects.toThrow("enough");
+    const second = channel.ask(message("query"));
+    await turn();
+    expect([sent, asks.size]).toEqual([["query", "query"], 2]);
+    give("result 1");
+    give("result 2");
+    expect(await second).toEqual(message("result", { id: "2" }));
+  });
+
+  test("that settled leaves no listener on its signal, however it did", async () => {
+    for (const end of ["answer", "close", "failure"] as const) {
+      let fails = false;
+      const { channel, give, end: over } = opened({}, { send: () => fails && over(1006) });
+      const { signal } = new AbortController();
+      fails = end === "failure";
+      const asked = channel.ask(message("ask", { id: "1" }), { signal });
+      if (end === "answer") give("reply 1");
+      if (end === "close") over(1000);
+      await asked.catch(() => {});
+      await turn();
+      expect([end, getEventListeners(signal, "abort")]).toEqual([end, []]);
+      if (end === "answer") expect(await asked).toEqual(message("reply", { id: "1" }));
+      else await expect(asked).rejects.toMatchObject({ code: "closed" });
+    }
   });
 
   test("fails with the end of its channel, and one that asks nothing at once", async () => {

@@ -1,6 +1,7 @@
 import type { Port, PortEvents } from "@parlance/wire";
 import { PacedPort } from "@parlance/wire/link";
 import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
+import { disconnected } from "../src/errors.js";
 import { sendAll } from "../src/send-all.js";
 
 const STALL = 1000;
@@ -88,6 +89,31 @@ describe("A paced port", () => {
       vi.advanceTimersByTime(STALL / 2);
     }
     expect(close).not.toHaveBeenCalled();
+  });
+
+  it("gives its listener what its socket hears: frames, that the peer is closing, and the close with its cause", () => {
+    let on: PortEvents | undefined;
+    const port: Port = {
+      send() {},
+      close() {},
+      listen: (events) => {
+        on = events;
+      },
+    };
+    const heard: unknown[] = [];
+    const paced = new PacedPort(port, pace);
+    paced.listen({
+      frame: (text) => void heard.push(text),
+      close: (...how) => void heard.push(how),
+      closing: (...how) => void heard.push(["closing", ...how]),
+    });
+    on!.frame("a");
+    on!.closing!(3000, "bye");
+    const cause = disconnected("why", "closed", true);
+    on!.close(1006, "cut", cause);
+    on!.close(1000, "again");
+    paced.send("late");
+    expect([heard, paced.buffered()]).toEqual([["a", ["closing", 3000, "bye"], [1006, "cut", cause]], 0]);
   });
 
   it("lets go of everything when its socket is closed", async () => {
