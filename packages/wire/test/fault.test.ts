@@ -113,7 +113,7 @@ describe("A message of failure", () => {
   });
 
   test("is read by a contract without codes, and with a code that it does not have, without a status", () => {
-    for (const codes of [undefined, { other: { status: 404 } }, { gone: {} }]) {
+    for (const codes of [undefined, { other: { status: 404 } }, { gone: {} } as never]) {
       const read = unfaultMessage(contractOf({ codes }), { type: "failed", text: "no", why: "gone" } as never)!;
       expect({ ...read, message: read.message }).toEqual({
         ...{ text: "no", code: "gone", status: undefined, details: undefined, recoverable: undefined },
