@@ -1,8 +1,11 @@
 import { type ConnectOptions, connect } from "@parlance/client";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
+import type { AnyContract } from "@parlance/wire";
 import { RESUME } from "@parlance/wire/resume-key";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { lifetime } from "../src/lifetime.js";
+import { StreamReader } from "../src/stream/stream.js";
 
 // What a stream leaves behind, by how it ends: its request, its body, and the server's handler.
 
@@ -219,4 +222,24 @@ test("a stream that sends nothing for the idle time-out says so, with the time",
     message: "fold-gateway.send was cut",
     cause: { message: "cut" },
   });
+});
+
+test.each([
+  ["", 0],
+  ["retry: 1500\n\n", 1500],
+])("a stream is over once, with what its server asked for before a reconnect: %j", async (asked, retry) => {
+  const over = vi.fn();
+  const life = lifetime();
+  const { messages } = new StreamReader(foldGateway as unknown as AnyContract, {}, "send", {
+    what: "p.send",
+    stream: foldGateway.operations.send!.answer.stream!,
+    life,
+    send: async () => new Response(asked + TEXT + DONE, { headers: SSE }),
+    abandon: vi.fn(),
+    sessionEnded: async () => false,
+    over,
+  });
+  for (const type of ["text", "done", undefined]) expect((await messages.next()).value?.type).toBe(type);
+  life.abort(enough);
+  expect(over.mock.calls).toEqual([[retry]]);
 });
